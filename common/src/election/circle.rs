@@ -1,0 +1,139 @@
+//! What the ring algorithms share: their neighbours, the number of the election, and how long to wait for its end.
+//!
+//! The rules every ring algorithm follows with it:
+//! - each message carries its election's [`Term`]; a higher one is joined, a lower one is stale;
+//! - a stale message is answered with the current leader where there is one, so that a node that was away catches up;
+//! - whoever takes part in an election begins the next one when there is no leader within the patience.
+
+use crate::notice::Event;
+use crate::outbox::Dest;
+use crate::protocol::{Cx, Protocol, Signal};
+use crate::time::Duration;
+use crate::timer::TimerKey;
+use crate::types::{RingPlace, Side, Term};
+
+/// The one timer of a ring algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RingTimer {
+    /// The election has given no leader for too long.
+    Patience,
+    /// The time an algorithm computes with has come (only Timer-based does).
+    Decide,
+}
+
+impl TimerKey for RingTimer {
+    const ALL: &'static [Self] = &[Self::Patience, Self::Decide];
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// How a ring algorithm is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RingConfig {
+    /// The neighbours.
+    pub place: RingPlace,
+    /// How long an election may take before it is begun again; zero means for ever.
+    pub patience: Duration,
+}
+
+/// The shared part of a ring algorithm's state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Circle {
+    /// The neighbours.
+    pub place: RingPlace,
+    /// The election this node is in or has last been in.
+    pub term: Term,
+    patience: Duration,
+}
+
+/// How a message's term compares with one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Age {
+    /// Of an election that is over.
+    Stale,
+    /// Of this election.
+    Current,
+    /// Of an election not yet joined.
+    News,
+}
+
+impl Circle {
+    /// A place on a ring before any election.
+    pub fn new(config: RingConfig) -> Self {
+        Self { place: config.place, term: Term(0), patience: config.patience }
+    }
+
+    /// Compares a message's term with one's own.
+    pub fn age(&self, term: Term) -> Age {
+        match term.cmp(&self.term) {
+            core::cmp::Ordering::Less => Age::Stale,
+            core::cmp::Ordering::Equal => Age::Current,
+            core::cmp::Ordering::Greater => Age::News,
+        }
+    }
+
+    /// Sends a message to the neighbour on one side. Where that link is down the message is not sent, and that is told:
+    /// whoever keeps the ring will give this node another neighbour, and with it another election.
+    pub fn send<P: Protocol>(&self, side: Side, msg: P::Msg, cx: &mut Cx<'_, P>) {
+        let neighbour = self.place.neighbour(side);
+        if cx.is_up(neighbour) {
+            cx.send(Dest::One(neighbour), msg);
+        } else {
+            cx.note(Event::Unsent(neighbour));
+        }
+    }
+
+    /// Starts waiting for the end of an election. Up to a quarter is added by chance, so that not everybody loses
+    /// patience at once.
+    pub fn wait<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
+        if !self.patience.is_zero() {
+            let quarter = u32::try_from(self.patience.as_micros() / 4).unwrap_or(u32::MAX);
+            let extra = Duration::from_micros(u64::from(cx.rng.below(quarter)));
+            cx.set_timer(RingTimer::Patience, self.patience + extra);
+        }
+    }
+
+    /// Stops waiting: there is a leader.
+    pub fn settle<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
+        if !self.patience.is_zero() {
+            cx.stop_timer(RingTimer::Patience);
+        }
+    }
+}
+
+/// How the ring algorithms answer what is not a message.
+pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
+    /// The shared part of the state.
+    fn circle(&mut self) -> &mut Circle;
+
+    /// Whether this node knows the leader of its term.
+    fn is_decided(&self) -> bool;
+
+    /// Begins the election of the next term.
+    fn begin(&mut self, cx: &mut Cx<'_, Self>);
+
+    /// Answers a signal.
+    fn heed(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
+        let in_election = !self.is_decided() && self.circle().term != Term(0);
+        match signal {
+            // Whoever is in an election already need not begin another.
+            Signal::LeaderLost if in_election => {}
+            Signal::LeaderLost | Signal::Elect => self.begin(cx),
+            Signal::Ring(place) => {
+                self.circle().place = place;
+                self.begin(cx);
+            }
+            Signal::LeaderHeard | Signal::Fitness(_) => {}
+        }
+    }
+
+    /// Begins again when an election has given no leader in time.
+    fn lose_patience(&mut self, cx: &mut Cx<'_, Self>) {
+        if !self.is_decided() {
+            cx.note(Event::Retried);
+            self.begin(cx);
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! FRLLE: the node with the smallest failure rate and load leads a bidirectional ring.
+//!
+//! Source: seed 002, corrected: the `else` missing before line 37 of Algorithm 2; `Frem` cleared on every first
+//! receipt; `Ein` and the failed leader set when initiating; the best coefficient starts as one's own and is reset
+//! between elections; coefficients are frozen during one; `Ttd` accumulates when a message is created anew.
+//!
+//! Model: crash and recovery, FIFO channels to both neighbours, a least delay per hop that is known. The smallest
+//! coefficient wins, the larger id where they are equal.
+//!
+//! ```text
+//!                     the leader is lost, or a better coefficient than the message's
+//!  Idle ──────────────────────────────────────────────────────► Electing (tokens both ways)
+//!   │ a message: pass on the better token                           │
+//!   │◄──────────── the same token from both sides, or a declaration ┴──► Decided
+//!   └◄──────────── this node or another has heard the old leader ──────► Recovered
+//! ```
+//!
+//! The seed leaves three gaps. [`FrlleRules::Hardened`] closes them:
+//! 1. *Race.* A declaration and a recovery of one election can both be under way. A declaration is final: once decided,
+//!    a node takes no recovery, and a declaration overrides one. A declaration is passed on by every undecided node in
+//!    both directions, so it reaches all; and with coefficients frozen only one node can be declared in one election.
+//! 2. *Loss.* A node that takes part and hears no outcome within its patience begins the election of the next term.
+//! 3. *Reset.* Messages carry their term. A higher one wipes what is left of the election before; a lower one is answered
+//!    with the outcome, so that a restarted node, or one whose state was corrupted, is brought back into line.
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+use crate::coefficient::Coefficient;
+use crate::notice::Event;
+use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::time::{Duration, Instant};
+use crate::types::{NodeId, RingPlace, Side, Term};
+
+/// Whether the gaps of the seed are closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum FrlleRules {
+    /// As published and corrected: one election, no losses.
+    Published,
+    /// With the race, loss and reset rules.
+    #[default]
+    Hardened,
+}
+
+/// How a node of FRLLE is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FrlleConfig {
+    /// The neighbours and the patience.
+    pub ring: RingConfig,
+    /// The least time a message takes per hop, processing included.
+    pub hop: Duration,
+    /// How unfit this node is.
+    pub coefficient: Coefficient,
+    /// The rules.
+    pub rules: FrlleRules,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum FrlleBody {
+    /// `msg`: a candidate.
+    Election {
+        /// Who created it.
+        creator: NodeId,
+        /// Which leader is believed lost, where there was one.
+        failed: Option<NodeId>,
+        /// The least time since the election began here, in microseconds.
+        delay: u32,
+        /// How unfit the creator is.
+        coefficient: Coefficient,
+    },
+    /// `lrmsg`: the leader believed lost has answered.
+    Recovered(Option<NodeId>),
+    /// `nldmsg`: the new leader.
+    Declared(NodeId),
+}
+
+/// A message of FRLLE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FrlleMsg {
+    /// Its election.
+    pub term: Term,
+    /// Where it is going.
+    pub toward: Side,
+    /// What it says.
+    pub body: FrlleBody,
+}
+
+impl Message for FrlleMsg {
+    fn kind(&self) -> &'static str {
+        match self.body {
+            FrlleBody::Election { .. } => "msg",
+            FrlleBody::Recovered(_) => "lrmsg",
+            FrlleBody::Declared(_) => "nldmsg",
+        }
+    }
+
+    fn lane(&self) -> u8 {
+        self.toward.lane()
+    }
+}
+
+impl FrlleMsg {
+    /// Whether two messages are the two copies of one thing that went around both ways.
+    pub fn is_twin_of(&self, other: &Self) -> bool {
+        match (self.body, other.body) {
+            (FrlleBody::Election { creator: a, .. }, FrlleBody::Election { creator: b, .. })
+            | (FrlleBody::Declared(a), FrlleBody::Declared(b)) => a == b,
+            (FrlleBody::Recovered(a), FrlleBody::Recovered(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+/// What one election has left at a node. It is wiped when another begins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Ballot {
+    /// `Ein`: this node began it.
+    initiator: bool,
+    /// `Frem`: no election message has come yet.
+    untouched: bool,
+    /// `M_Lc` and `N_Id_Mlc`: the best candidate seen.
+    best: Coefficient,
+    best_id: NodeId,
+    /// A new leader is known.
+    decided: bool,
+    /// This node has found out that the old leader is alive.
+    recovery_creator: bool,
+    /// This node has been told so.
+    recovery_seen: bool,
+    /// Which leader is believed lost.
+    failed: Option<NodeId>,
+}
+
+/// One node of FRLLE.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frlle {
+    circle: Circle,
+    rules: FrlleRules,
+    hop: u32,
+    /// The coefficient as it is now; an election uses the one it began with, which is the ballot's first best.
+    coefficient: Coefficient,
+    /// The coefficient that this election uses.
+    frozen: Coefficient,
+    leader: Option<NodeId>,
+    /// `Lrt`: when the leader was last heard.
+    heard_at: Option<Instant>,
+    ballot: Ballot,
+}
+
+impl Frlle {
+    /// A node that follows `leader`.
+    pub fn new(id: NodeId, config: FrlleConfig, leader: Option<NodeId>) -> Self {
+        Self {
+            circle: Circle::new(config.ring),
+            rules: config.rules,
+            hop: u32::try_from(config.hop.as_micros()).unwrap_or(u32::MAX),
+            coefficient: config.coefficient,
+            frozen: config.coefficient,
+            leader,
+            heard_at: None,
+            ballot: Ballot {
+                initiator: false,
+                untouched: true,
+                best: config.coefficient,
+                best_id: id,
+                decided: false,
+                recovery_creator: false,
+                recovery_seen: false,
+                failed: leader,
+            },
+        }
+    }
+
+    /// Two equal messages that arrive at the same time, one from each side, taken as one. Only a synchronous ring can
+    /// show this; the seed counts its best case with it.
+    pub fn on_pair(&mut self, msg: FrlleMsg, twin: FrlleMsg, cx: &mut Cx<'_, Self>) {
+        match msg.body {
+            FrlleBody::Election { .. } if self.knows_recovery(&msg, cx) || self.knows_recovery(&twin, cx) => {
+                self.handle(msg, cx);
+                self.handle(twin, cx);
+            }
+            FrlleBody::Election { creator, failed, delay, coefficient } => {
+                if self.ballot.decided {
+                } else if self.beats(coefficient, creator) {
+                    self.on_election(creator, failed, delay, coefficient, msg.toward, cx);
+                } else {
+                    self.ballot.best = coefficient;
+                    self.ballot.best_id = creator;
+                    self.ballot.untouched = false;
+                    self.declare(creator, cx);
+                }
+            }
+            FrlleBody::Declared(leader) => {
+                self.accept_declaration(leader, cx);
+            }
+            FrlleBody::Recovered(leader) => {
+                self.accept_recovery(leader, cx);
+            }
+        }
+    }
+
+    fn hardened(&self) -> bool {
+        self.rules == FrlleRules::Hardened
+    }
+
+    fn outcome_known(&self) -> bool {
+        self.ballot.decided || self.ballot.recovery_creator || self.ballot.recovery_seen
+    }
+
+    /// Wipes the ballot for an election; the coefficient is frozen as it is now.
+    fn join(&mut self, term: Term, failed: Option<NodeId>, cx: &mut Cx<'_, Self>) {
+        self.circle.term = term;
+        self.frozen = self.coefficient;
+        self.ballot = Ballot {
+            initiator: false,
+            untouched: true,
+            best: self.frozen,
+            best_id: cx.id,
+            decided: false,
+            recovery_creator: false,
+            recovery_seen: false,
+            failed,
+        };
+        self.circle.wait(cx);
+    }
+
+    /// `create`: this node stands, in both directions.
+    fn stand(&mut self, delay: u32, cx: &mut Cx<'_, Self>) {
+        self.ballot.best = self.frozen;
+        self.ballot.best_id = cx.id;
+        let body = FrlleBody::Election { creator: cx.id, failed: self.ballot.failed, delay, coefficient: self.frozen };
+        self.send(Side::Right, body, cx);
+        self.send(Side::Left, body, cx);
+    }
+
+    fn send(&self, toward: Side, body: FrlleBody, cx: &mut Cx<'_, Self>) {
+        self.circle.send(toward, FrlleMsg { term: self.circle.term, toward, body }, cx);
+    }
+
+    /// Whether the best candidate seen here is better than this one.
+    fn beats(&self, coefficient: Coefficient, creator: NodeId) -> bool {
+        let Ballot { best, best_id, .. } = self.ballot;
+        best < coefficient || (best == coefficient && best_id > creator)
+    }
+
+    /// The recovery condition (definition 7): the leader was heard here after the election began.
+    fn knows_recovery(&self, msg: &FrlleMsg, cx: &Cx<'_, Self>) -> bool {
+        let FrlleBody::Election { delay, .. } = msg.body else { return false };
+        // The election began at the latest this long ago; before time zero is before anything that was heard.
+        let delay = Duration::from_micros(u64::from(delay));
+        self.heard_at.is_some_and(|heard| cx.now < heard + delay)
+    }
+
+    fn handle(&mut self, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
+        let toward = msg.toward;
+        match msg.body {
+            FrlleBody::Election { failed, .. } if self.may_recover() && self.knows_recovery(&msg, cx) => {
+                self.ballot.recovery_creator = true;
+                self.recover(failed, cx);
+                self.send(toward.opposite(), FrlleBody::Recovered(failed), cx);
+            }
+            FrlleBody::Election { creator, failed, delay, coefficient } => {
+                self.on_election(creator, failed, delay, coefficient, toward, cx);
+            }
+            FrlleBody::Recovered(leader) => {
+                if self.accept_recovery(leader, cx) {
+                    self.send(toward, msg.body, cx);
+                }
+            }
+            FrlleBody::Declared(leader) => {
+                if self.accept_declaration(leader, cx) {
+                    self.send(toward, msg.body, cx);
+                }
+            }
+        }
+    }
+
+    /// Rule 1: what is decided stays decided.
+    fn may_recover(&self) -> bool {
+        !(self.hardened() && self.ballot.decided)
+    }
+
+    fn on_election(
+        &mut self,
+        creator: NodeId,
+        failed: Option<NodeId>,
+        delay: u32,
+        coefficient: Coefficient,
+        toward: Side,
+        cx: &mut Cx<'_, Self>,
+    ) {
+        if self.ballot.decided {
+            return;
+        }
+        let first = core::mem::replace(&mut self.ballot.untouched, false);
+        let delay = delay.saturating_add(self.hop);
+        if self.beats(coefficient, creator) {
+            if first && !self.ballot.initiator {
+                self.ballot.failed = failed;
+                self.stand(delay, cx);
+            }
+        } else if self.ballot.best_id == creator {
+            self.declare(creator, cx);
+        } else {
+            self.ballot.best = coefficient;
+            self.ballot.best_id = creator;
+            self.send(toward, FrlleBody::Election { creator, failed, delay, coefficient }, cx);
+        }
+    }
+
+    fn declare(&mut self, leader: NodeId, cx: &mut Cx<'_, Self>) {
+        cx.note(Event::Declared(leader));
+        self.accept_declaration(leader, cx);
+        self.send(Side::Right, FrlleBody::Declared(leader), cx);
+        self.send(Side::Left, FrlleBody::Declared(leader), cx);
+    }
+
+    /// True when it was news.
+    fn accept_declaration(&mut self, leader: NodeId, cx: &mut Cx<'_, Self>) -> bool {
+        if self.ballot.decided {
+            return false;
+        }
+        self.ballot.decided = true;
+        self.leader = Some(leader);
+        if leader == cx.id {
+            cx.note(Event::ElectedSelf);
+        }
+        self.circle.settle(cx);
+        true
+    }
+
+    /// True when it was news.
+    fn accept_recovery(&mut self, leader: Option<NodeId>, cx: &mut Cx<'_, Self>) -> bool {
+        if self.ballot.recovery_creator || self.ballot.recovery_seen || !self.may_recover() {
+            return false;
+        }
+        self.ballot.recovery_seen = true;
+        self.recover(leader, cx);
+        true
+    }
+
+    fn recover(&mut self, leader: Option<NodeId>, cx: &mut Cx<'_, Self>) {
+        self.leader = leader;
+        leader.into_iter().for_each(|leader| cx.note(Event::Recovered(leader)));
+        self.circle.settle(cx);
+    }
+
+    /// `detect` as published: once per run, and only by a node that nothing has reached yet.
+    fn detect_published(&mut self, cx: &mut Cx<'_, Self>) {
+        let Ballot { initiator, untouched, .. } = self.ballot;
+        if untouched && !initiator && !self.outcome_known() {
+            cx.note(Event::Started);
+            self.ballot.initiator = true;
+            self.ballot.failed = self.leader;
+            self.stand(self.hop, cx);
+        }
+    }
+
+    /// Rule 3: answers a message of an election that is over with how it ended.
+    fn answer_stale(&mut self, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
+        cx.note(Event::Stale);
+        let back = msg.toward.opposite();
+        match self.leader {
+            Some(leader) if self.ballot.decided => self.send(back, FrlleBody::Declared(leader), cx),
+            leader if self.outcome_known() => self.send(back, FrlleBody::Recovered(leader), cx),
+            _ => {}
+        }
+    }
+
+    fn take_place(&mut self, place: RingPlace, cx: &mut Cx<'_, Self>) {
+        self.circle.place = place;
+        // A ring without its leader, or with a newcomer that knows none, elects; otherwise the leader stays.
+        if self.leader.is_none() {
+            self.begin(cx);
+        }
+    }
+}
+
+impl RingAlgorithm for Frlle {
+    fn circle(&mut self) -> &mut Circle {
+        &mut self.circle
+    }
+
+    fn is_decided(&self) -> bool {
+        self.outcome_known() || (self.circle.term == Term(0) && self.leader.is_some())
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_, Self>) {
+        cx.note(Event::Started);
+        let failed = self.leader;
+        self.join(self.circle.term.next(), failed, cx);
+        if self.circle.place.is_alone(cx.id) {
+            self.accept_declaration(cx.id, cx);
+        } else {
+            self.ballot.initiator = true;
+            self.stand(self.hop, cx);
+        }
+    }
+}
+
+impl Protocol for Frlle {
+    type Msg = FrlleMsg;
+    type Timer = RingTimer;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        if self.leader.is_none() {
+            self.begin(cx);
+        }
+    }
+
+    fn on_message(&mut self, _from: NodeId, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
+        if self.hardened() {
+            match self.circle.age(msg.term) {
+                Age::Stale => return self.answer_stale(msg, cx),
+                Age::News => self.join(msg.term, self.leader, cx),
+                Age::Current => {}
+            }
+        }
+        self.handle(msg, cx);
+    }
+
+    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        self.lose_patience(cx);
+    }
+
+    fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
+        match signal {
+            Signal::LeaderHeard => self.heard_at = Some(cx.now),
+            Signal::Fitness(coefficient) => self.coefficient = coefficient,
+            Signal::LeaderLost if !self.hardened() => self.detect_published(cx),
+            Signal::Ring(place) => self.take_place(place, cx),
+            Signal::LeaderLost | Signal::Elect => self.heed(signal, cx),
+        }
+    }
+
+    /// While an election runs the old leader is kept: the seed's `L_Id` changes only with an outcome.
+    fn leader(&self) -> Option<NodeId> {
+        self.leader
+    }
+}

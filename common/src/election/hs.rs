@@ -1,0 +1,277 @@
+//! HS: Hirschberg and Sinclair's election on a bidirectional ring in O(n log n) messages.
+//!
+//! Source: seeds 000 and 003, corrected: the printed token `<uid, hops, direction>` needs one more bit, outbound or
+//! returning. One's own uid means *phase won* when it returns and *leader* when it is still outbound.
+//!
+//! Model: FIFO channels to both neighbours, unique comparable uids; neither synchrony nor the number of nodes is known.
+//! The message count is the same under every schedule.
+//!
+//! ```text
+//!            begin / own smaller probe seen             own probe circled the ring
+//!  Passive ────────────────────────────────► Candidate ───────────────────────────► Leader
+//!     ▲                                        │    ▲                                  │
+//!     │ a larger uid's announcement            └────┘ both probes back: next phase     │
+//!     └────────────────────────────────────────────────────────────────────────────────┘ a new term
+//! ```
+//! A candidate whose probe met a larger uid stays where it is and relays: nothing of its own will come back. A node
+//! that is woken by a larger probe only relays; one that is woken by a smaller probe swallows it and stands itself.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use postcard::experimental::max_size::MaxSize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+use crate::notice::Event;
+use crate::outbox::Dest;
+use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::types::{NodeId, Side, Term};
+
+/// What HS compares. Boards use their [`NodeId`]; a simulation of a million nodes needs more of them.
+pub trait Uid: Copy + Debug + Ord + Hash + Serialize + DeserializeOwned + MaxSize {
+    /// The node of this uid, where uids are node ids.
+    fn node(self) -> Option<NodeId>;
+}
+
+impl Uid for NodeId {
+    fn node(self) -> Option<NodeId> {
+        Some(self)
+    }
+}
+
+impl Uid for u32 {
+    fn node(self) -> Option<NodeId> {
+        u16::try_from(self).ok().map(NodeId)
+    }
+}
+
+/// A message of HS.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum HsMsg<U> {
+    /// A probe on its way out.
+    Out {
+        /// Its election.
+        term: Term,
+        /// Whose probe it is.
+        uid: U,
+        /// The phase it belongs to.
+        phase: u8,
+        /// Hops it may still make, this one included.
+        hops: u32,
+        /// Where it is going.
+        toward: Side,
+    },
+    /// A probe that went its whole way and returns.
+    Back {
+        /// Its election.
+        term: Term,
+        /// Whose probe it is.
+        uid: U,
+        /// The phase it belongs to.
+        phase: u8,
+        /// Where it is going.
+        toward: Side,
+    },
+    /// The announcement of the leader, once around to the right.
+    Leader {
+        /// Its election.
+        term: Term,
+        /// The leader.
+        uid: U,
+    },
+}
+
+impl<U: Uid> Message for HsMsg<U> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Out { .. } => "out",
+            Self::Back { .. } => "back",
+            Self::Leader { .. } => "leader",
+        }
+    }
+
+    fn phase(&self) -> u8 {
+        match self {
+            Self::Out { phase, .. } | Self::Back { phase, .. } => *phase,
+            Self::Leader { .. } => 0,
+        }
+    }
+
+    fn lane(&self) -> u8 {
+        match self {
+            Self::Out { toward, .. } | Self::Back { toward, .. } => toward.lane(),
+            Self::Leader { .. } => Side::Right.lane(),
+        }
+    }
+}
+
+impl<U> HsMsg<U> {
+    fn term(&self) -> Term {
+        match self {
+            Self::Out { term, .. } | Self::Back { term, .. } | Self::Leader { term, .. } => *term,
+        }
+    }
+}
+
+/// One node of HS.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hs<U = NodeId> {
+    circle: Circle,
+    uid: U,
+    /// The phase this candidate is in; none while it only relays.
+    phase: Option<u8>,
+    /// Probes of this phase that have come back.
+    returned: u8,
+    leader: Option<U>,
+}
+
+impl<U: Uid> Hs<U> {
+    /// A node with this uid at this place.
+    pub fn new(uid: U, config: RingConfig) -> Self {
+        Self { circle: Circle::new(config), uid, phase: None, returned: 0, leader: None }
+    }
+
+    /// The uid that was elected.
+    pub fn winner(&self) -> Option<U> {
+        self.leader
+    }
+
+    fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
+        self.circle.term = term;
+        self.phase = None;
+        self.leader = None;
+        self.circle.wait(cx);
+    }
+
+    fn stand(&mut self, cx: &mut Cx<'_, Self>) {
+        cx.note(Event::Started);
+        if self.circle.place.is_alone(cx.id) {
+            self.win(cx);
+        } else {
+            self.enter_phase(0, cx);
+        }
+    }
+
+    fn enter_phase(&mut self, phase: u8, cx: &mut Cx<'_, Self>) {
+        self.phase = Some(phase);
+        self.returned = 0;
+        // Past 2³¹ hops a probe has circled any ring there can be.
+        let hops = 1_u32.checked_shl(u32::from(phase)).unwrap_or(u32::MAX);
+        for toward in [Side::Right, Side::Left] {
+            let probe = HsMsg::Out { term: self.circle.term, uid: self.uid, phase, hops, toward };
+            self.circle.send(toward, probe, cx);
+        }
+    }
+
+    fn win(&mut self, cx: &mut Cx<'_, Self>) {
+        self.leader = Some(self.uid);
+        cx.note(Event::ElectedSelf);
+        self.circle.settle(cx);
+    }
+
+    fn on_out(&mut self, uid: U, phase: u8, hops: u32, toward: Side, cx: &mut Cx<'_, Self>) {
+        let term = self.circle.term;
+        if uid == self.uid {
+            // Its twin arrives from the other side and finds the election over.
+            if self.leader.is_none() {
+                self.win(cx);
+                self.circle.send(Side::Right, HsMsg::Leader { term, uid }, cx);
+            }
+        } else if uid < self.uid {
+            if self.phase.is_none() && self.leader.is_none() {
+                self.stand(cx);
+            }
+        } else if hops > 1 {
+            self.circle.send(toward, HsMsg::Out { term, uid, phase, hops: hops - 1, toward }, cx);
+        } else {
+            let toward = toward.opposite();
+            self.circle.send(toward, HsMsg::Back { term, uid, phase, toward }, cx);
+        }
+    }
+
+    fn on_back(&mut self, uid: U, phase: u8, toward: Side, cx: &mut Cx<'_, Self>) {
+        if uid != self.uid {
+            self.circle.send(toward, HsMsg::Back { term: self.circle.term, uid, phase, toward }, cx);
+        } else if self.phase == Some(phase) {
+            self.returned += 1;
+            if self.returned == 2 {
+                cx.note(Event::PhaseWon(phase));
+                self.enter_phase(phase.saturating_add(1), cx);
+            }
+        }
+    }
+
+    fn on_leader(&mut self, uid: U, cx: &mut Cx<'_, Self>) {
+        if self.leader.is_none() {
+            self.leader = Some(uid);
+            self.circle.settle(cx);
+            self.circle.send(Side::Right, HsMsg::Leader { term: self.circle.term, uid }, cx);
+        }
+    }
+}
+
+impl<U: Uid> RingAlgorithm for Hs<U> {
+    fn circle(&mut self) -> &mut Circle {
+        &mut self.circle
+    }
+
+    fn is_decided(&self) -> bool {
+        self.leader.is_some()
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_, Self>) {
+        self.join(self.circle.term.next(), cx);
+        self.stand(cx);
+    }
+}
+
+impl<U: Uid> Protocol for Hs<U> {
+    type Msg = HsMsg<U>;
+    type Timer = RingTimer;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        self.begin(cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: HsMsg<U>, cx: &mut Cx<'_, Self>) {
+        match self.circle.age(msg.term()) {
+            Age::Stale => {
+                cx.note(Event::Stale);
+                if let Some(uid) = self.leader {
+                    let news = HsMsg::Leader { term: self.circle.term, uid };
+                    cx.send(Dest::One(from), news);
+                }
+                return;
+            }
+            Age::News => {
+                self.join(msg.term(), cx);
+                if matches!(msg, HsMsg::Out { uid, .. } | HsMsg::Back { uid, .. } if uid == self.uid) {
+                    // A probe from before this node restarted: what it had won is forgotten, so it asks again.
+                    self.begin(cx);
+                    return;
+                }
+            }
+            Age::Current => {}
+        }
+        match msg {
+            HsMsg::Out { uid, phase, hops, toward, .. } => self.on_out(uid, phase, hops, toward, cx),
+            HsMsg::Back { uid, phase, toward, .. } => self.on_back(uid, phase, toward, cx),
+            HsMsg::Leader { uid, .. } => self.on_leader(uid, cx),
+        }
+    }
+
+    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        self.lose_patience(cx);
+    }
+
+    fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
+        self.heed(signal, cx);
+    }
+
+    fn leader(&self) -> Option<NodeId> {
+        self.leader.and_then(Uid::node)
+    }
+}

@@ -1,0 +1,153 @@
+//! LCR: Le Lann, Chang and Roberts' election on a unidirectional ring.
+//!
+//! Source: the comparison rows of seed 002. Model: one FIFO channel to the right neighbour, unique comparable ids.
+//!
+//! Every candidate sends its id to the right. A larger id is passed on, a smaller one swallowed (and whoever swallows
+//! one without having stood yet stands itself), one's own means leader; the leader announces itself once around.
+//! Exact counts: 2n when the maximum alone starts, (n² + 3n)/2 when all start in descending order.
+//!
+//! ```text
+//!  Idle ──begin, or a smaller id──► Standing ──own id──► Leader
+//!    └──────── a larger id: pass it on ───┴── announcement: Following
+//! ```
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+use crate::notice::Event;
+use crate::outbox::Dest;
+use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::types::{NodeId, Side, Term};
+
+/// A message of LCR.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum LcrMsg {
+    /// A candidate's id.
+    Candidate(Term, NodeId),
+    /// The announcement of the leader.
+    Leader(Term, NodeId),
+}
+
+impl Message for LcrMsg {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Candidate(..) => "candidate",
+            Self::Leader(..) => "leader",
+        }
+    }
+}
+
+/// One node of LCR.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lcr {
+    circle: Circle,
+    /// Whether this node's own id is on its way.
+    standing: bool,
+    leader: Option<NodeId>,
+}
+
+impl Lcr {
+    /// A node at this place.
+    pub fn new(config: RingConfig) -> Self {
+        Self { circle: Circle::new(config), standing: false, leader: None }
+    }
+
+    fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
+        self.circle.term = term;
+        self.standing = false;
+        self.leader = None;
+        self.circle.wait(cx);
+    }
+
+    fn stand(&mut self, cx: &mut Cx<'_, Self>) {
+        self.standing = true;
+        cx.note(Event::Started);
+        if self.circle.place.is_alone(cx.id) {
+            self.win(cx);
+        } else {
+            self.circle.send(Side::Right, LcrMsg::Candidate(self.circle.term, cx.id), cx);
+        }
+    }
+
+    fn win(&mut self, cx: &mut Cx<'_, Self>) {
+        self.leader = Some(cx.id);
+        cx.note(Event::ElectedSelf);
+        self.circle.settle(cx);
+    }
+
+    fn on_candidate(&mut self, id: NodeId, cx: &mut Cx<'_, Self>) {
+        let term = self.circle.term;
+        if id > cx.id {
+            self.circle.send(Side::Right, LcrMsg::Candidate(term, id), cx);
+        } else if id < cx.id {
+            if !self.standing && self.leader.is_none() {
+                self.stand(cx);
+            }
+        } else if self.leader.is_none() {
+            self.win(cx);
+            self.circle.send(Side::Right, LcrMsg::Leader(term, id), cx);
+        }
+    }
+}
+
+impl RingAlgorithm for Lcr {
+    fn circle(&mut self) -> &mut Circle {
+        &mut self.circle
+    }
+
+    fn is_decided(&self) -> bool {
+        self.leader.is_some()
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_, Self>) {
+        self.join(self.circle.term.next(), cx);
+        self.stand(cx);
+    }
+}
+
+impl Protocol for Lcr {
+    type Msg = LcrMsg;
+    type Timer = RingTimer;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        self.begin(cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: LcrMsg, cx: &mut Cx<'_, Self>) {
+        let (LcrMsg::Candidate(term, id) | LcrMsg::Leader(term, id)) = msg;
+        match self.circle.age(term) {
+            Age::Stale => {
+                cx.note(Event::Stale);
+                if let Some(leader) = self.leader {
+                    cx.send(Dest::One(from), LcrMsg::Leader(self.circle.term, leader));
+                }
+                return;
+            }
+            Age::News => self.join(term, cx),
+            Age::Current => {}
+        }
+        match msg {
+            LcrMsg::Candidate(..) => self.on_candidate(id, cx),
+            LcrMsg::Leader(..) if self.leader.is_none() => {
+                self.leader = Some(id);
+                self.circle.settle(cx);
+                self.circle.send(Side::Right, LcrMsg::Leader(term, id), cx);
+            }
+            LcrMsg::Leader(..) => {}
+        }
+    }
+
+    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        self.lose_patience(cx);
+    }
+
+    fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
+        self.heed(signal, cx);
+    }
+
+    fn leader(&self) -> Option<NodeId> {
+        self.leader
+    }
+}

@@ -1,0 +1,16 @@
+//! The election algorithms, and the choice between them at run time.
+
+pub mod abraham;
+pub mod bully;
+mod choice;
+pub mod circle;
+pub mod frlle;
+pub mod height;
+pub mod height_tuple;
+pub mod hs;
+pub mod lcr;
+pub mod modified_bully;
+pub mod ring;
+pub mod timer_based;
+
+pub use choice::{Algorithm, Election, ElectionConfig, ElectionMsg, ElectionTimer, Timing};

@@ -1,0 +1,213 @@
+//! The Ring algorithm: ELECTION collects the live members, COORDINATOR tells everybody.
+//!
+//! Source: seed 004. Model: every node knows the ring's order and sends to the nearest successor whose link is up, so
+//! dead successors are skipped; FIFO channels.
+//!
+//! ```text
+//!  Idle ──begin──► Collecting ──own ELECTION back──► Announcing ──own COORDINATOR back──► Idle
+//!    └── others' ELECTION: add oneself, pass on; others' COORDINATOR: follow, pass on ──────┘
+//! ```
+//! The member list is a bitmap of ring positions: the same information, small enough for a frame. Simultaneous elections
+//! are harmless, each is removed by its originator. What the seed leaves open: a message whose originator has died would
+//! circle for ever, so each carries the hops it may still make; an originator whose message does not come back in time
+//! begins again.
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use super::circle::RingTimer;
+use crate::members::{Members, RingOrder};
+use crate::notice::Event;
+use crate::outbox::Dest;
+use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::time::Duration;
+use crate::types::{NodeId, Term};
+
+/// A message of the Ring algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct RingMsg {
+    /// What it is for.
+    pub round: Round,
+    /// Its election.
+    pub term: Term,
+    /// Who sent it out and will remove it.
+    pub origin: NodeId,
+    /// The members it has met.
+    pub members: Members,
+    /// Hops it may still make, this one included.
+    pub hops: u8,
+}
+
+/// The two rounds of an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Round {
+    /// Who is there?
+    Election,
+    /// These are, and the highest of them leads.
+    Coordinator,
+}
+
+impl Message for RingMsg {
+    fn kind(&self) -> &'static str {
+        match self.round {
+            Round::Election => "election",
+            Round::Coordinator => "coordinator",
+        }
+    }
+}
+
+/// One node of the Ring algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ring {
+    order: RingOrder,
+    patience: Duration,
+    term: Term,
+    /// Whether an election of this node's own is on its way.
+    waiting: bool,
+    members: Members,
+    leader: Option<NodeId>,
+}
+
+impl Ring {
+    /// A member of a ring. An election of its own that has not come back after `patience` is begun again; zero means
+    /// never.
+    pub fn new(order: RingOrder, patience: Duration) -> Self {
+        Self { order, patience, term: Term(0), waiting: false, members: Members::default(), leader: None }
+    }
+
+    /// The members that the last election found.
+    pub fn members(&self) -> Members {
+        self.members
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_, Self>) {
+        // A node that is not on the ring has no say.
+        let Some(position) = self.order.position(cx.id) else { return };
+        cx.note(Event::Started);
+        self.term = self.term.next();
+        self.leader = None;
+        let hops = u8::try_from(self.order.ids().len()).unwrap_or(u8::MAX);
+        let members = Members::of(position);
+        let msg = RingMsg { round: Round::Election, term: self.term, origin: cx.id, members, hops };
+        if self.pass_on(msg, cx) {
+            self.wait(cx);
+        } else {
+            self.follow(members, cx);
+        }
+    }
+
+    /// Sends a message to the nearest successor with an up link; false where there is none.
+    fn pass_on(&self, msg: RingMsg, cx: &mut Cx<'_, Self>) -> bool {
+        let successor = self.order.after(cx.id).find(|&member| cx.is_up(member));
+        if let Some(successor) = successor {
+            cx.send(Dest::One(successor), msg);
+        }
+        successor.is_some()
+    }
+
+    fn wait(&mut self, cx: &mut Cx<'_, Self>) {
+        self.waiting = true;
+        if !self.patience.is_zero() {
+            cx.set_timer(RingTimer::Patience, self.patience);
+        }
+    }
+
+    fn follow(&mut self, members: Members, cx: &mut Cx<'_, Self>) {
+        let leader = self.order.highest(members);
+        if leader == Some(cx.id) && self.leader != leader {
+            cx.note(Event::ElectedSelf);
+        }
+        self.members = members;
+        self.leader = leader;
+    }
+
+    fn on_own(&mut self, msg: RingMsg, cx: &mut Cx<'_, Self>) {
+        // One of an earlier life or of an election given up since; removing it is all there is to do.
+        if !self.waiting || msg.term != self.term {
+            return;
+        }
+        self.follow(msg.members, cx);
+        match msg.round {
+            Round::Election => {
+                let hops = u8::try_from(self.order.ids().len()).unwrap_or(u8::MAX);
+                if !self.pass_on(RingMsg { round: Round::Coordinator, hops, ..msg }, cx) {
+                    self.waiting = false;
+                }
+            }
+            Round::Coordinator => {
+                self.waiting = false;
+                cx.stop_timer(RingTimer::Patience);
+            }
+        }
+    }
+}
+
+impl Protocol for Ring {
+    type Msg = RingMsg;
+    type Timer = RingTimer;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
+        self.begin(cx);
+    }
+
+    fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        // The leader is gone, or with the successor perhaps a message of one's own.
+        if self.leader == Some(peer) || self.waiting {
+            self.begin(cx);
+        }
+    }
+
+    fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        // A member has come (back) that the last election did not meet.
+        let position = self.order.position(peer);
+        if self.leader.is_some() && position.is_some_and(|at| !self.members.contains(at)) {
+            self.begin(cx);
+        }
+    }
+
+    fn on_message(&mut self, _from: NodeId, msg: RingMsg, cx: &mut Cx<'_, Self>) {
+        if msg.origin == cx.id {
+            self.on_own(msg, cx);
+            return;
+        }
+        if msg.term < self.term {
+            // Whoever sent it was away. Its next election has a term above this one's.
+            cx.note(Event::Stale);
+            if !self.waiting {
+                self.begin(cx);
+            }
+            return;
+        }
+        self.term = msg.term;
+        let Some(position) = self.order.position(cx.id) else { return };
+        let members = match msg.round {
+            Round::Election => msg.members.with(position),
+            Round::Coordinator => {
+                self.follow(msg.members, cx);
+                msg.members
+            }
+        };
+        if msg.hops > 1 {
+            self.pass_on(RingMsg { members, hops: msg.hops - 1, ..msg }, cx);
+        }
+    }
+
+    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        cx.note(Event::Retried);
+        self.begin(cx);
+    }
+
+    fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
+        match signal {
+            Signal::LeaderLost if self.waiting => {}
+            Signal::LeaderLost | Signal::Elect | Signal::Ring(_) => self.begin(cx),
+            Signal::LeaderHeard | Signal::Fitness(_) => {}
+        }
+    }
+
+    fn leader(&self) -> Option<NodeId> {
+        self.leader
+    }
+}

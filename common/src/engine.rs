@@ -1,0 +1,261 @@
+//! Runs one protocol over links that somebody else keeps. See the crate's first page for the contract.
+
+use heapless::Vec;
+use postcard::experimental::max_size::MaxSize;
+
+use crate::Full;
+use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX, SENDS_MAX};
+use crate::notice::{Fault, Notice, NoticeQueue, Reason};
+use crate::outbox::{Command, Dest, Outbox};
+use crate::peers::{PeerSet, PeerTable};
+use crate::protocol::{Cx, Protocol, Signal};
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::timer::TimerTable;
+use crate::types::NodeId;
+
+/// A message on its way out, with everybody who is still to get it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Outgoing<M> {
+    to: PeerSet,
+    msg: M,
+}
+
+/// An encoded message for one peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit<'b> {
+    /// Who is to get it.
+    pub to: NodeId,
+    /// The bytes.
+    pub bytes: &'b [u8],
+}
+
+/// A protocol with its links, timers, randomness and outputs.
+///
+/// Inputs are `handle_*`, outputs are `poll_*`. After each input the driver polls, in this order and until each
+/// gives nothing: [`poll_transmit`](Self::poll_transmit), [`poll_notice`](Self::poll_notice),
+/// [`poll_timeout`](Self::poll_timeout). `now` never goes back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Engine<P: Protocol, const PEERS: usize = NEIGHBOURS_MAX> {
+    id: NodeId,
+    protocol: P,
+    peers: PeerTable<PEERS>,
+    timers: TimerTable,
+    rng: Rng,
+    sends: Vec<Outgoing<P::Msg>, SENDS_MAX, u8>,
+    notices: NoticeQueue,
+    told_leader: Option<NodeId>,
+}
+
+impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
+    const MESSAGE_FITS: () =
+        assert!(<P::Msg as MaxSize>::POSTCARD_MAX_SIZE <= MESSAGE_MAX, "a message does not fit a frame");
+
+    /// A node that has not started. Links may be brought up before [`handle_start`](Self::handle_start).
+    pub fn new(id: NodeId, seed: u64, protocol: P) -> Self {
+        let () = Self::MESSAGE_FITS;
+        Self {
+            id,
+            protocol,
+            peers: PeerTable::new(),
+            timers: TimerTable::new(),
+            rng: Rng::stream(seed, u64::from(id.0)),
+            sends: Vec::new(),
+            notices: NoticeQueue::new(),
+            told_leader: None,
+        }
+    }
+
+    /// Adds a link that was up before the node started; the protocol finds it in its first [`Cx::peers`].
+    pub fn with_peer(mut self, peer: NodeId) -> Result<Self, Full> {
+        self.peers.insert(peer, core::iter::empty())?;
+        Ok(self)
+    }
+
+    /// Starts the node.
+    pub fn handle_start(&mut self, now: Instant) {
+        self.run(now, P::on_start);
+    }
+
+    /// A link came up. Coming up twice is harmless; a full table refuses the peer and says so.
+    pub fn handle_link_up(&mut self, now: Instant, peer: NodeId) -> Result<(), Full> {
+        match self.peers.insert(peer, self.sends.iter_mut().map(|sent| &mut sent.to)) {
+            Ok(true) => self.run(now, |protocol, cx| protocol.on_link_up(peer, cx)),
+            Ok(false) => {}
+            Err(Full) => {
+                self.notices.push(Notice::PeerRefused(peer));
+                return Err(Full);
+            }
+        }
+        Ok(())
+    }
+
+    /// A link went down: what was not yet collected for that peer is gone. Going down twice is harmless.
+    pub fn handle_link_down(&mut self, now: Instant, peer: NodeId) {
+        if self.drop_peer(peer) {
+            self.run(now, |protocol, cx| protocol.on_link_down(peer, cx));
+        }
+    }
+
+    /// Bytes arrived over an up link. Anything that is not exactly one message is dropped and told.
+    pub fn handle_message(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
+        match postcard::take_from_bytes::<P::Msg>(bytes) {
+            Ok((msg, [])) => self.handle_decoded(now, from, msg),
+            _ => self.notices.push(Notice::BadMessage(from)),
+        }
+    }
+
+    /// A message arrived over an up link, already decoded.
+    pub fn handle_decoded(&mut self, now: Instant, from: NodeId, msg: P::Msg) {
+        if self.peers.place(from).is_none() {
+            self.notices.push(Notice::NotAPeer(from));
+            self.run(now, |protocol, cx| protocol.on_stranger(from, msg, cx));
+            return;
+        }
+        self.run(now, |protocol, cx| protocol.on_message(from, msg, cx));
+    }
+
+    /// Something else happened.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.run(now, |protocol, cx| protocol.on_signal(signal, cx));
+    }
+
+    /// The time [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for timer in self.timers.take_due::<P::Timer>(now) {
+            self.run(now, |protocol, cx| protocol.on_timer(timer, cx));
+        }
+    }
+
+    /// The next message to send, for one peer, encoded into `buf`.
+    pub fn poll_transmit<'b>(&mut self, buf: &'b mut [u8; MESSAGE_MAX]) -> Option<Transmit<'b>> {
+        let (to, msg) = self.poll_decoded()?;
+        // The message's largest encoding was compared with the buffer at compile time.
+        let bytes = postcard::to_slice(&msg, buf).ok()?;
+        Some(Transmit { to, bytes })
+    }
+
+    /// The next message to send, for one peer, not encoded.
+    pub fn poll_decoded(&mut self) -> Option<(NodeId, P::Msg)> {
+        loop {
+            let front = self.sends.first_mut()?;
+            if let Some(place) = front.to.first() {
+                front.to.remove(place);
+                if let Some(peer) = self.peers.get(place) {
+                    return Some((peer, front.msg.clone()));
+                }
+            } else {
+                self.sends.remove(0);
+            }
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// The oldest notice not yet collected.
+    pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.notices.pop()
+    }
+
+    /// This node's id.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// The peers whose link is up, ascending.
+    pub fn peers(&self) -> &[NodeId] {
+        self.peers.as_slice()
+    }
+
+    /// The protocol, for checkers and displays.
+    pub fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// Calls one handler and everything that follows from it. Links that end on the way are worked off a list:
+    /// ending one runs another handler, which may end the next.
+    fn run(&mut self, now: Instant, handler: impl FnOnce(&mut P, &mut Cx<'_, P>)) {
+        let mut ended = Vec::<NodeId, PEERS, u8>::new();
+        self.call(now, handler, &mut ended);
+        while let Some(peer) = ended.pop() {
+            self.notices.push(Notice::LinkEnded(peer, Reason::Overrun));
+            self.call(now, |protocol, cx| protocol.on_link_down(peer, cx), &mut ended);
+        }
+        let leader = self.protocol.leader();
+        if leader != self.told_leader {
+            self.told_leader = leader;
+            self.notices.push(Notice::Leader(leader));
+        }
+    }
+
+    fn call(&mut self, now: Instant, handler: impl FnOnce(&mut P, &mut Cx<'_, P>), ended: &mut Vec<NodeId, PEERS, u8>) {
+        let mut out = Outbox::new();
+        let mut cx = Cx { id: self.id, now, peers: self.peers.as_slice(), rng: &mut self.rng, out: &mut out };
+        handler(&mut self.protocol, &mut cx);
+        if out.overflowed() {
+            self.notices.push(Notice::Fault(Fault::OutboxOverflow));
+            return;
+        }
+        for command in out.drain() {
+            match command {
+                Command::Send(to, msg) => self.enqueue(to, msg, ended),
+                Command::SetTimer(timer, after) => self.timers.set(timer, now + after),
+                Command::StopTimer(timer) => self.timers.stop(timer),
+                Command::Note(event) => self.notices.push(Notice::Event(event)),
+            }
+        }
+    }
+
+    fn enqueue(&mut self, to: Dest, msg: P::Msg, ended: &mut Vec<NodeId, PEERS, u8>) {
+        let set = self.resolve(to);
+        if set.is_empty() {
+            if let Dest::One(peer) = to {
+                // A link that this very call has ended is no defect of the handler.
+                if !ended.contains(&peer) {
+                    self.notices.push(Notice::Fault(Fault::NoLink(peer)));
+                }
+            }
+            return;
+        }
+        let Err(unsent) = self.sends.push(Outgoing { to: set, msg }) else { return };
+        let mut peers = unsent.to;
+        while let Some(place) = peers.first() {
+            peers.remove(place);
+            if let Some(peer) = self.peers.get(place) {
+                // As many links can end as there are peers, and the list holds as many.
+                if ended.push(peer).is_err() {
+                    self.notices.push(Notice::Fault(Fault::OutboxOverflow));
+                }
+            }
+        }
+        for &peer in ended.iter() {
+            self.drop_peer(peer);
+        }
+    }
+
+    fn resolve(&self, to: Dest) -> PeerSet {
+        let mut set = PeerSet::EMPTY;
+        if let Dest::One(peer) = to {
+            self.peers.place(peer).into_iter().for_each(|place| set.insert(place));
+            return set;
+        }
+        for (place, &peer) in self.peers.as_slice().iter().enumerate() {
+            let wanted = match to {
+                Dest::One(_) | Dest::All => true,
+                Dest::Higher => peer > self.id,
+                Dest::Lower => peer < self.id,
+            };
+            if wanted {
+                set.insert(place);
+            }
+        }
+        set
+    }
+
+    fn drop_peer(&mut self, peer: NodeId) -> bool {
+        self.peers.remove(peer, self.sends.iter_mut().map(|sent| &mut sent.to))
+    }
+}

@@ -1,0 +1,133 @@
+//! A configured ring: who is on it, in which order, and sets of its members.
+
+use heapless::Vec;
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::RING_MAX;
+use crate::types::NodeId;
+
+/// A list of ids that is no ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum RingOrderError {
+    /// Nobody is on it.
+    Empty,
+    /// More ids than [`RING_MAX`].
+    TooLong,
+    /// An id stands on it twice.
+    Twice(NodeId),
+}
+
+/// The members of a ring in ring order, the same on every node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RingOrder {
+    ids: Vec<NodeId, RING_MAX, u8>,
+}
+
+impl RingOrder {
+    /// A ring of these members in this order.
+    pub fn new(ids: &[NodeId]) -> Result<Self, RingOrderError> {
+        if ids.is_empty() {
+            return Err(RingOrderError::Empty);
+        }
+        let mut order = Self { ids: Vec::new() };
+        for &id in ids {
+            if order.position(id).is_some() {
+                return Err(RingOrderError::Twice(id));
+            }
+            order.ids.push(id).map_err(|_| RingOrderError::TooLong)?;
+        }
+        Ok(order)
+    }
+
+    /// The members in ring order.
+    pub fn ids(&self) -> &[NodeId] {
+        &self.ids
+    }
+
+    /// Where a node stands.
+    pub fn position(&self, id: NodeId) -> Option<u8> {
+        self.ids.iter().position(|&member| member == id).and_then(|at| u8::try_from(at).ok())
+    }
+
+    /// The members after `id` in ring order, nearest first; the node itself is not among them.
+    pub fn after(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let start = self.position(id).map_or(0, |at| usize::from(at) + 1);
+        let (before, behind) = self.ids.split_at_checked(start).unwrap_or((&self.ids, &[]));
+        behind.iter().chain(before).copied().filter(move |&member| member != id)
+    }
+
+    /// The member with the highest id in a set.
+    pub fn highest(&self, members: Members) -> Option<NodeId> {
+        self.ids.iter().zip(0_u8..).filter(|&(_, at)| members.contains(at)).map(|(&id, _)| id).max()
+    }
+}
+
+/// A set of ring members by their position, which says the same as a list of ids in ring order and fits a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Members(u128);
+
+impl Members {
+    /// The set of one member.
+    pub fn of(position: u8) -> Self {
+        Self(bit(position))
+    }
+
+    /// The set with one more member.
+    pub fn with(self, position: u8) -> Self {
+        Self(self.0 | bit(position))
+    }
+
+    /// Whether a member is in the set.
+    pub fn contains(self, position: u8) -> bool {
+        self.0 & bit(position) != 0
+    }
+
+    /// How many members are in the set.
+    pub fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+}
+
+fn bit(position: u8) -> u128 {
+    1_u128.checked_shl(u32::from(position)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Members, RingOrder, RingOrderError};
+    use crate::types::NodeId;
+
+    fn order(ids: &[u16]) -> Result<RingOrder, RingOrderError> {
+        let ids: heapless::Vec<NodeId, 200> = ids.iter().map(|&id| NodeId(id)).collect();
+        RingOrder::new(&ids)
+    }
+
+    #[test]
+    fn a_ring_names_everybody_once() {
+        assert_eq!(order(&[]), Err(RingOrderError::Empty));
+        assert_eq!(order(&[4, 7, 4]), Err(RingOrderError::Twice(NodeId(4))));
+        let long: heapless::Vec<u16, 200> = (0..129).collect();
+        assert_eq!(order(&long), Err(RingOrderError::TooLong));
+        assert!(order(&long[..128]).is_ok());
+    }
+
+    #[test]
+    fn successors_go_around_and_stop_before_oneself() {
+        let Ok(ring) = order(&[5, 2, 9, 4]) else { panic!("a ring of four") };
+        let after = |id| ring.after(NodeId(id)).map(|id| id.0).collect::<heapless::Vec<u16, 8>>();
+        assert_eq!(after(9), [4, 5, 2]);
+        assert_eq!(after(4), [5, 2, 9]);
+    }
+
+    #[test]
+    fn the_highest_of_a_set_is_found_by_id_not_by_place() {
+        let Ok(ring) = order(&[5, 2, 9, 4]) else { panic!("a ring of four") };
+        assert_eq!(ring.highest(Members::of(0).with(3)), Some(NodeId(5)));
+        assert_eq!(ring.highest(Members::of(1).with(2)), Some(NodeId(9)));
+        assert_eq!(ring.highest(Members::default()), None);
+        assert_eq!(Members::of(1).with(1).with(127).count(), 2);
+    }
+}

@@ -1,0 +1,116 @@
+//! The seam between an algorithm and everything else.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use postcard::experimental::max_size::MaxSize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::coefficient::Coefficient;
+use crate::notice::Event;
+use crate::outbox::{Command, Dest, Outbox};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::timer::TimerKey;
+use crate::types::{NodeId, RingPlace};
+
+/// A message of an election algorithm: a value with a known largest encoding.
+pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + MaxSize {
+    /// The name under which messages of this type are counted.
+    fn kind(&self) -> &'static str;
+
+    /// The phase of the election it belongs to, where the algorithm has phases.
+    fn phase(&self) -> u8 {
+        0
+    }
+
+    /// Which of several FIFO channels between the same two nodes it travels on. A ring of two has two.
+    fn lane(&self) -> u8 {
+        0
+    }
+}
+
+/// What a node learns other than by message, link or timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Signal {
+    /// The failure detector believes that the leader is gone.
+    LeaderLost,
+    /// The leader was heard.
+    LeaderHeard,
+    /// Somebody asks for an election: a button, a command.
+    Elect,
+    /// This node's place on the ring has changed.
+    Ring(RingPlace),
+    /// This node's fitness to lead has changed.
+    Fitness(Coefficient),
+}
+
+/// An election algorithm: a state machine with fixed memory. It holds no time and no way to send; both come with
+/// the [`Cx`] of each call. Comparable and hashable, so that a model checker can explore the very same code.
+pub trait Protocol: Clone + Debug + Eq + Hash {
+    /// Its messages.
+    type Msg: Message;
+    /// Its timers.
+    type Timer: TimerKey;
+
+    /// The node has started. Links that were up before are in [`Cx::peers`].
+    fn on_start(&mut self, cx: &mut Cx<'_, Self>);
+    /// A link has come up; the peer is already in [`Cx::peers`].
+    fn on_link_up(&mut self, _peer: NodeId, _cx: &mut Cx<'_, Self>) {}
+    /// A link has gone down; the peer is no longer in [`Cx::peers`].
+    fn on_link_down(&mut self, _peer: NodeId, _cx: &mut Cx<'_, Self>) {}
+    /// A message has arrived over an up link.
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, Self>);
+    /// A message has arrived from a node without an up link. It is not part of any up-interval and carries no promise;
+    /// a logical clock may still hear its time.
+    fn on_stranger(&mut self, _from: NodeId, _msg: Self::Msg, _cx: &mut Cx<'_, Self>) {}
+    /// A timer has fired; it is no longer armed.
+    fn on_timer(&mut self, _timer: Self::Timer, _cx: &mut Cx<'_, Self>) {}
+    /// Something else has happened.
+    fn on_signal(&mut self, _signal: Signal, _cx: &mut Cx<'_, Self>) {}
+    /// The leader this node follows, itself included.
+    fn leader(&self) -> Option<NodeId>;
+}
+
+/// What a handler may see and use during one call.
+pub struct Cx<'a, P: Protocol> {
+    /// This node.
+    pub id: NodeId,
+    /// The time of this call.
+    pub now: Instant,
+    /// The peers whose link is up, ascending.
+    pub peers: &'a [NodeId],
+    /// Seeded randomness.
+    pub rng: &'a mut Rng,
+    /// Where commands go.
+    pub out: &'a mut Outbox<P::Msg, P::Timer>,
+}
+
+impl<P: Protocol> Cx<'_, P> {
+    /// Sends a message.
+    pub fn send(&mut self, to: Dest, msg: P::Msg) {
+        self.out.push(Command::Send(to, msg));
+    }
+
+    /// Arms a timer this long from now.
+    pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
+        self.out.push(Command::SetTimer(timer, after));
+    }
+
+    /// Disarms a timer.
+    pub fn stop_timer(&mut self, timer: P::Timer) {
+        self.out.push(Command::StopTimer(timer));
+    }
+
+    /// Tells what was done.
+    pub fn note(&mut self, event: Event) {
+        self.out.push(Command::Note(event));
+    }
+
+    /// Whether the link to a node is up.
+    pub fn is_up(&self, peer: NodeId) -> bool {
+        self.peers.binary_search(&peer).is_ok()
+    }
+}

@@ -1,0 +1,86 @@
+//! Identities and election numbers.
+
+use core::fmt;
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+/// A node's identity, unique in its network. It doubles as the radio's short address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct NodeId(pub u16);
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The number of an election: what separates a message of this election from one of the past.
+///
+/// A message of a higher term makes its receiver leave whatever it was doing and join; one of a lower term is
+/// stale. Together with the leader's id it is the fencing token of a leadership.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Term(pub u32);
+
+impl Term {
+    /// The term after this one. It saturates: four thousand million elections are not outlived.
+    pub fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// A direction on a ring, and at the same time the port through which a message leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Side {
+    /// Towards the next member in ring order.
+    Right,
+    /// Towards the previous member in ring order.
+    Left,
+}
+
+impl Side {
+    /// The other direction.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Right => Self::Left,
+            Self::Left => Self::Right,
+        }
+    }
+
+    /// The lane of a message that travels this way (see [`crate::protocol::Message::lane`]).
+    pub fn lane(self) -> u8 {
+        match self {
+            Self::Right => 0,
+            Self::Left => 1,
+        }
+    }
+}
+
+/// Where a node stands on a ring: its two neighbours. On a ring of two both are the same node; on a ring of
+/// one both are the node itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct RingPlace {
+    /// The previous member in ring order.
+    pub left: NodeId,
+    /// The next member in ring order.
+    pub right: NodeId,
+}
+
+impl RingPlace {
+    /// The neighbour on one side.
+    pub fn neighbour(self, side: Side) -> NodeId {
+        match side {
+            Side::Right => self.right,
+            Side::Left => self.left,
+        }
+    }
+
+    /// Whether the node with this id is alone on its ring.
+    pub fn is_alone(self, id: NodeId) -> bool {
+        self.right == id
+    }
+}
