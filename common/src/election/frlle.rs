@@ -118,6 +118,7 @@ impl FrlleMsg {
 
 /// What one election has left at a node. It is wiped when another begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "these are the seed's own flags, and independent of each other")]
 struct Ballot {
     /// `Ein`: this node began it.
     initiator: bool,
@@ -346,7 +347,9 @@ impl Frlle {
 
     fn recover(&mut self, leader: Option<NodeId>, cx: &mut Cx<'_, Self>) {
         self.leader = leader;
-        leader.into_iter().for_each(|leader| cx.note(Event::Recovered(leader)));
+        if let Some(leader) = leader {
+            cx.note(Event::Recovered(leader));
+        }
         self.circle.settle(cx);
     }
 

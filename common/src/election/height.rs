@@ -150,10 +150,9 @@ impl<const N: usize> HeightElection<N> {
 
     /// Remembers a neighbour's height; false where there is no link to it.
     fn learn(&mut self, height: Height) -> bool {
-        let link = self.links.iter_mut().find(|link| link.id == height.id);
-        let known = link.is_some();
-        link.into_iter().for_each(|link| link.height = Some(height));
-        known
+        let Some(link) = self.links.iter_mut().find(|link| link.id == height.id) else { return false };
+        link.height = Some(height);
+        true
     }
 
     fn is_sink(&self) -> bool {

@@ -24,7 +24,7 @@ use crate::time::Duration;
 use crate::types::{NodeId, Term};
 
 /// A message of the Ring algorithm.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RingMsg {
     /// What it is for.

@@ -1,0 +1,12 @@
+//! The `demo` command.
+
+use std::process::ExitCode;
+
+/// Arguments of `demo`.
+#[derive(Debug, Default, clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+pub fn run(_args: &Args) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("not built yet")
+}

@@ -1,0 +1,271 @@
+//! Graphs to run on: ring, line, star, grid, clique, tree, random geometric.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use common::rng::Rng;
+
+/// A kind of graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Kind {
+    /// Everybody has two neighbours.
+    Ring,
+    /// A ring with one link missing.
+    Line,
+    /// One node in the middle of all others.
+    Star,
+    /// Rows and columns, as square as the number of nodes allows.
+    Grid,
+    /// Everybody is everybody's neighbour.
+    Clique,
+    /// A random recursive tree: each node hangs on an earlier one.
+    Tree,
+    /// Nodes strewn over a square, linked when near; connected.
+    Rgg,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [Self::Ring, Self::Line, Self::Star, Self::Grid, Self::Clique, Self::Tree, Self::Rgg];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Line => "line",
+            Self::Star => "star",
+            Self::Grid => "grid",
+            Self::Clique => "clique",
+            Self::Tree => "tree",
+            Self::Rgg => "random geometric",
+        }
+    }
+}
+
+/// An undirected graph on the nodes `0..n`, with a place in the unit square for each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Where the nodes are drawn; for a random geometric graph also why they are linked.
+    pub places: Vec<(f64, f64)>,
+    edges: BTreeSet<(usize, usize)>,
+}
+
+impl Graph {
+    /// A graph of one kind. Only tree and random geometric graphs depend on the seed.
+    pub fn new(kind: Kind, nodes: usize, seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, 0x6AF);
+        match kind {
+            Kind::Ring => Self::circle(nodes, (0..nodes).map(|u| (u, (u + 1) % nodes))),
+            Kind::Line => Self::with(line_places(nodes), (1..nodes).map(|v| (v - 1, v))),
+            Kind::Star => {
+                let mut star = Self::circle(nodes.saturating_sub(1), std::iter::empty());
+                star.places.insert(0, (0.5, 0.5));
+                star.places.truncate(nodes);
+                (1..nodes).for_each(|v| star.insert(0, v));
+                star
+            }
+            Kind::Grid => grid(nodes),
+            Kind::Clique => Self::circle(nodes, (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v)))),
+            Kind::Tree => {
+                let parents: Vec<_> = (1..nodes).map(|v| (below(&mut rng, v), v)).collect();
+                Self::with(tree_places(nodes, &parents), parents.into_iter())
+            }
+            Kind::Rgg => random_geometric(nodes, &mut rng),
+        }
+    }
+
+    /// A graph of these places and links.
+    pub fn with(places: Vec<(f64, f64)>, edges: impl Iterator<Item = (usize, usize)>) -> Self {
+        let mut graph = Self { places, edges: BTreeSet::new() };
+        edges.for_each(|(u, v)| graph.insert(u, v));
+        graph
+    }
+
+    fn circle(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Self {
+        let place = |node: usize| {
+            let angle = std::f64::consts::TAU * as_f64(node) / as_f64(nodes.max(1));
+            (0.5 + 0.45 * angle.sin(), 0.5 - 0.45 * angle.cos())
+        };
+        Self::with((0..nodes).map(place).collect(), edges)
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The links, each once, ascending.
+    pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.edges.iter().copied()
+    }
+
+    /// Adds a link. A link of a node to itself is none.
+    pub fn insert(&mut self, u: usize, v: usize) {
+        if u != v {
+            self.edges.insert((u.min(v), u.max(v)));
+        }
+    }
+
+    /// Takes a link out; true where there was one.
+    pub fn remove(&mut self, u: usize, v: usize) -> bool {
+        self.edges.remove(&(u.min(v), u.max(v)))
+    }
+
+    /// Whether two nodes are linked.
+    pub fn has(&self, u: usize, v: usize) -> bool {
+        self.edges.contains(&(u.min(v), u.max(v)))
+    }
+
+    /// Hops from one node to every other; none where there is no way.
+    pub fn distances(&self, from: usize) -> Vec<Option<usize>> {
+        let mut neighbours = vec![Vec::new(); self.len()];
+        for &(u, v) in &self.edges {
+            neighbours[u].push(v);
+            neighbours[v].push(u);
+        }
+        let mut hops = vec![None; self.len()];
+        let mut queue = VecDeque::from([(from, 0)]);
+        while let Some((node, distance)) = queue.pop_front() {
+            if hops[node].is_none() {
+                hops[node] = Some(distance);
+                queue.extend(neighbours[node].iter().map(|&next| (next, distance + 1)));
+            }
+        }
+        hops
+    }
+
+    /// The nodes of each component, components by their smallest node.
+    pub fn components(&self) -> Vec<Vec<usize>> {
+        let mut seen = vec![false; self.len()];
+        let mut components = Vec::new();
+        for node in 0..self.len() {
+            if !seen[node] {
+                let members: Vec<usize> =
+                    self.distances(node).iter().enumerate().filter_map(|(v, hops)| hops.map(|_| v)).collect();
+                for &v in &members {
+                    seen[v] = true;
+                }
+                components.push(members);
+            }
+        }
+        components
+    }
+
+    /// Whether there is a way between any two nodes.
+    pub fn is_connected(&self) -> bool {
+        self.is_empty() || self.distances(0).iter().all(Option::is_some)
+    }
+
+    /// The longest of all shortest ways, within components.
+    pub fn diameter(&self) -> usize {
+        (0..self.len()).flat_map(|node| self.distances(node)).flatten().max().unwrap_or(0)
+    }
+}
+
+fn below(rng: &mut Rng, bound: usize) -> usize {
+    rng.below(u32::try_from(bound).unwrap_or(u32::MAX)) as usize
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 nodes")]
+fn as_f64(count: usize) -> f64 {
+    count as f64
+}
+
+fn unit(rng: &mut Rng) -> f64 {
+    f64::from(rng.next_u32()) / f64::from(u32::MAX)
+}
+
+fn line_places(nodes: usize) -> Vec<(f64, f64)> {
+    (0..nodes).map(|node| (0.05 + 0.9 * as_f64(node) / as_f64(nodes.max(2) - 1), 0.5)).collect()
+}
+
+fn grid(nodes: usize) -> Graph {
+    let columns = (1..=nodes).find(|columns| columns * columns >= nodes).unwrap_or(1);
+    let rows = nodes.div_ceil(columns).max(1);
+    let at = |index: usize, count: usize| 0.05 + 0.9 * as_f64(index) / as_f64(count.max(2) - 1);
+    let places = (0..nodes).map(|node| (at(node % columns, columns), at(node / columns, rows))).collect();
+    let right = (0..nodes).filter(|node| (node + 1) % columns != 0 && node + 1 < nodes).map(|u| (u, u + 1));
+    let down = (0..nodes.saturating_sub(columns)).map(|u| (u, u + columns));
+    Graph::with(places, right.chain(down))
+}
+
+/// Each generation on a line of its own.
+fn tree_places(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
+    let mut depth = vec![0_usize; nodes];
+    for &(parent, child) in parents {
+        depth[child] = depth[parent] + 1;
+    }
+    let deepest = depth.iter().max().copied().unwrap_or(0);
+    let mut placed = vec![0_usize; deepest + 1];
+    (0..nodes)
+        .map(|node| {
+            let row = depth[node];
+            let row_size = depth.iter().filter(|&&d| d == row).count();
+            placed[row] += 1;
+            let x = as_f64(placed[row]) / as_f64(row_size + 1);
+            (x, 0.05 + 0.9 * as_f64(row) / as_f64(deepest.max(1)))
+        })
+        .collect()
+}
+
+/// Places by chance, and the reach at which they are just connected or, where that is more, have about seven
+/// neighbours each.
+fn random_geometric(nodes: usize, rng: &mut Rng) -> Graph {
+    let places: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
+    let mut reach = (7.0 / (std::f64::consts::PI * as_f64(nodes.max(1)))).sqrt();
+    loop {
+        let near = |u: usize, v: usize| {
+            let ((ux, uy), (vx, vy)) = (places[u], places[v]);
+            (ux - vx).hypot(uy - vy) <= reach
+        };
+        let edges = (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v))).filter(|&(u, v)| near(u, v));
+        let graph = Graph::with(places.clone(), edges);
+        if graph.is_connected() {
+            return graph;
+        }
+        reach *= 1.1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Graph, Kind};
+
+    #[test]
+    fn every_kind_is_connected_at_every_size() {
+        for kind in Kind::ALL {
+            for nodes in 1..40 {
+                let graph = Graph::new(kind, nodes, 5);
+                assert_eq!(graph.len(), nodes, "{kind:?}");
+                assert!(graph.is_connected(), "{kind:?} of {nodes}");
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_are_what_their_names_say() {
+        let size = |kind, nodes| {
+            let graph = Graph::new(kind, nodes, 1);
+            (graph.edges().count(), graph.diameter())
+        };
+        assert_eq!(size(Kind::Ring, 10), (10, 5));
+        assert_eq!(size(Kind::Ring, 2), (1, 1));
+        assert_eq!(size(Kind::Line, 10), (9, 9));
+        assert_eq!(size(Kind::Star, 10), (9, 2));
+        assert_eq!(size(Kind::Grid, 12), (17, 5));
+        assert_eq!(size(Kind::Clique, 6), (15, 1));
+        assert_eq!(size(Kind::Tree, 20).0, 19);
+    }
+
+    #[test]
+    fn components_are_found() {
+        let mut line = Graph::new(Kind::Line, 5, 0);
+        assert!(line.remove(1, 2) && !line.remove(1, 2));
+        assert_eq!(line.components(), [vec![0, 1], vec![2, 3, 4]]);
+        assert!(!line.is_connected());
+    }
+}

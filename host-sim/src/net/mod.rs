@@ -1,0 +1,372 @@
+//! The ideal network: FIFO channels, each direction up or down on its own, no losses while up.
+//!
+//! It drives the very [`Engine`] that a board runs. Three ways to decide what happens next: one chosen channel at a
+//! time ([`Net::deliver`]), a seeded random channel ([`Net::deliver_random`]), or time in rounds
+//! ([`Net::run_rounds`]), where a message takes one round (or a random number of them) and timers fire.
+
+mod counts;
+mod schedule;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+
+use common::engine::Engine;
+use common::notice::{Event, Notice};
+use common::protocol::{Message, Protocol, Signal};
+use common::time::{Duration, Instant};
+use common::types::NodeId;
+
+pub use counts::Counts;
+pub use schedule::{Delay, Overrun};
+
+/// The time a message takes in a synchronous network.
+pub const ROUND: Duration = Duration::from_millis(1);
+
+/// One FIFO channel. The order of the fields is the order in which a round delivers: by receiver, the right-moving lane
+/// first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Channel {
+    /// The index of the receiver.
+    pub to: usize,
+    /// See [`Message::lane`].
+    pub lane: u8,
+    /// The index of the sender.
+    pub from: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct InFlight<M> {
+    msg: M,
+    due: Instant,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Slot<P: Protocol, const PEERS: usize> {
+    engine: Engine<P, PEERS>,
+    alive: bool,
+}
+
+/// What one step made a node do.
+#[derive(Clone, Debug)]
+pub struct Step<M> {
+    /// Messages put on up channels, with their receivers.
+    pub sends: Vec<(NodeId, M)>,
+    /// What the algorithm said it did.
+    pub events: Vec<Event>,
+}
+
+impl<M> Default for Step<M> {
+    fn default() -> Self {
+        Self { sends: Vec::new(), events: Vec::new() }
+    }
+}
+
+/// A network of nodes that run the same protocol.
+#[derive(Clone, Debug)]
+pub struct Net<P: Protocol, const PEERS: usize = 128> {
+    nodes: Vec<Slot<P, PEERS>>,
+    index: BTreeMap<NodeId, usize>,
+    /// Only channels that hold something.
+    queues: BTreeMap<Channel, VecDeque<InFlight<P::Msg>>>,
+    up: BTreeSet<(usize, usize)>,
+    /// Up at the sender, but the receiver has crashed since: swallows everything until the sender notices.
+    broken: BTreeSet<(usize, usize)>,
+    now: Instant,
+    delay: Delay,
+    last: Step<P::Msg>,
+    counts: Counts,
+}
+
+/// Two networks are equal when everything that can still matter is: nodes, channels and time, not the counts.
+impl<P: Protocol, const PEERS: usize> PartialEq for Net<P, PEERS> {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+            && self.queues == other.queues
+            && self.up == other.up
+            && self.broken == other.broken
+            && self.now == other.now
+    }
+}
+
+impl<P: Protocol, const PEERS: usize> Eq for Net<P, PEERS> {}
+
+impl<P: Protocol, const PEERS: usize> Hash for Net<P, PEERS> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.nodes.hash(state);
+        self.queues.hash(state);
+        self.up.hash(state);
+        self.broken.hash(state);
+        self.now.hash(state);
+    }
+}
+
+impl<P: Protocol, const PEERS: usize> Default for Net<P, PEERS> {
+    fn default() -> Self {
+        Self::new(Delay::Round)
+    }
+}
+
+impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
+    /// An empty network.
+    pub fn new(delay: Delay) -> Self {
+        Self {
+            nodes: Vec::new(),
+            index: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            up: BTreeSet::new(),
+            broken: BTreeSet::new(),
+            now: Instant::ZERO,
+            delay,
+            last: Step::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Adds a node that has not started, and returns its index. Ids are unique.
+    ///
+    /// # Panics
+    /// When the id is taken.
+    pub fn add(&mut self, id: NodeId, seed: u64, protocol: P) -> usize {
+        let index = self.nodes.len();
+        assert!(self.index.insert(id, index).is_none(), "node {id} is there already");
+        self.nodes.push(Slot { engine: Engine::new(id, seed, protocol), alive: true });
+        index
+    }
+
+    /// Makes both directions between two nodes up from the beginning, without telling either.
+    ///
+    /// # Panics
+    /// When a node has more links than its table holds.
+    pub fn join(&mut self, u: usize, v: usize) {
+        for (from, to) in [(u, v), (v, u)] {
+            if self.up.insert((from, to)) {
+                let peer = self.id(to);
+                let engine = self.nodes[from].engine.clone().with_peer(peer);
+                self.nodes[from].engine =
+                    engine.unwrap_or_else(|_| panic!("node {} has too many links", self.id(from)));
+            }
+        }
+    }
+
+    /// How many nodes there are, dead ones included.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The id of the node at an index.
+    pub fn id(&self, node: usize) -> NodeId {
+        self.nodes[node].engine.id()
+    }
+
+    /// The index of a node.
+    pub fn index_of(&self, id: NodeId) -> Option<usize> {
+        self.index.get(&id).copied()
+    }
+
+    /// The state of a node's protocol.
+    pub fn node(&self, node: usize) -> &P {
+        self.nodes[node].engine.protocol()
+    }
+
+    /// Whether a node has not crashed.
+    pub fn is_alive(&self, node: usize) -> bool {
+        self.nodes[node].alive
+    }
+
+    /// Whether the direction `from → to` is up, as its sender sees it.
+    pub fn is_up(&self, from: usize, to: usize) -> bool {
+        self.up.contains(&(from, to))
+    }
+
+    /// Every direction that is up.
+    pub fn up_directions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.up.iter().copied()
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Sets the present time, which never goes back.
+    pub fn set_now(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// What has been counted so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Starts the counts at zero again.
+    pub fn reset_counts(&mut self) {
+        self.counts = Counts::default();
+    }
+
+    /// What the last step made its node do.
+    pub fn last_step(&self) -> &Step<P::Msg> {
+        &self.last
+    }
+
+    /// The channels that hold messages, in delivery order.
+    pub fn pending(&self) -> impl Iterator<Item = Channel> + '_ {
+        self.queues.keys().copied()
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// How many messages a channel holds, all lanes together.
+    pub fn in_transit(&self, from: usize, to: usize) -> usize {
+        let on = |channel: &Channel| channel.from == from && channel.to == to;
+        self.queues.iter().filter(|(channel, _)| on(channel)).map(|(_, queue)| queue.len()).sum()
+    }
+
+    /// Starts a node.
+    pub fn start(&mut self, node: usize) {
+        let now = self.now;
+        self.drive(node, |engine| engine.handle_start(now));
+    }
+
+    /// Starts every node.
+    pub fn start_all(&mut self) {
+        (0..self.len()).for_each(|node| self.start(node));
+    }
+
+    /// Tells a node something.
+    pub fn signal(&mut self, node: usize, signal: Signal) {
+        let now = self.now;
+        self.drive(node, |engine| engine.handle_signal(now, signal));
+    }
+
+    /// One direction comes up and its sender reacts.
+    ///
+    /// # Panics
+    /// When the sender has more links than its table holds.
+    pub fn link_up(&mut self, from: usize, to: usize) {
+        let (now, peer) = (self.now, self.id(to));
+        if self.up.insert((from, to)) {
+            if !self.nodes[to].alive {
+                self.broken.insert((from, to));
+            }
+            let id = self.id(from);
+            self.drive(from, |engine| {
+                engine.handle_link_up(now, peer).unwrap_or_else(|_| panic!("node {id} has too many links"));
+            });
+        }
+    }
+
+    /// One direction goes down, loses what it held, and its sender reacts.
+    pub fn link_down(&mut self, from: usize, to: usize) {
+        let (now, peer) = (self.now, self.id(to));
+        if self.up.remove(&(from, to)) {
+            self.broken.remove(&(from, to));
+            self.empty_channels(|channel| channel.from == from && channel.to == to);
+            self.drive(from, |engine| engine.handle_link_down(now, peer));
+        }
+    }
+
+    /// Both directions come up.
+    pub fn connect(&mut self, u: usize, v: usize) {
+        self.link_up(u, v);
+        self.link_up(v, u);
+    }
+
+    /// Both directions go down.
+    pub fn cut(&mut self, u: usize, v: usize) {
+        self.link_down(u, v);
+        self.link_down(v, u);
+    }
+
+    /// A node stops and forgets everything. Nobody is told: what it had sent and not delivered is lost, and so is what
+    /// others send to it until their own direction goes down.
+    pub fn crash(&mut self, node: usize) {
+        self.nodes[node].alive = false;
+        self.up.retain(|&(from, _)| from != node);
+        self.broken.retain(|&(from, _)| from != node);
+        self.broken.extend(self.up.iter().filter(|&&(_, to)| to == node));
+        self.empty_channels(|channel| channel.from == node || channel.to == node);
+    }
+
+    /// A crashed node comes back with a new state and no links. It still has to be started.
+    pub fn restart(&mut self, node: usize, seed: u64, protocol: P) {
+        let id = self.id(node);
+        self.nodes[node] = Slot { engine: Engine::new(id, seed, protocol), alive: true };
+    }
+
+    /// Delivers the oldest message of a channel; false where there is none.
+    pub fn deliver(&mut self, channel: Channel) -> bool {
+        let Some(queue) = self.queues.get_mut(&channel) else { return false };
+        let front = queue.pop_front();
+        if queue.is_empty() {
+            self.queues.remove(&channel);
+        }
+        let Some(InFlight { msg, .. }) = front else { return false };
+        self.counts.delivered += 1;
+        let (now, from) = (self.now, self.id(channel.from));
+        self.drive(channel.to, |engine| engine.handle_decoded(now, from, msg));
+        true
+    }
+
+    fn empty_channels(&mut self, which: impl Fn(&Channel) -> bool) {
+        let counts = &mut self.counts;
+        self.queues.retain(|channel, queue| {
+            let lost = which(channel);
+            if lost {
+                counts.lost += queue.len() as u64;
+            }
+            !lost
+        });
+    }
+
+    /// Gives a node one input and moves everything that comes out of it to where it belongs.
+    fn drive(&mut self, node: usize, input: impl FnOnce(&mut Engine<P, PEERS>)) {
+        self.last.sends.clear();
+        self.last.events.clear();
+        if !self.nodes[node].alive {
+            return;
+        }
+        input(&mut self.nodes[node].engine);
+        while let Some((peer, msg)) = self.nodes[node].engine.poll_decoded() {
+            self.put(node, peer, msg);
+        }
+        while let Some(notice) = self.nodes[node].engine.poll_notice() {
+            match notice {
+                Notice::Event(event) => self.last.events.push(event),
+                Notice::Fault(fault) => panic!("defect in the core: {fault:?} at node {}", self.id(node)),
+                Notice::LinkEnded(peer, reason) => panic!("link to {peer} ended: {reason:?} at node {}", self.id(node)),
+                _ => {}
+            }
+        }
+    }
+
+    fn put(&mut self, from: usize, peer: NodeId, msg: P::Msg) {
+        debug_assert_eq!(round_trip(&msg).as_ref(), Some(&msg), "a message changes on the wire");
+        let to = self.index[&peer];
+        self.counts.sent(from, &msg);
+        self.last.sends.push((peer, msg.clone()));
+        if self.broken.contains(&(from, to)) {
+            self.counts.lost += 1;
+            return;
+        }
+        let channel = Channel { to, lane: msg.lane(), from };
+        let queue = self.queues.entry(channel).or_default();
+        let after = queue.back().map_or(self.now, |last| last.due);
+        let due = self.delay.due(self.now, after);
+        queue.push_back(InFlight { msg, due });
+    }
+}
+
+/// A message as its receiver would decode it.
+fn round_trip<M: Message>(msg: &M) -> Option<M> {
+    let mut buf = [0; common::limits::MESSAGE_MAX];
+    let bytes = postcard::to_slice(msg, &mut buf).ok()?;
+    postcard::from_bytes(bytes).ok()
+}

@@ -1,0 +1,102 @@
+//! When messages arrive, and running until nothing is left to do.
+
+use common::protocol::Protocol;
+use common::rng::Rng;
+use common::time::{Duration, Instant};
+
+use super::{Channel, Net, ROUND};
+
+/// How long messages take.
+#[derive(Clone, Debug)]
+pub enum Delay {
+    /// One round each.
+    Round,
+    /// Between one round and this many, by chance, in order.
+    Random {
+        /// The longest.
+        rounds: u32,
+        /// The chance.
+        rng: Rng,
+    },
+}
+
+impl Delay {
+    /// When a message sent `now` arrives, on a channel whose last message arrives at `after`.
+    pub(super) fn due(&mut self, now: Instant, after: Instant) -> Instant {
+        let rounds = match self {
+            Self::Round => 1,
+            Self::Random { rounds, rng } => 1 + rng.below(*rounds),
+        };
+        after.max(now + ROUND.times(rounds))
+    }
+}
+
+/// A run that did not end within its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrun;
+
+impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
+    /// Moves time to the next arrival or deadline, delivers what arrives then (receivers in index order, the
+    /// right-moving lane first), and fires the timers that are due. False where nothing is left to happen.
+    pub fn step_round(&mut self) -> bool {
+        let Some(next) = self.next_event() else { return false };
+        self.set_now(next);
+        let due: Vec<Channel> = self
+            .queues
+            .iter()
+            .filter(|(_, queue)| queue.front().is_some_and(|m| m.due <= next))
+            .map(|(&c, _)| c)
+            .collect();
+        for channel in due {
+            while self.queues.get(&channel).and_then(|queue| queue.front()).is_some_and(|m| m.due <= next) {
+                self.deliver(channel);
+            }
+        }
+        for node in 0..self.len() {
+            if self.nodes[node].engine.poll_timeout().is_some_and(|at| at <= next) {
+                self.drive(node, |engine| engine.handle_timeout(next));
+            }
+        }
+        true
+    }
+
+    /// Runs until nothing is left to happen; gives the time since the start of the run until the last message arrived.
+    pub fn run_rounds(&mut self, limit: u64) -> Result<Duration, Overrun> {
+        let start = self.now;
+        let mut last_arrival = start;
+        for _ in 0..limit {
+            let delivered = self.counts.delivered;
+            if !self.step_round() {
+                return Ok(last_arrival.since(start));
+            }
+            if self.counts.delivered > delivered {
+                last_arrival = self.now;
+            }
+        }
+        Err(Overrun)
+    }
+
+    /// Delivers one message of a channel chosen by chance; false where nothing is under way.
+    pub fn deliver_random(&mut self, rng: &mut Rng) -> bool {
+        let count = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
+        let Some(channel) = self.pending().nth(rng.below(count) as usize) else { return false };
+        self.deliver(channel)
+    }
+
+    /// Delivers messages in random order until nothing is under way. Timers do not fire.
+    pub fn run_random(&mut self, rng: &mut Rng, limit: u64) -> Result<u64, Overrun> {
+        for delivered in 0..limit {
+            if !self.deliver_random(rng) {
+                return Ok(delivered);
+            }
+        }
+        Err(Overrun)
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let arrivals = self.queues.values().filter_map(|queue| queue.front()).map(|message| message.due);
+        let deadlines = self.nodes.iter().filter(|slot| slot.alive).filter_map(|slot| slot.engine.poll_timeout());
+        // A deadline that passed while time was moved by hand is due now.
+        arrivals.chain(deadlines).min().map(|at| at.max(self.now))
+    }
+}

@@ -1,0 +1,12 @@
+//! The `table` command.
+
+use std::process::ExitCode;
+
+/// Arguments of `table`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+pub fn run(_args: &Args) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("not built yet")
+}
