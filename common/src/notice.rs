@@ -29,7 +29,11 @@ pub enum Event {
     Ignored(NodeId),
     /// FRLLE: this node found the election decided and declared the winner.
     Declared(NodeId),
-    /// FRLLE: the leader believed lost has answered, the election is off.
+    /// FRLLE: this node took the declared winner for its leader.
+    Followed(NodeId),
+    /// FRLLE: this node has itself heard the leader believed lost, so the election is off.
+    HeardAlive(NodeId),
+    /// FRLLE: this node was told that the leader believed lost has answered.
     Recovered(NodeId),
     /// An election gave no result in time and was begun again.
     Retried,

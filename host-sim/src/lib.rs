@@ -6,5 +6,7 @@ pub mod conform;
 pub mod demo;
 pub mod graph;
 pub mod net;
+pub mod oriented;
+pub mod ring_steps;
 pub mod study;
 pub mod table;

@@ -177,25 +177,24 @@ impl Frlle {
         }
     }
 
-    /// Two equal messages that arrive at the same time, one from each side, taken as one. Only a synchronous ring can
-    /// show this; the seed counts its best case with it.
-    pub fn on_pair(&mut self, msg: FrlleMsg, twin: FrlleMsg, cx: &mut Cx<'_, Self>) {
+    /// Whether two equal messages that arrive at the same time may be taken as one: not when one of them calls for a
+    /// recovery.
+    pub fn may_pair(&self, msg: &FrlleMsg, twin: &FrlleMsg, now: Instant) -> bool {
+        msg.is_twin_of(twin) && !self.knows_recovery(msg, now) && !self.knows_recovery(twin, now)
+    }
+
+    /// Two equal messages that arrive at the same time, one from each side, taken as one: there is nobody left to pass
+    /// them on to. Only a synchronous ring can show this; the seed counts its best case with it.
+    pub fn on_pair(&mut self, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
         match msg.body {
-            FrlleBody::Election { .. } if self.knows_recovery(&msg, cx) || self.knows_recovery(&twin, cx) => {
-                self.handle(msg, cx);
-                self.handle(twin, cx);
+            FrlleBody::Election { .. } if self.ballot.decided => {}
+            FrlleBody::Election { creator, coefficient, .. } if !self.beats(coefficient, creator) => {
+                self.ballot.best = coefficient;
+                self.ballot.best_id = creator;
+                self.ballot.untouched = false;
+                self.declare(creator, cx);
             }
-            FrlleBody::Election { creator, failed, delay, coefficient } => {
-                if self.ballot.decided {
-                } else if self.beats(coefficient, creator) {
-                    self.on_election(creator, failed, delay, coefficient, msg.toward, cx);
-                } else {
-                    self.ballot.best = coefficient;
-                    self.ballot.best_id = creator;
-                    self.ballot.untouched = false;
-                    self.declare(creator, cx);
-                }
-            }
+            FrlleBody::Election { .. } => self.handle(msg, cx),
             FrlleBody::Declared(leader) => {
                 self.accept_declaration(leader, cx);
             }
@@ -250,19 +249,19 @@ impl Frlle {
     }
 
     /// The recovery condition (definition 7): the leader was heard here after the election began.
-    fn knows_recovery(&self, msg: &FrlleMsg, cx: &Cx<'_, Self>) -> bool {
+    fn knows_recovery(&self, msg: &FrlleMsg, now: Instant) -> bool {
         let FrlleBody::Election { delay, .. } = msg.body else { return false };
         // The election began at the latest this long ago; before time zero is before anything that was heard.
         let delay = Duration::from_micros(u64::from(delay));
-        self.heard_at.is_some_and(|heard| cx.now < heard + delay)
+        self.heard_at.is_some_and(|heard| now < heard + delay)
     }
 
     fn handle(&mut self, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
         let toward = msg.toward;
         match msg.body {
-            FrlleBody::Election { failed, .. } if self.may_recover() && self.knows_recovery(&msg, cx) => {
+            FrlleBody::Election { failed, .. } if self.may_recover() && self.knows_recovery(&msg, cx.now) => {
                 self.ballot.recovery_creator = true;
-                self.recover(failed, cx);
+                self.recover(failed, Event::HeardAlive, cx);
                 self.send(toward.opposite(), FrlleBody::Recovered(failed), cx);
             }
             FrlleBody::Election { creator, failed, delay, coefficient } => {
@@ -328,9 +327,7 @@ impl Frlle {
         }
         self.ballot.decided = true;
         self.leader = Some(leader);
-        if leader == cx.id {
-            cx.note(Event::ElectedSelf);
-        }
+        cx.note(if leader == cx.id { Event::ElectedSelf } else { Event::Followed(leader) });
         self.circle.settle(cx);
         true
     }
@@ -341,14 +338,14 @@ impl Frlle {
             return false;
         }
         self.ballot.recovery_seen = true;
-        self.recover(leader, cx);
+        self.recover(leader, Event::Recovered, cx);
         true
     }
 
-    fn recover(&mut self, leader: Option<NodeId>, cx: &mut Cx<'_, Self>) {
+    fn recover(&mut self, leader: Option<NodeId>, how: fn(NodeId) -> Event, cx: &mut Cx<'_, Self>) {
         self.leader = leader;
         if let Some(leader) = leader {
-            cx.note(Event::Recovered(leader));
+            cx.note(how(leader));
         }
         self.circle.settle(cx);
     }

@@ -1,0 +1,99 @@
+//! `ringleader conform`: replays golden vectors against the core.
+//!
+//! A golden file says what must happen, step by step; every expected field is compared. The format is recognised by the
+//! file's `format` field.
+
+mod frlle;
+mod height;
+mod hs;
+mod verdict;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+pub use verdict::{Case, Mismatch, Report, Verdict};
+
+/// Arguments of `conform`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Formats: hs-golden-1, hs-extremes-1, height-golden-1, frlle-golden-1.
+The exit code is 0 when everything matches, 1 when something does not or a file cannot be read.
+
+Example:
+  ringleader conform host-sim/tests/golden/*.json")]
+pub struct Args {
+    /// Golden files (JSON)
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What every golden file says first.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+}
+
+/// Replays all files and reports. A file that cannot be read is an error, after the others were replayed.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut total = Report::default();
+    let mut broken = Vec::new();
+    for path in &args.files {
+        match replay_file(path) {
+            Ok(report) => {
+                if !args.json {
+                    print!("{}", report.text(path));
+                }
+                total.absorb(path, report);
+            }
+            Err(error) => broken.push(format!("{error:#}")),
+        }
+    }
+    for error in &broken {
+        eprintln!("error: {error}");
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&total.json(&broken))?);
+    } else {
+        println!("{} cases, {} mismatches", total.cases.len(), total.mismatches());
+    }
+    Ok(if broken.is_empty() && total.mismatches() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Replays one file.
+pub fn replay_file(path: &Path) -> anyhow::Result<Report> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    replay_text(&text).with_context(|| format!("{} is no usable golden file", path.display()))
+}
+
+/// Replays a golden file's text.
+pub fn replay_text(text: &str) -> anyhow::Result<Report> {
+    let Head { format } = parse(text)?;
+    match format.as_str() {
+        "hs-golden-1" => hs::replay_cases(&parse(text)?),
+        "hs-extremes-1" => hs::replay_extremes(&parse(text)?),
+        "height-golden-1" => height::replay(&parse(text)?),
+        "frlle-golden-1" => frlle::replay(&parse(text)?),
+        other => {
+            bail!(
+                "format: \"{other}\" is unknown; known are hs-golden-1, hs-extremes-1, height-golden-1, frlle-golden-1"
+            )
+        }
+    }
+}
+
+/// Decodes JSON; an error names the line and the path of the field.
+fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if path == "." { anyhow::anyhow!("{inner}") } else { anyhow::anyhow!("{path}: {inner}") }
+    })
+}

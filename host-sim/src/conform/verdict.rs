@@ -1,0 +1,112 @@
+//! What a replay found.
+
+use std::fmt::{Debug, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+/// The first thing in a case that was not as expected.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mismatch {
+    /// The step, counted from 1 as the file lists them; none where the field is about the whole case.
+    pub step: Option<usize>,
+    /// The field.
+    pub field: String,
+    /// What the file says.
+    pub expected: String,
+    /// What the core did.
+    pub got: String,
+}
+
+/// One case of a golden file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// The file it came from, once several files are reported together.
+    pub file: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What was wrong, if anything.
+    pub mismatch: Option<Mismatch>,
+}
+
+/// All cases of a golden file.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The cases in order.
+    pub cases: Vec<Case>,
+}
+
+impl Report {
+    /// Adds a case.
+    pub fn push(&mut self, name: impl Into<String>, verdict: Verdict) {
+        self.cases.push(Case { file: None, name: name.into(), mismatch: verdict.mismatch });
+    }
+
+    /// How many cases were not as expected.
+    pub fn mismatches(&self) -> usize {
+        self.cases.iter().filter(|case| case.mismatch.is_some()).count()
+    }
+
+    pub(super) fn absorb(&mut self, path: &Path, other: Self) {
+        let file = Some(path.display().to_string());
+        self.cases.extend(other.cases.into_iter().map(|case| Case { file: file.clone(), ..case }));
+    }
+
+    pub(super) fn text(&self, path: &Path) -> String {
+        let mut text = String::new();
+        for Case { name, mismatch, .. } in &self.cases {
+            let Some(Mismatch { step, field, expected, got }) = mismatch else { continue };
+            let step = step.map_or_else(String::new, |step| format!(" step {step},"));
+            let place = format!("{}: case \"{name}\":{step} field {field}", path.display());
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "MISMATCH {place}\n  expected {expected}\n  got      {got}");
+        }
+        let _ = writeln!(text, "{}: {} cases, {} mismatches", path.display(), self.cases.len(), self.mismatches());
+        text
+    }
+
+    pub(super) fn json(&self, errors: &[String]) -> serde_json::Value {
+        serde_json::json!({
+            "cases": self.cases.len(),
+            "mismatches": self.mismatches(),
+            "mismatched": self.cases.iter().filter(|case| case.mismatch.is_some()).collect::<Vec<_>>(),
+            "errors": errors,
+        })
+    }
+}
+
+/// Compares fields of one case and remembers the first that differs.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    step: Option<usize>,
+    mismatch: Option<Mismatch>,
+}
+
+impl Verdict {
+    /// What follows belongs to this step, counted from 1.
+    pub fn at_step(&mut self, step: usize) {
+        self.step = Some(step);
+    }
+
+    /// What follows is about the case as a whole.
+    pub fn at_end(&mut self) {
+        self.step = None;
+    }
+
+    /// Compares one field.
+    pub fn compare<T: PartialEq + Debug>(&mut self, field: &str, expected: &T, got: &T) {
+        if self.mismatch.is_none() && expected != got {
+            self.mismatch = Some(Mismatch {
+                step: self.step,
+                field: field.to_owned(),
+                expected: format!("{expected:?}"),
+                got: format!("{got:?}"),
+            });
+        }
+    }
+
+    /// Whether everything compared so far was equal.
+    pub fn is_clean(&self) -> bool {
+        self.mismatch.is_none()
+    }
+}

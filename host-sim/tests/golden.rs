@@ -1,0 +1,172 @@
+//! The golden vectors match, every expected field is really compared, and a malformed file is refused with its place.
+
+use common::rng::Rng;
+use host_sim::conform::{Report, replay_text};
+use serde_json::{Value, json};
+
+const FILES: [(&str, &str); 4] = [
+    ("hs", include_str!("golden/hs.json")),
+    ("hs_extremes", include_str!("golden/hs_extremes.json")),
+    ("height", include_str!("golden/height.json")),
+    ("frlle", include_str!("golden/frlle.json")),
+];
+
+/// Fields that are input, not expectation; changing them need not make a mismatch.
+const INPUTS: [&str; 17] = [
+    "format",
+    "name",
+    "note",
+    "uids",
+    "worst_uids",
+    "best_uids",
+    "nodes",
+    "edges",
+    "leaders",
+    "initial_heights",
+    "event",
+    "mode",
+    "ring",
+    "lc",
+    "failed",
+    "detect",
+    "responses",
+];
+
+fn replay(text: &str) -> Report {
+    replay_text(text).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+fn refusal(value: &Value) -> String {
+    format!("{:#}", replay_text(&value.to_string()).expect_err("this file is malformed"))
+}
+
+#[test]
+fn every_shown_vector_matches() {
+    for (name, text) in FILES {
+        let report = replay(text);
+        assert!(report.cases.len() >= 26, "{name} has only {} cases", report.cases.len());
+        let wrong: Vec<_> = report.cases.iter().filter(|case| case.mismatch.is_some()).collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
+    }
+}
+
+/// The paths of all expected values below `value`.
+fn expectations(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                // A scenario's own clock is its kind, a step's is a time.
+                let is_clock_kind = name == "clock" && field.is_string();
+                if !INPUTS.contains(&name.as_str()) && !is_clock_kind && name != "n" {
+                    expectations(field, &format!("{path}/{name}"), found);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                expectations(item, &format!("{path}/{at}"), found);
+            }
+        }
+        _ => found.push(path.to_owned()),
+    }
+}
+
+fn altered(value: &Value) -> Value {
+    match value {
+        Value::Bool(flag) => json!(!flag),
+        Value::Number(number) => json!(number.as_i64().expect("golden files hold integers") + 1),
+        Value::String(_) => json!("something else"),
+        _ => json!(true),
+    }
+}
+
+#[test]
+fn a_change_of_any_expected_value_is_noticed() {
+    let mut rng = Rng::new(1);
+    for (name, text) in FILES {
+        let golden: Value = serde_json::from_str(text).unwrap();
+        let (list, cases) =
+            golden.as_object().unwrap().iter().find(|(_, field)| field.is_array()).expect("a list of cases");
+        for (at, case) in cases.as_array().unwrap().iter().enumerate() {
+            let mut paths = Vec::new();
+            expectations(case, "", &mut paths);
+            for _ in 0..12 {
+                let path = &paths[rng.below(u32::try_from(paths.len()).unwrap()) as usize];
+                let mut changed = case.clone();
+                let field = changed.pointer_mut(path).unwrap();
+                *field = altered(field);
+                let file = json!({ "format": golden["format"], list.as_str(): [changed] });
+                match replay_text(&file.to_string()) {
+                    Ok(report) => assert_eq!(report.mismatches(), 1, "{name}[{at}]{path} went unnoticed"),
+                    Err(error) => panic!("{name}[{at}]{path}: {error:#}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mismatch_says_where_and_what() {
+    let (_, text) = FILES[2];
+    let mut golden: Value = serde_json::from_str(text).unwrap();
+    golden["scenarios"][0]["steps"][3]["clock"] = json!(99);
+    let report = replay(&golden.to_string());
+    let mismatch = report.cases[0].mismatch.as_ref().unwrap();
+    assert_eq!((mismatch.step, mismatch.field.as_str(), mismatch.expected.as_str()), (Some(4), "clock", "99"));
+    assert_eq!(report.mismatches(), 1);
+}
+
+#[test]
+fn a_malformed_file_names_the_place() {
+    let wrong = replay_text("{\"format\": \"hs-golden-1\", \"cases\": [").unwrap_err();
+    assert!(format!("{wrong:#}").contains("line 1 column"), "{wrong:#}");
+    assert!(refusal(&json!({ "cases": [] })).contains("format"));
+    assert!(refusal(&json!({ "format": "hs-golden-9" })).contains("hs-golden-9"));
+    let case = |uids: Value| {
+        json!({ "format": "hs-golden-1", "cases": [{ "name": "x", "uids": uids, "leader": 1, "phases": [],
+            "election_messages": 0, "announce_messages": 0, "total_messages": 0, "rounds_election": 0, "rounds_total": 0 }] })
+    };
+    assert!(refusal(&case(json!([1, "two"]))).contains("cases[0].uids[1]"));
+    assert!(refusal(&case(json!([3, 4, 3]))).contains("cases[0].uids: [2]: uid 3"));
+    assert!(refusal(&case(json!([]))).contains("cases[0].uids"));
+    let mut missing = case(json!([1]));
+    missing["cases"][0].as_object_mut().unwrap().remove("leader");
+    let message = refusal(&missing);
+    assert!(message.contains("cases[0]") && message.contains("leader"), "{message}");
+}
+
+#[test]
+fn impossible_events_are_refused_with_their_step() {
+    let (_, text) = FILES[2];
+    let golden: Value = serde_json::from_str(text).unwrap();
+    let with_event = |event: Value| {
+        let mut changed = golden.clone();
+        changed["scenarios"][0]["steps"][0]["event"] = event;
+        refusal(&changed)
+    };
+    for (event, complaint) in [
+        (json!(["deliver", 1, 2]), "holds no message"),
+        (json!(["up", 7, 8]), "is up already"),
+        (json!(["down", 1, 8]), "is down already"),
+        (json!(["down", 1, 77]), "no node 77"),
+    ] {
+        let message = with_event(event);
+        assert!(message.contains("steps[0].event") && message.contains(complaint), "{message}");
+    }
+    assert!(with_event(json!(["sideways", 1, 2])).contains("scenarios[0].steps[0].event"));
+}
+
+#[test]
+fn nonsense_frlle_rings_are_refused() {
+    let (_, text) = FILES[3];
+    let golden: Value = serde_json::from_str(text).unwrap();
+    let with = |field: &str, value: Value| {
+        let mut changed = golden.clone();
+        changed["scenarios"][1][field] = value;
+        refusal(&changed)
+    };
+    assert!(with("detect", json!([[0, 555]])).contains("scenarios[1].detect[0]: node 555"));
+    assert!(with("lc", json!([1, 2])).contains("scenarios[1].lc"));
+    assert!(with("ring", json!([1])).contains("scenarios[1].ring"));
+    assert!(with("mode", json!("both")).contains("scenarios[1].mode"));
+}
