@@ -6,5 +6,6 @@ pub mod conform;
 pub mod demo;
 pub mod graph;
 pub mod net;
+pub mod oriented;
 pub mod study;
 pub mod table;
