@@ -39,6 +39,12 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     /// Moves time to the next arrival or deadline, delivers what arrives then (receivers in index order, the
     /// right-moving lane first), and fires the timers that are due. False where nothing is left to happen.
     pub fn step_round(&mut self) -> bool {
+        self.step_round_watched(|_, _| ())
+    }
+
+    /// As [`step_round`](Self::step_round), and shows the network to `watch` after every input of the round, with the
+    /// index of the node that took it: [`last_step`](Self::last_step) alone only tells of the last one.
+    pub fn step_round_watched(&mut self, mut watch: impl FnMut(&Self, usize)) -> bool {
         let Some(next) = self.next_event() else { return false };
         self.set_now(next);
         let due: Vec<Channel> = self
@@ -50,11 +56,13 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         for channel in due {
             while self.queues.get(&channel).and_then(|queue| queue.front()).is_some_and(|m| m.due <= next) {
                 self.deliver(channel);
+                watch(self, channel.to);
             }
         }
         for node in 0..self.len() {
             if self.nodes[node].engine.poll_timeout().is_some_and(|at| at <= next) {
                 self.drive(node, |engine| engine.handle_timeout(next));
+                watch(self, node);
             }
         }
         true

@@ -1,0 +1,214 @@
+//! Whether a network of the height algorithm has reached its goal: every component leader-oriented.
+//!
+//! Source: seed 001, section 3.4. As there, two nodes are linked when at least one direction between them is up. Crashed
+//! nodes are no part of the network, and neither are directions that still lead to them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use common::election::height::HeightElection;
+use common::types::NodeId;
+
+use crate::graph::Graph;
+use crate::net::Net;
+
+/// Why a network is not leader-oriented: the first condition that fails, with the nodes that show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// Condition 1: something is still in transit.
+    InTransit {
+        /// The sender.
+        from: NodeId,
+        /// The receiver.
+        to: NodeId,
+    },
+    /// Condition 2: a node has a wrong view of a neighbour's height.
+    WrongView {
+        /// The node that is wrong.
+        at: NodeId,
+        /// The neighbour it is wrong about.
+        about: NodeId,
+    },
+    /// Condition 3: the nodes of a component do not all follow the same leader.
+    ManyLeaders {
+        /// The nodes of the component.
+        component: Vec<NodeId>,
+        /// The leaders they follow.
+        leaders: Vec<NodeId>,
+    },
+    /// Condition 3: the one leader of a component is not in it.
+    LeaderAway {
+        /// The nodes of the component.
+        component: Vec<NodeId>,
+        /// The leader they follow.
+        leader: NodeId,
+    },
+    /// Condition 4: the leader is not the only node without a way down.
+    WrongSinks {
+        /// The leader of the component.
+        leader: NodeId,
+        /// The nodes without a way down.
+        sinks: Vec<NodeId>,
+    },
+}
+
+impl Violation {
+    /// The number of the condition in section 3.4.
+    pub fn condition(&self) -> u8 {
+        match self {
+            Self::InTransit { .. } => 1,
+            Self::WrongView { .. } => 2,
+            Self::ManyLeaders { .. } | Self::LeaderAway { .. } => 3,
+            Self::WrongSinks { .. } => 4,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "condition {}: ", self.condition())?;
+        match self {
+            Self::InTransit { from, to } => write!(f, "a message from {from} to {to} is still in transit"),
+            Self::WrongView { at, about } => write!(f, "node {at} has a wrong view of the height of node {about}"),
+            Self::ManyLeaders { component, leaders } => {
+                write!(f, "the component of {} follows {}", listed(component), listed(leaders))
+            }
+            Self::LeaderAway { component, leader } => {
+                write!(f, "the component of {} follows {leader}, which is not in it", listed(component))
+            }
+            Self::WrongSinks { leader, sinks } => {
+                write!(f, "{leader} leads, but without a way down are {}", listed(sinks))
+            }
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+fn listed(nodes: &[NodeId]) -> String {
+    let names: Vec<String> = nodes.iter().map(NodeId::to_string).collect();
+    format!("{{{}}}", names.join(", "))
+}
+
+/// Checks that every component is leader-oriented.
+///
+/// Heights are unique and totally ordered, so that links directed from the larger to the smaller form no circle: of
+/// condition 4 only the unique sink is left to check.
+pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Result<(), Violation> {
+    if let Some(channel) = net.pending().next() {
+        return Err(Violation::InTransit { from: net.id(channel.from), to: net.id(channel.to) });
+    }
+    let links = channel_graph(net);
+    for (u, v) in links.edges() {
+        for (at, about) in [(u, v), (v, u)] {
+            let actual = net.node(about).height();
+            if net.node(at).neighbours().any(|view| view.id == actual.id && view != actual) {
+                return Err(Violation::WrongView { at: net.id(at), about: net.id(about) });
+            }
+        }
+    }
+    let alive = |component: &Vec<usize>| component.iter().all(|&node| net.is_alive(node));
+    links
+        .components()
+        .iter()
+        .filter(|component| alive(component))
+        .try_for_each(|component| oriented(net, &links, component))
+}
+
+/// The seed's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
+fn channel_graph<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Graph {
+    let both_alive = |&(u, v): &(usize, usize)| net.is_alive(u) && net.is_alive(v);
+    Graph::with(vec![(0.0, 0.0); net.len()], net.up_directions().filter(both_alive))
+}
+
+fn oriented<const N: usize, const PEERS: usize>(
+    net: &Net<HeightElection<N>, PEERS>,
+    links: &Graph,
+    component: &[usize],
+) -> Result<(), Violation> {
+    let ids = || component.iter().map(|&node| net.id(node)).collect::<Vec<_>>();
+    let leaders: BTreeSet<NodeId> = component.iter().map(|&node| net.node(node).height().leader.lid).collect();
+    let leaders: Vec<NodeId> = leaders.into_iter().collect();
+    let &[leader] = leaders.as_slice() else { return Err(Violation::ManyLeaders { component: ids(), leaders }) };
+    if !component.iter().any(|&node| net.id(node) == leader) {
+        return Err(Violation::LeaderAway { component: ids(), leader });
+    }
+    let height = |node: usize| net.node(node).height();
+    let mut way_down = BTreeSet::new();
+    for (u, v) in links.edges() {
+        way_down.insert(if height(u) > height(v) { u } else { v });
+    }
+    let sinks: Vec<NodeId> =
+        component.iter().filter(|node| !way_down.contains(node)).map(|&node| net.id(node)).collect();
+    if sinks == [leader] { Ok(()) } else { Err(Violation::WrongSinks { leader, sinks }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::election::height::{HeightElection, HeightOptions};
+    use common::election::height_tuple::Height;
+    use common::types::NodeId;
+
+    use super::{Violation, check};
+    use crate::net::Net;
+
+    type Node = HeightElection<4>;
+
+    /// A line whose nodes have these heights and know their neighbours', except that node `wrong` sees others too high.
+    fn line(heights: &[Height], wrong: Option<usize>) -> Net<Node, 4> {
+        let mut net = Net::default();
+        for (place, &height) in heights.iter().enumerate() {
+            let mut node = Node::with_height(height, HeightOptions::default());
+            for neighbour in [place.checked_sub(1), Some(place + 1)].into_iter().flatten() {
+                if let Some(&(mut view)) = heights.get(neighbour) {
+                    view.delta += i16::from(wrong == Some(place));
+                    node = node.with_neighbour(view).unwrap();
+                }
+            }
+            net.add(height.id, 0, node);
+        }
+        (1..heights.len()).for_each(|place| net.join(place - 1, place));
+        net
+    }
+
+    fn height(id: u16, leader: u16, distance: i16) -> Height {
+        Height::initial(NodeId(id), NodeId(leader), distance)
+    }
+
+    #[test]
+    fn an_initial_state_is_leader_oriented() {
+        assert_eq!(check(&line(&[height(1, 2, 1), height(2, 2, 0), height(3, 2, 1)], None)), Ok(()));
+        assert_eq!(check(&line(&[height(1, 1, 0)], None)), Ok(()), "alone");
+    }
+
+    #[test]
+    fn every_condition_is_checked() {
+        let good = [height(1, 1, 0), height(2, 1, 1), height(3, 1, 2)];
+        let mut busy = line(&good, None);
+        busy.cut(0, 1);
+        let condition = |net: &Net<Node, 4>| check(net).unwrap_err().condition();
+        assert_eq!(check(&busy), Err(Violation::InTransit { from: NodeId(2), to: NodeId(3) }));
+        assert_eq!(check(&line(&good, Some(2))), Err(Violation::WrongView { at: NodeId(3), about: NodeId(2) }));
+        assert_eq!(condition(&line(&[height(1, 1, 0), height(2, 2, 0)], None)), 3);
+        assert_eq!(condition(&line(&[height(1, 9, 1), height(2, 9, 2)], None)), 3);
+        let two_sinks = line(&[height(1, 1, 0), height(2, 1, 3), height(3, 1, 2)], None);
+        assert_eq!(
+            check(&two_sinks),
+            Err(Violation::WrongSinks { leader: NodeId(1), sinks: vec![NodeId(1), NodeId(3)] })
+        );
+        let leader_above = line(&[height(1, 1, 5), height(2, 1, 1)], None);
+        assert_eq!(check(&leader_above), Err(Violation::WrongSinks { leader: NodeId(1), sinks: vec![NodeId(2)] }));
+    }
+
+    #[test]
+    fn components_are_judged_apart_and_the_dead_not_at_all() {
+        let mut parted = line(&[height(1, 1, 0), height(2, 1, 1), height(3, 1, 2)], None);
+        parted.cut(1, 2);
+        assert_eq!(check(&parted), Ok(()), "node 3 leads itself");
+        let mut crashed = line(&[height(1, 1, 0), height(2, 1, 1)], None);
+        crashed.crash(1);
+        assert_eq!(check(&crashed), Ok(()));
+        crashed.crash(0);
+        assert_eq!(check(&crashed), Ok(()), "nobody is left");
+    }
+}
