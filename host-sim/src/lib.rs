@@ -8,5 +8,6 @@ pub mod graph;
 pub mod net;
 pub mod oriented;
 pub mod ring_steps;
+pub mod shuffle;
 pub mod study;
 pub mod table;
