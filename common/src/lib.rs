@@ -4,6 +4,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod bits;
 pub mod clock;
 pub mod coefficient;
 pub mod election;
