@@ -9,6 +9,7 @@ pub mod clock;
 pub mod coefficient;
 pub mod election;
 pub mod engine;
+pub mod layout;
 pub mod limits;
 pub mod members;
 pub mod notice;
