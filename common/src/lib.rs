@@ -81,10 +81,12 @@
 #[cfg(test)]
 extern crate std;
 
+mod bits;
 pub mod clock;
 pub mod coefficient;
 pub mod election;
 pub mod engine;
+pub mod layout;
 pub mod limits;
 pub mod members;
 pub mod notice;

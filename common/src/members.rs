@@ -4,6 +4,7 @@ use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
+use crate::bits::Bits;
 use crate::limits::RING_MAX;
 use crate::types::NodeId;
 
@@ -67,27 +68,27 @@ impl RingOrder {
 /// A set of ring members by their position, which says the same as a list of ids in ring order and fits a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Members(u128);
+pub struct Members(Bits);
 
 impl Members {
     /// The set of one member.
     pub fn of(position: u8) -> Self {
-        Self(bit(position))
+        Self(Bits::new(bit(position)))
     }
 
     /// The set with one more member.
     pub fn with(self, position: u8) -> Self {
-        Self(self.0 | bit(position))
+        Self(Bits::new(self.0.number() | bit(position)))
     }
 
     /// Whether a member is in the set.
     pub fn contains(self, position: u8) -> bool {
-        self.0 & bit(position) != 0
+        self.0.number() & bit(position) != 0
     }
 
     /// How many members are in the set.
     pub fn count(self) -> u32 {
-        self.0.count_ones()
+        self.0.number().count_ones()
     }
 }
 

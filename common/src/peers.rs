@@ -3,55 +3,56 @@
 use heapless::Vec;
 
 use crate::Full;
+use crate::bits::Bits;
 use crate::limits::PEERS_MAX;
 use crate::types::NodeId;
 
 /// A set of places in a [`PeerTable`]. It moves with the table: inserting or removing a peer shifts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PeerSet(u128);
+pub struct PeerSet(Bits);
 
 impl PeerSet {
     /// The set of nobody.
-    pub const EMPTY: Self = Self(0);
+    pub const EMPTY: Self = Self(Bits::NONE);
 
     /// Adds one place.
     pub fn insert(&mut self, place: usize) {
         debug_assert!(place < PEERS_MAX);
-        self.0 |= bit(place);
+        self.0 = Bits::new(self.0.number() | bit(place));
     }
 
     /// Takes one place out.
     pub fn remove(&mut self, place: usize) {
-        self.0 &= !bit(place);
+        self.0 = Bits::new(self.0.number() & !bit(place));
     }
 
     /// Whether a place is in the set.
     pub fn contains(self, place: usize) -> bool {
-        self.0 & bit(place) != 0
+        self.0.number() & bit(place) != 0
     }
 
     /// Whether nobody is in the set.
     pub fn is_empty(self) -> bool {
-        self.0 == 0
+        self == Self::EMPTY
     }
 
     /// The lowest place in the set.
     pub fn first(self) -> Option<usize> {
-        if self.0 == 0 { None } else { usize::try_from(self.0.trailing_zeros()).ok() }
+        if self.is_empty() { None } else { usize::try_from(self.0.number().trailing_zeros()).ok() }
     }
 
     /// Makes room at `place`: everything from there on moves up by one.
     fn open(&mut self, place: usize) {
-        let low = self.0 & below(place);
-        let high = self.0 & !below(place);
-        self.0 = low | high.wrapping_shl(1);
+        let bits = self.0.number();
+        let (low, high) = (bits & below(place), bits & !below(place));
+        self.0 = Bits::new(low | high.wrapping_shl(1));
     }
 
     /// Closes `place`: what was there is gone and everything behind it moves down by one.
     fn close(&mut self, place: usize) {
-        let low = self.0 & below(place);
-        let high = (self.0 >> 1) & !below(place);
-        self.0 = low | high;
+        let bits = self.0.number();
+        let (low, high) = (bits & below(place), (bits >> 1) & !below(place));
+        self.0 = Bits::new(low | high);
     }
 }
 

@@ -1,0 +1,61 @@
+//! A set of numbers below 128, laid out alike on every machine.
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+/// 128 bits. A plain `u128` is aligned to 16 bytes on a PC and to 8 on a Cortex-M, so whatever holds one would differ in
+/// size between simulator and board; kept as bytes it does not, and needs no padding either. On the wire it is the
+/// number it stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[serde(from = "u128", into = "u128")]
+pub(crate) struct Bits([u8; 16]);
+
+impl Bits {
+    /// No bit set.
+    pub const NONE: Self = Self([0; 16]);
+
+    /// The bits of a number.
+    pub const fn new(number: u128) -> Self {
+        Self(number.to_le_bytes())
+    }
+
+    /// The number of these bits.
+    pub const fn number(self) -> u128 {
+        u128::from_le_bytes(self.0)
+    }
+}
+
+impl From<u128> for Bits {
+    fn from(number: u128) -> Self {
+        Self::new(number)
+    }
+}
+
+impl From<Bits> for u128 {
+    fn from(bits: Bits) -> Self {
+        bits.number()
+    }
+}
+
+impl MaxSize for Bits {
+    const POSTCARD_MAX_SIZE: usize = u128::POSTCARD_MAX_SIZE;
+}
+
+#[cfg(test)]
+mod tests {
+    use postcard::experimental::max_size::MaxSize;
+
+    use super::Bits;
+
+    #[test]
+    fn the_wire_carries_the_number() {
+        for number in [0, 1, 0x80, 1 << 127, u128::MAX] {
+            let mut bits = [0; Bits::POSTCARD_MAX_SIZE];
+            let mut plain = [0; Bits::POSTCARD_MAX_SIZE];
+            let bytes = postcard::to_slice(&Bits::new(number), &mut bits).map(|bytes| &*bytes);
+            assert_eq!(bytes, postcard::to_slice(&number, &mut plain).map(|bytes| &*bytes));
+            assert_eq!(bytes.and_then(postcard::from_bytes), Ok(Bits::new(number)));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How much memory each algorithm takes, the same on board and PC.
+//!
+//! Every number of the table is asserted while this crate is compiled, whatever it is compiled for. Both builds check
+//! the same numbers, so the sizes that a PC prints are the sizes on the board.
+
+use postcard::experimental::max_size::MaxSize;
+use serde::Serialize;
+
+use crate::election::abraham::Abraham;
+use crate::election::bully::Bully;
+use crate::election::frlle::Frlle;
+use crate::election::height::HeightElection;
+use crate::election::hs::Hs;
+use crate::election::lcr::Lcr;
+use crate::election::modified_bully::ModifiedBully;
+use crate::election::ring::Ring;
+use crate::election::timer_based::TimerBased;
+use crate::election::{Algorithm, Election};
+use crate::engine::Engine;
+use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX};
+use crate::protocol::Protocol;
+
+/// The most that a node of the height algorithm may take for its state, neighbours included, in bytes.
+pub const HEIGHT_STATE_MAX: usize = 768;
+
+/// The sizes of one algorithm, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// The state of one node, as set up for [`NEIGHBOURS_MAX`] neighbours.
+    pub state: usize,
+    /// The largest encoded message.
+    pub encoded_max: usize,
+    /// A message in memory.
+    pub message: usize,
+    /// The engine around the state, with room for [`NEIGHBOURS_MAX`] links.
+    pub engine: usize,
+}
+
+/// The sizes of every algorithm, and last of all algorithms behind one type, which is what a board runs.
+pub const LAYOUT: &[Row] = &[
+    row::<Hs>(Algorithm::Hs.name(), [32, 16, 12, 696]),
+    row::<HeightElection>(Algorithm::Height.name(), [356, 25, 24, 1216]),
+    row::<Frlle>(Algorithm::Frlle.name(), [64, 22, 20, 856]),
+    row::<Bully>(Algorithm::Bully.name(), [32, 1, 1, 520]),
+    row::<Ring>(Algorithm::Ring.name(), [296, 29, 24, 1152]),
+    row::<Lcr>(Algorithm::Lcr.name(), [24, 9, 8, 624]),
+    row::<TimerBased>(Algorithm::TimerBased.name(), [40, 11, 8, 640]),
+    row::<ModifiedBully>(Algorithm::ModifiedBully.name(), [40, 1, 1, 528]),
+    row::<Abraham>(Algorithm::Abraham.name(), [40, 14, 12, 704]),
+    row::<Election>("Election", [360, 30, 28, 1280]),
+];
+
+const _: () = assert!(LAYOUT.len() == Algorithm::ALL.len() + 1, "every algorithm has a row");
+const _: () = assert!(size_of::<HeightElection>() <= HEIGHT_STATE_MAX, "the height algorithm outgrew its bar");
+
+/// The sizes of one algorithm, checked: its state, its largest encoded message, its message in memory, its engine.
+const fn row<P: Protocol>(name: &'static str, [state, encoded_max, message, engine]: [usize; 4]) -> Row {
+    assert!(size_of::<P>() == state, "the state of this algorithm has another size");
+    assert!(<P::Msg as MaxSize>::POSTCARD_MAX_SIZE == encoded_max, "its largest message has another size");
+    assert!(size_of::<P::Msg>() == message, "its message in memory has another size");
+    assert!(size_of::<Engine<P, NEIGHBOURS_MAX>>() == engine, "its engine has another size");
+    assert!(encoded_max <= MESSAGE_MAX, "its largest message does not fit a frame");
+    Row { name, state, encoded_max, message, engine }
+}
