@@ -6,6 +6,7 @@ mod choice;
 pub mod circle;
 pub mod frlle;
 pub mod height;
+pub mod height_core;
 pub mod height_tuple;
 pub mod hs;
 pub mod lcr;

@@ -1,0 +1,231 @@
+//! The rules of the height algorithm, without sending: a node's height, its links, and how both change.
+//!
+//! What travels along with a height is a type of its own that no rule looks at, so whatever is layered on top (see
+//! [`super::hierarchy`]) cannot influence the election: it would not compile.
+
+use heapless::Vec;
+
+use super::height_tuple::{Height, LeaderPair, RefLevel};
+use crate::Full;
+use crate::clock::{CausalClock, ClockKind};
+use crate::notice::Event;
+use crate::time::Instant;
+use crate::types::NodeId;
+
+/// Which rules a node follows where the published ones do more than a radio needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum HeightRules {
+    /// As published (and corrected).
+    Published,
+    /// As published, and a node that is told of its own leadership in a former life, before it restarted, elects itself
+    /// anew instead of adopting a distance from itself.
+    Claiming,
+    /// For radio: as claiming, and `ChannelDown` of a channel that never became a link changes nothing, which halves the
+    /// elections of a network that is still forming.
+    #[default]
+    Radio,
+}
+
+/// How the height algorithm is set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct HeightOptions {
+    /// The causal clock.
+    pub clock: ClockKind,
+    /// The rules.
+    pub rules: HeightRules,
+}
+
+/// A link as this node sees it. The printed sets: `N` are those with a height, `forming` those without. The height is
+/// kept in its parts: an `Option` of the whole would hold the id a second time and cost a fifth more memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Link<X> {
+    id: NodeId,
+    /// None until the peer has been heard; the other parts mean nothing before.
+    level: Option<RefLevel>,
+    delta: i16,
+    leader: LeaderPair,
+    extra: X,
+}
+
+impl<X> Link<X> {
+    fn height(&self) -> Option<Height> {
+        self.level.map(|level| Height { level, delta: self.delta, leader: self.leader, id: self.id })
+    }
+}
+
+/// A node's height and links, with room for `N` of them. `X` is what neighbours send beside their height.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HeightCore<const N: usize, X = ()> {
+    rules: HeightRules,
+    clock: CausalClock,
+    height: Height,
+    /// Sorted by id.
+    links: Vec<Link<X>, N, u8>,
+}
+
+impl<const N: usize, X: Default> HeightCore<N, X> {
+    /// A node with this height and no links.
+    pub fn new(height: Height, options: HeightOptions) -> Self {
+        let clock = CausalClock::new(options.clock);
+        Self { rules: options.rules, clock, height, links: Vec::new() }
+    }
+
+    /// This node's height.
+    pub fn height(&self) -> Height {
+        self.height
+    }
+
+    /// The causal time of this node's last event.
+    pub fn time(&self) -> u32 {
+        self.clock.time()
+    }
+
+    /// The heights of the neighbours, ascending by id: the printed `N`.
+    pub fn neighbours(&self) -> impl Iterator<Item = Height> + '_ {
+        self.links.iter().filter_map(Link::height)
+    }
+
+    /// The neighbours with what came beside their heights.
+    pub fn extras(&self) -> impl Iterator<Item = (NodeId, &X)> + '_ {
+        self.links.iter().filter(|link| link.level.is_some()).map(|link| (link.id, &link.extra))
+    }
+
+    /// The nodes whose channel is up but that have not been heard, ascending: the printed `forming`.
+    pub fn forming(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.links.iter().filter(|link| link.level.is_none()).map(|link| link.id)
+    }
+
+    /// The lowest neighbour: where to send what is for the leader. None for the leader and for a node alone.
+    pub fn next_hop(&self) -> Option<NodeId> {
+        let lowest = self.neighbours().min()?;
+        (self.height.leader.lid != self.height.id).then_some(lowest.id)
+    }
+
+    /// Moves the clock for an event that is neither a link's nor an accepted message's.
+    pub fn tick(&mut self, now: Instant, heard: Option<u32>) {
+        self.clock.advance(now, heard);
+    }
+
+    /// A channel came up. It is a link once the other end has been heard.
+    pub fn link_up(&mut self, now: Instant, id: NodeId) -> Result<(), Full> {
+        self.clock.advance(now, None);
+        self.insert(id)
+    }
+
+    /// Adds a link whose other end's height is known, as an initial state has them.
+    pub fn insert_neighbour(&mut self, neighbour: Height) -> Result<(), Full> {
+        self.insert(neighbour.id)?;
+        self.learn(neighbour, X::default());
+        Ok(())
+    }
+
+    /// A channel went down. Gives what the node did about it, if anything.
+    pub fn link_down(&mut self, now: Instant, id: NodeId) -> Option<Event> {
+        self.clock.advance(now, None);
+        let mut was_neighbour = false;
+        if let Ok(at) = self.links.binary_search_by_key(&id, |link| link.id) {
+            was_neighbour = self.links.remove(at).level.is_some();
+        }
+        if self.rules == HeightRules::Radio && !was_neighbour {
+            None
+        } else if self.neighbours().next().is_none() {
+            Some(self.elect_self())
+        } else {
+            self.is_sink().then(|| self.start_search())
+        }
+    }
+
+    /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height from a
+    /// node without a channel is ignored.
+    pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height, extra: X) -> Option<Event> {
+        self.clock.advance(now, Some(stamp));
+        if !self.learn(peer, extra) {
+            return Some(Event::Ignored(peer.id));
+        }
+        if peer.leader != self.height.leader {
+            Some(self.react_to_other_leader(peer))
+        } else if self.is_sink() {
+            self.react_as_sink()
+        } else {
+            None
+        }
+    }
+
+    /// ELECTSELF.
+    pub fn elect_self(&mut self) -> Event {
+        self.height = Height::elected(self.height.id, self.clock.time());
+        Event::ElectedSelf
+    }
+
+    fn insert(&mut self, id: NodeId) -> Result<(), Full> {
+        let Err(at) = self.links.binary_search_by_key(&id, |link| link.id) else { return Ok(()) };
+        let forming = Link { id, level: None, delta: 0, leader: LeaderPair::default(), extra: X::default() };
+        self.links.insert(at, forming).map_err(|_| Full)
+    }
+
+    /// Remembers a neighbour's height; false where there is no channel to it.
+    fn learn(&mut self, height: Height, extra: X) -> bool {
+        let Some(link) = self.links.iter_mut().find(|link| link.id == height.id) else { return false };
+        let Height { level, delta, leader, id } = height;
+        *link = Link { id, level: Some(level), delta, leader, extra };
+        true
+    }
+
+    fn is_sink(&self) -> bool {
+        let own = self.height;
+        own.leader.lid != own.id && self.neighbours().all(|w| w.leader == own.leader && own < w)
+    }
+
+    /// STARTNEWREFLEVEL.
+    fn start_search(&mut self) -> Event {
+        self.height.level = RefLevel { tau: self.clock.time(), oid: self.height.id, reflected: false };
+        self.height.delta = 0;
+        Event::Searching
+    }
+
+    /// REFLECTREFLEVEL.
+    fn reflect(&mut self, level: RefLevel) -> Event {
+        self.height.level = RefLevel { reflected: true, ..level };
+        self.height.delta = 0;
+        Event::Reflected
+    }
+
+    /// PROPAGATELARGESTREFLEVEL.
+    fn propagate(&mut self, largest: RefLevel) -> Event {
+        let lowest = self.neighbours().filter(|w| w.level == largest).map(|w| w.delta).min();
+        self.height.level = largest;
+        self.height.delta = lowest.unwrap_or(0).saturating_sub(1);
+        Event::Propagated
+    }
+
+    /// What a node without a way down does about it.
+    fn react_as_sink(&mut self) -> Option<Event> {
+        let largest = self.neighbours().map(|w| w.level).max()?;
+        Some(if self.neighbours().any(|w| w.level != largest) {
+            self.propagate(largest)
+        } else if largest.tau > 0 && !largest.reflected {
+            self.reflect(largest)
+        } else if largest.tau > 0 && largest.oid == self.height.id {
+            self.elect_self()
+        } else {
+            self.start_search()
+        })
+    }
+
+    /// ADOPTLPIFPRIORITY. Where the peer's leader is the worse one, the answer is for whoever sends.
+    fn react_to_other_leader(&mut self, peer: Height) -> Event {
+        let own = &mut self.height;
+        if peer.leader >= own.leader {
+            Event::Replied(peer.id)
+        } else if self.rules != HeightRules::Published && peer.leader.lid == own.id {
+            self.elect_self()
+        } else {
+            own.level = peer.level;
+            own.delta = peer.delta.saturating_add(1);
+            own.leader = peer.leader;
+            Event::Adopted(peer.id)
+        }
+    }
+}
