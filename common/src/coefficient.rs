@@ -42,6 +42,15 @@ impl Share {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Coefficient(pub u16);
 
+impl Coefficient {
+    /// The coefficient as one byte, as the hierarchy ranks by it: coarse on purpose, so that small changes of load
+    /// move nobody.
+    pub fn as_byte(self) -> u8 {
+        let scaled = u32::from(self.0.min(WHOLE)) * 255 / u32::from(WHOLE);
+        u8::try_from(scaled).unwrap_or(u8::MAX)
+    }
+}
+
 /// How loaded a node is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -162,6 +171,14 @@ mod tests {
         assert_eq!(weights.coefficient(load(0, 0, 0), Share(WHOLE)), Coefficient(1_000));
         assert_eq!(weights.coefficient(load(WHOLE, WHOLE, WHOLE), Share(WHOLE)), Coefficient(WHOLE));
         assert_eq!(Weights::EQUAL.coefficient(load(1_100, 1_100, 1_100), Share(1_100)), Coefficient(1_100));
+    }
+
+    #[test]
+    fn a_byte_keeps_the_order_and_both_ends() {
+        assert_eq!(Coefficient(0).as_byte(), 0);
+        assert_eq!(Coefficient(WHOLE).as_byte(), 255);
+        assert_eq!(Coefficient(u16::MAX).as_byte(), 255);
+        assert!((0..WHOLE).all(|c| Coefficient(c).as_byte() <= Coefficient(c + 1).as_byte()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX, SENDS_MAX};
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
 use crate::outbox::{Command, Dest, Outbox};
 use crate::peers::{PeerSet, PeerTable};
-use crate::protocol::{Cx, Protocol, Signal};
+use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::timer::TimerTable;
@@ -220,6 +220,9 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
             }
             return;
         }
+        if msg.is_latest_value() {
+            self.replace_older(set);
+        }
         let Err(unsent) = self.sends.push(Outgoing { to: set, msg }) else { return };
         let mut peers = unsent.to;
         while let Some(place) = peers.first() {
@@ -236,6 +239,14 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         }
     }
 
+    /// Takes these peers off every older message that only told a state.
+    fn replace_older(&mut self, peers: PeerSet) {
+        for sent in self.sends.iter_mut().filter(|sent| sent.msg.is_latest_value()) {
+            sent.to.subtract(peers);
+        }
+        self.sends.retain(|sent| !sent.to.is_empty());
+    }
+
     fn resolve(&self, to: Dest) -> PeerSet {
         let mut set = PeerSet::EMPTY;
         if let Dest::One(peer) = to {
@@ -245,6 +256,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         for (place, &peer) in self.peers.as_slice().iter().enumerate() {
             let wanted = match to {
                 Dest::One(_) | Dest::All => true,
+                Dest::Places(places) => places.contains(place),
                 Dest::Higher => peer > self.id,
                 Dest::Lower => peer < self.id,
             };

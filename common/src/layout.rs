@@ -10,6 +10,7 @@ use crate::election::abraham::Abraham;
 use crate::election::bully::Bully;
 use crate::election::frlle::Frlle;
 use crate::election::height::HeightElection;
+use crate::election::hierarchy::Hierarchy;
 use crate::election::hs::Hs;
 use crate::election::lcr::Lcr;
 use crate::election::modified_bully::ModifiedBully;
@@ -41,7 +42,8 @@ pub struct Row {
 /// The sizes of every algorithm, and last of all algorithms behind one type, which is what a board runs.
 pub const LAYOUT: &[Row] = &[
     row::<Hs>(Algorithm::Hs.name(), [32, 16, 12, 696]),
-    row::<HeightElection>(Algorithm::Height.name(), [356, 25, 24, 1216]),
+    row::<HeightElection>(Algorithm::Height.name(), [352, 25, 24, 1208]),
+    row::<Hierarchy>(Algorithm::Hierarchy.name(), [560, 31, 36, 1608]),
     row::<Frlle>(Algorithm::Frlle.name(), [64, 22, 20, 856]),
     row::<Bully>(Algorithm::Bully.name(), [32, 1, 1, 520]),
     row::<Ring>(Algorithm::Ring.name(), [296, 29, 24, 1152]),
@@ -49,7 +51,7 @@ pub const LAYOUT: &[Row] = &[
     row::<TimerBased>(Algorithm::TimerBased.name(), [40, 11, 8, 640]),
     row::<ModifiedBully>(Algorithm::ModifiedBully.name(), [40, 1, 1, 528]),
     row::<Abraham>(Algorithm::Abraham.name(), [40, 14, 12, 704]),
-    row::<Election>("Election", [360, 30, 28, 1280]),
+    row::<Election>("Election", [560, 32, 36, 1608]),
 ];
 
 const _: () = assert!(LAYOUT.len() == Algorithm::ALL.len() + 1, "every algorithm has a row");

@@ -7,6 +7,13 @@ pub const NEIGHBOURS_MAX: usize = 16;
 /// Members of a configured ring. A bitmap of this size still fits a frame beside its header.
 pub const RING_MAX: usize = 128;
 
+/// Levels of the leaders' hierarchy below the global leader.
+pub const LEVELS_MAX: usize = 3;
+
+/// The largest radius of a level. A head that is gone is forgotten after as many hops, so a larger one only makes a
+/// slower network.
+pub const RADIUS_MAX: u8 = 15;
+
 /// Peers a driver may give one engine: the width of [`crate::peers::PeerSet`].
 pub const PEERS_MAX: usize = 128;
 

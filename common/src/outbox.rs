@@ -4,6 +4,7 @@ use heapless::Vec;
 
 use crate::limits::OUTBOX_MAX;
 use crate::notice::Event;
+use crate::peers::PeerSet;
 use crate::time::Duration;
 use crate::types::NodeId;
 
@@ -19,6 +20,8 @@ pub enum Dest {
     Higher,
     /// Every such peer with a lower id than this node.
     Lower,
+    /// These places of [`Cx::peers`](crate::protocol::Cx::peers).
+    Places(PeerSet),
 }
 
 /// One thing a handler asks for.

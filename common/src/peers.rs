@@ -26,6 +26,11 @@ impl PeerSet {
         self.0 = Bits::new(self.0.number() & !bit(place));
     }
 
+    /// Takes all places of another set out.
+    pub fn subtract(&mut self, other: Self) {
+        self.0 = Bits::new(self.0.number() & !other.0.number());
+    }
+
     /// Whether a place is in the set.
     pub fn contains(self, place: usize) -> bool {
         self.0.number() & bit(place) != 0

@@ -29,6 +29,12 @@ pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Ma
     fn lane(&self) -> u8 {
         0
     }
+
+    /// Whether it only tells the sender's present state, so that a newer one to the same peer replaces it while it is
+    /// unsent.
+    fn is_latest_value(&self) -> bool {
+        false
+    }
 }
 
 /// What a node learns other than by message, link or timer.
@@ -45,6 +51,10 @@ pub enum Signal {
     Ring(RingPlace),
     /// This node's fitness to lead has changed.
     Fitness(Coefficient),
+    /// The byte by which the hierarchy ranks this node was set by hand.
+    Rank(u8),
+    /// Neighbours may have missed what was last said, so it is said again.
+    Resend,
 }
 
 /// An election algorithm: a state machine with fixed memory. It holds no time and no way to send; both come with

@@ -191,7 +191,7 @@ impl Protocol for Bully {
         match signal {
             Signal::LeaderLost if self.state != State::Following || self.taking_over => {}
             Signal::LeaderLost | Signal::Elect => self.hold_election(cx),
-            Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) => {}
+            Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }
 

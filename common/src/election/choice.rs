@@ -8,6 +8,8 @@ use super::bully::{Bully, BullyConfig, BullyMsg, BullyTimer};
 use super::circle::{RingConfig, RingTimer};
 use super::frlle::{Frlle, FrlleConfig, FrlleMsg, FrlleRules};
 use super::height::{HeightElection, HeightOptions, Update};
+use super::hierarchy::{Hierarchy, HierarchyOptions, Radii};
+use super::hierarchy_update::HierarchyUpdate;
 use super::hs::{Hs, HsMsg};
 use super::lcr::{Lcr, LcrMsg};
 use super::modified_bully::{ModifiedBully, ModifiedBullyMsg};
@@ -29,6 +31,8 @@ pub enum Algorithm {
     Hs,
     /// [`super::height`]
     Height,
+    /// [`super::hierarchy`]
+    Hierarchy,
     /// [`super::frlle`]
     Frlle,
     /// [`super::bully`]
@@ -47,9 +51,10 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// Every algorithm.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Hs,
         Self::Height,
+        Self::Hierarchy,
         Self::Frlle,
         Self::Bully,
         Self::Ring,
@@ -64,6 +69,7 @@ impl Algorithm {
         match self {
             Self::Hs => "HS",
             Self::Height => "Height",
+            Self::Hierarchy => "Hierarchy",
             Self::Frlle => "FRLLE",
             Self::Bully => "Bully",
             Self::Ring => "Ring",
@@ -95,10 +101,12 @@ pub struct ElectionConfig {
     pub order: RingOrder,
     /// This node's neighbours on the ring; ring algorithms only.
     pub place: RingPlace,
-    /// How unfit this node is; FRLLE only.
+    /// How unfit this node is; FRLLE and the hierarchy only.
     pub coefficient: Coefficient,
-    /// The height algorithm's options.
+    /// The height algorithm's options, with or without a hierarchy.
     pub height: HeightOptions,
+    /// The levels of the hierarchy; hierarchy only.
+    pub radii: Radii,
     /// Times.
     pub timing: Timing,
 }
@@ -110,6 +118,7 @@ pub struct ElectionConfig {
 pub enum ElectionMsg {
     Hs(HsMsg<NodeId>),
     Height(Update),
+    Hierarchy(HierarchyUpdate),
     Frlle(FrlleMsg),
     Bully(BullyMsg),
     Ring(RingMsg),
@@ -120,13 +129,14 @@ pub enum ElectionMsg {
 }
 
 impl ElectionMsg {
-    fn inner(&self) -> (&'static str, u8, u8) {
-        fn parts(msg: &impl Message) -> (&'static str, u8, u8) {
-            (msg.kind(), msg.phase(), msg.lane())
+    fn inner(&self) -> (&'static str, u8, u8, bool) {
+        fn parts(msg: &impl Message) -> (&'static str, u8, u8, bool) {
+            (msg.kind(), msg.phase(), msg.lane(), msg.is_latest_value())
         }
         match self {
             Self::Hs(msg) => parts(msg),
             Self::Height(msg) => parts(msg),
+            Self::Hierarchy(msg) => parts(msg),
             Self::Frlle(msg) => parts(msg),
             Self::Bully(msg) => parts(msg),
             Self::Ring(msg) => parts(msg),
@@ -149,6 +159,10 @@ impl Message for ElectionMsg {
 
     fn lane(&self) -> u8 {
         self.inner().2
+    }
+
+    fn is_latest_value(&self) -> bool {
+        self.inner().3
     }
 }
 
@@ -178,6 +192,7 @@ const _: () = assert!(BullyTimer::ALL.len() <= ElectionTimer::ALL.len());
 pub enum Election {
     Hs(Hs),
     Height(HeightElection),
+    Hierarchy(Hierarchy),
     Frlle(Frlle),
     Bully(Bully),
     Ring(Ring),
@@ -190,7 +205,7 @@ pub enum Election {
 impl Election {
     /// A node that has not started.
     pub fn new(id: NodeId, config: ElectionConfig) -> Self {
-        let ElectionConfig { algorithm, order, place, coefficient, height, timing } = config;
+        let ElectionConfig { algorithm, order, place, coefficient, height, radii, timing } = config;
         let ring = RingConfig { place, patience: timing.patience };
         let bully = BullyConfig {
             answer: timing.answer,
@@ -201,6 +216,11 @@ impl Election {
         match algorithm {
             Algorithm::Hs => Self::Hs(Hs::new(id, ring)),
             Algorithm::Height => Self::Height(HeightElection::new(id, height)),
+            Algorithm::Hierarchy => {
+                let HeightOptions { clock, rules } = height;
+                let fitness = coefficient.as_byte();
+                Self::Hierarchy(Hierarchy::new(id, HierarchyOptions { radii, fitness, clock, rules }))
+            }
             Algorithm::Frlle => {
                 let rules = FrlleRules::Hardened;
                 Self::Frlle(Frlle::new(id, FrlleConfig { ring, hop: timing.hop, coefficient, rules }, None))
@@ -222,6 +242,7 @@ impl Election {
         match self {
             Self::Hs(_) => Algorithm::Hs,
             Self::Height(_) => Algorithm::Height,
+            Self::Hierarchy(_) => Algorithm::Hierarchy,
             Self::Frlle(_) => Algorithm::Frlle,
             Self::Bully(_) => Algorithm::Bully,
             Self::Ring(_) => Algorithm::Ring,
@@ -260,6 +281,7 @@ macro_rules! delegate {
         match $self {
             Election::Hs($node) => within($cx, ElectionMsg::Hs, |$inner| $call),
             Election::Height($node) => within($cx, ElectionMsg::Height, |$inner| $call),
+            Election::Hierarchy($node) => within($cx, ElectionMsg::Hierarchy, |$inner| $call),
             Election::Frlle($node) => within($cx, ElectionMsg::Frlle, |$inner| $call),
             Election::Bully($node) => within($cx, ElectionMsg::Bully, |$inner| $call),
             Election::Ring($node) => within($cx, ElectionMsg::Ring, |$inner| $call),
@@ -311,7 +333,7 @@ impl Protocol for Election {
             msg,
             from,
             on_message,
-            [Hs, Height, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham]
+            [Hs, Height, Hierarchy, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham]
         );
     }
 
@@ -322,7 +344,7 @@ impl Protocol for Election {
             msg,
             from,
             on_stranger,
-            [Hs, Height, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham]
+            [Hs, Height, Hierarchy, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham]
         );
     }
 
@@ -338,6 +360,7 @@ impl Protocol for Election {
         match self {
             Self::Hs(node) => node.leader(),
             Self::Height(node) => node.leader(),
+            Self::Hierarchy(node) => node.leader(),
             Self::Frlle(node) => node.leader(),
             Self::Bully(node) => node.leader(),
             Self::Ring(node) => node.leader(),

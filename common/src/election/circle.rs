@@ -125,7 +125,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
                 self.circle().place = place;
                 self.begin(cx);
             }
-            Signal::LeaderHeard | Signal::Fitness(_) => {}
+            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }
 

@@ -434,7 +434,7 @@ impl Protocol for Frlle {
             Signal::Fitness(coefficient) => self.coefficient = coefficient,
             Signal::LeaderLost if !self.hardened() => self.detect_published(cx),
             Signal::Ring(place) => self.take_place(place, cx),
-            Signal::LeaderLost | Signal::Elect => self.heed(signal, cx),
+            Signal::LeaderLost | Signal::Elect | Signal::Rank(_) | Signal::Resend => self.heed(signal, cx),
         }
     }
 

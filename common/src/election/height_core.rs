@@ -7,7 +7,7 @@ use heapless::Vec;
 
 use super::height_tuple::{Height, LeaderPair, RefLevel};
 use crate::Full;
-use crate::clock::{CausalClock, ClockKind};
+use crate::clock::ClockKind;
 use crate::notice::Event;
 use crate::time::Instant;
 use crate::types::NodeId;
@@ -58,8 +58,9 @@ impl<X> Link<X> {
 /// A node's height and links, with room for `N` of them. `X` is what neighbours send beside their height.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeightCore<const N: usize, X = ()> {
-    rules: HeightRules,
-    clock: CausalClock,
+    options: HeightOptions,
+    /// The causal time of the last event.
+    time: u32,
     height: Height,
     /// Sorted by id.
     links: Vec<Link<X>, N, u8>,
@@ -68,8 +69,7 @@ pub struct HeightCore<const N: usize, X = ()> {
 impl<const N: usize, X: Default> HeightCore<N, X> {
     /// A node with this height and no links.
     pub fn new(height: Height, options: HeightOptions) -> Self {
-        let clock = CausalClock::new(options.clock);
-        Self { rules: options.rules, clock, height, links: Vec::new() }
+        Self { options, time: 0, height, links: Vec::new() }
     }
 
     /// This node's height.
@@ -79,7 +79,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
 
     /// The causal time of this node's last event.
     pub fn time(&self) -> u32 {
-        self.clock.time()
+        self.time
     }
 
     /// The heights of the neighbours, ascending by id: the printed `N`.
@@ -90,6 +90,11 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// The neighbours with what came beside their heights.
     pub fn extras(&self) -> impl Iterator<Item = (NodeId, &X)> + '_ {
         self.links.iter().filter(|link| link.level.is_some()).map(|link| (link.id, &link.extra))
+    }
+
+    /// What came beside the neighbours' heights, to be changed.
+    pub fn extras_mut(&mut self) -> impl Iterator<Item = &mut X> + '_ {
+        self.links.iter_mut().filter(|link| link.level.is_some()).map(|link| &mut link.extra)
     }
 
     /// The nodes whose channel is up but that have not been heard, ascending: the printed `forming`.
@@ -103,14 +108,14 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         (self.height.leader.lid != self.height.id).then_some(lowest.id)
     }
 
-    /// Moves the clock for an event that is neither a link's nor an accepted message's.
+    /// Moves the clock for an event at this node, which may be the receipt of a message sent at `heard`.
     pub fn tick(&mut self, now: Instant, heard: Option<u32>) {
-        self.clock.advance(now, heard);
+        self.time = self.options.clock.advance(self.time, now, heard);
     }
 
     /// A channel came up. It is a link once the other end has been heard.
     pub fn link_up(&mut self, now: Instant, id: NodeId) -> Result<(), Full> {
-        self.clock.advance(now, None);
+        self.tick(now, None);
         self.insert(id)
     }
 
@@ -123,12 +128,12 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
 
     /// A channel went down. Gives what the node did about it, if anything.
     pub fn link_down(&mut self, now: Instant, id: NodeId) -> Option<Event> {
-        self.clock.advance(now, None);
+        self.tick(now, None);
         let mut was_neighbour = false;
         if let Ok(at) = self.links.binary_search_by_key(&id, |link| link.id) {
             was_neighbour = self.links.remove(at).level.is_some();
         }
-        if self.rules == HeightRules::Radio && !was_neighbour {
+        if self.options.rules == HeightRules::Radio && !was_neighbour {
             None
         } else if self.neighbours().next().is_none() {
             Some(self.elect_self())
@@ -140,7 +145,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height from a
     /// node without a channel is ignored.
     pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height, extra: X) -> Option<Event> {
-        self.clock.advance(now, Some(stamp));
+        self.tick(now, Some(stamp));
         if !self.learn(peer, extra) {
             return Some(Event::Ignored(peer.id));
         }
@@ -155,7 +160,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
 
     /// ELECTSELF.
     pub fn elect_self(&mut self) -> Event {
-        self.height = Height::elected(self.height.id, self.clock.time());
+        self.height = Height::elected(self.height.id, self.time);
         Event::ElectedSelf
     }
 
@@ -180,7 +185,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
 
     /// STARTNEWREFLEVEL.
     fn start_search(&mut self) -> Event {
-        self.height.level = RefLevel { tau: self.clock.time(), oid: self.height.id, reflected: false };
+        self.height.level = RefLevel { tau: self.time, oid: self.height.id, reflected: false };
         self.height.delta = 0;
         Event::Searching
     }
@@ -219,7 +224,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         let own = &mut self.height;
         if peer.leader >= own.leader {
             Event::Replied(peer.id)
-        } else if self.rules != HeightRules::Published && peer.leader.lid == own.id {
+        } else if self.options.rules != HeightRules::Published && peer.leader.lid == own.id {
             self.elect_self()
         } else {
             own.level = peer.level;

@@ -8,6 +8,8 @@ pub mod frlle;
 pub mod height;
 pub mod height_core;
 pub mod height_tuple;
+pub mod hierarchy;
+pub mod hierarchy_update;
 pub mod hs;
 pub mod lcr;
 pub mod modified_bully;

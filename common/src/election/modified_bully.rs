@@ -154,7 +154,7 @@ impl Protocol for ModifiedBully {
         match signal {
             Signal::LeaderLost if self.state != State::Following => {}
             Signal::LeaderLost | Signal::Elect => self.hold_election(cx),
-            Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) => {}
+            Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }
 

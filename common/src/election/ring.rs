@@ -203,7 +203,7 @@ impl Protocol for Ring {
         match signal {
             Signal::LeaderLost if self.waiting => {}
             Signal::LeaderLost | Signal::Elect | Signal::Ring(_) => self.begin(cx),
-            Signal::LeaderHeard | Signal::Fitness(_) => {}
+            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }
 

@@ -1,0 +1,315 @@
+//! A hierarchy of leaders, each within a bounded distance of those it leads.
+//!
+//! Source: the title and abstract of seed 001, which promise it and define neither; the definition is ours. On every level
+//! `l` the nodes are visited by rank (fitness, then id; smaller is better), and whoever is not captured yet becomes a
+//! head and captures every uncaptured node within `K[l]` hops. Level 1 is for all nodes, each further level for the heads
+//! of the one below; the global leader heads every level and is captured by nobody. So every node has a head
+//! within `K[1]` hops, that head has one within `K[2]`, and so on to the leader.
+//!
+//! Model: as the height algorithm, which it is layered on and cannot influence (see [`HeightCore`]); of several Updates
+//! to one neighbour only the latest need arrive. Nodes may restart without their state.
+//!
+//! ```text
+//!  link up, link down, Update, fitness ──► heights react ──► records are recomputed from the neighbours' records
+//!                                                            │ changed: Update to all
+//!                                                            └ not, but the sender had not heard this node: Update to it
+//! ```
+//! A record is the best of what the neighbours offer, one hop farther, and of oneself where eligible. It names its head,
+//! so one that is gone is offered from farther and farther until its bound is passed; then it is forgotten.
+
+use super::height::{HeightOptions, HeightRules};
+use super::height_core::HeightCore;
+use super::height_tuple::Height;
+use super::hierarchy_update::{HierarchyUpdate, Record, Records};
+use crate::Full;
+use crate::clock::ClockKind;
+use crate::limits::{LEVELS_MAX, NEIGHBOURS_MAX, RADIUS_MAX};
+use crate::notice::Event;
+use crate::outbox::Dest;
+use crate::peers::PeerSet;
+use crate::protocol::{Cx, Protocol, Signal};
+use crate::timer::NoTimer;
+use crate::types::NodeId;
+
+/// Radii that describe no hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum RadiiError {
+    /// More levels than [`LEVELS_MAX`].
+    TooMany,
+    /// A radius of 0 or beyond [`RADIUS_MAX`]; this is the level, counted from 1.
+    OutOfRange(u8),
+}
+
+/// How far a head may be from those it leads, per level. No levels is a hierarchy of the global leader alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Radii([u8; LEVELS_MAX]);
+
+impl Radii {
+    /// One radius per level, level 1 first.
+    pub fn new(radii: &[u8]) -> Result<Self, RadiiError> {
+        let mut checked = Self::default();
+        if radii.len() > LEVELS_MAX {
+            return Err(RadiiError::TooMany);
+        }
+        for ((slot, &radius), level) in checked.0.iter_mut().zip(radii).zip(1..) {
+            if !(1..=RADIUS_MAX).contains(&radius) {
+                return Err(RadiiError::OutOfRange(level));
+            }
+            *slot = radius;
+        }
+        Ok(checked)
+    }
+
+    /// The radii, level 1 first.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        self.0.into_iter().take_while(|&radius| radius > 0)
+    }
+
+    /// How many levels there are.
+    pub fn levels(self) -> u8 {
+        self.iter().fold(0, |count, _| count + 1)
+    }
+}
+
+/// How a node of the hierarchy is set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct HierarchyOptions {
+    /// The levels.
+    pub radii: Radii,
+    /// How unfit this node is; the same byte everywhere ranks by id alone.
+    pub fitness: u8,
+    /// The causal clock.
+    pub clock: ClockKind,
+    /// The rules of the heights below.
+    pub rules: HeightRules,
+}
+
+/// Where a node stands on one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Standing {
+    /// Its head.
+    pub head: NodeId,
+    /// The head's fitness.
+    pub fitness: u8,
+    /// Hops to the head.
+    pub distance: u8,
+    /// The next node on the way there; itself for a head.
+    pub parent: NodeId,
+}
+
+/// One node of the hierarchy, with room for `N` links.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hierarchy<const N: usize = NEIGHBOURS_MAX> {
+    core: HeightCore<N, Records>,
+    records: Records,
+    fitness: u8,
+    radii: Radii,
+}
+
+impl<const N: usize> Hierarchy<N> {
+    /// A node alone: its own leader, and its own head on every level.
+    pub fn new(id: NodeId, options: HierarchyOptions) -> Self {
+        let HierarchyOptions { radii, fitness, clock, rules } = options;
+        let core = HeightCore::new(Height::elected(id, 0), HeightOptions { clock, rules });
+        let mut node = Self { core, records: Records::default(), fitness, radii };
+        node.records = node.recompute();
+        node
+    }
+
+    /// This node's height.
+    pub fn height(&self) -> Height {
+        self.core.height()
+    }
+
+    /// The causal time of this node's last event.
+    pub fn time(&self) -> u32 {
+        self.core.time()
+    }
+
+    /// How unfit this node is.
+    pub fn fitness(&self) -> u8 {
+        self.fitness
+    }
+
+    /// How it is layered.
+    pub fn radii(&self) -> Radii {
+        self.radii
+    }
+
+    /// The heights of the neighbours, ascending by id.
+    pub fn neighbours(&self) -> impl Iterator<Item = Height> + '_ {
+        self.core.neighbours()
+    }
+
+    /// The nodes whose channel is up but that have not been heard, ascending.
+    pub fn forming(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.core.forming()
+    }
+
+    /// What this node says about each level.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// The next node on the way to the global leader; none for the leader and for a node alone.
+    pub fn next_hop(&self) -> Option<NodeId> {
+        self.core.next_hop()
+    }
+
+    /// Where this node stands on a level, counted from 0. None where the level is only for heads and no head of it is
+    /// within its radius.
+    pub fn standing(&self, level: usize) -> Option<Standing> {
+        let radius = self.radii.iter().nth(level)?;
+        let (record, parent) = self.best(level, radius, self.is_eligible(level))?;
+        Some(Standing { head: record.head, fitness: record.fitness, distance: record.distance(), parent })
+    }
+
+    /// Lets a fault change this node's records and what it believes its neighbours' to be. Heights are not touched.
+    pub fn corrupt(&mut self, mut fault: impl FnMut(&mut Records)) {
+        fault(&mut self.records);
+        self.core.extras_mut().for_each(fault);
+    }
+
+    /// Level 1 is for everybody, the next for the heads of the one below.
+    fn is_eligible(&self, level: usize) -> bool {
+        let id = self.core.height().id;
+        self.records.iter().take(level).all(|record| record.is_some_and(|record| record.head == id))
+    }
+
+    /// The best head within reach, and who offers it: oneself where eligible, and what the neighbours say. The leader
+    /// is captured by nobody.
+    fn best(&self, level: usize, radius: u8, eligible: bool) -> Option<(Record, NodeId)> {
+        let Height { id, leader, .. } = self.core.height();
+        let own = eligible.then(|| (Record::new(self.fitness, id, 0), id));
+        if leader.lid == id {
+            return own;
+        }
+        let offers = self.core.extras().filter_map(|(peer, records)| {
+            let record = records.get(level).copied().flatten()?;
+            let near = record.head != id && record.distance() < radius;
+            near.then(|| (Record::new(record.fitness, record.head, record.distance() + 1), peer))
+        });
+        offers.chain(own).min()
+    }
+
+    fn recompute(&self) -> Records {
+        let id = self.core.height().id;
+        let mut records = Records::default();
+        let mut eligible = true;
+        for ((level, record), radius) in records.iter_mut().enumerate().zip(self.radii.iter()) {
+            *record = self.best(level, radius, eligible).map(|(record, _)| record);
+            eligible &= record.is_some_and(|record| record.head == id);
+        }
+        records
+    }
+
+    fn update(&self, fresh: bool) -> HierarchyUpdate {
+        let Height { level, delta, leader, .. } = self.core.height();
+        let (levels, records) = (self.radii.levels(), self.records);
+        HierarchyUpdate { stamp: self.core.time(), level, delta, leader, fresh, levels, records }
+    }
+
+    /// Recomputes the records and tells everybody what has changed, or `answer` where nothing has.
+    fn finish(&mut self, did: Option<Event>, before: Height, answer: Option<NodeId>, cx: &mut Cx<'_, Self>) {
+        // Heights answer a worse leader at once; here the newcomer's own mark asks for an answer.
+        if let Some(event) = did.filter(|event| !matches!(event, Event::Replied(_))) {
+            cx.note(event);
+        }
+        let records = self.recompute();
+        let changed = records != self.records || self.core.height() != before;
+        self.records = records;
+        if changed {
+            self.tell_everybody(cx);
+        } else if let Some(peer) = answer {
+            cx.send(Dest::One(peer), self.update(false));
+        }
+    }
+
+    /// Those that have not been heard yet are asked for an answer, the others are not: two messages at most.
+    fn tell_everybody(&self, cx: &mut Cx<'_, Self>) {
+        let (mut forming, mut heard) = (PeerSet::EMPTY, PeerSet::EMPTY);
+        for (place, &peer) in cx.peers.iter().enumerate() {
+            let set = if self.core.forming().any(|id| id == peer) { &mut forming } else { &mut heard };
+            set.insert(place);
+        }
+        for (set, fresh) in [(heard, false), (forming, true)] {
+            if !set.is_empty() {
+                cx.send(Dest::Places(set), self.update(fresh));
+            }
+        }
+    }
+}
+
+impl<const N: usize> Protocol for Hierarchy<N> {
+    type Msg = HierarchyUpdate;
+    type Timer = NoTimer;
+
+    /// A node that starts leads itself; its links tell it the rest.
+    fn on_start(&mut self, _cx: &mut Cx<'_, Self>) {}
+
+    fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        match self.core.link_up(cx.now, peer) {
+            Ok(()) => cx.send(Dest::One(peer), self.update(true)),
+            // The engine refuses links beyond the same capacity; a table smaller than the engine's is a wrong set-up.
+            Err(Full) => cx.note(Event::Ignored(peer)),
+        }
+    }
+
+    fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        let before = self.core.height();
+        let did = self.core.link_down(cx.now, peer);
+        self.finish(did, before, None, cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: HierarchyUpdate, cx: &mut Cx<'_, Self>) {
+        let before = self.core.height();
+        let peer = Height { level: msg.level, delta: msg.delta, leader: msg.leader, id: from };
+        let did = self.core.receive(cx.now, msg.stamp, peer, msg.records);
+        self.finish(did, before, msg.fresh.then_some(from), cx);
+    }
+
+    /// Not part of any up-interval: unlike the heights alone, this layer does not even take its time from it.
+    fn on_stranger(&mut self, from: NodeId, _msg: HierarchyUpdate, cx: &mut Cx<'_, Self>) {
+        cx.note(Event::Ignored(from));
+    }
+
+    fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
+        let before = self.core.height();
+        let did = match signal {
+            Signal::Elect => {
+                self.core.tick(cx.now, None);
+                Some(self.core.elect_self())
+            }
+            Signal::Fitness(coefficient) => {
+                self.core.tick(cx.now, None);
+                self.fitness = coefficient.as_byte();
+                None
+            }
+            Signal::Rank(fitness) => {
+                self.core.tick(cx.now, None);
+                self.fitness = fitness;
+                None
+            }
+            Signal::Resend => {
+                self.records = self.recompute();
+                self.tell_everybody(cx);
+                return;
+            }
+            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) => return,
+        };
+        self.finish(did, before, None, cx);
+    }
+
+    fn leader(&self) -> Option<NodeId> {
+        Some(self.core.height().leader.lid)
+    }
+}
+
+/// The most that a node of the hierarchy may take for its state with all levels and neighbours, in bytes.
+pub const HIERARCHY_STATE_MAX: usize = 560;
+
+const _: () = assert!(size_of::<Hierarchy>() <= HIERARCHY_STATE_MAX, "the hierarchy outgrew its bar");
