@@ -9,5 +9,7 @@ pub mod net;
 pub mod oriented;
 pub mod ring_steps;
 pub mod shuffle;
+pub mod structure;
 pub mod study;
 pub mod table;
+pub mod well_formed;

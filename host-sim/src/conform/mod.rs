@@ -1,10 +1,11 @@
 //! `ringleader conform`: replays golden vectors against the core.
 //!
 //! A golden file says what must happen, step by step; every expected field is compared. The format is recognised by the
-//! file's `format` field.
+//! file's `format` field; files of the hierarchy have none and are recognised by what they hold.
 
 mod frlle;
 mod height;
+mod hierarchy;
 mod hs;
 mod verdict;
 
@@ -13,14 +14,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 pub use verdict::{Case, Mismatch, Report, Verdict};
 
 /// Arguments of `conform`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Formats: hs-golden-1, hs-extremes-1, height-golden-1, frlle-golden-1.
+Formats: hs-golden-1, hs-extremes-1, height-golden-1, frlle-golden-1; and, without a name, scenarios of the hierarchy
+(queue, K, nodes, steps) and structures (n, edges, K, expect), one in a file or a list of them.
 The exit code is 0 when everything matches, 1 when something does not or a file cannot be read.
 
 Example:
@@ -34,10 +36,12 @@ pub struct Args {
     pub json: bool,
 }
 
-/// What every golden file says first.
+/// What tells one kind of file from another.
 #[derive(Deserialize)]
 struct Head {
-    format: String,
+    format: Option<String>,
+    steps: Option<IgnoredAny>,
+    edges: Option<IgnoredAny>,
 }
 
 /// Replays all files and reports. A file that cannot be read is an error, after the others were replayed.
@@ -74,8 +78,25 @@ pub fn replay_file(path: &Path) -> anyhow::Result<Report> {
 
 /// Replays a golden file's text.
 pub fn replay_text(text: &str) -> anyhow::Result<Report> {
-    let Head { format } = parse(text)?;
-    match format.as_str() {
+    if text.trim_start().starts_with('[') {
+        let heads: Vec<Head> = parse(text)?;
+        return match heads.first() {
+            Some(Head { steps: Some(_), .. }) => hierarchy::replay_scenarios(&parse::<Vec<_>>(text)?),
+            Some(Head { edges: Some(_), .. }) => hierarchy::replay_structures(&parse::<Vec<_>>(text)?),
+            Some(_) => bail!("[0]: neither a scenario (with steps) nor a structure (with edges)"),
+            None => bail!("the list is empty"),
+        };
+    }
+    match parse::<Head>(text)? {
+        Head { format: Some(format), .. } => replay_format(&format, text),
+        Head { steps: Some(_), .. } => hierarchy::replay_scenarios(&[parse(text)?]),
+        Head { edges: Some(_), .. } => hierarchy::replay_structures(&[parse(text)?]),
+        Head { .. } => bail!("format: missing, and this is no scenario (with steps) nor a structure (with edges)"),
+    }
+}
+
+fn replay_format(format: &str, text: &str) -> anyhow::Result<Report> {
+    match format {
         "hs-golden-1" => hs::replay_cases(&parse(text)?),
         "hs-extremes-1" => hs::replay_extremes(&parse(text)?),
         "height-golden-1" => height::replay(&parse(text)?),

@@ -17,7 +17,7 @@ use common::time::{Duration, Instant};
 use common::types::NodeId;
 
 pub use counts::Counts;
-pub use schedule::{Delay, Overrun};
+pub use schedule::{Delay, Overrun, Queueing};
 
 /// The time a message takes in a synchronous network.
 pub const ROUND: Duration = Duration::from_millis(1);
@@ -73,6 +73,7 @@ pub struct Net<P: Protocol, const PEERS: usize = 128> {
     broken: BTreeSet<(usize, usize)>,
     now: Instant,
     delay: Delay,
+    queueing: Queueing,
     last: Step<P::Msg>,
     counts: Counts,
 }
@@ -117,9 +118,16 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
             broken: BTreeSet::new(),
             now: Instant::ZERO,
             delay,
+            queueing: Queueing::Fifo,
             last: Step::default(),
             counts: Counts::default(),
         }
+    }
+
+    /// Queues messages another way.
+    pub fn with_queueing(mut self, queueing: Queueing) -> Self {
+        self.queueing = queueing;
+        self
     }
 
     /// Adds a node that has not started, and returns its index. Ids are unique.
@@ -350,13 +358,19 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     fn put(&mut self, from: usize, peer: NodeId, msg: P::Msg) {
         debug_assert_eq!(round_trip(&msg).as_ref(), Some(&msg), "a message changes on the wire");
         let to = self.index[&peer];
-        self.counts.sent(from, &msg);
+        let channel = Channel { to, lane: msg.lane(), from };
         self.last.sends.push((peer, msg.clone()));
+        if self.queueing == Queueing::Latest && msg.is_latest_value() {
+            if let Some(waiting) = self.queues.get_mut(&channel).and_then(|queue| queue.back_mut()) {
+                waiting.msg = msg;
+                return;
+            }
+        }
+        self.counts.sent(from, &msg);
         if self.broken.contains(&(from, to)) {
             self.counts.lost += 1;
             return;
         }
-        let channel = Channel { to, lane: msg.lane(), from };
         let queue = self.queues.entry(channel).or_default();
         let after = queue.back().map_or(self.now, |last| last.due);
         let due = self.delay.due(self.now, after);

@@ -31,6 +31,15 @@ impl Delay {
     }
 }
 
+/// What happens to a message that finds another one of its kind still waiting in its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// It waits behind it.
+    Fifo,
+    /// It takes its place where both only tell a state (see `Message::is_latest_value`), and is not counted again.
+    Latest,
+}
+
 /// A run that did not end within its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrun;

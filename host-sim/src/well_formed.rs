@@ -1,0 +1,161 @@
+//! Whether a network of the hierarchy has reached its goal.
+//!
+//! Per component, with nothing under way: (a) one leader, agreed and present; (b) every node has a head of level 1
+//! within the radius, along parents with the same head; (c) a head is its own head, and the leader heads every level; (d)
+//! following the lowest neighbour leads to the leader; (e) the structure is the one that its definition gives
+//! ([`crate::structure`]).
+
+use std::fmt;
+
+use common::election::hierarchy::{Hierarchy, Standing};
+use common::types::NodeId;
+
+use crate::graph::Graph;
+use crate::net::Net;
+use crate::structure::{Expected, Ground};
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The condition: `q` for something under way, otherwise `a` to `e`.
+    pub condition: char,
+    /// The node that shows it.
+    pub node: NodeId,
+    /// In words.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "condition ({}) fails at node {}: {}", self.condition, self.node, self.what)
+    }
+}
+
+/// The links that are up both ways between live nodes.
+pub fn link_graph<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>) -> Graph {
+    let both = net.up_directions().filter(|&(u, v)| u < v && net.is_up(v, u) && net.is_alive(u) && net.is_alive(v));
+    Graph::with(vec![(0.0, 0.0); net.len()], both)
+}
+
+/// Checks every component of live nodes.
+pub fn check<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>) -> Result<(), Violation> {
+    let graph = link_graph(net);
+    if let Some(channel) = net.pending().next() {
+        let what = format!("an Update from {} is under way", net.id(channel.from));
+        return Err(Violation { condition: 'q', node: net.id(channel.to), what });
+    }
+    let ids: Vec<NodeId> = (0..net.len()).map(|node| net.id(node)).collect();
+    for component in graph.components().into_iter().filter(|component| net.is_alive(component[0])) {
+        let leader = one_leader(net, &component)?;
+        for &node in &component {
+            heads_in_reach(net, node)?;
+            way_down(net, node, leader, component.len())?;
+        }
+    }
+    let fitness: Vec<u8> = (0..net.len()).map(|node| net.node(node).fitness()).collect();
+    let leads: Vec<bool> = (0..net.len()).map(|node| net.node(node).height().leader.lid == ids[node]).collect();
+    let ground = Ground { graph: &graph, ids: &ids, fitness: &fitness, leads: &leads };
+    let radii: Vec<u8> = net.node(0).radii().iter().collect();
+    for (node, levels) in ground.structure(&radii).into_iter().enumerate() {
+        if !net.is_alive(node) {
+            continue;
+        }
+        for (level, expected) in levels.into_iter().enumerate() {
+            let got = net.node(node).standing(level);
+            if !same(expected, got, &ids) {
+                let what = format!("level {}: {expected:?} by definition, {got:?} in fact", level + 1);
+                return Err(Violation { condition: 'e', node: ids[node], what });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same(expected: Option<Expected>, got: Option<Standing>, ids: &[NodeId]) -> bool {
+    match (expected, got) {
+        (None, None) => true,
+        (Some(e), Some(g)) => {
+            ids[e.head] == g.head && e.distance == usize::from(g.distance) && ids[e.parent] == g.parent
+        }
+        _ => false,
+    }
+}
+
+/// (a), and that the leader heads every level, from (c).
+fn one_leader<const N: usize, const PEERS: usize>(
+    net: &Net<Hierarchy<N>, PEERS>,
+    component: &[usize],
+) -> Result<usize, Violation> {
+    let pair = net.node(component[0]).height().leader;
+    for &node in component {
+        let other = net.node(node).height().leader;
+        if other != pair {
+            let what = format!("follows {} where {} follows {}", other.lid, net.id(component[0]), pair.lid);
+            return Err(Violation { condition: 'a', node: net.id(node), what });
+        }
+    }
+    let Some(&leader) = component.iter().find(|&&node| net.id(node) == pair.lid) else {
+        let what = format!("the leader {} is not in its component", pair.lid);
+        return Err(Violation { condition: 'a', node: net.id(component[0]), what });
+    };
+    for level in 0..usize::from(net.node(leader).radii().levels()) {
+        if net.node(leader).standing(level).is_none_or(|standing| standing.head != pair.lid) {
+            let what = format!("the leader does not head level {}", level + 1);
+            return Err(Violation { condition: 'c', node: pair.lid, what });
+        }
+    }
+    Ok(leader)
+}
+
+/// (b), and that a head is its own, from (c).
+fn heads_in_reach<const N: usize, const PEERS: usize>(
+    net: &Net<Hierarchy<N>, PEERS>,
+    node: usize,
+) -> Result<(), Violation> {
+    for (level, radius) in net.node(node).radii().iter().enumerate() {
+        let fail = |condition, what: &str| {
+            Err(Violation { condition, node: net.id(node), what: format!("level {}: {what}", level + 1) })
+        };
+        let Some(standing) = net.node(node).standing(level) else {
+            if level == 0 {
+                return fail('b', "no head");
+            }
+            continue;
+        };
+        if standing.distance > radius {
+            return fail('b', "its head is out of reach");
+        }
+        let parent = net.index_of(standing.parent).and_then(|parent| net.node(parent).standing(level));
+        if standing.distance == 0 && standing.head != net.id(node) {
+            return fail('c', "no way to its head");
+        }
+        if standing.distance > 0
+            && parent.is_none_or(|p| p.head != standing.head || p.distance + 1 != standing.distance)
+        {
+            return fail('b', "its parent has another head or distance");
+        }
+    }
+    Ok(())
+}
+
+/// (d)
+fn way_down<const N: usize, const PEERS: usize>(
+    net: &Net<Hierarchy<N>, PEERS>,
+    node: usize,
+    leader: usize,
+    longest: usize,
+) -> Result<(), Violation> {
+    let mut at = node;
+    for _ in 0..longest {
+        if at == leader {
+            return Ok(());
+        }
+        let Some(next) = net.node(at).next_hop().and_then(|next| net.index_of(next)) else { break };
+        at = next;
+    }
+    if at == leader {
+        return Ok(());
+    }
+    let what = format!("the way down ends at {} instead of {}", net.id(at), net.id(leader));
+    Err(Violation { condition: 'd', node: net.id(node), what })
+}
