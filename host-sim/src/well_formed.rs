@@ -150,8 +150,8 @@ fn way_down<const N: usize, const PEERS: usize>(
         if at == leader {
             return Ok(());
         }
-        let Some(next) = net.node(at).next_hop().and_then(|next| net.index_of(next)) else { break };
-        at = next;
+        let Some(lower) = net.node(at).next_hop().and_then(|id| net.index_of(id)) else { break };
+        at = lower;
     }
     if at == leader {
         return Ok(());

@@ -8,7 +8,11 @@ use common::types::{NodeId, RingPlace};
 use serde::Deserialize;
 
 use super::verdict::{Report, Verdict};
+use crate::hs_extremes;
 use crate::net::{Net, ROUND};
+
+/// The largest ring whose extremes are derived; the time for it grows with the square of its size.
+const DERIVED_MAX: usize = 5_000;
 
 /// A file of the format `hs-golden-1`.
 #[derive(Deserialize)]
@@ -95,6 +99,10 @@ pub(super) fn replay_extremes(file: &Extremes) -> anyhow::Result<Report> {
             let run = elect(uids).context(place)?;
             verdict.compare(&format!("{which}_election"), &expected, &run.election_messages());
         }
+        ensure!(row.n <= DERIVED_MAX, "rows[{index}].n: extremes are derived for rings of up to {DERIVED_MAX} nodes");
+        let (worst, best) = (hs_extremes::worst(row.n), hs_extremes::best(row.n));
+        verdict.compare("worst_election of all arrangements", &row.worst_election, &worst.election_messages);
+        verdict.compare("best_election of all arrangements", &row.best_election, &best.election_messages);
         report.push(format!("n = {}", row.n), verdict);
     }
     Ok(report)

@@ -360,11 +360,10 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         let to = self.index[&peer];
         let channel = Channel { to, lane: msg.lane(), from };
         self.last.sends.push((peer, msg.clone()));
-        if self.queueing == Queueing::Latest && msg.is_latest_value() {
-            if let Some(waiting) = self.queues.get_mut(&channel).and_then(|queue| queue.back_mut()) {
-                waiting.msg = msg;
-                return;
-            }
+        let replaces = self.queueing == Queueing::Latest && msg.is_latest_value();
+        if replaces && let Some(waiting) = self.queues.get_mut(&channel).and_then(|queue| queue.back_mut()) {
+            waiting.msg = msg;
+            return;
         }
         self.counts.sent(from, &msg);
         if self.broken.contains(&(from, to)) {

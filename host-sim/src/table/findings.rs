@@ -6,9 +6,9 @@ use common::election::Algorithm;
 use common::types::NodeId;
 
 use super::Case;
-use super::frlle_rounds::{self, Outcome};
 use super::measure::{Run, Starters, abraham, bully, hs, lcr, modified_bully, ring, timer_based};
 use crate::hs_extremes;
+use crate::ring_steps::{self, Mode, Outcome, Script};
 
 /// What was measured for one cost of one case.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub fn find(algorithm: Algorithm, case: Case, n: u16) -> anyhow::Result<Finding>
         Algorithm::ModifiedBully => find_modified_bully(case, n),
         Algorithm::Abraham => find_abraham(case, n),
         Algorithm::Frlle => find_frlle(case, n),
-        Algorithm::Height => anyhow::bail!("the height algorithm is not in these tables"),
+        Algorithm::Height | Algorithm::Hierarchy => anyhow::bail!("{} is not in these tables", algorithm.name()),
     }
 }
 
@@ -245,31 +245,36 @@ fn find_abraham(case: Case, n: u16) -> anyhow::Result<Finding> {
 
 /// A ring sorted by coefficient: node 1 is the fittest, and the failed leader is not on it.
 fn run_frlle(n: u16, detectors: impl Iterator<Item = u16>, heard: &[u16]) -> Outcome {
-    let ring: Vec<NodeId> = (1..=n).map(NodeId).collect();
-    let coefficients: Vec<Coefficient> = (1..=n).map(Coefficient).collect();
-    let detect: Vec<(u64, NodeId)> = detectors.map(|id| (0, NodeId(id))).collect();
-    let responses: Vec<(u64, NodeId)> = heard.iter().map(|&id| (1, NodeId(id))).collect();
-    frlle_rounds::run(&ring, &coefficients, NodeId(n + 1), &detect, &responses, true)
+    ring_steps::run(&Script {
+        ring: (1..=n).map(|id| (NodeId(id), Coefficient(id))).collect(),
+        failed: NodeId(n + 1),
+        detections: detectors.map(|id| (0, NodeId(id))).collect(),
+        responses: heard.iter().map(|&id| (1, NodeId(id))).collect(),
+        mode: Mode::Joint,
+    })
 }
 
 /// The messages of the worst case that seed 002 describes: all detect at once on a ring sorted by coefficient.
 pub fn frlle_all_detect(n: u16) -> anyhow::Result<u64> {
     let outcome = run_frlle(n, 1..=n, &[]);
     elects_the_fittest(&outcome)?;
-    Ok(outcome.messages)
+    Ok(outcome.total())
 }
 
 fn elects_the_fittest(outcome: &Outcome) -> anyhow::Result<()> {
-    ensure!(outcome.leaders.iter().all(|&leader| leader == NodeId(1)), "FRLLE did not elect the fittest node");
+    ensure!(outcome.leaders.iter().all(|&leader| leader == Some(NodeId(1))), "FRLLE did not elect the fittest node");
     Ok(())
 }
 
 fn find_frlle(case: Case, n: u16) -> anyhow::Result<Finding> {
     if case == Case::Best {
         let outcome = run_frlle(n, std::iter::once(2), &[1, 3]);
-        ensure!(outcome.leaders.iter().all(|&leader| leader == NodeId(n + 1)), "FRLLE did not keep a live leader");
+        ensure!(
+            outcome.leaders.iter().all(|&leader| leader == Some(NodeId(n + 1))),
+            "FRLLE did not keep a live leader"
+        );
         let scenario = "one detects, both its neighbours have heard the leader since";
-        let mut finding = Finding::plain(outcome.messages, scenario, outcome.steps, scenario);
+        let mut finding = Finding::plain(outcome.total(), scenario, outcome.quiet_at, scenario);
         finding.remark = "Nobody is elected. Copies of a message that meet at a node are taken as one.".into();
         return Ok(finding);
     }
@@ -281,7 +286,7 @@ fn find_frlle(case: Case, n: u16) -> anyhow::Result<Finding> {
     let mut finding = Finding::plain(
         all,
         "all detect, ring sorted by coefficient",
-        opposite.steps,
+        opposite.quiet_at,
         "one detects, opposite the smallest coefficient",
     );
     finding.steps.why =
@@ -291,7 +296,8 @@ fn find_frlle(case: Case, n: u16) -> anyhow::Result<Finding> {
     finding.remark = format!(
         "{} messages are not the most there can be: {} when all but the fittest detect. Copies of a message that meet at \
          a node are taken as one.",
-        all, all_but_fittest.messages,
+        all,
+        all_but_fittest.total(),
     );
     Ok(finding)
 }

@@ -46,7 +46,7 @@ pub fn printed_messages(algorithm: Algorithm, case: Case) -> Option<Formula> {
         (Algorithm::Abraham, Case::Worst) => Formula { text: "(3N²+3N)/2", value: |n| 3 * n * (n + 1) / 2 },
         (Algorithm::Frlle, Case::Best) => Formula { text: "4", value: |_| 4 },
         (Algorithm::Frlle, Case::Worst) => Formula { text: "(N²+14N-8)/4", value: |n| (n * n + 14 * n - 8) / 4 },
-        (Algorithm::Height, _) => return None,
+        (Algorithm::Height | Algorithm::Hierarchy, _) => return None,
     })
 }
 
@@ -63,7 +63,7 @@ pub fn printed_steps(algorithm: Algorithm, case: Case) -> Option<Formula> {
         (Algorithm::ModifiedBully, Case::Worst) => Formula { text: "4", value: |_| 4 },
         (Algorithm::Abraham, _) => THRICE,
         (Algorithm::Frlle, Case::Best) => Formula { text: "2", value: |_| 2 },
-        (Algorithm::Height, _) => return None,
+        (Algorithm::Height | Algorithm::Hierarchy, _) => return None,
     })
 }
 

@@ -4,7 +4,6 @@ mod crossover;
 mod figures;
 mod findings;
 mod formula;
-pub mod frlle_rounds;
 pub(crate) mod measure;
 mod report;
 mod rows;
