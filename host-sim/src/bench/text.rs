@@ -55,7 +55,7 @@ fn write_big_ring(text: &mut String, ring: &BigRingReport) -> fmt::Result {
     writeln!(text, "   messages        {} ({kinds}), {} phases", grouped(ring.messages), ring.tally.phases.len())?;
     writeln!(text, "   time            {:.2} s, and {:.2} s to lay out the ring", ring.seconds, ring.setup_seconds)?;
     if let Some(seconds) = ring.processor_seconds {
-        writeln!(text, "   processor       {seconds:.2} s of that; the rest went to other programs")?;
+        writeln!(text, "   processor       {seconds:.2} s of that; the rest was spent waiting")?;
     }
     if let Some(nanos) = ring.ns_per_message {
         writeln!(text, "   per message     {nanos:.1} ns")?;
