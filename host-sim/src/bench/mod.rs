@@ -1,0 +1,43 @@
+//! The `bench` command: what the core costs in time and memory.
+
+pub mod big_ring;
+mod core_bench;
+pub mod fit;
+pub mod growth;
+mod machine;
+pub mod speed;
+mod text;
+pub mod workload;
+
+use std::process::ExitCode;
+
+/// Arguments of `bench`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Measure the election core: a ring of a million, time per message, growth with n, memory
+    ///
+    /// Four measurements of the code that the boards run, none of them of a radio:
+    ///
+    /// 1. One HS election on a ring of a million nodes: messages, seconds, peak memory.
+    /// 2. Nanoseconds per handled message of every algorithm, without and with encoding.
+    /// 3. Messages against the number of nodes, with the law that fits them best.
+    /// 4. Bytes of state, message and engine, as the board has them.
+    ///
+    /// Counts depend on the seed alone. Times depend on the machine and on what else it does: compare the ratios, and
+    /// run it twice. It takes about half a minute and uses one core.
+    #[command(verbatim_doc_comment)]
+    Core(core_bench::CoreArgs),
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.what {
+        What::Core(args) => core_bench::run(args),
+    }
+}

@@ -1,0 +1,174 @@
+//! Workloads to time: engines, and what happens to them.
+//!
+//! Messages go through one queue in the order of sending and take no time; timers fire when nothing is under way. That
+//! is as little around the engines as there can be, so that the time measured is theirs.
+
+use std::collections::VecDeque;
+
+use common::engine::Engine;
+use common::limits::MESSAGE_MAX;
+use common::notice::Notice;
+use common::protocol::Protocol;
+use common::time::Instant;
+use common::types::NodeId;
+
+/// What happens to a node from outside.
+#[derive(Clone, Copy, Debug)]
+pub enum Input {
+    /// It starts.
+    Start(usize),
+    /// Its link to another node comes up.
+    Up(usize, usize),
+    /// Its link to another node goes down.
+    Down(usize, usize),
+}
+
+/// Engines, each at the index that is its id, and batches of inputs. A batch is worked off before the next begins.
+#[derive(Clone, Debug)]
+pub struct Workload<P: Protocol, const PEERS: usize> {
+    engines: Vec<Engine<P, PEERS>>,
+    batches: Vec<Vec<Input>>,
+}
+
+/// How a message travels from one engine to another.
+pub trait Carrier<P: Protocol>: Sized {
+    /// The next message that an engine wants to send.
+    fn collect<const PEERS: usize>(engine: &mut Engine<P, PEERS>) -> Option<(NodeId, Self)>;
+
+    /// Hands the message to its receiver.
+    fn deliver<const PEERS: usize>(self, engine: &mut Engine<P, PEERS>, now: Instant, from: NodeId);
+}
+
+/// As it is, never encoded.
+#[derive(Debug)]
+pub struct Decoded<P: Protocol>(P::Msg);
+
+impl<P: Protocol> Carrier<P> for Decoded<P> {
+    fn collect<const PEERS: usize>(engine: &mut Engine<P, PEERS>) -> Option<(NodeId, Self)> {
+        engine.poll_decoded().map(|(to, msg)| (to, Self(msg)))
+    }
+
+    fn deliver<const PEERS: usize>(self, engine: &mut Engine<P, PEERS>, now: Instant, from: NodeId) {
+        engine.handle_decoded(now, from, self.0);
+    }
+}
+
+/// Encoded by the sender and decoded by the receiver.
+#[derive(Debug)]
+pub struct Encoded {
+    bytes: [u8; MESSAGE_MAX],
+    len: usize,
+}
+
+impl<P: Protocol> Carrier<P> for Encoded {
+    fn collect<const PEERS: usize>(engine: &mut Engine<P, PEERS>) -> Option<(NodeId, Self)> {
+        let mut bytes = [0; MESSAGE_MAX];
+        let transmit = engine.poll_transmit(&mut bytes)?;
+        let (to, len) = (transmit.to, transmit.bytes.len());
+        Some((to, Self { bytes, len }))
+    }
+
+    fn deliver<const PEERS: usize>(self, engine: &mut Engine<P, PEERS>, now: Instant, from: NodeId) {
+        engine.handle_message(now, from, &self.bytes[..self.len]);
+    }
+}
+
+/// A run under way.
+struct Run<P: Protocol, C, const PEERS: usize> {
+    engines: Vec<Engine<P, PEERS>>,
+    /// When each engine next wants to be called.
+    deadlines: Vec<Option<Instant>>,
+    queue: VecDeque<(NodeId, NodeId, C)>,
+    now: Instant,
+    delivered: u64,
+}
+
+impl<P: Protocol, const PEERS: usize> Workload<P, PEERS> {
+    /// A workload of these engines, where the one at index i has the id i, and these batches.
+    pub fn new(engines: Vec<Engine<P, PEERS>>, batches: Vec<Vec<Input>>) -> Self {
+        Self { engines, batches }
+    }
+
+    /// The same workload after its batches, with other batches to come.
+    pub fn then<C: Carrier<P>>(self, batches: Vec<Vec<Input>>) -> Self {
+        Self { engines: self.run::<C>().0, batches }
+    }
+
+    /// Works everything off; gives the engines as they are then and the number of messages they have handled.
+    ///
+    /// # Panics
+    /// When the core reports a defect.
+    pub fn run<C: Carrier<P>>(self) -> (Vec<Engine<P, PEERS>>, u64) {
+        let mut run = Run::<P, C, PEERS> {
+            deadlines: vec![None; self.engines.len()],
+            engines: self.engines,
+            queue: VecDeque::new(),
+            now: Instant::ZERO,
+            delivered: 0,
+        };
+        for batch in self.batches {
+            for input in batch {
+                run.input(input);
+            }
+            run.settle();
+        }
+        (run.engines, run.delivered)
+    }
+}
+
+impl<P: Protocol, C: Carrier<P>, const PEERS: usize> Run<P, C, PEERS> {
+    fn input(&mut self, input: Input) {
+        let now = self.now;
+        let node = match input {
+            Input::Start(node) => {
+                self.engines[node].handle_start(now);
+                node
+            }
+            Input::Up(node, other) => {
+                let peer = self.engines[other].id();
+                self.engines[node].handle_link_up(now, peer).expect("workloads keep within the peer table");
+                node
+            }
+            Input::Down(node, other) => {
+                let peer = self.engines[other].id();
+                self.engines[node].handle_link_down(now, peer);
+                node
+            }
+        };
+        self.collect(node);
+    }
+
+    /// Delivers and fires timers until there is nothing left to do.
+    fn settle(&mut self) {
+        loop {
+            while let Some((from, to, carried)) = self.queue.pop_front() {
+                let node = usize::from(to.0);
+                carried.deliver(&mut self.engines[node], self.now, from);
+                self.delivered += 1;
+                self.collect(node);
+            }
+            let Some(next) = self.deadlines.iter().flatten().min() else { return };
+            self.now = self.now.max(*next);
+            for node in 0..self.engines.len() {
+                if self.deadlines[node].is_some_and(|deadline| deadline <= self.now) {
+                    self.engines[node].handle_timeout(self.now);
+                    self.collect(node);
+                }
+            }
+        }
+    }
+
+    /// Collects everything that an engine has to give, in the order that its contract asks for.
+    fn collect(&mut self, node: usize) {
+        let engine = &mut self.engines[node];
+        let from = engine.id();
+        while let Some((to, carried)) = C::collect(engine) {
+            self.queue.push_back((from, to, carried));
+        }
+        while let Some(notice) = engine.poll_notice() {
+            let is_sound = !matches!(notice, Notice::Fault(_) | Notice::LinkEnded(..) | Notice::BadMessage(_));
+            assert!(is_sound, "defect in the core: {notice:?} at node {from}");
+        }
+        self.deadlines[node] = engine.poll_timeout();
+    }
+}
