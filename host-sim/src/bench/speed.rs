@@ -9,6 +9,7 @@ use common::election::bully::{Bully, BullyConfig};
 use common::election::circle::RingConfig;
 use common::election::frlle::{Frlle, FrlleConfig, FrlleRules};
 use common::election::height::{HeightElection, HeightOptions};
+use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii};
 use common::election::hs::Hs;
 use common::election::lcr::Lcr;
 use common::election::modified_bully::ModifiedBully;
@@ -183,7 +184,8 @@ pub fn candidates(seed: u64) -> Vec<Candidate> {
     vec![
         Candidate::new(Algorithm::Hs.name(), RING, on_ring(seed, |spot| Hs::new(spot.id, spot.ring))),
         Candidate::new("HS inside Election", RING, on_ring(seed, |spot| spot.election(Algorithm::Hs))),
-        Candidate::new(Algorithm::Height.name(), RGG, on_changing_graph(seed)),
+        Candidate::new(Algorithm::Height.name(), RGG, on_changing_graph(seed, height)),
+        Candidate::new(Algorithm::Hierarchy.name(), RGG, on_changing_graph(seed, three_levels)),
         Candidate::new(
             Algorithm::Frlle.name(),
             RING,
@@ -225,6 +227,7 @@ impl Spot<'_> {
             place: self.ring.place,
             coefficient: Coefficient::default(),
             height: HeightOptions::default(),
+            radii: Radii::default(),
             timing: TIMING,
         };
         Election::new(self.id, config)
@@ -258,17 +261,23 @@ fn on_clique<P: Protocol>(seed: u64, protocol: impl Fn() -> P) -> Workload<P, CL
 
 /// A random geometric graph with a leader, whose links are then cut one after the other until everybody is alone, and
 /// come up again in the same way.
-fn on_changing_graph(seed: u64) -> Workload<HeightElection, NEIGHBOURS_MAX> {
+fn on_changing_graph<P: Protocol>(seed: u64, protocol: impl Fn(NodeId) -> P) -> Workload<P, NEIGHBOURS_MAX> {
     let graph = sparse_graph(seed);
-    let engines = (0..)
-        .map(NodeId)
-        .take(graph.len())
-        .map(|id| Engine::new(id, seed, HeightElection::new(id, HeightOptions::default())));
+    let engines = (1..).map(NodeId).take(graph.len()).map(|id| Engine::new(id, seed, protocol(id)));
     let up = |(u, v)| vec![Input::Up(u, v), Input::Up(v, u)];
     let down = |(u, v)| vec![Input::Down(u, v), Input::Down(v, u)];
     let forming = graph.edges().map(up).collect();
     let changes = graph.edges().map(down).chain(graph.edges().map(up)).collect();
-    Workload::new(engines.collect(), forming).then::<Decoded<HeightElection>>(changes)
+    Workload::new(engines.collect(), forming).then::<Decoded<P>>(changes)
+}
+
+fn height(id: NodeId) -> HeightElection {
+    HeightElection::new(id, HeightOptions::default())
+}
+
+fn three_levels(id: NodeId) -> Hierarchy {
+    let radii = Radii::new(&[1, 2, 4]).expect("three levels with radii in range");
+    Hierarchy::new(id, HierarchyOptions { radii, ..HierarchyOptions::default() })
 }
 
 /// The first random geometric graph in which nobody has more neighbours than a board keeps.
