@@ -263,7 +263,8 @@ fn on_clique<P: Protocol>(seed: u64, protocol: impl Fn() -> P) -> Workload<P, CL
 /// come up again in the same way.
 fn on_changing_graph<P: Protocol>(seed: u64, protocol: impl Fn(NodeId) -> P) -> Workload<P, NEIGHBOURS_MAX> {
     let graph = sparse_graph(seed);
-    let engines = (1..).map(NodeId).take(graph.len()).map(|id| Engine::new(id, seed, protocol(id)));
+    // A workload finds its nodes by id.
+    let engines = (0..).map(NodeId).take(graph.len()).map(|id| Engine::new(id, seed, protocol(id)));
     let up = |(u, v)| vec![Input::Up(u, v), Input::Up(v, u)];
     let down = |(u, v)| vec![Input::Down(u, v), Input::Down(v, u)];
     let forming = graph.edges().map(up).collect();
