@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use host_sim::{bench, conform, demo, study, table};
+use host_sim::{bench, conform, demo, size, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -27,6 +27,8 @@ enum Command {
     Study(study::Args),
     /// Measure speed and memory of the core
     Bench(bench::Args),
+    /// Measure the flash and RAM of a board's image, and hold them against a budget
+    Size(size::Args),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Some(Command::Table(args)) => table::run(&args),
         Some(Command::Study(args)) => study::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
+        Some(Command::Size(args)) => size::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
