@@ -52,19 +52,26 @@ pub enum Rules {
     Radio,
 }
 
-/// Arguments of `study`.
-///
-/// Every run starts from a settled network with a random leader, changes it, and waits until nothing is in flight.
-/// It runs four times, with the same seed: with Lamport clocks and with perfect ones, in synchronous rounds and with
-/// deliveries in random order. Every run must end leader-oriented; one that does not stops the study with the command
-/// that replays it.
-#[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Examples:
+const EXAMPLES: &str = "Examples:
   ringleader study                                     the whole study, in under half a minute
   ringleader study --graph grid --change leader-lost   one question
   ringleader study --sizes 16,128,500 --seeds 5        larger networks, fewer of them
   ringleader study --json > study.json                 every statistic, for other tools
-  ringleader study --svg figures                       figures beside the tables")]
+  ringleader study --svg figures                       figures beside the tables";
+
+const EXPLANATION: &str = "What is measured:
+  Every run starts from a settled network with a random leader, changes it, and waits until nothing is in flight. It
+  runs four times with the same seed: with Lamport clocks and with perfect ones, in synchronous rounds and with
+  deliveries in random order. Every run must end leader-oriented: nothing in transit, every view of a neighbour's
+  height right, one leader in each component, and every way down ending at it. A run that does not stops the study
+  with the command that replays it.
+
+  Counted are messages, rounds, elections, changes of leader, and the elections that were unnecessary: those by a
+  node whose leader was still in its component, unless the node was alone.";
+
+/// Arguments of `study`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXPLANATION}\n\n{EXAMPLES}"))]
 pub struct Args {
     /// Runs of each case; run k has the seed ROOT + k
     #[arg(long, value_name = "S", default_value_t = 50)]

@@ -147,7 +147,12 @@ fn law_row(groups: &[Group], change: Change, kind: Kind, clock: ClockKind) -> Op
     let agreed = best(&groups, &ROUND_MEASURES, |sample| sample.outcome.agreed.unwrap_or(0));
     let power = |law: Power| format!("{:.2}·n^{:.2} ({:.2})", law.coefficient, law.exponent, law.r2);
     let line = |law: Option<(&str, Line)>| {
-        law.map_or(nothing(), |(name, law)| format!("{:.2}·{name} {:+.1} ({:.2})", law.slope, law.intercept, law.r2))
+        let text = |(name, law): (&str, Line)| {
+            // Rounded first, and added to zero, so that no "-0.0" is printed.
+            let intercept = (law.intercept * 10.0).round() / 10.0 + 0.0;
+            format!("{:.2}·{name} {intercept:+.1} ({:.2})", law.slope, law.r2)
+        };
+        law.map_or(nothing(), text)
     };
     (!groups.is_empty()).then(|| vec![growth.map_or(nothing(), power), line(messages), line(rounds), line(agreed)])
 }
@@ -182,7 +187,7 @@ fn clocks(args: &Args, groups: &[Group]) -> String {
             row.extend([pairs.len().to_string(), differ.to_string()]);
             row.extend(compared(&pairs, 1, |sample| sample.outcome.messages));
             row.extend(compared(&pairs, 3, |sample| sample.outcome.elections));
-            row.extend(compared(&pairs, 3, |sample| sample.outcome.unnecessary));
+            row.extend(compared(&pairs, 4, |sample| sample.outcome.unnecessary));
             row.extend(compared(&pairs, 2, |sample| sample.outcome.turns));
             rows.push(row);
         }
