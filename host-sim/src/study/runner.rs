@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::net::ROUND;
 use crate::oriented::{self, Violation};
 
-/// Deliveries after which a run counts as endless. The longest of a thousand nodes takes a hundredth of that.
+/// Deliveries after which a run counts as endless; runs of a thousand nodes stay below a hundredth of that.
 const DELIVERIES_MAX: u64 = 50_000_000;
 
 /// What one run took, from the first change until nothing was in transit.
