@@ -1,7 +1,7 @@
 //! Whether a network of the height algorithm has reached its goal: every component leader-oriented.
 //!
-//! Source: seed 001, section 3.4. As there, two nodes are linked when at least one direction between them is up. Crashed
-//! nodes are no part of the network, and neither are directions that still lead to them.
+//! Source: seed 001, section 3.4. As there, two nodes are linked when at least one direction between them is up.
+//! Crashed nodes are no part of the network, and neither are directions that still lead to them.
 
 use std::collections::BTreeSet;
 use std::fmt;
