@@ -1,5 +1,6 @@
 //! The simulator and desktop tools of Ringleader: thin drivers of the core in `common`.
 
+pub mod air;
 pub mod bench;
 pub mod chart;
 pub mod conform;

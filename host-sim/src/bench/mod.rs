@@ -1,5 +1,6 @@
-//! The `bench` command: what the core costs in time and memory.
+//! The `bench` command: what the core and the simulator cost in time and memory.
 
+pub mod air_bench;
 pub mod big_ring;
 mod core_bench;
 pub mod fit;
@@ -33,11 +34,19 @@ enum What {
     /// run it twice. It takes about half a minute and uses one core.
     #[command(verbatim_doc_comment)]
     Core(core_bench::CoreArgs),
+    /// Measure the air: everybody broadcasts once a second on a grid
+    ///
+    /// Every node of a square grid broadcasts a 40-byte payload once a second, at a random phase, with unslotted CSMA-CA;
+    /// path-loss exponent 3 with 40.2 dB at one metre, 0 dBm, no shadowing. It is a workload that other simulators can
+    /// run too. Without --nodes it runs the rows of the committed table.
+    #[command(verbatim_doc_comment)]
+    Air(air_bench::AirArgs),
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.what {
         What::Core(args) => core_bench::run(args),
+        What::Air(args) => air_bench::run(args),
     }
 }

@@ -1,0 +1,106 @@
+//! Radio power, as decibels for people and as whole numbers for sums.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, SubAssign};
+
+/// A power in units of 10⁻¹⁵ milliwatts. Whole numbers, so that adding and taking away many signals leaves exactly what
+/// is still there, in whatever order it happens. The range goes from -150 to +42 dBm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Power(u64);
+
+impl Power {
+    /// No power at all.
+    pub const NONE: Self = Self(0);
+
+    /// A power given in decibels above one milliwatt.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates at both ends")]
+    pub fn from_dbm(dbm: f64) -> Self {
+        Self((10_f64.powf(dbm / 10.0) * 1e15).round() as u64)
+    }
+
+    /// In decibels above one milliwatt; minus infinity for no power.
+    pub fn dbm(self) -> f64 {
+        10.0 * (self.as_f64() * 1e-15).log10()
+    }
+
+    /// How many times as strong as another.
+    pub fn ratio(self, other: Self) -> f64 {
+        self.as_f64() / other.as_f64()
+    }
+
+    /// What is left when another power is taken away; never less than nothing.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The power times a length of time, for means.
+    pub const fn energy(self, micros: u64) -> u128 {
+        self.0 as u128 * micros as u128
+    }
+
+    /// The mean power of an energy over a length of time.
+    pub fn mean(energy: u128, micros: u64) -> Self {
+        Self(u64::try_from(energy / u128::from(micros.max(1))).unwrap_or(u64::MAX))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are far more than any radio measures")]
+    fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+impl Add for Power {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Power {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Power {
+    fn sub_assign(&mut self, other: Self) {
+        *self = self.without(other);
+    }
+}
+
+impl Sum for Power {
+    fn sum<I: Iterator<Item = Self>>(powers: I) -> Self {
+        powers.fold(Self::NONE, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Power;
+
+    #[test]
+    fn decibels_come_back() {
+        for dbm in [-120.0, -100.5, -75.0, 0.0, 8.0, 20.0] {
+            assert!((Power::from_dbm(dbm).dbm() - dbm).abs() < 1e-3, "{dbm}");
+        }
+        assert!(Power::NONE.dbm().is_infinite());
+    }
+
+    #[test]
+    fn sums_are_exact_in_any_order() {
+        let (a, b, c) = (Power::from_dbm(-40.0), Power::from_dbm(-101.0), Power::from_dbm(8.0));
+        let mut sum = a + b + c;
+        sum -= c;
+        sum -= a;
+        assert_eq!(sum, b, "a strong signal that came and went leaves the weak one untouched");
+    }
+
+    #[test]
+    fn means_are_over_time() {
+        let power = Power::from_dbm(-60.0);
+        let half = Power::mean(power.energy(64), 128);
+        assert!((half.dbm() + 63.01).abs() < 0.01);
+        assert_eq!(Power::mean(power.energy(128), 128), power);
+    }
+}

@@ -1,0 +1,249 @@
+//! How strong a transmitter arrives at a receiver.
+//!
+//! Log-distance path loss with shadowing that is the same both ways, an asymmetry per node (some send stronger, some hear
+//! worse), and a jitter per frame. Defaults: exponent 3 and 40.2 dB at one metre (tsch-sim); the harsh preset and the
+//! covariance of the asymmetry are TOSSIM's.
+
+use std::collections::BTreeMap;
+
+use common::rng::Rng;
+
+/// A point in metres.
+pub type Place = (f64, f64);
+
+/// Streams of the root seed that the radio uses.
+const SHADOWING: u64 = 0x5AD0;
+const ASYMMETRY: u64 = 0xA571;
+
+/// How radio waves spread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spreading {
+    /// Loss grows with the logarithm of the distance.
+    LogDistance {
+        /// The path-loss exponent.
+        exponent: f64,
+        /// Loss at one metre, in dB.
+        at_one_metre_db: f64,
+        /// Standard deviation of the shadowing per pair of nodes, in dB.
+        shadowing_db: f64,
+    },
+    /// Everybody within this many metres hears perfectly, nobody beyond hears anything. For teaching.
+    Disc {
+        /// The reach in metres.
+        reach: f64,
+    },
+    /// Measured losses in dB per directed pair; pairs that are not in the table do not hear each other.
+    Table(BTreeMap<(usize, usize), f64>),
+}
+
+/// A wall: whoever is on different sides of it loses this much more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wall {
+    /// One end.
+    pub from: Place,
+    /// The other end.
+    pub to: Place,
+    /// Loss through it in dB.
+    pub loss_db: f64,
+}
+
+/// Everything that decides how strong a signal arrives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Propagation {
+    /// How waves spread.
+    pub spreading: Spreading,
+    /// Whether nodes differ in sending and hearing.
+    pub asymmetry: bool,
+    /// Standard deviation of the power from frame to frame, in dB.
+    pub jitter_db: f64,
+    /// Noise at every receiver in dBm.
+    pub noise_dbm: f64,
+    /// Walls that stand now.
+    pub walls: Vec<Wall>,
+    /// The seed of everything random in here.
+    pub seed: u64,
+}
+
+impl Propagation {
+    /// The usual model: a building or a field with things in it.
+    pub fn usual(seed: u64) -> Self {
+        Self {
+            spreading: Spreading::LogDistance { exponent: 3.0, at_one_metre_db: 40.2, shadowing_db: 4.0 },
+            asymmetry: true,
+            jitter_db: 1.5,
+            noise_dbm: -100.5,
+            walls: Vec::new(),
+            seed,
+        }
+    }
+
+    /// The harsh model, after TOSSIM.
+    pub fn harsh(seed: u64) -> Self {
+        let spreading = Spreading::LogDistance { exponent: 4.7, at_one_metre_db: 55.4, shadowing_db: 3.2 };
+        Self { spreading, ..Self::usual(seed) }
+    }
+
+    /// Path loss alone, without anything random.
+    pub fn plain(seed: u64) -> Self {
+        let spreading = Spreading::LogDistance { exponent: 3.0, at_one_metre_db: 40.2, shadowing_db: 0.0 };
+        Self { spreading, asymmetry: false, jitter_db: 0.0, ..Self::usual(seed) }
+    }
+
+    /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
+    pub fn gain_db(&self, from: (usize, Place), to: (usize, Place)) -> Option<f64> {
+        let ((sender, start), (receiver, end)) = (from, to);
+        let distance = (start.0 - end.0).hypot(start.1 - end.1);
+        let spread = match &self.spreading {
+            Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
+                // Closer than a hand's breadth the law means nothing.
+                let loss = at_one_metre_db + 10.0 * exponent * distance.max(0.1).log10();
+                -loss + shadowing_db * self.shadowing(sender, receiver)
+            }
+            // Loud enough for any bit to be right, and for energy detection.
+            Spreading::Disc { reach } => return (distance <= *reach && !self.is_walled(start, end)).then_some(-50.0),
+            Spreading::Table(losses) => -losses.get(&(sender, receiver))?,
+        };
+        let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
+        Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
+    }
+
+    /// The farthest that a signal can reach a receiver with at least this power, for a spatial index. None where
+    /// distance does not decide.
+    pub fn reach(&self, tx_dbm: f64, least_dbm: f64) -> Option<f64> {
+        match self.spreading {
+            Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
+                // Three deviations of everything random at once are rarer than one pair in a thousand, and such a pair
+                // is at the very edge of being heard.
+                let asymmetry = if self.asymmetry { 3.0 * (3.7_f64 + 6.0 + 6.6).sqrt() } else { 0.0 };
+                let margin = 3.0 * shadowing_db + asymmetry;
+                Some(10_f64.powf((tx_dbm + margin - least_dbm - at_one_metre_db) / (10.0 * exponent)))
+            }
+            Spreading::Disc { reach } => Some(reach),
+            Spreading::Table(_) => None,
+        }
+    }
+
+    fn is_walled(&self, start: Place, end: Place) -> bool {
+        self.walls.iter().any(|wall| crosses(wall, start, end))
+    }
+
+    /// A normal number that belongs to a pair of nodes, the same both ways.
+    fn shadowing(&self, a: usize, b: usize) -> f64 {
+        let pair = (a.min(b) as u64) << 32 | a.max(b) as u64;
+        normal(&mut Rng::stream(self.seed ^ SHADOWING, pair)).0
+    }
+
+    /// How much stronger a node sends and how much worse it hears, in dB: covariance (3.7, -3.3; -3.3, 6.0).
+    fn offsets(&self, node: usize) -> (f64, f64) {
+        if !self.asymmetry {
+            return (0.0, 0.0);
+        }
+        let (a, b) = normal(&mut Rng::stream(self.seed ^ ASYMMETRY, node as u64));
+        // The lower triangle of the covariance's root.
+        let (l11, l21) = (3.7_f64.sqrt(), -3.3 / 3.7_f64.sqrt());
+        let l22 = (6.0 - l21 * l21).sqrt();
+        (l11 * a, l21 * a + l22 * b)
+    }
+}
+
+/// Two independent standard normal numbers (Box and Muller).
+pub fn normal(rng: &mut Rng) -> (f64, f64) {
+    let unit = |rng: &mut Rng| (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
+    let (radius, angle) = ((-2.0 * unit(rng).ln()).sqrt(), std::f64::consts::TAU * unit(rng));
+    (radius * angle.cos(), radius * angle.sin())
+}
+
+/// Whether the way from one place to another goes through a wall.
+fn crosses(wall: &Wall, start: Place, end: Place) -> bool {
+    let side = |a: Place, b: Place, p: Place| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
+    let apart = |a: f64, b: f64| (a - b).abs() > f64::EPSILON;
+    apart(side(wall.from, wall.to, start), side(wall.from, wall.to, end))
+        && apart(side(start, end, wall.from), side(start, end, wall.to))
+}
+
+#[cfg(test)]
+mod tests {
+    use common::rng::Rng;
+
+    use super::{Place, Propagation, Spreading, Wall, normal};
+
+    const HERE: Place = (0.0, 0.0);
+
+    #[test]
+    fn loss_follows_the_law() {
+        let air = Propagation::plain(1);
+        let at = |metres| air.gain_db((0, HERE), (1, (metres, 0.0))).unwrap();
+        assert!((at(1.0) + 40.2).abs() < 1e-9);
+        assert!((at(10.0) + 70.2).abs() < 1e-9);
+        assert!((at(100.0) + 100.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn shadowing_is_the_same_both_ways_and_asymmetry_is_not() {
+        let mut air = Propagation::usual(9);
+        let there = (30.0, 40.0);
+        assert_ne!(air.gain_db((0, HERE), (1, there)), air.gain_db((1, there), (0, HERE)));
+        air.asymmetry = false;
+        assert_eq!(air.gain_db((0, HERE), (1, there)), air.gain_db((1, there), (0, HERE)));
+        assert_ne!(air.gain_db((0, HERE), (1, there)), air.gain_db((0, HERE), (2, there)));
+    }
+
+    #[test]
+    fn shadowing_has_its_deviation() {
+        let air = Propagation { asymmetry: false, ..Propagation::usual(3) };
+        let mean = Propagation::plain(3).gain_db((0, HERE), (1, (50.0, 0.0))).unwrap();
+        let off: Vec<f64> = (1..4_000).map(|to| air.gain_db((0, HERE), (to, (50.0, 0.0))).unwrap() - mean).collect();
+        let count = 3_999.0;
+        let average = off.iter().sum::<f64>() / count;
+        let variance = off.iter().map(|x| x * x).sum::<f64>() / count;
+        assert!(average.abs() < 0.25 && (variance.sqrt() - 4.0).abs() < 0.2, "{average} {variance}");
+    }
+
+    #[test]
+    fn asymmetry_has_its_covariance() {
+        let air = Propagation::usual(4);
+        let pairs: Vec<(f64, f64)> = (0..8_000).map(|node| air.offsets(node)).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / 8_000.0;
+        assert!((mean(|p| p.0 * p.0) - 3.7).abs() < 0.3);
+        assert!((mean(|p| p.1 * p.1) - 6.0).abs() < 0.4);
+        assert!((mean(|p| p.0 * p.1) + 3.3).abs() < 0.3);
+    }
+
+    #[test]
+    fn nothing_beyond_its_reach_is_heard() {
+        let air = Propagation::plain(1);
+        let reach = air.reach(0.0, -100.0).unwrap();
+        let at = |metres| air.gain_db((0, HERE), (1, (metres, 0.0))).unwrap();
+        assert!(at(reach * 1.001) < -100.0 && at(reach * 0.999) > -100.0);
+    }
+
+    #[test]
+    fn a_disc_has_an_edge_and_a_table_its_entries() {
+        let disc = Propagation { spreading: Spreading::Disc { reach: 10.0 }, ..Propagation::plain(0) };
+        assert!(disc.gain_db((0, HERE), (1, (10.0, 0.0))).is_some());
+        assert!(disc.gain_db((0, HERE), (1, (10.1, 0.0))).is_none());
+        let table = Spreading::Table([((0, 1), 77.0)].into());
+        let measured = Propagation { spreading: table, ..Propagation::plain(0) };
+        assert_eq!(measured.gain_db((0, HERE), (1, HERE)), Some(-77.0));
+        assert_eq!(measured.gain_db((1, HERE), (0, HERE)), None);
+    }
+
+    #[test]
+    fn walls_stand_between_and_not_beside() {
+        let wall = Wall { from: (5.0, -5.0), to: (5.0, 5.0), loss_db: 30.0 };
+        let air = Propagation { walls: vec![wall], ..Propagation::plain(0) };
+        let clear = Propagation::plain(0);
+        let gain = |air: &Propagation, to| air.gain_db((0, HERE), (1, to)).unwrap();
+        assert!((gain(&clear, (10.0, 0.0)) - gain(&air, (10.0, 0.0)) - 30.0).abs() < 1e-9);
+        assert!((gain(&clear, (10.0, 20.0)) - gain(&air, (10.0, 20.0))).abs() < 1e-9);
+        assert!((gain(&clear, (4.0, 0.0)) - gain(&air, (4.0, 0.0))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn normal_numbers_are_normal() {
+        let mut rng = Rng::new(1);
+        let numbers: Vec<f64> = (0..10_000).flat_map(|_| <[f64; 2]>::from(normal(&mut rng))).collect();
+        let within_one = numbers.iter().filter(|x| x.abs() < 1.0).count();
+        assert!((13_400..13_900).contains(&within_one), "{within_one} of 20000 within one deviation");
+    }
+}

@@ -1,0 +1,163 @@
+//! `ringleader bench air`: how fast the simulated air is.
+
+use std::process::ExitCode;
+use std::time::Instant as WallClock;
+
+use anyhow::ensure;
+use common::rng::Rng;
+use common::time::{Duration, Instant};
+use serde::Serialize;
+
+use super::machine::peak_memory;
+use crate::air::PSDU_MAX;
+use crate::air::csma::RadioTiming;
+use crate::air::medium::{Medium, Tuning};
+use crate::air::propagation::Propagation;
+use crate::air::world::{Nobody, Sent, Station, World};
+
+/// MAC header of a broadcast with short addresses, payload and checksum.
+const PSDU: usize = 9 + 40 + 2;
+
+const PERIOD: Duration = Duration::from_millis(1_000);
+
+/// The rows of the committed table: nodes and seconds.
+const TABLE: [(usize, u32); 5] = [(100, 60), (400, 60), (900, 20), (2_500, 20), (10_000, 10)];
+
+/// Arguments of `bench air`.
+#[derive(Debug, clap::Args)]
+pub struct AirArgs {
+    /// Nodes on the grid; the committed table where none are given
+    #[arg(long)]
+    pub nodes: Option<usize>,
+    /// Seconds to simulate
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u32,
+    /// Metres between neighbours on the grid
+    #[arg(long, default_value_t = 20.0)]
+    pub spacing: f64,
+    /// Noise floor in dBm
+    #[arg(long, default_value_t = -100.5, allow_hyphen_values = true)]
+    pub noise: f64,
+    /// The root seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What one run came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Nodes.
+    pub nodes: usize,
+    /// Seconds simulated.
+    pub seconds: u32,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames received intact, over all receivers.
+    pub received: u64,
+    /// Frames that a receiver had locked on to and found damaged.
+    pub damaged: u64,
+    /// Events of the queue.
+    pub events: u64,
+    /// Seconds it took.
+    pub wall_seconds: f64,
+    /// Nanoseconds per reception.
+    pub ns_per_reception: f64,
+    /// Peak memory of the process so far in MiB, where the system tells.
+    pub peak_mib: Option<u64>,
+}
+
+/// A node that broadcasts once a period and counts what it hears.
+#[derive(Clone, Debug)]
+struct Beacon {
+    next: Instant,
+    waiting: bool,
+}
+
+impl Station for Beacon {
+    fn handle_start(&mut self, _now: Instant) {}
+
+    fn handle_frame(&mut self, _now: Instant, _psdu: &[u8], _rssi_dbm: f64) {}
+
+    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
+
+    fn handle_timeout(&mut self, _now: Instant) {
+        self.next = self.next + PERIOD;
+        self.waiting = true;
+    }
+
+    fn poll_transmit(&mut self, _now: Instant, _buf: &mut [u8; PSDU_MAX]) -> Option<usize> {
+        std::mem::take(&mut self.waiting).then_some(PSDU)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+}
+
+/// Runs the workload once.
+pub fn measure(nodes: usize, seconds: u32, spacing: f64, noise_dbm: f64, seed: u64) -> Outcome {
+    let propagation = Propagation { noise_dbm, ..Propagation::plain(seed) };
+    // The workload is about the air: frames are dealt with at once.
+    let timing = RadioTiming { processing_min_us: 0, processing_max_us: 0, ..RadioTiming::EMBASSY };
+    let mut world = World::new(Medium::new(propagation, None, seed), timing, seed);
+    let columns = (1..).find(|side| side * side >= nodes).unwrap_or(1);
+    let mut phases = Rng::stream(seed, 0xBEAC);
+    let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
+    for node in 0..nodes {
+        let next = Instant::from_micros(u64::from(phases.below(1_000_000)));
+        let place = (at(node % columns), at(node / columns));
+        world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
+    }
+    let start = WallClock::now();
+    for node in 0..nodes {
+        world.power_on(node, &mut Nobody);
+    }
+    world.run_until(u64::from(seconds) * 1_000_000, &mut Nobody);
+    let wall_seconds = start.elapsed().as_secs_f64();
+    let total = |of: fn(&crate::air::world::Usage) -> u64| (0..nodes).map(|node| of(&world.usage(node))).sum::<u64>();
+    let received = total(|usage| usage.received);
+    #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
+    let ns_per_reception = wall_seconds * 1e9 / received.max(1) as f64;
+    Outcome {
+        nodes,
+        seconds,
+        sent: total(|usage| usage.sent),
+        received,
+        damaged: total(|usage| usage.damaged),
+        events: world.events(),
+        wall_seconds,
+        ns_per_reception,
+        peak_mib: peak_memory().map(|bytes| bytes >> 20),
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
+    ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
+    ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
+    let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
+    let mut outcomes = Vec::new();
+    if !args.json {
+        println!(" nodes  seconds     sent    received   damaged     events  wall s  ns/reception  peak MiB");
+    }
+    for (nodes, seconds) in rows {
+        eprint!("{nodes} nodes for {seconds} s ...\r");
+        let outcome = measure(nodes, seconds, args.spacing, args.noise, args.seed);
+        eprint!("{:40}\r", "");
+        if !args.json {
+            let Outcome { sent, received, damaged, events, wall_seconds, ns_per_reception, peak_mib, .. } = &outcome;
+            let peak = peak_mib.map_or("?".to_owned(), |mib| mib.to_string());
+            println!(
+                "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {damaged:>9} {events:>10} {wall_seconds:>7.2} {ns_per_reception:>13.0} {peak:>9}"
+            );
+        }
+        outcomes.push(outcome);
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&outcomes)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
