@@ -8,7 +8,7 @@ use common::rng::Rng;
 use common::time::{Duration, Instant};
 use serde::Serialize;
 
-use super::machine::peak_memory;
+use super::machine::{peak_memory, processor_seconds};
 use crate::air::PSDU_MAX;
 use crate::air::csma::RadioTiming;
 use crate::air::medium::{Medium, Tuning};
@@ -63,7 +63,9 @@ pub struct Outcome {
     pub events: u64,
     /// Seconds it took.
     pub wall_seconds: f64,
-    /// Nanoseconds per reception.
+    /// Seconds that a processor spent on it, where the system tells; less than the former on a busy machine.
+    pub cpu_seconds: Option<f64>,
+    /// Nanoseconds of processor time (or, where that is not told, of any time) per frame received.
     pub ns_per_reception: f64,
     /// Peak memory of the process so far in MiB, where the system tells.
     pub peak_mib: Option<u64>,
@@ -103,7 +105,7 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, noise_dbm: f64, seed: u
     // The workload is about the air: frames are dealt with at once.
     let timing = RadioTiming { processing_min_us: 0, processing_max_us: 0, ..RadioTiming::EMBASSY };
     let mut world = World::new(Medium::new(propagation, None, seed), timing, seed);
-    let columns = (1..).find(|side| side * side >= nodes).unwrap_or(1);
+    let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
     let mut phases = Rng::stream(seed, 0xBEAC);
     let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
     for node in 0..nodes {
@@ -111,16 +113,17 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, noise_dbm: f64, seed: u
         let place = (at(node % columns), at(node / columns));
         world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
     }
-    let start = WallClock::now();
+    let start = (WallClock::now(), processor_seconds());
     for node in 0..nodes {
         world.power_on(node, &mut Nobody);
     }
     world.run_until(u64::from(seconds) * 1_000_000, &mut Nobody);
-    let wall_seconds = start.elapsed().as_secs_f64();
+    let wall_seconds = start.0.elapsed().as_secs_f64();
+    let cpu_seconds = start.1.zip(processor_seconds()).map(|(before, after)| after - before);
     let total = |of: fn(&crate::air::world::Usage) -> u64| (0..nodes).map(|node| of(&world.usage(node))).sum::<u64>();
     let received = total(|usage| usage.received);
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
-    let ns_per_reception = wall_seconds * 1e9 / received.max(1) as f64;
+    let ns_per_reception = cpu_seconds.unwrap_or(wall_seconds) * 1e9 / received.max(1) as f64;
     Outcome {
         nodes,
         seconds,
@@ -129,6 +132,7 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, noise_dbm: f64, seed: u
         damaged: total(|usage| usage.damaged),
         events: world.events(),
         wall_seconds,
+        cpu_seconds,
         ns_per_reception,
         peak_mib: peak_memory().map(|bytes| bytes >> 20),
     }
@@ -141,7 +145,7 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let mut outcomes = Vec::new();
     if !args.json {
-        println!(" nodes  seconds     sent    received   damaged     events  wall s  ns/reception  peak MiB");
+        println!(" nodes  seconds     sent    received   damaged     events  wall s   CPU s  ns/reception  peak MiB");
     }
     for (nodes, seconds) in rows {
         eprint!("{nodes} nodes for {seconds} s ...\r");
@@ -149,9 +153,10 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
         eprint!("{:40}\r", "");
         if !args.json {
             let Outcome { sent, received, damaged, events, wall_seconds, ns_per_reception, peak_mib, .. } = &outcome;
+            let cpu = outcome.cpu_seconds.map_or("?".to_owned(), |seconds| format!("{seconds:.2}"));
             let peak = peak_mib.map_or("?".to_owned(), |mib| mib.to_string());
             println!(
-                "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {damaged:>9} {events:>10} {wall_seconds:>7.2} {ns_per_reception:>13.0} {peak:>9}"
+                "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {damaged:>9} {events:>10} {wall_seconds:>7.2} {cpu:>7} {ns_per_reception:>13.0} {peak:>9}"
             );
         }
         outcomes.push(outcome);

@@ -8,8 +8,12 @@
 //! Capture: during its preamble a lock gives way to a frame at least 3 dB stronger. After that a stronger frame destroys
 //! the one locked on, and is itself not received.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use common::rng::Rng;
 
+use super::grid::Grid;
 use super::oqpsk::ln_good_bit;
 use super::power::Power;
 use super::propagation::{Place, Propagation, normal};
@@ -42,7 +46,7 @@ pub struct Tuning {
 
 /// A frame or a burst of noise that is on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnAir(usize);
+pub struct OnAir(u32);
 
 /// What became of a frame at a radio that had locked on to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,35 +89,52 @@ struct Assessment {
     carrier: bool,
 }
 
+/// What every frame in reach touches: one cache line.
 #[derive(Clone, Debug)]
 struct Receiver {
-    tuning: Tuning,
-    listening: bool,
     /// Everything that arrives on its channel now.
     total: Power,
+    lock: Option<Lock>,
     /// Frames among it that it could decode alone: what carrier sense finds.
     carriers: u32,
-    lock: Option<Lock>,
-    assessing: Option<Assessment>,
+    channel: u8,
+    listening: bool,
+    assessing: bool,
 }
 
-/// How one radio reaches another.
+const _: () = assert!(size_of::<Receiver>() <= 64);
+
+/// A radio that is reached, and with which power.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     to: u32,
-    gain_db: f32,
-    /// Received power at the sender's present transmit power.
     power: Power,
+}
+
+/// What makes one emission arrive otherwise than the last.
+#[derive(Clone, Copy, Debug)]
+struct Whims {
+    gain_db: f64,
     /// When the present spell of this link ends, and whether it is a bad one.
     spell_end: u64,
     bad: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+/// All radios that one radio reaches, by index.
+#[derive(Clone, Debug)]
+struct Audience {
+    /// Shared with the emissions that go out to it: most of what a frame costs is walking this list.
+    usual: Rc<[Reach]>,
+    /// One for each of them; empty where every emission arrives the same.
+    whims: Vec<Whims>,
+}
+
+#[derive(Clone, Debug)]
 struct Emission {
     is_frame: bool,
+    channel: u8,
     /// Who is reached and how strongly, as it was when it began.
-    reached: Vec<(u32, Power)>,
+    reached: Rc<[Reach]>,
 }
 
 /// The medium.
@@ -125,12 +146,14 @@ pub struct Medium {
     bursts: Option<Bursts>,
     rng: Rng,
     places: Vec<Place>,
+    tunings: Vec<Tuning>,
     receivers: Vec<Receiver>,
-    reaches: Vec<Vec<Reach>>,
-    /// Whether the reaches no longer fit the places.
+    /// Clear channel assessments under way; rare enough to be kept apart.
+    assessments: BTreeMap<usize, Assessment>,
+    audiences: Vec<Audience>,
+    /// Whether the audiences no longer fit the places.
     stale: bool,
-    emissions: Vec<Emission>,
-    free: Vec<usize>,
+    emissions: Vec<Option<Emission>>,
 }
 
 impl Medium {
@@ -145,18 +168,20 @@ impl Medium {
             bursts,
             rng: Rng::stream(seed, 0xA1),
             places: Vec::new(),
+            tunings: Vec::new(),
             receivers: Vec::new(),
-            reaches: Vec::new(),
+            assessments: BTreeMap::new(),
+            audiences: Vec::new(),
             stale: true,
             emissions: Vec::new(),
-            free: Vec::new(),
         }
     }
 
     /// Adds a radio that does not listen yet, and gives its index.
     pub fn add(&mut self, place: Place, tuning: Tuning) -> usize {
         self.places.push(place);
-        self.receivers.push(Receiver::new(tuning));
+        self.tunings.push(tuning);
+        self.receivers.push(Receiver::new(tuning.channel));
         self.stale = true;
         self.places.len() - 1
     }
@@ -196,22 +221,24 @@ impl Medium {
     /// The mean received power of one radio at another in dBm, before jitter and bursts.
     pub fn mean_dbm(&self, from: usize, to: usize) -> Option<f64> {
         let ends = ((from, self.places[from]), (to, self.places[to]));
-        Some(self.propagation.gain_db(ends.0, ends.1)? + self.receivers[from].tuning.tx_dbm)
+        Some(self.propagation.gain_db(ends.0, ends.1)? + self.tunings[from].tx_dbm)
     }
 
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
     pub fn retune(&mut self, radio: usize, tuning: Tuning) {
-        for emission in &mut self.emissions {
-            emission.reached.retain(|&(to, _)| to as usize != radio);
+        for emission in self.emissions.iter_mut().flatten() {
+            emission.reached = emission.reached.iter().copied().filter(|reach| reach.to as usize != radio).collect();
         }
         let listening = self.receivers[radio].listening;
-        self.receivers[radio] = Receiver { listening, ..Receiver::new(tuning) };
+        self.tunings[radio] = tuning;
+        self.receivers[radio] = Receiver { listening, ..Receiver::new(tuning.channel) };
+        self.assessments.remove(&radio);
         self.stale = true;
     }
 
     /// What a radio is set to.
     pub fn tuning(&self, radio: usize) -> Tuning {
-        self.receivers[radio].tuning
+        self.tunings[radio]
     }
 
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
@@ -240,43 +267,45 @@ impl Medium {
 
     /// Ends a frame or noise, and tells every radio that was locked on to it.
     pub fn end(&mut self, now: u64, on: OnAir, mut tell: impl FnMut(Reception)) {
-        let emission = std::mem::take(&mut self.emissions[on.0]);
-        for &(radio, power) in &emission.reached {
-            let to = radio as usize;
-            let receiver = &mut self.receivers[to];
+        let Some(Emission { is_frame, channel, reached }) = self.emissions[on.0 as usize].take() else { return };
+        for &Reach { to, power } in &*reached {
+            let radio = to as usize;
+            let receiver = &mut self.receivers[radio];
+            if receiver.channel != channel {
+                continue;
+            }
             receiver.weigh(now, self.noise);
+            if receiver.assessing {
+                assess(&mut self.assessments, now, radio, receiver.total + self.noise);
+            }
             receiver.total -= power;
-            if emission.is_frame && power >= self.lockable {
+            if is_frame && power >= self.lockable {
                 receiver.carriers -= 1;
             }
             if let Some(lock) = receiver.lock.take_if(|lock| lock.on == on) {
                 // Certain survival and certain loss need no chance.
                 let intact =
                     lock.ln_good > -1e-9 || (lock.ln_good > -50.0 && chance(&mut self.rng) < lock.ln_good.exp());
-                tell(Reception { to, rssi_dbm: lock.signal.dbm(), intact });
+                tell(Reception { to: radio, rssi_dbm: lock.signal.dbm(), intact });
             }
         }
-        self.free.push(on.0);
-        let mut reached = emission.reached;
-        reached.clear();
-        self.emissions[on.0].reached = reached;
     }
 
     /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: usize) {
-        let carrier = self.receivers[radio].carriers > 0;
-        let fresh = Assessment { energy: 0, from: now, weighed_to: now, carrier };
-        self.receivers[radio].assessing = Some(fresh);
+        let receiver = &mut self.receivers[radio];
+        receiver.assessing = true;
+        let fresh = Assessment { energy: 0, from: now, weighed_to: now, carrier: receiver.carriers > 0 };
+        self.assessments.insert(radio, fresh);
     }
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
     pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
-        let noise = self.noise;
         let receiver = &mut self.receivers[radio];
-        receiver.weigh(now, noise);
-        let Some(done) = receiver.assessing.take() else { return false };
-        let mean = Power::mean(done.energy, now - done.from);
-        done.carrier || mean >= Power::from_dbm(CCA_BUSY_DBM)
+        receiver.assessing = false;
+        assess(&mut self.assessments, now, radio, receiver.total + self.noise);
+        let Some(done) = self.assessments.remove(&radio) else { return false };
+        done.carrier || Power::mean(done.energy, now - done.from) >= Power::from_dbm(CCA_BUSY_DBM)
     }
 
     /// Everything that arrives at a radio now, noise included.
@@ -286,49 +315,53 @@ impl Medium {
 
     fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
         self.refresh();
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.emissions.push(Emission::default());
+        let slot = self.emissions.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.emissions.push(None);
             self.emissions.len() - 1
         });
-        let on = OnAir(slot);
-        let channel = self.receivers[from].tuning.channel;
-        let mut reached = std::mem::take(&mut self.emissions[slot].reached);
-        for at in 0..self.reaches[from].len() {
-            let to = self.reaches[from][at].to as usize;
-            if self.receivers[to].tuning.channel != channel {
+        let on = OnAir(u32::try_from(slot).unwrap_or(u32::MAX));
+        let channel = self.tunings[from].channel;
+        let reached = self.arriving(now, from);
+        for &Reach { to, power } in &*reached {
+            let receiver = &mut self.receivers[to as usize];
+            if receiver.channel != channel {
                 continue;
             }
-            let power = self.arriving(now, from, at);
-            reached.push((self.reaches[from][at].to, power));
             let decodable = is_frame && power >= self.lockable;
-            self.receivers[to].begin(now, on, power, decodable, self.noise);
+            if receiver.assessing {
+                assess(&mut self.assessments, now, to as usize, receiver.total + self.noise);
+                if let Some(assessment) = self.assessments.get_mut(&(to as usize)) {
+                    assessment.carrier |= decodable;
+                }
+            }
+            receiver.begin(now, on, power, decodable, self.noise);
         }
-        self.emissions[slot] = Emission { is_frame, reached };
+        self.emissions[slot] = Some(Emission { is_frame, channel, reached });
         on
     }
 
-    /// The power with which this one emission arrives: jitter and the link's spells included.
-    fn arriving(&mut self, now: u64, from: usize, at: usize) -> Power {
-        let jitter_db = self.propagation.jitter_db;
-        if jitter_db == 0.0 && self.bursts.is_none() {
-            return self.reaches[from][at].power;
+    /// The powers with which this one emission arrives: jitter and the links' spells included.
+    fn arriving(&mut self, now: u64, from: usize) -> Rc<[Reach]> {
+        let Audience { usual, whims } = &mut self.audiences[from];
+        if whims.is_empty() {
+            return Rc::clone(usual);
         }
-        let mut db = f64::from(self.reaches[from][at].gain_db) + self.receivers[from].tuning.tx_dbm;
-        if jitter_db > 0.0 {
-            db += jitter_db * normal(&mut self.rng).0;
-        }
-        if let Some(bursts) = self.bursts {
-            let reach = &mut self.reaches[from][at];
-            while reach.spell_end <= now {
-                reach.bad = !reach.bad;
-                let mean = if reach.bad { bursts.bad_us } else { bursts.good_us };
-                reach.spell_end += exponential(&mut self.rng, mean);
+        let (tx_dbm, jitter_db) = (self.tunings[from].tx_dbm, self.propagation.jitter_db);
+        let mut arrive = |reach: &Reach, whims: &mut Whims| {
+            let mut db = whims.gain_db + tx_dbm + jitter_db * normal(&mut self.rng).0;
+            if let Some(bursts) = self.bursts {
+                while whims.spell_end <= now {
+                    whims.bad = !whims.bad;
+                    let mean = if whims.bad { bursts.bad_us } else { bursts.good_us };
+                    whims.spell_end += exponential(&mut self.rng, mean);
+                }
+                if whims.bad {
+                    db -= bursts.loss_db;
+                }
             }
-            if reach.bad {
-                db -= bursts.loss_db;
-            }
-        }
-        Power::from_dbm(db)
+            Reach { to: reach.to, power: Power::from_dbm(db) }
+        };
+        usual.iter().zip(whims).map(|(reach, whims)| arrive(reach, whims)).collect()
     }
 
     /// Finds out anew who reaches whom, after radios have moved or walls have changed.
@@ -336,41 +369,44 @@ impl Medium {
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        let old = std::mem::take(&mut self.reaches);
+        let old = std::mem::take(&mut self.audiences);
         let least = self.propagation.noise_dbm - NEGLIGIBLE_DB;
-        let strongest = self.receivers.iter().map(|r| r.tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
-        let index = super::grid::Grid::new(&self.places, self.propagation.reach(strongest, least));
-        for from in 0..self.len() {
-            let tx_dbm = self.receivers[from].tuning.tx_dbm;
-            let mut reaches = Vec::new();
-            index.near(self.places[from], |to| {
-                if to == from {
-                    return;
-                }
-                let gain = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]));
-                let Some(gain_db) = gain.filter(|gain| gain + tx_dbm >= least) else { return };
-                let before = old.get(from).and_then(|list: &Vec<Reach>| {
-                    list.binary_search_by_key(&to, |reach| reach.to as usize).ok().map(|at| &list[at])
-                });
-                reaches.push(Reach {
-                    to: u32::try_from(to).unwrap_or(u32::MAX),
-                    #[expect(clippy::cast_possible_truncation, reason = "a gain needs no more than seven digits")]
-                    gain_db: gain_db as f32,
-                    power: Power::from_dbm(gain_db + tx_dbm),
-                    spell_end: before.map_or(0, |reach| reach.spell_end),
-                    // The first spell to begin is a good one.
-                    bad: before.is_none_or(|reach| reach.bad),
-                });
+        let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
+        let index = Grid::new(&self.places, self.propagation.reach(strongest, least));
+        self.audiences = (0..self.len()).map(|from| self.audience(from, least, &index, old.get(from))).collect();
+    }
+
+    /// Whom a radio reaches. Links that were there before keep their spells.
+    fn audience(&self, from: usize, least: f64, index: &Grid, before: Option<&Audience>) -> Audience {
+        let tx_dbm = self.tunings[from].tx_dbm;
+        let mut gains: Vec<(u32, f64)> = Vec::new();
+        index.near(self.places[from], |to| {
+            if to != from
+                && let Some(gain_db) = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]))
+                && gain_db + tx_dbm >= least
+            {
+                gains.push((u32::try_from(to).unwrap_or(u32::MAX), gain_db));
+            }
+        });
+        gains.sort_unstable_by_key(|&(to, _)| to);
+        let usual = gains.iter().map(|&(to, gain_db)| Reach { to, power: Power::from_dbm(gain_db + tx_dbm) }).collect();
+        let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
+        let whims = |&(to, gain_db): &(u32, f64)| {
+            let known = before.and_then(|audience| {
+                let at = audience.usual.binary_search_by_key(&to, |reach| reach.to).ok()?;
+                audience.whims.get(at)
             });
-            reaches.sort_unstable_by_key(|reach| reach.to);
-            self.reaches.push(reaches);
-        }
+            // The first spell to begin is a good one.
+            let fresh = Whims { gain_db, spell_end: 0, bad: true };
+            known.map_or(fresh, |known| Whims { gain_db, ..*known })
+        };
+        Audience { usual, whims: if steady { Vec::new() } else { gains.iter().map(whims).collect() } }
     }
 }
 
 impl Receiver {
-    fn new(tuning: Tuning) -> Self {
-        Self { tuning, listening: false, total: Power::NONE, carriers: 0, lock: None, assessing: None }
+    fn new(channel: u8) -> Self {
+        Self { total: Power::NONE, lock: None, carriers: 0, channel, listening: false, assessing: false }
     }
 
     /// A signal begins to arrive.
@@ -382,9 +418,6 @@ impl Receiver {
             return;
         }
         self.carriers += 1;
-        if let Some(assessing) = &mut self.assessing {
-            assessing.carrier = true;
-        }
         if !self.listening {
             return;
         }
@@ -414,12 +447,14 @@ impl Receiver {
             lock.ln_good += bits * ln_good;
             lock.weighed_to = now;
         }
-        if let Some(assessing) = &mut self.assessing
-            && now > assessing.weighed_to
-        {
-            assessing.energy += (self.total + noise).energy(now - assessing.weighed_to);
-            assessing.weighed_to = now;
-        }
+    }
+}
+
+/// Adds the power since the last change to an assessment, before something changes.
+fn assess(assessments: &mut BTreeMap<usize, Assessment>, now: u64, radio: usize, power: Power) {
+    if let Some(assessment) = assessments.get_mut(&radio) {
+        assessment.energy += power.energy(now - assessment.weighed_to);
+        assessment.weighed_to = now;
     }
 }
 
