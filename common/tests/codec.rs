@@ -1,5 +1,7 @@
 //! Every message comes back as it was sent, and nothing else is taken for a message.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
 mod support;
 
 use common::coefficient::Coefficient;
@@ -113,9 +115,17 @@ fn message() -> impl Strategy<Value = ElectionMsg> {
         } else {
             LcrMsg::Candidate(term, id)
         })),
-        (term(), node(), any::<u16>()).prop_map(|(term, id, hops)| ElectionMsg::TimerBased(TimerMsg { term, id, hops })),
+        (term(), node(), any::<u16>()).prop_map(|(term, id, hops)| ElectionMsg::TimerBased(TimerMsg {
+            term,
+            id,
+            hops
+        })),
         (term(), node(), any::<u32>(), any::<bool>()).prop_map(|(term, id, value, leads)| {
-            ElectionMsg::Abraham(if leads { AbrahamMsg::Leader(term, id) } else { AbrahamMsg::Value { term, id, value } })
+            ElectionMsg::Abraham(if leads {
+                AbrahamMsg::Leader(term, id)
+            } else {
+                AbrahamMsg::Value { term, id, value }
+            })
         }),
     ]
 }

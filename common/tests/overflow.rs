@@ -1,5 +1,7 @@
 //! Every capacity has an end, and what happens there is what the crate's first page says.
 
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
 mod support;
 
 use common::Full;
