@@ -3,7 +3,7 @@
 //! [`medium::Medium`] speaks of the physical layer only: frames that begin and end, received power, locking on and losing
 //! lock, clear channel assessment. Whatever has a radio can join it: a protocol node, a jammer, an emulated board.
 //! [`propagation`] says how strong a transmitter arrives where, [`oqpsk`] what the noise then does to the bits, and
-//! [`world`] puts nodes, clocks and a queue of events around it.
+//! [`world`] puts nodes, clocks and a queue of events around it. [`trace`] writes down what happened.
 
 pub mod clock;
 pub mod csma;
@@ -12,6 +12,10 @@ pub mod medium;
 pub mod oqpsk;
 pub mod power;
 pub mod propagation;
+pub mod sink;
+#[cfg(test)]
+mod talker;
+pub mod trace;
 pub mod world;
 
 /// Microseconds that one byte takes on the air.

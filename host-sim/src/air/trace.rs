@@ -1,0 +1,209 @@
+//! A trace of a run: one JSON object per line, in the order in which things happened.
+//!
+//! Every line has `time_us`, `node` and `event`, in this order, and then what belongs to the event:
+//!
+//! ```json
+//! {"time_us":100384,"node":0,"event":"frame","psdu":"418801efbeffff64006865790000"}
+//! {"time_us":101024,"node":1,"event":"received","from":0,"rssi_dbm":-50}
+//! {"time_us":101024,"node":2,"event":"damaged","from":0,"rssi_dbm":-91}
+//! {"time_us":101024,"node":1,"event":"leader","leader":99}
+//! {"time_us":200000,"node":0,"event":"power_off"}
+//! {"time_us":200000,"node":null,"event":"note","text":"the wall is down"}
+//! ```
+//!
+//! The same run gives the same bytes. Received power is in whole dBm, as a radio measures it. The checksum at the end of a
+//! frame is the radio's business and not filled in.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+use common::types::NodeId;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::medium::Reception;
+use super::sink::Sink;
+use super::world::Watcher;
+
+/// A station that can tell whom it takes for its leader.
+pub trait Leads {
+    /// Its leader; none while it knows of none.
+    fn leader(&self) -> Option<NodeId>;
+}
+
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The world's time.
+    pub time_us: u64,
+    /// The node that it happened at, by its index; only a note may go without.
+    pub node: Option<usize>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// The node begins to send a frame.
+    Frame {
+        /// Its bytes, two hexadecimal digits each.
+        #[serde(serialize_with = "to_hex", deserialize_with = "from_hex")]
+        psdu: Vec<u8>,
+    },
+    /// The node received a frame intact.
+    Received {
+        /// The sender's index.
+        from: usize,
+        /// Received power.
+        rssi_dbm: i16,
+    },
+    /// The node had locked on to a frame and found it damaged.
+    Damaged {
+        /// The sender's index.
+        from: usize,
+        /// Received power.
+        rssi_dbm: i16,
+    },
+    /// The node changed its mind about its leader. After a start it has none.
+    Leader {
+        /// The leader's id.
+        leader: Option<NodeId>,
+    },
+    /// The node was switched on.
+    PowerOn {},
+    /// The node was switched off.
+    PowerOff {},
+    /// Something worth knowing.
+    Note {
+        /// What it is.
+        text: String,
+    },
+}
+
+/// Writes a trace.
+#[derive(Debug)]
+#[must_use = "the end of the trace and its errors come with finish"]
+pub struct Trace<W: Write> {
+    out: Sink<W>,
+    /// Whom each node follows, as last written; nodes that follow nobody are not in it.
+    leaders: BTreeMap<usize, NodeId>,
+}
+
+impl<W: Write> Trace<W> {
+    /// A trace without lines.
+    pub fn new(out: W) -> Self {
+        Self { out: Sink::new(out), leaders: BTreeMap::new() }
+    }
+
+    /// A node is switched on or off; to be said before the world does it. Switched off, it has no leader any more.
+    pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
+        if !on {
+            self.leaders.remove(&node);
+        }
+        self.write(world_us, Some(node), if on { Event::PowerOn {} } else { Event::PowerOff {} });
+    }
+
+    /// Something worth knowing, about one node or about the world.
+    pub fn note(&mut self, world_us: u64, node: Option<usize>, text: impl Into<String>) {
+        self.write(world_us, node, Event::Note { text: text.into() });
+    }
+
+    /// Ends the trace and gives the file back, or the first error that writing it met.
+    pub fn finish(self) -> io::Result<W> {
+        self.out.finish()
+    }
+
+    fn write(&mut self, time_us: u64, node: Option<usize>, event: Event) {
+        self.out.write(Record { time_us, node, event }.to_line().as_bytes());
+    }
+}
+
+impl<S: Leads, W: Write> Watcher<S> for Trace<W> {
+    fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+        self.write(world_us, Some(from), Event::Frame { psdu: psdu.to_vec() });
+    }
+
+    fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
+        #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
+        let rssi_dbm = reception.rssi_dbm.round() as i16;
+        let event =
+            if reception.intact { Event::Received { from, rssi_dbm } } else { Event::Damaged { from, rssi_dbm } };
+        self.write(world_us, Some(reception.to), event);
+    }
+
+    fn station(&mut self, world_us: u64, node: usize, station: &S) {
+        let leader = station.leader();
+        let before = match leader {
+            Some(id) => self.leaders.insert(node, id),
+            None => self.leaders.remove(&node),
+        };
+        if before != leader {
+            self.write(world_us, Some(node), Event::Leader { leader });
+        }
+    }
+}
+
+impl Record {
+    /// The line that says this, with its end of line.
+    ///
+    /// # Panics
+    ///
+    /// Never: all keys are strings and all numbers are whole.
+    pub fn to_line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("strings and whole numbers always have a JSON form");
+        line.push('\n');
+        line
+    }
+}
+
+/// Why a line is not one of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineError {
+    /// The line, counted from one.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "trace line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for LineError {}
+
+/// Reads one line of a trace; `line` is its number, counted from one, for the error.
+pub fn parse_line(line: usize, text: &str) -> Result<Record, LineError> {
+    let fail = |reason: String| LineError { line, reason };
+    let record: Record = serde_json::from_str(text).map_err(|error| {
+        let said = error.to_string();
+        // The parser sees one line only and would call it line 1.
+        let reason = said.rsplit_once(" at line ").map_or(said.as_str(), |(reason, _)| reason);
+        fail(if error.column() == 0 { reason.into() } else { format!("{reason} (column {})", error.column()) })
+    })?;
+    if record.node.is_none() && !matches!(record.event, Event::Note { .. }) {
+        return Err(fail("missing field `node`: only a note may go without one".into()));
+    }
+    Ok(record)
+}
+
+fn to_hex<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    let text: String = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    serializer.serialize_str(&text)
+}
+
+fn from_hex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = || serde::de::Error::custom(format!("`psdu` must be pairs of hexadecimal digits, not {text:?}"));
+    let half = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return Err(wrong()) };
+    pairs.iter().map(|&[high, low]| Some(half(high)? << 4 | half(low)?)).collect::<Option<Vec<u8>>>().ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests;
