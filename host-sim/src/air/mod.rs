@@ -3,13 +3,14 @@
 //! [`medium::Medium`] speaks of the physical layer only: frames that begin and end, received power, locking on and losing
 //! lock, clear channel assessment. Whatever has a radio can join it: a protocol node, a jammer, an emulated board.
 //! [`propagation`] says how strong a transmitter arrives where, [`oqpsk`] what the noise then does to the bits, and
-//! [`world`] puts nodes, clocks and a queue of events around it. [`trace`] writes down what happened.
+//! [`world`] puts nodes, clocks and a queue of events around it. [`pcapng`] and [`trace`] write down what happened.
 
 pub mod clock;
 pub mod csma;
 pub mod grid;
 pub mod medium;
 pub mod oqpsk;
+pub mod pcapng;
 pub mod power;
 pub mod propagation;
 pub mod sink;
