@@ -3,10 +3,12 @@
 //! [`medium::Medium`] speaks of the physical layer only: frames that begin and end, received power, locking on and losing
 //! lock, clear channel assessment. Whatever has a radio can join it: a protocol node, a jammer, an emulated board.
 //! [`propagation`] says how strong a transmitter arrives where, [`oqpsk`] what the noise then does to the bits, and
-//! [`world`] puts nodes, clocks and a queue of events around it. [`pcapng`] and [`trace`] write down what happened.
+//! [`world`] puts nodes, clocks and a queue of events around it. [`pcapng`] and [`trace`] write down what happened,
+//! [`energy`] says what it cost a battery.
 
 pub mod clock;
 pub mod csma;
+pub mod energy;
 pub mod grid;
 pub mod medium;
 pub mod oqpsk;
