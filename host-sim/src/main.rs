@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use host_sim::scenario::{catalogue, run};
 use host_sim::{bench, conform, demo, size, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
@@ -19,6 +20,10 @@ struct Cli {
 enum Command {
     /// Show elections happening (what no command does too)
     Demo(demo::Args),
+    /// Run a scenario on the simulated air and check it
+    Run(run::Args),
+    /// List the built-in scenarios
+    Scenarios,
     /// Replay golden vectors against the core and report every mismatch
     Conform(conform::Args),
     /// Reproduce the comparison tables of message and time costs by running the core
@@ -35,6 +40,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         None => demo::run(&demo::Args::default()),
         Some(Command::Demo(args)) => demo::run(&args),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Scenarios) => catalogue::list(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
         Some(Command::Study(args)) => study::run(&args),

@@ -12,6 +12,7 @@ pub mod medium;
 pub mod oqpsk;
 pub mod power;
 pub mod propagation;
+pub mod soft_state;
 pub mod world;
 
 /// Microseconds that one byte takes on the air.

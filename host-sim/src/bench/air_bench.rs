@@ -103,7 +103,7 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, noise_dbm: f64, seed: u
     // The workload is about the air: frames are dealt with at once.
     let timing = RadioTiming { processing_min_us: 0, processing_max_us: 0, ..RadioTiming::EMBASSY };
     let mut world = World::new(Medium::new(propagation, None, seed), timing, seed);
-    let columns = (1..).find(|side| side * side >= nodes).unwrap_or(1);
+    let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
     let mut phases = Rng::stream(seed, 0xBEAC);
     let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
     for node in 0..nodes {
