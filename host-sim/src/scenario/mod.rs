@@ -9,5 +9,6 @@ pub mod outcome;
 pub mod plan;
 pub mod read;
 pub mod run;
+pub mod sweep;
 pub mod toml_section;
 pub mod units;
