@@ -52,12 +52,21 @@ pub struct Section<'a> {
     table: &'a DeTable<'a>,
     at: usize,
     known: RefCell<Vec<String>>,
+    /// The same keys with their units, which no message lists.
+    known_with_unit: RefCell<Vec<String>>,
 }
 
 impl<'a> Section<'a> {
     /// The table of a whole document.
     pub fn root(source: Source<'a>, table: &'a DeTable<'a>) -> Self {
-        Self { source, name: String::new(), table, at: 0, known: RefCell::default() }
+        Self {
+            source,
+            name: String::new(),
+            table,
+            at: 0,
+            known: RefCell::default(),
+            known_with_unit: RefCell::default(),
+        }
     }
 
     /// A problem with this table as a whole.
@@ -76,10 +85,9 @@ impl<'a> Section<'a> {
 
     /// Nothing may be left that nobody has asked for.
     pub fn finish(&self) -> Result<(), Problem> {
-        let known = self.known.borrow();
-        let Some((key, _)) = self.table.iter().find(|(key, _)| !known.iter().any(|name| name == key.get_ref())) else {
-            return Ok(());
-        };
+        let (known, with_unit) = (self.known.borrow(), self.known_with_unit.borrow());
+        let is_known = |key: &str| known.iter().chain(with_unit.iter()).any(|name| name == key);
+        let Some((key, _)) = self.table.iter().find(|(key, _)| !is_known(key.get_ref())) else { return Ok(()) };
         let place = if self.name.is_empty() { String::new() } else { format!(" in [{}]", self.name) };
         let hint = match nearest(key.get_ref(), known.iter().map(String::as_str)) {
             Some(name) => format!("did you mean `{name}`?"),
@@ -91,10 +99,15 @@ impl<'a> Section<'a> {
     /// The problem that a key is missing.
     pub fn missing(&self, key: &str) -> Problem {
         // A misspelt key is what is wrong, not the one that is missing for it.
-        self.finish().err().unwrap_or_else(|| {
-            let place = if self.name.is_empty() { "the scenario".to_owned() } else { format!("[{}]", self.name) };
-            self.problem(format!("{place} needs the key `{key}`"))
-        })
+        let misspelt = self.table.iter().find(|(name, _)| nearest(name.get_ref(), [key].into_iter()).is_some());
+        if let Some((name, _)) =
+            misspelt.filter(|(name, _)| !self.known.borrow().iter().any(|known| known == name.get_ref()))
+        {
+            let what = format!("unknown key `{}`; did you mean `{key}`?", name.get_ref());
+            return self.source.problem(name.span().start, what);
+        }
+        let place = if self.name.is_empty() { "the scenario".to_owned() } else { format!("[{}]", self.name) };
+        self.problem(format!("{place} needs the key `{key}`"))
     }
 
     /// A table in this one.
@@ -170,7 +183,8 @@ impl<'a> Section<'a> {
         let mut found = None;
         for &(suffix, _, factor) in unit.forms() {
             let long = format!("{key}_{suffix}");
-            let Some(value) = self.get(&long) else { continue };
+            self.known_with_unit.borrow_mut().push(long.clone());
+            let Some(value) = self.find(&long) else { continue };
             let amount = number(value).ok_or_else(|| wrong(self.source, value, &long, "a number"))?;
             if found.replace(amount * factor).is_some() {
                 return Err(self.problem_at(key, "is given twice, in different units"));
@@ -193,13 +207,24 @@ impl<'a> Section<'a> {
 
     fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.known.borrow_mut().push(key.to_owned());
+        self.find(key)
+    }
+
+    fn find(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
     fn inner(&self, key: &str, value: &'a Spanned<DeValue<'a>>) -> Result<Section<'a>, Problem> {
         let table = value.get_ref().as_table().ok_or_else(|| wrong(self.source, value, key, "a table"))?;
         let at = value.span().start;
-        Ok(Section { source: self.source, name: key.to_owned(), table, at, known: RefCell::default() })
+        Ok(Section {
+            source: self.source,
+            name: key.to_owned(),
+            table,
+            at,
+            known: RefCell::default(),
+            known_with_unit: RefCell::default(),
+        })
     }
 
     fn whole(&self, key: &str, value: &Spanned<DeValue<'_>>, range: Range<u64>) -> Result<u64, Problem> {
