@@ -11,6 +11,7 @@ pub mod hs_extremes;
 pub mod net;
 pub mod oriented;
 pub mod ring_steps;
+pub mod scenario;
 pub mod shuffle;
 pub mod size;
 pub mod structure;

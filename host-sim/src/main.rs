@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use host_sim::scenario::{catalogue, run, sweep};
 use host_sim::{bench, conform, demo, size, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
@@ -19,6 +20,14 @@ struct Cli {
 enum Command {
     /// Show elections happening (what no command does too)
     Demo(demo::Args),
+    /// Run a scenario on the simulated air and check it
+    Run(run::Args),
+    /// Run a scenario with many seeds: percentiles, and the seeds that fail
+    Sweep(sweep::Args),
+    /// Join the shards of a sweep
+    Merge(sweep::MergeArgs),
+    /// List the built-in scenarios
+    Scenarios,
     /// Replay golden vectors against the core and report every mismatch
     Conform(conform::Args),
     /// Reproduce the comparison tables of message and time costs by running the core
@@ -32,9 +41,21 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Bad input is 1 everywhere; help and version are no errors.
+            let _ = error.print();
+            return ExitCode::from(u8::from(error.use_stderr()));
+        }
+    };
+    let result = match cli.command {
         None => demo::run(&demo::Args::default()),
         Some(Command::Demo(args)) => demo::run(&args),
+        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Sweep(args)) => sweep::run(&args),
+        Some(Command::Merge(args)) => sweep::run_merge(&args),
+        Some(Command::Scenarios) => catalogue::list(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
         Some(Command::Study(args)) => study::run(&args),

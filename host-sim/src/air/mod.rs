@@ -16,6 +16,7 @@ pub mod pcapng;
 pub mod power;
 pub mod propagation;
 pub mod sink;
+pub mod soft_state;
 #[cfg(test)]
 mod talker;
 pub mod trace;

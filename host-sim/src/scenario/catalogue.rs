@@ -1,0 +1,49 @@
+//! The scenarios that come with the program, and those in files.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+
+use super::plan::Scenario;
+use super::read::read;
+use super::toml_section::nearest;
+
+/// Name and text of each scenario that is built in.
+pub const BUILT_IN: [(&str, &str); 10] = [
+    ("mesh25", include_str!("../../../scenarios/mesh25.toml")),
+    ("partition-merge", include_str!("../../../scenarios/partition-merge.toml")),
+    ("mobile40", include_str!("../../../scenarios/mobile40.toml")),
+    ("weak-link", include_str!("../../../scenarios/weak-link.toml")),
+    ("saturation", include_str!("../../../scenarios/saturation.toml")),
+    ("dense60", include_str!("../../../scenarios/dense60.toml")),
+    ("hidden-terminals", include_str!("../../../scenarios/hidden-terminals.toml")),
+    ("wifi-interference", include_str!("../../../scenarios/wifi-interference.toml")),
+    ("crash-storm", include_str!("../../../scenarios/crash-storm.toml")),
+    ("field36", include_str!("../../../scenarios/field36.toml")),
+];
+
+/// A scenario by its name, or from a file.
+pub fn find(name: &str) -> anyhow::Result<Scenario> {
+    if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return Ok(read(&format!("{name} (built in)"), text)?);
+    }
+    let is_file = Path::new(name).extension().is_some_and(|end| end == "toml") || name.contains(['/', '\\']);
+    if is_file {
+        let text = std::fs::read_to_string(name).with_context(|| format!("cannot read the scenario {name}"))?;
+        return Ok(read(name, &text)?);
+    }
+    match nearest(name, BUILT_IN.iter().map(|(known, _)| *known)) {
+        Some(known) => bail!("there is no scenario \"{name}\"; did you mean \"{known}\"?"),
+        None => bail!("there is no scenario \"{name}\"; see `ringleader scenarios`, or give a file that ends in .toml"),
+    }
+}
+
+/// Lists the built-in scenarios.
+pub fn list() -> anyhow::Result<ExitCode> {
+    for (name, text) in BUILT_IN {
+        let scenario = read(name, text)?;
+        println!("{name:<18} {}", scenario.summary);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,250 @@
+//! What must hold.
+//!
+//! Safety, at every node after every step: what follows from the rules whatever the air does.
+//! - Records stay within the radius of their level, and one of distance 0 names the node itself.
+//! - Within one life a node's leader pair only ever gets better, and is never from its own future.
+//! - No leader comes out of thin air: whatever pair a node follows, its leader has once had itself.
+//! - The engine finds no defect in itself.
+//!
+//! That there is one leader is no safety property: while links break, each part rightly has one of its own.
+//!
+//! Liveness, once changes have ceased: in every component of the usable links (mean power both ways at least 8 dB above the
+//! noise) all nodes follow one leader, and it is on, follows itself, and is within reach. Reach counts fainter links too, as
+//! those may well carry hellos and join two components.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::election::height_tuple::LeaderPair;
+use common::election::hierarchy_update::Records;
+use common::types::NodeId;
+
+use crate::air::medium::Medium;
+use crate::air::soft_state::SoftState;
+
+/// Agreement counts once it has lasted this long: longer than it takes to notice that a neighbour is gone.
+pub const HOLD_US: u64 = 2_500_000;
+
+/// A link this far above the noise is usable.
+const USABLE_DB: f64 = 8.0;
+
+/// A link this far above the noise may be there or not.
+const FAINT_DB: f64 = 2.0;
+
+/// What the safety check sees of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The node.
+    pub id: NodeId,
+    /// Its causal time.
+    pub time: u32,
+    /// The leader it follows.
+    pub leader: LeaderPair,
+    /// What it says about each level.
+    pub records: Records,
+    /// Defects that its engine reported.
+    pub faults: u64,
+}
+
+impl View {
+    /// The view of a station.
+    pub fn of(station: &SoftState) -> Self {
+        let node = station.hierarchy();
+        let height = node.height();
+        let faults = station.tally().faults;
+        Self { id: height.id, time: node.time(), leader: height.leader, records: *node.records(), faults }
+    }
+}
+
+/// Checks safety throughout a run.
+#[derive(Clone, Debug, Default)]
+pub struct Safety {
+    radii: Vec<u8>,
+    pairs: BTreeMap<NodeId, LeaderPair>,
+    claimed: BTreeSet<(NodeId, u32)>,
+}
+
+impl Safety {
+    /// For a hierarchy with these radii.
+    pub fn new(radii: Vec<u8>) -> Self {
+        Self { radii, ..Self::default() }
+    }
+
+    /// A node begins a new life and remembers nothing.
+    pub fn reborn(&mut self, id: NodeId) {
+        self.pairs.remove(&id);
+    }
+
+    /// Looks at a node; says what is wrong, if anything.
+    pub fn look(&mut self, view: &View) -> Result<(), String> {
+        let View { id, time, leader, records, faults } = *view;
+        for (level, record) in records.iter().enumerate() {
+            let Some(record) = record else { continue };
+            let radius = self.radii.get(level).copied().unwrap_or(0);
+            if record.distance() > radius || level >= self.radii.len() {
+                let distance = record.distance();
+                return Err(format!(
+                    "node {id} has a head {distance} hops away on level {}, radius {radius}",
+                    level + 1
+                ));
+            }
+            if (record.distance() == 0) != (record.head == id) {
+                return Err(format!("node {id} has node {} as head at distance {}", record.head, record.distance()));
+            }
+        }
+        if let Some(before) = self.pairs.insert(id, leader).filter(|before| leader > *before) {
+            return Err(format!("node {id} went back from {} to {}", pair(before), pair(leader)));
+        }
+        if leader.elected_at > time {
+            return Err(format!("node {id} follows {} at its time {time}, before the election", pair(leader)));
+        }
+        let claim = (leader.lid, leader.elected_at);
+        if leader.lid == id {
+            self.claimed.insert(claim);
+        } else if !self.claimed.contains(&claim) {
+            return Err(format!("node {id} follows {}, which that node never was", pair(leader)));
+        }
+        if faults > 0 {
+            return Err(format!("the engine of node {id} reports {faults} defects of its own"));
+        }
+        Ok(())
+    }
+}
+
+fn pair(pair: LeaderPair) -> String {
+    format!("leader {} of time {}", pair.lid, pair.elected_at)
+}
+
+/// Which nodes are together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Components {
+    /// Joined by usable links; nodes in ascending order.
+    pub usable: Vec<Vec<usize>>,
+    /// For each node, the number of the component that faint links join it to.
+    within_reach: Vec<usize>,
+}
+
+impl Components {
+    /// The components of the first `nodes` radios as they stand now.
+    pub fn find(medium: &Medium, nodes: usize, is_on: impl Fn(usize) -> bool) -> Self {
+        let noise = medium.propagation().noise_dbm;
+        let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
+        for a in (0..nodes).filter(|&a| is_on(a)) {
+            for b in (0..a).filter(|&b| is_on(b)) {
+                let both = medium.mean_dbm(a, b).zip(medium.mean_dbm(b, a));
+                let weaker = both.map_or(f64::NEG_INFINITY, |(there, back)| there.min(back));
+                if weaker >= noise + USABLE_DB {
+                    strong.join(a, b);
+                }
+                if weaker >= noise + FAINT_DB {
+                    faint.join(a, b);
+                }
+            }
+        }
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for node in (0..nodes).filter(|&node| is_on(node)) {
+            groups.entry(strong.root(node)).or_default().push(node);
+        }
+        Self { usable: groups.into_values().collect(), within_reach: (0..nodes).map(|node| faint.root(node)).collect() }
+    }
+
+    /// The nodes that spoil the agreement; none where every component has one leader. `leader` gives whom a node
+    /// that is on follows, as an index.
+    pub fn dissenters(&self, leader: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+        let mut spoilers = Vec::new();
+        for members in &self.usable {
+            let Some(chosen) = members.first().and_then(|&first| leader(first)) else {
+                spoilers.extend(members);
+                continue;
+            };
+            let is_there = leader(chosen) == Some(chosen)
+                && members.first().is_some_and(|&first| self.within_reach[first] == self.within_reach[chosen]);
+            spoilers.extend(members.iter().filter(|&&node| !is_there || leader(node) != Some(chosen)));
+        }
+        spoilers
+    }
+}
+
+/// Sets that are joined; the smallest member stands for each.
+#[derive(Clone, Debug)]
+struct Union(Vec<usize>);
+
+impl Union {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    fn root(&self, mut node: usize) -> usize {
+        while self.0[node] != node {
+            node = self.0[node];
+        }
+        node
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::election::height_tuple::LeaderPair;
+    use common::election::hierarchy_update::{Record, Records};
+    use common::types::NodeId;
+
+    use super::{Components, Safety, View};
+    use crate::air::medium::{Medium, Tuning};
+    use crate::air::propagation::{Propagation, Spreading};
+
+    fn view(id: u16, time: u32, lid: u16, elected_at: u32) -> View {
+        let leader = LeaderPair { elected_at, lid: NodeId(lid) };
+        View { id: NodeId(id), time, leader, records: Records::default(), faults: 0 }
+    }
+
+    #[test]
+    fn leaders_get_better_and_come_from_somewhere() {
+        let mut safety = Safety::new(vec![2]);
+        safety.look(&view(1, 5, 1, 5)).unwrap();
+        safety.look(&view(2, 6, 1, 5)).unwrap();
+        assert!(safety.look(&view(3, 6, 1, 4)).unwrap_err().contains("never was"));
+        safety.look(&view(2, 9, 2, 9)).unwrap();
+        assert!(safety.look(&view(2, 9, 1, 5)).unwrap_err().contains("went back"));
+        safety.reborn(NodeId(2));
+        safety.look(&view(2, 9, 1, 5)).unwrap();
+        assert!(safety.look(&view(4, 3, 4, 4)).unwrap_err().contains("before the election"));
+        assert!(safety.look(&View { faults: 1, ..view(1, 5, 1, 5) }).unwrap_err().contains("defects"));
+    }
+
+    #[test]
+    fn heads_are_within_their_radius() {
+        let with = |fitness, head, distance| {
+            let mut records = Records::default();
+            records[0] = Some(Record::new(fitness, NodeId(head), distance));
+            View { records, ..view(1, 5, 1, 5) }
+        };
+        let mut safety = Safety::new(vec![2]);
+        safety.look(&with(0, 9, 2)).unwrap();
+        assert!(safety.look(&with(0, 9, 3)).unwrap_err().contains("3 hops away"));
+        assert!(safety.look(&with(0, 9, 0)).unwrap_err().contains("at distance 0"));
+        assert!(Safety::new(Vec::new()).look(&with(0, 1, 0)).is_err(), "there is no such level");
+    }
+
+    #[test]
+    fn every_component_has_a_leader_of_its_own() {
+        let air = Propagation { spreading: Spreading::Disc { reach: 10.0 }, ..Propagation::plain(1) };
+        let mut medium = Medium::new(air, None, 1);
+        for x in [0.0, 9.0, 18.0, 60.0, 69.0] {
+            medium.add((x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
+        }
+        let all = Components::find(&medium, 5, |_| true);
+        assert_eq!(all.usable, [vec![0, 1, 2], vec![3, 4]]);
+        let follow = |leaders: [usize; 5]| all.dissenters(move |node| Some(leaders[node]));
+        assert!(follow([1, 1, 1, 4, 4]).is_empty());
+        assert_eq!(follow([1, 1, 2, 4, 4]), [2]);
+        assert_eq!(follow([1, 1, 1, 1, 1]), [3, 4], "a leader out of reach leads nobody");
+        assert_eq!(follow([1, 2, 1, 4, 4]), [0, 1, 2], "a leader that follows another is none");
+        let without = Components::find(&medium, 5, |node| node != 1);
+        assert_eq!(without.usable, [vec![0], vec![2], vec![3, 4]]);
+        assert_eq!(without.dissenters(|node| [Some(1), None, Some(2), Some(4), Some(4)][node]), [0], "it is off");
+    }
+}

@@ -1,0 +1,14 @@
+//! Scenarios: networks on the simulated air, what happens to them, and what must come of it.
+
+pub mod agenda;
+pub mod catalogue;
+pub mod checker;
+pub mod drive;
+pub mod observer;
+pub mod outcome;
+pub mod plan;
+pub mod read;
+pub mod run;
+pub mod sweep;
+pub mod toml_section;
+pub mod units;

@@ -1,0 +1,127 @@
+//! What came of a run.
+
+use serde::{Deserialize, Serialize};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Everything held.
+    Ok,
+    /// Something happened that never may.
+    Safety,
+    /// There was no agreement in time.
+    Liveness,
+}
+
+impl Verdict {
+    /// The exit code of the process; 1 is for bad input.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Safety => 2,
+            Self::Liveness => 3,
+        }
+    }
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// When, in milliseconds.
+    pub at_ms: u64,
+    /// What was wrong.
+    pub what: String,
+    /// The nodes concerned.
+    pub nodes: Vec<u16>,
+    /// What happened last before.
+    pub last_events: Vec<String>,
+}
+
+/// A change of the network and how long it took to deal with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// When, in milliseconds.
+    pub at_ms: u64,
+    /// What changed.
+    pub what: String,
+    /// Until the first node took a link up or down.
+    pub detected_after_ms: Option<u64>,
+    /// Until agreement that lasted; none where the next change came first.
+    pub agreed_after_ms: Option<u64>,
+}
+
+impl Change {
+    /// Until agreement from the moment at which the change was noticed; none where it disturbed no agreement.
+    pub fn elected_after_ms(&self) -> Option<u64> {
+        self.agreed_after_ms?.checked_sub(self.detected_after_ms?).filter(|_| self.agreed_after_ms != Some(0))
+    }
+}
+
+/// Who led from when on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reign {
+    /// When, in milliseconds.
+    pub at_ms: u64,
+    /// Each leader with the number of nodes that followed it, in ascending order.
+    pub leaders: Vec<(u16, usize)>,
+}
+
+/// What one radio did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeUse {
+    /// The node.
+    pub id: u16,
+    /// Frames sent.
+    pub sent: u64,
+    /// Share of the run it was transmitting, in millionths.
+    pub airtime_ppm: u64,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Why, where it failed.
+    pub failure: Option<Failure>,
+    /// How long it ran, in milliseconds.
+    pub ran_ms: u64,
+    /// Components of the usable links at the end.
+    pub components: usize,
+    /// The changes, the start first.
+    pub changes: Vec<Change>,
+    /// Agreements lost although nothing had changed: links at the edge of being usable do that.
+    pub relapses: u64,
+    /// Who led when.
+    pub reigns: Vec<Reign>,
+    /// Frames sent, by everybody.
+    pub sent: u64,
+    /// Frames received intact.
+    pub received: u64,
+    /// Frames received damaged.
+    pub damaged: u64,
+    /// Frames given up because the channel was never clear.
+    pub busy: u64,
+    /// Elections of a node by itself.
+    pub elections: u64,
+    /// Searches for the leader.
+    pub searches: u64,
+    /// Events of the simulator.
+    pub events: u64,
+    /// Each radio.
+    pub nodes: Vec<NodeUse>,
+    /// A fingerprint of every frame with its time and sender.
+    pub digest: String,
+}
+
+impl Outcome {
+    /// How long agreement took after the last change.
+    pub fn last_agreement_ms(&self) -> Option<u64> {
+        self.changes.last().and_then(|change| change.agreed_after_ms)
+    }
+}

@@ -1,0 +1,343 @@
+//! `ringleader sweep` and `ringleader merge`: one scenario with many seeds.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::catalogue::find;
+use super::drive;
+use super::outcome::{Change, Outcome, Verdict};
+use super::plan::Scenario;
+use super::run::replay_command;
+
+/// As many failing seeds are shown; JSON has them all.
+const FAILURES_SHOWN: usize = 20;
+
+/// Arguments of `sweep`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    pub scenario: String,
+    /// The seeds, the last one excluded: 0..100
+    #[arg(long, value_parser = parse_seeds)]
+    pub seeds: Seeds,
+    /// Runs at the same time; as many as there are processors where not given
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Only this part of the seeds: 1/4 is the first of four
+    #[arg(long, value_parser = parse_shard)]
+    pub shard: Option<Shard>,
+    /// Print JSON instead of text; `ringleader merge` joins it
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, clap::Args)]
+pub struct MergeArgs {
+    /// What `ringleader sweep --json` printed, one file for each shard
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Seeds from one up to another, which is excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds(u64, u64);
+
+/// One part of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    part: u64,
+    parts: u64,
+}
+
+fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    match ends {
+        Some((from, to)) if from < to => Ok(Seeds(from, to)),
+        Some(_) => Err("there are no seeds in it; the first must be below the last".to_owned()),
+        None => Err("write two whole numbers, such as 0..100".to_owned()),
+    }
+}
+
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+    match parts {
+        Some((part, parts)) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),
+        _ => Err("write which part of how many, such as 1/4".to_owned()),
+    }
+}
+
+/// What one seed came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The seed.
+    pub seed: u64,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Why, where it failed.
+    pub failure: Option<String>,
+    /// Every change with its times.
+    pub changes: Vec<Change>,
+    /// Agreements lost without a change.
+    pub relapses: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// The fingerprint of all frames.
+    pub digest: String,
+}
+
+impl From<Outcome> for Row {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { seed, verdict, failure, changes, relapses, sent, digest, .. } = outcome;
+        Self { seed, verdict, failure: failure.map(|failure| failure.what), changes, relapses, sent, digest }
+    }
+}
+
+/// How something is distributed, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many there are.
+    pub count: usize,
+    /// The median.
+    pub p50: u64,
+    /// Nine of ten are no larger.
+    pub p90: u64,
+    /// Ninety-nine of a hundred are no larger.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+impl Spread {
+    /// The spread of some numbers (nearest rank); none where there are none.
+    pub fn of(mut numbers: Vec<u64>) -> Option<Self> {
+        numbers.sort_unstable();
+        let rank = |percent: usize| numbers.get((numbers.len() * percent).div_ceil(100).max(1) - 1).copied();
+        Some(Self { count: numbers.len(), p50: rank(50)?, p90: rank(90)?, p99: rank(99)?, max: rank(100)? })
+    }
+}
+
+/// A whole sweep, or a shard of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// The scenario as it was given.
+    pub scenario: String,
+    /// A fingerprint of what the scenario says; shards of different ones do not go together.
+    pub fingerprint: String,
+    /// Until agreement after the start.
+    pub started_ms: Option<Spread>,
+    /// Until the first node noticed a later change.
+    pub detected_ms: Option<Spread>,
+    /// From then until agreement.
+    pub elected_ms: Option<Spread>,
+    /// Until agreement, in all.
+    pub agreed_ms: Option<Spread>,
+    /// The seeds that failed.
+    pub failed: Vec<u64>,
+    /// What each seed came to, in ascending order.
+    pub rows: Vec<Row>,
+}
+
+impl Sweep {
+    fn new(scenario: String, fingerprint: String, rows: BTreeMap<u64, Row>) -> Self {
+        let rows: Vec<Row> = rows.into_values().collect();
+        let spread = |of: fn(&Change) -> Option<u64>| {
+            // A change that disturbed no agreement has no election to be measured.
+            let later = rows.iter().flat_map(|row| row.changes.iter().skip(1));
+            let disturbing = later.filter(|change| change.agreed_after_ms != Some(0));
+            Spread::of(disturbing.filter_map(of).collect())
+        };
+        let starts = rows.iter().filter_map(|row| row.changes.first()?.agreed_after_ms);
+        Self {
+            scenario,
+            fingerprint,
+            started_ms: Spread::of(starts.collect()),
+            detected_ms: spread(|change| change.detected_after_ms),
+            elected_ms: spread(Change::elected_after_ms),
+            agreed_ms: spread(|change| change.agreed_after_ms),
+            failed: rows.iter().filter(|row| row.verdict != Verdict::Ok).map(|row| row.seed).collect(),
+            rows,
+        }
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        let has = |verdict| self.rows.iter().any(|row| row.verdict == verdict);
+        let worst = [Verdict::Safety, Verdict::Liveness].into_iter().find(|&verdict| has(verdict));
+        ExitCode::from(worst.unwrap_or(Verdict::Ok).exit_code())
+    }
+
+    fn print(&self, json: bool) -> anyhow::Result<()> {
+        if json {
+            println!("{}", serde_json::to_string_pretty(self)?);
+            return Ok(());
+        }
+        let count = |verdict| self.rows.iter().filter(|row| row.verdict == verdict).count();
+        let (ok, safety, liveness) = (count(Verdict::Ok), count(Verdict::Safety), count(Verdict::Liveness));
+        println!("{}: {} seeds, {ok} ok, {safety} safety, {liveness} liveness", self.scenario, self.rows.len());
+        println!("  milliseconds       count     p50     p90     p99     max");
+        let spreads = [
+            ("start", &self.started_ms),
+            ("change noticed", &self.detected_ms),
+            ("then elected", &self.elected_ms),
+            ("change in all", &self.agreed_ms),
+        ];
+        for (name, spread) in spreads {
+            if let Some(Spread { count, p50, p90, p99, max }) = spread {
+                println!("  {name:<16} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}");
+            }
+        }
+        let failed: Vec<&Row> = self.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
+        for row in failed.iter().take(FAILURES_SHOWN) {
+            println!("  seed {}: {}", row.seed, row.failure.as_deref().unwrap_or_default());
+            println!("    replay: {}", replay_command(&self.scenario, row.seed));
+        }
+        if failed.len() > FAILURES_SHOWN {
+            println!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN);
+        }
+        Ok(())
+    }
+}
+
+/// Runs every seed; what comes of it does not depend on the number of jobs.
+pub fn sweep(scenario: &Scenario, seeds: &[u64], jobs: usize, mut progress: impl FnMut(usize)) -> BTreeMap<u64, Row> {
+    let next = AtomicUsize::new(0);
+    let (done, results) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, seeds.len().max(1)) {
+            let (next, done) = (&next, done.clone());
+            scope.spawn(move || {
+                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // The other end lives until all workers are done.
+                    let _ = done.send(Row::from(drive::run(scenario, seed)));
+                }
+            });
+        }
+        drop(done);
+        let mut rows = BTreeMap::new();
+        for row in results {
+            rows.insert(row.seed, row);
+            progress(rows.len());
+        }
+        rows
+    })
+}
+
+/// What a scenario says, as a number (FNV-1a).
+fn fingerprint(scenario: &Scenario) -> String {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+    format!("{:016x}", format!("{scenario:?}").bytes().fold(0xCBF2_9CE4_8422_2325, mix))
+}
+
+/// Runs `sweep`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let scenario = find(&args.scenario)?;
+    ensure!(args.jobs != Some(0), "--jobs must be at least 1");
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let Seeds(from, to) = args.seeds;
+    let Shard { part, parts } = args.shard.unwrap_or(Shard { part: 1, parts: 1 });
+    let seeds: Vec<u64> = (from..to).filter(|seed| (seed - from) % parts == part - 1).collect();
+    ensure!(!seeds.is_empty(), "no seeds are left for shard {part}/{parts}; there are fewer seeds than shards");
+    let rows = sweep(&scenario, &seeds, jobs, |done| eprint!("{done} of {} seeds\r", seeds.len()));
+    eprint!("{:40}\r", "");
+    let whole = Sweep::new(args.scenario.clone(), fingerprint(&scenario), rows);
+    whole.print(args.json)?;
+    Ok(whole.exit_code())
+}
+
+/// Joins shards.
+pub fn join(shards: Vec<Sweep>) -> anyhow::Result<Sweep> {
+    let Some(first) = shards.first().cloned() else { bail!("there is nothing to merge") };
+    let mut rows = BTreeMap::new();
+    for shard in shards {
+        ensure!(
+            shard.fingerprint == first.fingerprint && shard.scenario == first.scenario,
+            "shards of different scenarios do not go together: {} ({}) and {} ({})",
+            first.scenario,
+            first.fingerprint,
+            shard.scenario,
+            shard.fingerprint
+        );
+        for row in shard.rows {
+            if let Some(twice) = rows.insert(row.seed, row) {
+                bail!("seed {} is in two of the files; give each shard once", twice.seed);
+            }
+        }
+    }
+    Ok(Sweep::new(first.scenario, first.fingerprint, rows))
+}
+
+/// Runs `merge`.
+pub fn run_merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+    let read = |file: &PathBuf| -> anyhow::Result<Sweep> {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is not what `ringleader sweep --json` prints", file.display()))
+    };
+    let whole = join(args.files.iter().map(read).collect::<anyhow::Result<_>>()?)?;
+    whole.print(args.json)?;
+    Ok(whole.exit_code())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Row, Seeds, Shard, Spread, Sweep, join, parse_seeds, parse_shard};
+    use crate::scenario::outcome::{Change, Verdict};
+
+    fn part(fingerprint: &str, seeds: impl Iterator<Item = u64>) -> Sweep {
+        let row = |seed: u64| {
+            let (detected_after_ms, agreed_after_ms) = (Some(10 * seed), Some(30 * seed));
+            let start =
+                Change { at_ms: 0, what: "start".to_owned(), detected_after_ms: None, agreed_after_ms: Some(7) };
+            let crash = Change { at_ms: 9, what: "crash".to_owned(), detected_after_ms, agreed_after_ms };
+            let changes = vec![start, crash];
+            let verdict = if seed == 5 { Verdict::Liveness } else { Verdict::Ok };
+            Row { seed, verdict, failure: None, changes, relapses: 0, sent: 9, digest: seed.to_string() }
+        };
+        let rows: BTreeMap<u64, Row> = seeds.map(|seed| (seed, row(seed))).collect();
+        Sweep::new("mesh25".to_owned(), fingerprint.to_owned(), rows)
+    }
+
+    #[test]
+    fn shards_join_to_the_whole() {
+        let whole = part("a", 1..9);
+        assert_eq!(join(vec![part("a", (1..9).step_by(2)), part("a", (2..9).step_by(2))]).unwrap(), whole);
+        assert_eq!(whole.failed, [5]);
+        assert_eq!(whole.started_ms, Some(Spread { count: 8, p50: 7, p90: 7, p99: 7, max: 7 }));
+        assert_eq!(whole.elected_ms, Some(Spread { count: 8, p50: 80, p90: 160, p99: 160, max: 160 }));
+    }
+
+    #[test]
+    fn shards_that_do_not_fit_are_refused() {
+        let error = |parts| join(parts).unwrap_err().to_string();
+        assert!(error(vec![part("a", 1..3), part("b", 3..5)]).contains("different scenarios"));
+        assert!(error(vec![part("a", 1..3), part("a", 2..5)]).contains("seed 2 is in two"));
+        assert!(error(Vec::new()).contains("nothing"));
+    }
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let spread = Spread::of((1..=200).rev().collect());
+        assert_eq!(spread, Some(Spread { count: 200, p50: 100, p90: 180, p99: 198, max: 200 }));
+        assert_eq!(Spread::of(vec![7]), Some(Spread { count: 1, p50: 7, p90: 7, p99: 7, max: 7 }));
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        assert_eq!(parse_seeds("3..9"), Ok(Seeds(3, 9)));
+        assert!(parse_seeds("9..3").is_err() && parse_seeds("x").is_err());
+        assert_eq!(parse_shard("2/4"), Ok(Shard { part: 2, parts: 4 }));
+        assert!(parse_shard("0/4").is_err() && parse_shard("5/4").is_err() && parse_shard("1/0").is_err());
+    }
+}
