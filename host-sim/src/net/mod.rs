@@ -237,6 +237,11 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.queues.iter().filter(|(channel, _)| on(channel)).map(|(_, queue)| queue.len()).sum()
     }
 
+    /// The messages under way, channels in delivery order and each channel's oldest first.
+    pub fn under_way(&self) -> impl Iterator<Item = (Channel, &P::Msg)> + '_ {
+        self.queues.iter().flat_map(|(&channel, queue)| queue.iter().map(move |message| (channel, &message.msg)))
+    }
+
     /// Starts a node.
     pub fn start(&mut self, node: usize) {
         let now = self.now;
