@@ -10,6 +10,7 @@ pub mod net;
 pub mod oriented;
 pub mod ring_steps;
 pub mod shuffle;
+pub mod stress;
 pub mod structure;
 pub mod study;
 pub mod table;

@@ -1,10 +1,11 @@
 //! Whether a network of the hierarchy has reached its goal.
 //!
-//! Per component, with nothing under way: (a) one leader, agreed and present; (b) every node has a head of level 1
+//! Per component, with nothing under way: (v) whoever is linked has heard each other's present state; (a) one leader, agreed and present; (b) every node has a head of level 1
 //! within the radius, along parents with the same head; (c) a head is its own head, and the leader heads every level; (d)
 //! following the lowest neighbour leads to the leader; (e) the structure is the one that its definition gives
 //! ([`crate::structure`]).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use common::election::hierarchy::{Hierarchy, Standing};
@@ -17,7 +18,7 @@ use crate::structure::{Expected, Ground};
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The condition: `q` for something under way, otherwise `a` to `e`.
+    /// The condition: `q` for something under way, otherwise `v` or `a` to `e`.
     pub condition: char,
     /// The node that shows it.
     pub node: NodeId,
@@ -45,6 +46,7 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>)
         return Err(Violation { condition: 'q', node: net.id(channel.to), what });
     }
     let ids: Vec<NodeId> = (0..net.len()).map(|node| net.id(node)).collect();
+    views_are_true(net, &graph)?;
     for component in graph.components().into_iter().filter(|component| net.is_alive(component[0])) {
         let leader = one_leader(net, &component)?;
         for &node in &component {
@@ -79,6 +81,29 @@ fn same(expected: Option<Expected>, got: Option<Standing>, ids: &[NodeId]) -> bo
         }
         _ => false,
     }
+}
+
+/// (v): both ends of every link know each other's height and records, and nobody knows anybody else.
+pub fn views_are_true<const N: usize, const PEERS: usize>(
+    net: &Net<Hierarchy<N>, PEERS>,
+    graph: &Graph,
+) -> Result<(), Violation> {
+    let mut linked = vec![BTreeMap::new(); net.len()];
+    for (u, v) in graph.edges() {
+        for (node, peer) in [(u, v), (v, u)] {
+            linked[node].insert(net.id(peer), (net.node(peer).height(), net.node(peer).records()));
+        }
+    }
+    for (node, truth) in linked.into_iter().enumerate().filter(|&(node, _)| net.is_alive(node)) {
+        let state = net.node(node);
+        let heard = state.neighbours().zip(state.neighbour_records()).map(|(height, (id, said))| (id, (height, said)));
+        let heard: BTreeMap<_, _> = heard.collect();
+        if heard != truth || state.forming().next().is_some() {
+            let what = format!("has heard {heard:?} where {truth:?} is so");
+            return Err(Violation { condition: 'v', node: net.id(node), what });
+        }
+    }
+    Ok(())
 }
 
 /// (a), and that the leader heads every level, from (c).
