@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use common::clock::ClockKind;
@@ -81,6 +82,15 @@ enum Step {
     Outside(Event),
 }
 
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deliver(from, to) => write!(f, "Deliver({from}, {to})"),
+            Self::Outside(event) => write!(f, "{event:?}"),
+        }
+    }
+}
+
 /// Events, each with the places of those that must come before it.
 #[derive(Clone, Debug, Default)]
 pub struct Script(Vec<(Event, Vec<usize>)>);
@@ -137,13 +147,13 @@ pub fn explore(setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Result<F
     let mut stack = vec![(first, None)];
     while let Some((state, step)) = stack.pop() {
         found.states += 1;
-        path.truncate(state.depth);
-        path.push(step);
+        path.truncate(state.depth.saturating_sub(1));
+        path.extend(step);
         let before = state.progress();
         let next = state.successors(setup, script);
         if next.is_empty() {
             found.terminal += 1;
-            well_formed::check(&state.net).map_err(|violation| format!("{violation}\n  after {path:?}"))?;
+            well_formed::check(&state.net).map_err(|violation| format!("{violation}; after {}", told(&path)))?;
             *found.structures.entry(structure(&state.net)).or_default() += 1;
         }
         for (state, step) in next {
@@ -154,6 +164,10 @@ pub fn explore(setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Result<F
         }
     }
     Ok(found)
+}
+
+fn told(path: &[Step]) -> String {
+    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn structure(net: &SmallNet) -> Structure {
