@@ -5,6 +5,7 @@ pub mod chart;
 pub mod conform;
 pub mod demo;
 pub mod graph;
+pub mod hierarchy;
 pub mod hs_extremes;
 pub mod net;
 pub mod oriented;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use host_sim::{bench, conform, demo, stress, study, table};
+use host_sim::{bench, conform, demo, hierarchy, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -23,6 +23,8 @@ enum Command {
     Conform(conform::Args),
     /// Reproduce the comparison tables of message and time costs by running the core
     Table(table::Args),
+    /// Build a hierarchy of leaders, change the network, and show who leads whom and what it cost
+    Hierarchy(hierarchy::Args),
     /// Put algorithms under random stress and report every run that does not end as it must
     Stress(stress::Args),
     /// Measure height elections against size and diameter, with both kinds of clock
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
+        Some(Command::Hierarchy(args)) => hierarchy::run(&args),
         Some(Command::Stress(args)) => stress::run(&args),
         Some(Command::Study(args)) => study::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),

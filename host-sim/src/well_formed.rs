@@ -90,17 +90,21 @@ pub fn views_are_true<const N: usize, const PEERS: usize>(
 ) -> Result<(), Violation> {
     let mut linked = vec![BTreeMap::new(); net.len()];
     for (u, v) in graph.edges() {
-        for (node, peer) in [(u, v), (v, u)] {
-            linked[node].insert(net.id(peer), (net.node(peer).height(), net.node(peer).records()));
-        }
+        linked[u].insert(net.id(v), net.node(v));
+        linked[v].insert(net.id(u), net.node(u));
     }
-    for (node, truth) in linked.into_iter().enumerate().filter(|&(node, _)| net.is_alive(node)) {
+    for (node, mut unheard) in linked.into_iter().enumerate().filter(|&(node, _)| net.is_alive(node)) {
+        let fail = |what| Err(Violation { condition: 'v', node: net.id(node), what });
         let state = net.node(node);
-        let heard = state.neighbours().zip(state.neighbour_records()).map(|(height, (id, said))| (id, (height, said)));
-        let heard: BTreeMap<_, _> = heard.collect();
-        if heard != truth || state.forming().next().is_some() {
-            let what = format!("has heard {heard:?} where {truth:?} is so");
-            return Err(Violation { condition: 'v', node: net.id(node), what });
+        for (height, (id, records)) in state.neighbours().zip(state.neighbour_records()) {
+            match unheard.remove(&id) {
+                Some(peer) if peer.height() == height && peer.records() == records => {}
+                Some(_) => return fail(format!("has an old height or old records of {id}")),
+                None => return fail(format!("takes {id} for a neighbour")),
+            }
+        }
+        if let Some(id) = unheard.into_keys().chain(state.forming()).next() {
+            return fail(format!("has not heard {id}"));
         }
     }
     Ok(())
