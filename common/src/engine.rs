@@ -175,6 +175,11 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         &self.protocol
     }
 
+    /// The protocol, for whoever puts faults into it.
+    pub fn protocol_mut(&mut self) -> &mut P {
+        &mut self.protocol
+    }
+
     /// Calls one handler and everything that follows from it. Links that end on the way are worked off a list:
     /// ending one runs another handler, which may end the next.
     fn run(&mut self, now: Instant, handler: impl FnOnce(&mut P, &mut Cx<'_, P>)) {

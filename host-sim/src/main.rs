@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, conform, demo, size, study, table};
+use host_sim::{bench, conform, demo, hierarchy, size, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -32,6 +32,10 @@ enum Command {
     Conform(conform::Args),
     /// Reproduce the comparison tables of message and time costs by running the core
     Table(table::Args),
+    /// Build a hierarchy of leaders, change the network, and show who leads whom and what it cost
+    Hierarchy(hierarchy::Args),
+    /// Put algorithms under random stress and report every run that does not end as it must
+    Stress(stress::Args),
     /// Measure height elections against size and diameter, with both kinds of clock
     Study(study::Args),
     /// Measure speed and memory of the core
@@ -58,6 +62,8 @@ fn main() -> ExitCode {
         Some(Command::Scenarios) => catalogue::list(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
+        Some(Command::Hierarchy(args)) => hierarchy::run(&args),
+        Some(Command::Stress(args)) => stress::run(&args),
         Some(Command::Study(args)) => study::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Size(args)) => size::run(&args),

@@ -1,10 +1,11 @@
 //! Whether a network of the hierarchy has reached its goal.
 //!
-//! Per component, with nothing under way: (a) one leader, agreed and present; (b) every node has a head of level 1
+//! Per component, with nothing under way: (v) whoever is linked has heard each other's present state; (a) one leader, agreed and present; (b) every node has a head of level 1
 //! within the radius, along parents with the same head; (c) a head is its own head, and the leader heads every level; (d)
 //! following the lowest neighbour leads to the leader; (e) the structure is the one that its definition gives
 //! ([`crate::structure`]).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use common::election::hierarchy::{Hierarchy, Standing};
@@ -17,7 +18,7 @@ use crate::structure::{Expected, Ground};
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The condition: `q` for something under way, otherwise `a` to `e`.
+    /// The condition: `q` for something under way, otherwise `v` or `a` to `e`.
     pub condition: char,
     /// The node that shows it.
     pub node: NodeId,
@@ -45,6 +46,7 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>)
         return Err(Violation { condition: 'q', node: net.id(channel.to), what });
     }
     let ids: Vec<NodeId> = (0..net.len()).map(|node| net.id(node)).collect();
+    views_are_true(net, &graph)?;
     for component in graph.components().into_iter().filter(|component| net.is_alive(component[0])) {
         let leader = one_leader(net, &component)?;
         for &node in &component {
@@ -79,6 +81,33 @@ fn same(expected: Option<Expected>, got: Option<Standing>, ids: &[NodeId]) -> bo
         }
         _ => false,
     }
+}
+
+/// (v): both ends of every link know each other's height and records, and nobody knows anybody else.
+pub fn views_are_true<const N: usize, const PEERS: usize>(
+    net: &Net<Hierarchy<N>, PEERS>,
+    graph: &Graph,
+) -> Result<(), Violation> {
+    let mut linked = vec![BTreeMap::new(); net.len()];
+    for (u, v) in graph.edges() {
+        linked[u].insert(net.id(v), net.node(v));
+        linked[v].insert(net.id(u), net.node(u));
+    }
+    for (node, mut unheard) in linked.into_iter().enumerate().filter(|&(node, _)| net.is_alive(node)) {
+        let fail = |what| Err(Violation { condition: 'v', node: net.id(node), what });
+        let state = net.node(node);
+        for (height, (id, records)) in state.neighbours().zip(state.neighbour_records()) {
+            match unheard.remove(&id) {
+                Some(peer) if peer.height() == height && peer.records() == records => {}
+                Some(_) => return fail(format!("has an old height or old records of {id}")),
+                None => return fail(format!("takes {id} for a neighbour")),
+            }
+        }
+        if let Some(id) = unheard.into_keys().chain(state.forming()).next() {
+            return fail(format!("has not heard {id}"));
+        }
+    }
+    Ok(())
 }
 
 /// (a), and that the leader heads every level, from (c).

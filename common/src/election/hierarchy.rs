@@ -145,6 +145,11 @@ impl<const N: usize> Hierarchy<N> {
         self.core.neighbours()
     }
 
+    /// What each neighbour last said about each level, ascending by id.
+    pub fn neighbour_records(&self) -> impl Iterator<Item = (NodeId, &Records)> + '_ {
+        self.core.extras()
+    }
+
     /// The nodes whose channel is up but that have not been heard, ascending.
     pub fn forming(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.core.forming()

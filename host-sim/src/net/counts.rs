@@ -13,7 +13,7 @@ pub struct Counts {
     pub by_node: BTreeMap<usize, u64>,
     /// Messages delivered.
     pub delivered: u64,
-    /// Messages lost in channels that went down or led to a dead node.
+    /// Messages lost in channels that went down or led to a dead node, or by a fault.
     pub lost: u64,
 }
 

@@ -231,6 +231,11 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.queues.is_empty()
     }
 
+    /// Whether a channel holds a message.
+    pub fn holds(&self, channel: Channel) -> bool {
+        self.queues.contains_key(&channel)
+    }
+
     /// How many messages a channel holds, all lanes together.
     pub fn in_transit(&self, from: usize, to: usize) -> usize {
         let on = |channel: &Channel| channel.from == from && channel.to == to;
@@ -316,16 +321,32 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
 
     /// Delivers the oldest message of a channel; false where there is none.
     pub fn deliver(&mut self, channel: Channel) -> bool {
-        let Some(queue) = self.queues.get_mut(&channel) else { return false };
-        let front = queue.pop_front();
-        if queue.is_empty() {
-            self.queues.remove(&channel);
-        }
-        let Some(InFlight { msg, .. }) = front else { return false };
+        let Some(msg) = self.take(channel) else { return false };
         self.counts.delivered += 1;
         let (now, from) = (self.now, self.id(channel.from));
         self.drive(channel.to, |engine| engine.handle_decoded(now, from, msg));
         true
+    }
+
+    /// Loses the oldest message of a channel, as a fault; false where there is none.
+    pub fn lose(&mut self, channel: Channel) -> bool {
+        let lost = self.take(channel).is_some();
+        self.counts.lost += u64::from(lost);
+        lost
+    }
+
+    /// Lets a fault change a node's state behind its back: it neither reacts nor says anything.
+    pub fn tamper(&mut self, node: usize, fault: impl FnOnce(&mut P)) {
+        fault(self.nodes[node].engine.protocol_mut());
+    }
+
+    fn take(&mut self, channel: Channel) -> Option<P::Msg> {
+        let queue = self.queues.get_mut(&channel)?;
+        let front = queue.pop_front();
+        if queue.is_empty() {
+            self.queues.remove(&channel);
+        }
+        front.map(|in_flight| in_flight.msg)
     }
 
     fn empty_channels(&mut self, which: impl Fn(&Channel) -> bool) {

@@ -1,0 +1,267 @@
+//! How much a change moves and costs, measured over many changes of many graphs.
+
+use common::election::hierarchy::Radii;
+use common::rng::Rng;
+use serde::Serialize;
+
+use super::field::{Change, Field, moved};
+use crate::graph::{Graph, Kind};
+use crate::shuffle::shuffled_ids;
+use crate::stress::hierarchy::radii_name;
+
+/// The graphs that are measured.
+pub const GRAPHS: [(Kind, u16); 5] =
+    [(Kind::Rgg, 20), (Kind::Rgg, 40), (Kind::Rgg, 60), (Kind::Grid, 49), (Kind::Ring, 24)];
+
+/// The radii that are measured; without levels there is only the election of the global leader.
+pub const RADII: [&[u8]; 5] = [&[], &[1], &[2], &[3], &[1, 3]];
+
+/// Graphs of each kind and size, and changes of each.
+pub const INSTANCES: u64 = 8;
+/// See [`INSTANCES`].
+pub const CHANGES: u32 = 50;
+
+/// The graph and radii that have bars.
+pub const BARRED: (Kind, u16, &[u8]) = (Kind::Rgg, 60, &[2]);
+
+/// Graphs that the bars are measured on: enough that the mean is known to two digits.
+pub const BAR_INSTANCES: u64 = 1_000;
+
+/// What changes of one kind moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Churn {
+    /// How many changes there were.
+    pub changes: u64,
+    /// Nodes that were led by another head of level 1 afterwards, those that restarted included.
+    pub moved: u64,
+    /// Of these, those whose former head led neither end of the link, or was not the head of the node that restarted.
+    pub moved_elsewhere: u64,
+    /// Changes after which everybody had the same head as before.
+    pub still: u64,
+}
+
+impl Churn {
+    /// Nodes that moved per change.
+    pub fn mean(self) -> f64 {
+        ratio(self.moved, self.changes)
+    }
+
+    /// Nodes that moved per change outside the clusters that the change touched.
+    pub fn mean_elsewhere(self) -> f64 {
+        ratio(self.moved_elsewhere, self.changes)
+    }
+
+    /// The share of changes that moved nobody, in per cent.
+    pub fn still_percent(self) -> f64 {
+        100.0 * ratio(self.still, self.changes)
+    }
+
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            changes: self.changes + other.changes,
+            moved: self.moved + other.moved,
+            moved_elsewhere: self.moved_elsewhere + other.moved_elsewhere,
+            still: self.still + other.still,
+        }
+    }
+}
+
+/// What was measured for one kind and size of graph and one set of radii.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// The kind of graph.
+    pub graph: &'static str,
+    /// Its size.
+    pub nodes: u16,
+    /// The radii; none for the election of the global leader alone.
+    pub radii: &'static [u8],
+    /// How many graphs were measured.
+    pub graphs: u64,
+    /// Updates until they had formed.
+    pub forming_updates: u64,
+    /// Updates after changes.
+    pub updates: u64,
+    /// Rounds after changes.
+    pub rounds: u64,
+    /// Heads of level 1, counted after every change.
+    pub heads: u64,
+    /// What changes of links moved.
+    pub links: Churn,
+    /// What restarts of nodes moved.
+    pub restarts: Churn,
+}
+
+impl Row {
+    /// The graph in words.
+    pub fn graph_name(&self) -> String {
+        format!("{} {}", self.graph, self.nodes)
+    }
+
+    /// The radii in words.
+    pub fn radii_name(&self) -> String {
+        radii_name(self.radii)
+    }
+
+    /// All changes.
+    pub fn all(&self) -> Churn {
+        self.links.and(self.restarts)
+    }
+
+    /// Updates per change.
+    pub fn mean_updates(&self) -> f64 {
+        ratio(self.updates, self.all().changes)
+    }
+
+    /// Rounds per change.
+    pub fn mean_rounds(&self) -> f64 {
+        ratio(self.rounds, self.all().changes)
+    }
+
+    /// Heads of level 1, on average.
+    pub fn mean_heads(&self) -> f64 {
+        ratio(self.heads, self.all().changes)
+    }
+
+    /// Updates until a network had formed.
+    pub fn mean_forming(&self) -> f64 {
+        ratio(self.forming_updates, self.graphs)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+fn ratio(sum: u64, count: u64) -> f64 {
+    sum as f64 / (count.max(1)) as f64
+}
+
+impl Row {
+    fn new(kind: Kind, nodes: u16, radii: &'static [u8]) -> Self {
+        let (links, restarts) = (Churn::default(), Churn::default());
+        Self {
+            graph: kind.name(),
+            nodes,
+            radii,
+            graphs: 0,
+            forming_updates: 0,
+            updates: 0,
+            rounds: 0,
+            heads: 0,
+            links,
+            restarts,
+        }
+    }
+}
+
+/// What the bars are held against: many more graphs than a row has, since few changes move many nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bars {
+    /// All graphs together.
+    pub row: Row,
+    /// The standard error of the nodes moved per change of a link, from the differences between graphs.
+    pub moved_error: f64,
+    /// The standard error of the share of changes of links that move nobody, in per cent.
+    pub still_error: f64,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Graphs in order, and for each all radii.
+    pub rows: Vec<Row>,
+    /// The row that has bars, over more graphs.
+    pub bars: Bars,
+}
+
+/// Measures everything; `progress` is told what is being measured.
+pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> anyhow::Result<Measured> {
+    let mut rows = Vec::new();
+    for (kind, nodes) in GRAPHS {
+        for radii in RADII {
+            progress(&row_name(kind, nodes, radii));
+            let mut row = Row::new(kind, nodes, radii);
+            for instance in 0..INSTANCES {
+                measure_graph(&mut row, kind, instance, seed)?;
+            }
+            rows.push(row);
+        }
+    }
+    progress("the bars");
+    Ok(Measured { rows, bars: measure_bars(seed, BAR_INSTANCES)? })
+}
+
+/// Measures the row that has bars over this many graphs.
+pub fn measure_bars(seed: u64, instances: u64) -> anyhow::Result<Bars> {
+    let (kind, nodes, radii) = BARRED;
+    let mut row = Row::new(kind, nodes, radii);
+    let (mut moved, mut still) = (Vec::new(), Vec::new());
+    for instance in 0..instances {
+        let before = row.links;
+        measure_graph(&mut row, kind, instance, seed)?;
+        let changes = row.links.changes - before.changes;
+        moved.push(ratio(row.links.moved - before.moved, changes));
+        still.push(100.0 * ratio(row.links.still - before.still, changes));
+    }
+    Ok(Bars { row, moved_error: standard_error(&moved), still_error: standard_error(&still) })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 graphs")]
+fn standard_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    (spread / count).sqrt()
+}
+
+/// Adds one graph to a row. The graph, its ids and the changes do not depend on the radii.
+fn measure_graph(row: &mut Row, kind: Kind, instance: u64, seed: u64) -> anyhow::Result<()> {
+    let Row { nodes, radii, .. } = *row;
+    let levels = Radii::new(radii).map_err(|error| anyhow::anyhow!("{}: {error:?}", radii_name(radii)))?;
+    let mut rng = Rng::stream(seed, (instance << 16) + u64::from(nodes));
+    let graph = Graph::new(kind, nodes.into(), rng.next_u64());
+    let ids = shuffled_ids(nodes, &mut rng);
+    let wrong = |violation| {
+        let name = row_name(kind, nodes, radii);
+        anyhow::anyhow!("{name}, graph {instance}: {violation}; replay: ringleader hierarchy --churn --seed {seed}")
+    };
+    let (mut field, cost) = Field::form(&graph, &ids, levels, seed).map_err(wrong)?;
+    row.graphs += 1;
+    row.forming_updates += cost.updates;
+    for _ in 0..CHANGES {
+        let change = draw(&graph, &field.graph, &mut rng);
+        let before = field.heads();
+        let cost = field.apply(change).map_err(wrong)?;
+        row.updates += cost.updates;
+        row.rounds += cost.rounds;
+        row.heads += field.head_count() as u64;
+        let churn = if change.is_of_link() { &mut row.links } else { &mut row.restarts };
+        let moved = moved(&before, &field.heads());
+        let touched: Vec<_> = change.nodes().iter().map(|&node| before[node]).collect();
+        churn.changes += 1;
+        churn.moved += moved.len() as u64;
+        churn.moved_elsewhere += moved.iter().filter(|&&node| !touched.contains(&before[node])).count() as u64;
+        churn.still += u64::from(moved.is_empty());
+    }
+    Ok(())
+}
+
+fn row_name(kind: Kind, nodes: u16, radii: &[u8]) -> String {
+    format!("{} {nodes}, {}", kind.name(), radii_name(radii))
+}
+
+/// The next change: of twenty, nine cut a link, nine bring back one that was cut, two restart a node. Where nothing is
+/// cut, or everything, it is the other of the two.
+fn draw(whole: &Graph, now: &Graph, rng: &mut Rng) -> Change {
+    let kind = rng.below(20);
+    let cut: Vec<_> = whole.edges().filter(|&(u, v)| !now.has(u, v)).collect();
+    let up: Vec<_> = now.edges().collect();
+    let mut one = |of: &[(usize, usize)]| of[rng.below(u32::try_from(of.len()).unwrap_or(u32::MAX)) as usize];
+    if kind >= 18 {
+        Change::Restart(rng.below(u32::try_from(whole.len()).unwrap_or(u32::MAX)) as usize)
+    } else if up.is_empty() || kind < 9 && !cut.is_empty() {
+        let (u, v) = one(&cut);
+        Change::Link(u, v)
+    } else {
+        let (u, v) = one(&up);
+        Change::Cut(u, v)
+    }
+}

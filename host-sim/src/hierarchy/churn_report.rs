@@ -1,0 +1,82 @@
+//! The measured churn and cost as tables.
+
+use std::fmt::Write;
+
+use super::churn::{Bars, CHANGES, GRAPHS, INSTANCES, Measured, RADII, Row};
+use crate::stress::hierarchy::radii_name;
+
+/// The most nodes that may change their local leader per change of a link, random geometric 60, K = 2.
+const MOVED_MAX: f64 = 0.2;
+/// The least share of changes of links that may move nobody there, in per cent.
+const STILL_MIN: f64 = 90.0;
+
+/// Everything that `--churn` prints.
+pub(super) fn markdown(measured: &Measured) -> String {
+    let Measured { rows, bars } = measured;
+    let mut out = format!(
+        "Means over {} changes per cell: {INSTANCES} graphs, {CHANGES} changes each, 45 % links cut, 45 % links back, \
+         10 % nodes restarted.\n\n",
+        INSTANCES * u64::from(CHANGES)
+    );
+    out.push_str("Updates per change\n\n");
+    table(&mut out, rows, "single level", |row| format!("{:.1}", row.mean_updates()));
+    out.push_str("Rounds per change\n\n");
+    table(&mut out, rows, "single level", |row| format!("{:.2}", row.mean_rounds()));
+    out.push_str("Updates until the network has formed\n\n");
+    table(&mut out, rows, "single level", |row| format!("{:.0}", row.mean_forming()));
+    let levels: Vec<Row> = rows.iter().filter(|row| !row.radii.is_empty()).cloned().collect();
+    out.push_str("Nodes that change their local leader per change of a link (share of changes that move nobody)\n\n");
+    table(&mut out, &levels, "", |row| format!("{:.2} ({:.0} %)", row.links.mean(), row.links.still_percent()));
+    out.push_str("The same per restart of a node\n\n");
+    table(&mut out, &levels, "", |row| format!("{:.2} ({:.0} %)", row.restarts.mean(), row.restarts.still_percent()));
+    out.push_str("The same per change of either kind\n\n");
+    table(&mut out, &levels, "", |row| format!("{:.2} ({:.0} %)", row.all().mean(), row.all().still_percent()));
+    out.push_str("Of these, nodes outside the clusters that the change touched, per change of either kind\n\n");
+    table(&mut out, &levels, "", |row| format!("{:.3}", row.all().mean_elsewhere()));
+    out.push_str("Heads of level 1\n\n");
+    table(&mut out, &levels, "", |row| format!("{:.1}", row.mean_heads()));
+    put(&mut out, format_args!("{}\n", verdict(bars)));
+    out
+}
+
+fn verdict(bars: &Bars) -> String {
+    let Bars { row, moved_error, still_error } = bars;
+    let (mean, still) = (row.links.mean(), row.links.still_percent());
+    let kept = |holds: bool| if holds { "kept" } else { "NOT KEPT" };
+    format!(
+        "Bars for {}, {}, over {} changes of links in {} graphs: at most {MOVED_MAX} nodes change their local leader per \
+         change: {mean:.3} ± {moved_error:.3}, {}; at least {STILL_MIN} % of changes move nobody: {still:.1} ± \
+         {still_error:.1} %, {}. Restarts: {:.3} and {:.1} %. Together: {:.3} and {:.1} %. (± one standard error)",
+        row.graph_name(),
+        row.radii_name(),
+        row.links.changes,
+        row.graphs,
+        kept(mean <= MOVED_MAX),
+        kept(still >= STILL_MIN),
+        row.restarts.mean(),
+        row.restarts.still_percent(),
+        row.all().mean(),
+        row.all().still_percent(),
+    )
+}
+
+/// One line per graph, one column per set of radii that the rows have.
+fn table(out: &mut String, rows: &[Row], no_levels: &str, cell: impl Fn(&Row) -> String) {
+    let columns = RADII.iter().filter(|&&radii| rows.iter().any(|row| row.radii == radii));
+    let names = columns.clone().map(|radii| if radii.is_empty() { no_levels.to_owned() } else { radii_name(radii) });
+    put(out, format_args!("| graph | {} |\n", names.collect::<Vec<_>>().join(" | ")));
+    put(out, format_args!("|---|{}\n", columns.map(|_| "---:|").collect::<String>()));
+    for (kind, nodes) in GRAPHS {
+        let mine: Vec<&Row> = rows.iter().filter(|row| row.graph == kind.name() && row.nodes == nodes).collect();
+        if let Some(first) = mine.first() {
+            let cells: Vec<String> = mine.iter().map(|row| cell(row)).collect();
+            put(out, format_args!("| {} | {} |\n", first.graph_name(), cells.join(" | ")));
+        }
+    }
+    out.push('\n');
+}
+
+fn put(out: &mut String, piece: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    out.write_fmt(piece).unwrap_or_default();
+}

@@ -1,0 +1,145 @@
+//! A network of the hierarchy to which one thing happens at a time, each settled and counted before the next.
+
+use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii};
+use common::types::NodeId;
+
+use crate::graph::Graph;
+use crate::net::{Delay, Net, Queueing, ROUND};
+use crate::well_formed::{self, Violation};
+
+/// Links a node may have: the largest network here has 60 nodes.
+const LINKS_MAX: usize = 64;
+
+pub(super) type HierarchyNet = Net<Hierarchy<LINKS_MAX>, LINKS_MAX>;
+
+/// What happens to a network. Nodes are indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A link goes down.
+    Cut(usize, usize),
+    /// A link comes up.
+    Link(usize, usize),
+    /// A node loses its state and starts anew; its neighbours notice, and its links come up again.
+    Restart(usize),
+    /// A node is gone for good, and its neighbours notice.
+    Lose(usize),
+}
+
+impl Change {
+    /// Whether it is about a link and not about a node.
+    pub const fn is_of_link(self) -> bool {
+        matches!(self, Self::Cut(..) | Self::Link(..))
+    }
+
+    /// The nodes that notice it first.
+    pub fn nodes(self) -> Vec<usize> {
+        match self {
+            Self::Cut(u, v) | Self::Link(u, v) => vec![u, v],
+            Self::Restart(node) | Self::Lose(node) => vec![node],
+        }
+    }
+}
+
+/// What it took to settle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Updates sent; one that was replaced before it left is not counted.
+    pub updates: u64,
+    /// Rounds until the last of them had arrived.
+    pub rounds: u64,
+}
+
+/// A network at rest.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub(super) net: HierarchyNet,
+    /// The links that are up, with places to draw.
+    pub(super) graph: Graph,
+    radii: Radii,
+    seed: u64,
+}
+
+impl Field {
+    /// Nodes that have just found all their links, and what it took to settle.
+    pub fn form(graph: &Graph, ids: &[NodeId], radii: Radii, seed: u64) -> Result<(Self, Cost), Violation> {
+        let mut net = HierarchyNet::new(Delay::Round).with_queueing(Queueing::Latest);
+        for &id in ids {
+            net.add(id, seed, Hierarchy::new(id, HierarchyOptions { radii, ..HierarchyOptions::default() }));
+        }
+        net.start_all();
+        graph.edges().for_each(|(u, v)| net.connect(u, v));
+        let mut field = Self { net, graph: graph.clone(), radii, seed };
+        let cost = field.settle()?;
+        Ok((field, cost))
+    }
+
+    /// Lets something happen and settles it.
+    pub fn apply(&mut self, change: Change) -> Result<Cost, Violation> {
+        match change {
+            Change::Cut(u, v) => {
+                self.graph.remove(u, v);
+                self.net.cut(u, v);
+            }
+            Change::Link(u, v) => {
+                self.graph.insert(u, v);
+                self.net.connect(u, v);
+            }
+            Change::Restart(node) => {
+                let links = self.crash(node);
+                let id = self.net.id(node);
+                let options = HierarchyOptions { radii: self.radii, ..HierarchyOptions::default() };
+                self.net.restart(node, self.seed, Hierarchy::new(id, options));
+                self.net.start(node);
+                for (u, v) in links {
+                    self.net.connect(u, v);
+                }
+            }
+            Change::Lose(node) => {
+                for (u, v) in self.crash(node) {
+                    self.graph.remove(u, v);
+                }
+            }
+        }
+        self.settle()
+    }
+
+    /// The head of level 1 of every live node; none where there are no levels.
+    pub fn heads(&self) -> Vec<Option<NodeId>> {
+        let head = |node: usize| self.net.node(node).standing(0).map(|standing| standing.head);
+        (0..self.net.len()).map(|node| self.net.is_alive(node).then(|| head(node)).flatten()).collect()
+    }
+
+    /// How many live nodes are heads of level 1.
+    pub fn head_count(&self) -> usize {
+        let heads = self.heads();
+        (0..self.net.len()).filter(|&node| heads[node] == Some(self.net.id(node))).count()
+    }
+
+    /// A node stops, and its neighbours notice; gives the links that it had.
+    fn crash(&mut self, node: usize) -> Vec<(usize, usize)> {
+        self.net.crash(node);
+        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == node || v == node).collect();
+        for &(u, v) in &links {
+            self.net.link_down(if u == node { v } else { u }, node);
+        }
+        links
+    }
+
+    fn settle(&mut self) -> Result<Cost, Violation> {
+        let start = self.net.now();
+        while self.net.step_round() {}
+        let cost = Cost {
+            updates: self.net.counts().total(),
+            rounds: self.net.now().since(start).as_micros() / ROUND.as_micros(),
+        };
+        self.net.reset_counts();
+        well_formed::check(&self.net)?;
+        Ok(cost)
+    }
+}
+
+/// How many nodes are led by another head than before, of those that are alive before and after.
+pub fn moved(before: &[Option<NodeId>], after: &[Option<NodeId>]) -> Vec<usize> {
+    let has_moved = |&node: &usize| before[node].is_some() && after[node].is_some() && before[node] != after[node];
+    (0..before.len()).filter(has_moved).collect()
+}

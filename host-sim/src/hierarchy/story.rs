@@ -1,0 +1,141 @@
+//! A network that forms and to which a few things happen, beside the same one without levels.
+
+use common::election::hierarchy::Radii;
+use common::rng::Rng;
+use common::types::NodeId;
+use serde::Serialize;
+
+use super::field::{Change, Cost, Field, moved};
+use crate::graph::{Graph, Kind};
+use crate::shuffle::shuffled_ids;
+use crate::well_formed::Violation;
+
+/// What happens, in turn.
+const PROGRAMME: [Act; 6] = [Act::Cut, Act::Link, Act::RestartHead, Act::LoseLeader, Act::Cut, Act::Link];
+
+#[derive(Clone, Copy)]
+enum Act {
+    Cut,
+    Link,
+    RestartHead,
+    LoseLeader,
+}
+
+/// What one change came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// What happened.
+    pub what: String,
+    /// Updates until all was quiet.
+    pub updates: u64,
+    /// The same without levels.
+    pub single_level_updates: u64,
+    /// Rounds until all was quiet.
+    pub rounds: u64,
+    /// Nodes that were led by another head of level 1 afterwards.
+    pub moved: Vec<NodeId>,
+    /// Heads of level 1 afterwards.
+    pub heads: usize,
+}
+
+/// What to build.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The kind of graph.
+    pub kind: Kind,
+    /// Its size.
+    pub nodes: u16,
+    /// The radii.
+    pub radii: Radii,
+    /// The seed of everything.
+    pub seed: u64,
+    /// How many changes.
+    pub changes: u32,
+}
+
+/// A network after its changes.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// The network.
+    pub field: Field,
+    /// What happened, forming included.
+    pub lines: Vec<Line>,
+    single: Field,
+    rng: Rng,
+}
+
+impl Story {
+    /// Forms the network and lets everything happen.
+    pub fn tell(request: Request) -> Result<Self, Violation> {
+        let Request { kind, nodes, radii, seed, changes } = request;
+        let mut rng = Rng::stream(seed, 0x41E);
+        let graph = Graph::new(kind, nodes.into(), seed);
+        let ids = shuffled_ids(nodes, &mut rng);
+        let (field, cost) = Field::form(&graph, &ids, radii, seed)?;
+        let (single, single_cost) = Field::form(&graph, &ids, Radii::default(), seed)?;
+        let mut story = Self { field, lines: Vec::new(), single, rng };
+        story.note("the network forms".into(), cost, single_cost, Vec::new());
+        for act in PROGRAMME.into_iter().cycle().take(changes as usize) {
+            // Where there is nobody left for an act, something else happens.
+            if let Some((change, what)) = [act, Act::Link, Act::Cut].into_iter().find_map(|act| story.plan(act)) {
+                story.happen(change, what)?;
+            }
+        }
+        Ok(story)
+    }
+
+    fn happen(&mut self, change: Change, what: String) -> Result<(), Violation> {
+        let before = self.field.heads();
+        let cost = self.field.apply(change)?;
+        let single_cost = self.single.apply(change)?;
+        let moved = moved(&before, &self.field.heads()).into_iter().map(|node| self.field.net.id(node)).collect();
+        self.note(what, cost, single_cost, moved);
+        Ok(())
+    }
+
+    fn note(&mut self, what: String, cost: Cost, single_cost: Cost, moved: Vec<NodeId>) {
+        let (updates, single_level_updates, rounds) = (cost.updates, single_cost.updates, cost.rounds);
+        let heads = self.field.head_count();
+        self.lines.push(Line { what, updates, single_level_updates, rounds, moved, heads });
+    }
+
+    /// Whom or which link an act is about; none where there is nobody left for it.
+    fn plan(&mut self, act: Act) -> Option<(Change, String)> {
+        let net = &self.field.net;
+        let alive: Vec<usize> = (0..net.len()).filter(|&node| net.is_alive(node)).collect();
+        match act {
+            Act::Cut => {
+                let links: Vec<_> = self.field.graph.edges().collect();
+                let (u, v) = *one(&links, &mut self.rng)?;
+                Some((Change::Cut(u, v), format!("the link between {} and {} is cut", net.id(u), net.id(v))))
+            }
+            Act::Link => {
+                let strangers = alive.iter().flat_map(|&u| alive.iter().map(move |&v| (u, v)));
+                let strangers = strangers.filter(|&(u, v)| u < v && !self.field.graph.has(u, v));
+                let (near, far): (Vec<_>, Vec<_>) =
+                    strangers.partition(|&(u, v)| self.field.graph.distances(u)[v] == Some(2));
+                let (u, v) = *one(if near.is_empty() { &far } else { &near }, &mut self.rng)?;
+                Some((Change::Link(u, v), format!("{} and {} meet", net.id(u), net.id(v))))
+            }
+            Act::RestartHead => {
+                let leads = |node: usize| net.node(node).height().leader.lid == net.id(node);
+                let heads = self.field.heads();
+                let is_head = |&node: &usize| heads[node] == Some(net.id(node)) && !leads(node);
+                let heads: Vec<usize> = alive.into_iter().filter(is_head).collect();
+                let node = *one(&heads, &mut self.rng)?;
+                Some((Change::Restart(node), format!("head {} restarts without its state", net.id(node))))
+            }
+            Act::LoseLeader => {
+                // Where there are several components, the leader of the first large enough to go on.
+                let parts = self.field.graph.components();
+                let part = parts.iter().find(|part| part.len() > 1)?;
+                let leader = net.node(part[0]).height().leader.lid;
+                Some((Change::Lose(net.index_of(leader)?), format!("leader {leader} is lost")))
+            }
+        }
+    }
+}
+
+fn one<'a, T>(things: &'a [T], rng: &mut Rng) -> Option<&'a T> {
+    things.get(rng.below(u32::try_from(things.len()).unwrap_or(u32::MAX)) as usize)
+}

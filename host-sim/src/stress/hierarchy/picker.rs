@@ -1,0 +1,132 @@
+//! Who may deliver next: five ways in which a network can be unkind.
+
+use std::collections::BTreeMap;
+
+use common::protocol::Protocol;
+use common::rng::Rng;
+
+use crate::net::{Channel, Net};
+
+/// The order in which channels deliver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheduler {
+    /// Any channel, equally likely.
+    Uniform,
+    /// One link, both ways, for up to twenty deliveries, then another.
+    Burst,
+    /// The channel that was written to last: a consequence overtakes everything that is older.
+    NewestFirst,
+    /// The channel that has waited longest.
+    OldestFirst,
+    /// All channels once, receivers in turn, then all again.
+    Rounds,
+}
+
+impl Scheduler {
+    /// Every one.
+    pub const ALL: [Self; 5] = [Self::Uniform, Self::Burst, Self::NewestFirst, Self::OldestFirst, Self::Rounds];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Burst => "bursts",
+            Self::NewestFirst => "newest first",
+            Self::OldestFirst => "oldest first",
+            Self::Rounds => "rounds",
+        }
+    }
+}
+
+const BURST_MAX: u32 = 20;
+
+/// A scheduler at work.
+#[derive(Clone, Debug)]
+pub(super) struct Picker {
+    scheduler: Scheduler,
+    /// When each channel was last written to and since when it has held something, in inputs of the network.
+    written: BTreeMap<Channel, (u64, u64)>,
+    inputs: u64,
+    /// The link of the present burst, and what is left of it.
+    burst: Option<(Channel, u32)>,
+    /// What is left of the present round, last one first.
+    round: Vec<Channel>,
+}
+
+impl Picker {
+    pub(super) fn new(scheduler: Scheduler) -> Self {
+        Self { scheduler, written: BTreeMap::new(), inputs: 0, burst: None, round: Vec::new() }
+    }
+
+    /// Takes note of what the last input made a node send.
+    pub(super) fn watch<P: Protocol, const PEERS: usize>(&mut self, net: &Net<P, PEERS>, node: usize) {
+        if !matches!(self.scheduler, Scheduler::NewestFirst | Scheduler::OldestFirst) {
+            return;
+        }
+        self.inputs += 1;
+        self.written.retain(|&channel, _| net.holds(channel));
+        for (peer, _) in &net.last_step().sends {
+            if let Some(to) = net.index_of(*peer) {
+                let times = self.written.entry(Channel { to, lane: 0, from: node }).or_insert((0, self.inputs));
+                times.0 = self.inputs;
+            }
+        }
+    }
+
+    /// The next channel to deliver from; none where nothing is under way.
+    pub(super) fn next<P: Protocol, const PEERS: usize>(
+        &mut self,
+        net: &Net<P, PEERS>,
+        rng: &mut Rng,
+    ) -> Option<Channel> {
+        match self.scheduler {
+            Scheduler::Uniform => any(net, rng),
+            Scheduler::Burst => self.next_of_burst(net, rng),
+            Scheduler::NewestFirst => {
+                net.pending().max_by_key(|channel| self.written.get(channel).map(|times| times.0))
+            }
+            Scheduler::OldestFirst => {
+                net.pending().min_by_key(|channel| self.written.get(channel).map(|times| times.1))
+            }
+            Scheduler::Rounds => self.next_of_round(net),
+        }
+    }
+
+    fn next_of_burst<P: Protocol, const PEERS: usize>(
+        &mut self,
+        net: &Net<P, PEERS>,
+        rng: &mut Rng,
+    ) -> Option<Channel> {
+        if let Some((channel, left)) = self.burst.filter(|&(_, left)| left > 0) {
+            let back = Channel { to: channel.from, lane: channel.lane, from: channel.to };
+            self.burst = Some((channel, left - 1));
+            if let Some(next) = [channel, back].into_iter().find(|&channel| net.holds(channel)) {
+                return Some(next);
+            }
+        }
+        let channel = any(net, rng)?;
+        self.burst = Some((channel, rng.below(BURST_MAX)));
+        Some(channel)
+    }
+
+    fn next_of_round<P: Protocol, const PEERS: usize>(&mut self, net: &Net<P, PEERS>) -> Option<Channel> {
+        loop {
+            match self.round.pop() {
+                Some(channel) if net.holds(channel) => return Some(channel),
+                Some(_) => {}
+                None => {
+                    self.round = net.pending().collect();
+                    self.round.reverse();
+                    if self.round.is_empty() {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn any<P: Protocol, const PEERS: usize>(net: &Net<P, PEERS>, rng: &mut Rng) -> Option<Channel> {
+    let count = u32::try_from(net.pending().count()).unwrap_or(u32::MAX);
+    net.pending().nth(rng.below(count) as usize)
+}

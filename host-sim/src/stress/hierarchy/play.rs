@@ -1,0 +1,195 @@
+//! One run from beginning to end: the network forms, things go wrong, everything settles, and the end is checked.
+
+use super::plan::{Faults, Plan};
+use super::world::World;
+use crate::well_formed;
+
+/// Events after which a run is taken not to end. The longest of the first 50 000 runs of seed 1 is told in
+/// `docs/results-hierarchy.md`; this is far beyond.
+const STEPS_MAX: u64 = 1_000_000;
+
+/// Waves of resending after which a lossy run is taken not to end.
+const WAVES_MAX: u32 = 1_000;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// As it must.
+    WellFormed,
+    /// Quiet, but not as it must be.
+    Violation(String),
+    /// Not at all.
+    Unquiet(String),
+}
+
+/// A run that was played.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// How it ended.
+    pub end: End,
+    /// How many events there were.
+    pub steps: u64,
+    /// How many Updates were delivered.
+    pub delivered: u64,
+    /// The last events, oldest first.
+    pub trail: Vec<String>,
+}
+
+/// Plays a run.
+pub fn play(plan: &Plan) -> Played {
+    let mut world = World::new(plan);
+    let end = story(plan, &mut world);
+    Played { end, steps: world.steps(), delivered: world.net.counts().delivered, trail: world.trail() }
+}
+
+fn story(plan: &Plan, world: &mut World<'_>) -> End {
+    if plan.faults != Faults::Forming {
+        // Some things go wrong while the network is still forming.
+        pause(world);
+        for _ in 0..=world.below(8) {
+            let kinds = [Faults::Links, Faults::OneSided, Faults::Partitions, Faults::Crashes, Faults::Fitness];
+            let kind = match plan.faults {
+                Faults::Mixed | Faults::Loss | Faults::Corruption => kinds[world.below(kinds.len())],
+                kind => kind,
+            };
+            go_wrong(kind, world);
+            pause(world);
+        }
+    }
+    if plan.faults == Faults::Corruption {
+        corrupt(world);
+    }
+    settle(plan, world)
+}
+
+/// Lets nothing happen, a few things, a good many, or everything there is.
+fn pause(world: &mut World<'_>) {
+    let few = world.below(8) as u64;
+    let many = world.below(4 * world.net.len()) as u64;
+    let steps = [0, few, many, STEPS_MAX][world.below(4)];
+    for _ in 0..steps {
+        if world.steps() >= STEPS_MAX || !world.step() {
+            return;
+        }
+    }
+}
+
+fn go_wrong(kind: Faults, world: &mut World<'_>) {
+    match kind {
+        Faults::Links => {
+            if let Some((u, v)) = change_link(world) {
+                world.notice_now(u, v);
+            }
+        }
+        Faults::OneSided => match one_link(world) {
+            Some((u, v)) if world.below(2) == 0 => {
+                world.flap(u, v);
+                if world.below(2) == 0 {
+                    world.flap(v, u);
+                }
+            }
+            _ => {
+                change_link(world);
+            }
+        },
+        Faults::Partitions => part(world),
+        Faults::Crashes => crash(world),
+        _ => {
+            let fitness = u8::try_from(world.below(6)).unwrap_or(0);
+            let node = world.below(world.net.len());
+            world.rank(node, fitness);
+        }
+    }
+}
+
+fn one_link(world: &mut World<'_>) -> Option<(usize, usize)> {
+    let links: Vec<_> = world.graph.edges().collect();
+    (!links.is_empty()).then(|| links[world.below(links.len())])
+}
+
+/// Cuts a link or makes one, equally likely where both can be done.
+fn change_link(world: &mut World<'_>) -> Option<(usize, usize)> {
+    let alive = world.alive();
+    let (u, v) = match one_link(world) {
+        Some(link) if world.below(2) == 0 => link,
+        _ if alive.is_empty() => return None,
+        _ => (alive[world.below(alive.len())], alive[world.below(alive.len())]),
+    };
+    if u == v {
+        return None;
+    }
+    let up = !world.graph.has(u, v);
+    world.link(u, v, up);
+    Some((u, v))
+}
+
+/// Cuts every link between some nodes and the others; these may come back.
+fn part(world: &mut World<'_>) {
+    let side: Vec<bool> = (0..world.net.len()).map(|_| world.below(2) == 0).collect();
+    let links: Vec<_> = world.graph.edges().filter(|&(u, v)| side[u] != side[v]).collect();
+    for &(u, v) in &links {
+        world.link(u, v, false);
+    }
+    if world.below(3) > 0 {
+        pause(world);
+        for (u, v) in links {
+            world.link(u, v, true);
+        }
+    }
+}
+
+/// One node crashes, or one comes back.
+fn crash(world: &mut World<'_>) {
+    let (alive, dead) = (world.alive(), world.dead());
+    if alive.len() > 1 && (dead.is_empty() || world.below(2) == 0) {
+        let node = alive[world.below(alive.len())];
+        world.crash(node);
+        if world.below(2) == 0 {
+            pause(world);
+            world.restart(node);
+        }
+    } else if !dead.is_empty() {
+        let node = dead[world.below(dead.len())];
+        world.restart(node);
+    }
+}
+
+/// Turns the records of some nodes into nonsense, and has everybody send once, amid whatever is still under way.
+fn corrupt(world: &mut World<'_>) {
+    let alive = world.alive();
+    let one_in = 1 + world.below(3);
+    let certain = alive[world.below(alive.len())];
+    for &node in &alive {
+        if node == certain || world.below(one_in) == 0 {
+            world.corrupt(node);
+        }
+    }
+    for node in alive {
+        world.resend(node);
+        if world.below(4) == 0 {
+            world.step();
+        }
+    }
+}
+
+/// Runs until nothing is left to happen, and checks the end.
+fn settle(plan: &Plan, world: &mut World<'_>) -> End {
+    for _ in 0..WAVES_MAX {
+        while world.step() {
+            if world.steps() >= STEPS_MAX {
+                return End::Unquiet(format!("not quiet after {STEPS_MAX} events"));
+            }
+        }
+        let graph = well_formed::link_graph(&world.net);
+        if plan.loss == 0 || well_formed::views_are_true(&world.net, &graph).is_ok() {
+            return match well_formed::check(&world.net) {
+                Ok(()) => End::WellFormed,
+                Err(violation) => End::Violation(violation.to_string()),
+            };
+        }
+        for node in world.alive() {
+            world.resend(node);
+        }
+    }
+    End::Unquiet(format!("neighbours still disagree after everybody has resent {WAVES_MAX} times"))
+}
