@@ -4,6 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use common::rng::Rng;
 
+/// Others in reach of a node of a random geometric graph, away from the rim.
+const USUAL_DEGREE: f64 = 7.0;
+
 /// A kind of graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Kind {
@@ -69,8 +72,13 @@ impl Graph {
                 let parents: Vec<_> = (1..nodes).map(|v| (below(&mut rng, v), v)).collect();
                 Self::with(tree_places(nodes, &parents), parents.into_iter())
             }
-            Kind::Rgg => random_geometric(nodes, &mut rng),
+            Kind::Rgg => random_geometric(nodes, USUAL_DEGREE, &mut rng),
         }
+    }
+
+    /// A random geometric graph whose nodes have about this many others in reach, fewer at the rim.
+    pub fn random_geometric(nodes: usize, degree: f64, seed: u64) -> Self {
+        random_geometric(nodes, degree, &mut Rng::stream(seed, 0x6AF))
     }
 
     /// A graph of these places and links.
@@ -212,11 +220,11 @@ fn tree_places(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Places by chance, and the reach at which they are just connected or, where that is more, have about seven
-/// neighbours each.
-fn random_geometric(nodes: usize, rng: &mut Rng) -> Graph {
+/// Places by chance, and the reach at which they are just connected or, where that is more, have about as many others
+/// in reach as asked for.
+fn random_geometric(nodes: usize, degree: f64, rng: &mut Rng) -> Graph {
     let places: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
-    let mut reach = (7.0 / (std::f64::consts::PI * as_f64(nodes.max(1)))).sqrt();
+    let mut reach = (degree / (std::f64::consts::PI * as_f64(nodes.max(1)))).sqrt();
     loop {
         let near = |u: usize, v: usize| {
             let ((ux, uy), (vx, vy)) = (places[u], places[v]);
