@@ -5,7 +5,7 @@ use super::world::World;
 use crate::well_formed;
 
 /// Events after which a run is taken not to end. The longest of the first 50 000 runs of seed 1 is told in
-/// `docs/results-hierarchy.md`; this is far beyond.
+/// `docs/results.md`; this is far beyond.
 const STEPS_MAX: u64 = 1_000_000;
 
 /// Waves of resending after which a lossy run is taken not to end.
