@@ -1,0 +1,54 @@
+//! The seam between the processor and the peripherals around it.
+//!
+//! Time is counted in cycles of the processor's 64 MHz clock, from the moment the board got its power. One instruction
+//! counts as one cycle.
+
+use std::fmt;
+
+/// Cycles in a microsecond.
+pub const CYCLES_PER_US: u64 = 64;
+
+/// How many bytes an access moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// One.
+    Byte,
+    /// Two.
+    Half,
+    /// Four.
+    Word,
+}
+
+/// An access to something that is not there, or not modelled. It ends the run: an emulator that guesses is worse than none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusError {
+    /// Where.
+    pub address: u32,
+    /// What lies there and why the access cannot be served, for people: "RADIO, register 0x6A0 is not modelled".
+    pub what: String,
+}
+
+impl fmt::Display for BusError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "access to {:#010x}: {}", self.address, self.what)
+    }
+}
+
+impl std::error::Error for BusError {}
+
+/// Everything the processor reaches outside flash, RAM and its own system registers.
+pub trait Io {
+    /// Reads a register at cycle `now`.
+    fn read(&mut self, now: u64, address: u32, width: Width) -> Result<u32, BusError>;
+
+    /// Writes a register at cycle `now`.
+    fn write(&mut self, now: u64, address: u32, width: Width, value: u32) -> Result<(), BusError>;
+
+    /// The interrupt lines that are high, one bit per number. The processor looks after every access and whenever the
+    /// caller has let time pass.
+    fn lines(&self) -> u64;
+
+    /// Whether the processor is to stop before its next instruction, because somebody outside must act first: the air on
+    /// something the radio did, or the caller on a reset.
+    fn wants_stop(&self) -> bool;
+}

@@ -1,0 +1,5 @@
+//! Runs the image of a board on a PC: the very ELF that is flashed, on a model of an nRF52.
+//!
+//! [`io`] is the seam between the processor and everything around it.
+
+pub mod io;
