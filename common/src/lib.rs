@@ -87,6 +87,7 @@ pub mod coefficient;
 pub mod config;
 pub mod election;
 pub mod engine;
+pub mod host_link;
 pub mod layout;
 pub mod limits;
 pub mod link;

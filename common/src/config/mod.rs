@@ -3,6 +3,7 @@
 //! A board reads it from its configuration page ([`page`]), the simulator makes it from a scenario. Both call
 //! [`Config::check`], and a [`crate::node::Node`] is only made from what passed.
 
+pub mod flash_map;
 pub mod page;
 
 use core::fmt;
