@@ -82,6 +82,7 @@
 extern crate std;
 
 mod bits;
+pub mod board;
 pub mod clock;
 pub mod coefficient;
 pub mod config;
