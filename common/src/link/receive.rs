@@ -153,7 +153,8 @@ impl Links {
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, place, Reason::NoSession);
         }
-        if name.is_none() {
+        // A neighbour with room has not heard this node; one without would not name it however often it heard it.
+        if name.is_none() && !hello.is_full {
             self.trickle.reset(now, &mut self.rng);
         }
     }

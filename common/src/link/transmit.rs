@@ -100,7 +100,7 @@ impl Links {
         }
         Hello {
             number: self.hello_number,
-            interval_log2: self.trickle.interval_log2(),
+            interval_log2: self.trickle.next_interval_log2(),
             is_full: self.table.free().is_none(),
             leader: self.leader,
             device: self.device,
