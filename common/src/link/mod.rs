@@ -344,7 +344,6 @@ impl Links {
                 if let Some(neighbour) = self.table.get_mut(place) {
                     neighbour.news.up = true;
                     neighbour.unlisted = 0;
-                    neighbour.calm_since = now;
                 }
                 self.counters.links_up = self.counters.links_up.saturating_add(1);
                 self.make_room(now, place);

@@ -166,7 +166,7 @@ impl Links {
         let Some(neighbour) = self.table.get_mut(place) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
         if neighbour.device != 0 && neighbour.device != hello.device && was_heard {
-            neighbour.twins_until = now + TWINS_TOLD;
+            neighbour.shun_twins(now, TWINS_TOLD);
             self.notices.push(Notice::TwinsHeard(neighbour.id));
         }
         let missed = if head.epoch == neighbour.last.0 {
@@ -217,7 +217,6 @@ impl Links {
         let must_enter = neighbour.is_pinned || neighbour.dissent >= DISSENT;
         neighbour.quality.is_good()
             && neighbour.held_until <= now
-            && neighbour.twins_until <= now
             && (has_room || (must_enter && self.table.redundant().is_some()))
     }
 

@@ -24,9 +24,10 @@ use postcard::experimental::max_size::MaxSize;
 use self::snapshot::{Counters, Snapshot};
 use crate::clock::ClockKind;
 use crate::coefficient::Coefficient;
-use crate::config::{Config, ConfigError, IDS, Protection};
+use crate::config::{Config, ConfigError, IDS, Protection, Timings};
 use crate::election::height::{HeightOptions, HeightRules};
-use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
+use crate::election::hierarchy::Radii;
+use crate::election::{Algorithm, Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
 use crate::limits::PARCEL_MAX;
 use crate::link::{LinkEvent, Links};
@@ -91,8 +92,10 @@ const PATIENCE_PER_MEMBER_MS: u64 = 60;
 /// One node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    config: Config,
     boot: Boot,
+    /// What another election with another id would need.
+    wanted: Wanted,
+    is_open: bool,
     links: Links,
     engine: Engine<Election>,
     notices: NoticeQueue,
@@ -104,11 +107,13 @@ impl Node {
     /// A node that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
+        let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
         Ok(Self {
-            config: config.clone(),
             boot,
+            wanted,
+            is_open: config.protection == Protection::Open,
             links: Links::new(config, boot),
-            engine: engine(config, boot),
+            engine: wanted.engine(config.id, boot, config.ring.as_ref()),
             notices: NoticeQueue::new(),
             leader: None,
             leader_changes: 0,
@@ -117,7 +122,7 @@ impl Node {
 
     /// Starts the node.
     pub fn handle_start(&mut self, now: Instant) {
-        if self.config.protection == Protection::Open {
+        if self.is_open {
             self.notices.push(Notice::Unprotected);
         }
         self.links.start(now);
@@ -290,10 +295,9 @@ impl Node {
         let picks = core::iter::repeat_with(|| NodeId(IDS.start() + u16::try_from(rng.below(span)).unwrap_or(0)));
         // Of sixty-five thousand ids a few dozen are taken.
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
-        self.config.id = id;
         self.links.rename(now, id);
         while self.links.poll_event().is_some() {}
-        self.engine = engine(&self.config, self.boot);
+        self.engine = self.wanted.engine(id, self.boot, None);
         self.engine.handle_start(now);
         self.notices.push(Notice::Renamed(id));
         self.collect(now);
@@ -303,24 +307,31 @@ impl Node {
 const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
 
 /// The election that a configuration asks for.
-fn engine(config: &Config, boot: Boot) -> Engine<Election> {
-    let Config { id, algorithm, timings, .. } = *config;
-    let alone = RingOrder::alone(id);
-    let order = config.ring.clone().unwrap_or(alone);
-    let members = u64::try_from(order.ids().len()).unwrap_or(0);
-    let patience = Duration::from_millis(u64::from(timings.patience_ms) + PATIENCE_PER_MEMBER_MS * members);
-    let config = ElectionConfig {
-        algorithm,
-        order,
-        place: RingPlace { left: id, right: id },
-        coefficient: Coefficient::default(),
-        height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
-        radii: config.levels(),
-        timing: Timing {
-            hop: Duration::from_millis(u64::from(timings.answer_ms) / 8),
-            answer: Duration::from_millis(u64::from(timings.answer_ms)),
-            patience,
-        },
-    };
-    Engine::new(id, boot.seed, Election::new(id, config))
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    algorithm: Algorithm,
+    radii: Radii,
+    timings: Timings,
+}
+
+impl Wanted {
+    fn engine(self, id: NodeId, boot: Boot, ring: Option<&RingOrder>) -> Engine<Election> {
+        let Self { algorithm, radii, timings } = self;
+        let order = ring.cloned().unwrap_or_else(|| RingOrder::alone(id));
+        let members = u64::try_from(order.ids().len()).unwrap_or(0);
+        let config = ElectionConfig {
+            algorithm,
+            order,
+            place: RingPlace { left: id, right: id },
+            coefficient: Coefficient::default(),
+            height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
+            radii,
+            timing: Timing {
+                hop: Duration::from_millis(u64::from(timings.answer_ms) / 8),
+                answer: Duration::from_millis(u64::from(timings.answer_ms)),
+                patience: Duration::from_millis(u64::from(timings.patience_ms) + PATIENCE_PER_MEMBER_MS * members),
+            },
+        };
+        Engine::new(id, boot.seed, Election::new(id, config))
+    }
 }
