@@ -283,7 +283,7 @@ impl Links {
             Receipt::Skip(known) => {
                 for message in rel.messages.iter().skip(usize::from(known)) {
                     // There is room: it was looked for above.
-                    if self.inbox.push_back((head.from, message.clone())).is_err() {
+                    if self.inbox.push((head.from, message.clone())).is_err() {
                         return Status::NoRoom;
                     }
                 }
