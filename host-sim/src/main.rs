@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, conform, demo, hierarchy, size, stress, study, table};
+use host_sim::{bench, conform, demo, hierarchy, key, provision, size, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -42,6 +42,10 @@ enum Command {
     Bench(bench::Args),
     /// Measure the flash and RAM of a board's image, and hold them against a budget
     Size(size::Args),
+    /// Make a network key
+    Key(key::Args),
+    /// Tell boards their id, network and key: a page to flash, or over the cable
+    Provision(provision::Args),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +71,8 @@ fn main() -> ExitCode {
         Some(Command::Study(args)) => study::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Size(args)) => size::run(&args),
+        Some(Command::Key(args)) => key::run(&args),
+        Some(Command::Provision(args)) => provision::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

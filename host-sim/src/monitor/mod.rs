@@ -1,0 +1,3 @@
+//! `ringleader monitor`: boards on cables, live.
+
+pub mod line;
