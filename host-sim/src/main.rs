@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, conform, demo, hierarchy, key, provision, size, stress, study, table};
+use host_sim::{bench, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -46,6 +46,8 @@ enum Command {
     Key(key::Args),
     /// Tell boards their id, network and key: a page to flash, or over the cable
     Provision(provision::Args),
+    /// Show what boards on cables do, live, and record a trace of it
+    Monitor(monitor::Args),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Some(Command::Size(args)) => size::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
+        Some(Command::Monitor(args)) => monitor::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
