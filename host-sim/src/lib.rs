@@ -3,6 +3,7 @@
 pub mod air;
 pub mod bench;
 pub mod chart;
+pub mod check;
 pub mod conform;
 pub mod demo;
 pub mod elf32;

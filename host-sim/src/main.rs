@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
+use host_sim::{bench, check, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -48,6 +48,8 @@ enum Command {
     Provision(provision::Args),
     /// Show what boards on cables do, live, and record a trace of it
     Monitor(monitor::Args),
+    /// Check traces, of boards or of the simulator: who led when, how long elections took
+    Check(check::Args),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
