@@ -53,6 +53,16 @@ pub enum Protection {
     Open,
 }
 
+/// A key that is on its way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FormerKey {
+    /// Which of four keys it is.
+    pub key_id: u8,
+    /// The key.
+    pub protection: Protection,
+}
+
 /// How long things take and how long to wait for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -125,6 +135,9 @@ pub struct Config {
     pub protection: Protection,
     /// Which of four keys it is, so that a network can move to another while it runs.
     pub key_id: u8,
+    /// The key before this one: frames under it are still accepted, so that the boards of a network can be moved to
+    /// another key one after the other.
+    pub former: Option<FormerKey>,
     /// How the leader is elected.
     pub algorithm: Algorithm,
     /// The ring's members in order; required by ring algorithms, ignored by the others.
@@ -164,6 +177,7 @@ impl Config {
             power_dbm: 0,
             protection,
             key_id: 0,
+            former: None,
             algorithm: Algorithm::Height,
             ring: None,
             radii: [0; LEVELS_MAX],
@@ -193,6 +207,11 @@ impl Config {
         }
         if self.key_id > 3 {
             return wrong("key_id", "from 0 to 3");
+        }
+        if let Some(former) = &self.former
+            && (former.key_id > 3 || former.key_id == self.key_id)
+        {
+            return wrong("former.key_id", "from 0 to 3 and another than key_id");
         }
         if self.algorithm.needs_ring() {
             match &self.ring {
