@@ -55,11 +55,6 @@ pub const NEWS_GAP: Duration = Duration::from_millis(15);
 /// Between two rounds of asking for newer numbers.
 pub const ASK_GAP: Duration = Duration::from_millis(100);
 
-/// Election messages that may go at once, and the time that each further one waits: what a radio gets rid of.
-pub const BURST_MAX: u8 = 4;
-/// See [`BURST_MAX`].
-pub const ENVELOPE_GAP: Duration = Duration::from_millis(4);
-
 /// After a change of members the new place is told this much later: changes come in swarms, elections should not.
 pub const SETTLE: Duration = Duration::from_millis(50);
 
@@ -168,10 +163,11 @@ pub struct RingKeeper {
     missed: Members,
     /// Who wrote before this node knew of it.
     unmet: Members,
+    /// Whom the driver is to be told of anew.
+    lapsed: Members,
     /// To which neighbours envelopes were given lately, and shortly before.
     carried: [Members; 2],
     queue: Vec<Queued, ENVELOPES_MAX, u8>,
-    budget: u8,
     has_room: bool,
     leader: u8,
     /// The newest number heard of the leader.
@@ -205,9 +201,9 @@ impl RingKeeper {
             asked: Members::default(),
             missed: Members::default(),
             unmet: Members::default(),
+            lapsed: Members::default(),
             carried: [Members::default(); 2],
             queue: Vec::new(),
-            budget: BURST_MAX,
             has_room: true,
             leader: NOBODY,
             leader_number: 0,
@@ -237,7 +233,9 @@ impl RingKeeper {
 
     /// The link to a neighbour went down: every way through it is gone.
     pub fn link_down(&mut self, now: Instant, peer: NodeId) {
-        let Some(position) = self.order.position(peer).filter(|&position| self.linked.contains(position)) else { return };
+        let Some(position) = self.order.position(peer).filter(|&position| self.linked.contains(position)) else {
+            return;
+        };
         self.linked = self.linked.without(position);
         let had_envelopes = self.carried.iter().any(|carried| carried.contains(position));
         self.carried = self.carried.map(|carried| carried.without(position));
@@ -256,12 +254,22 @@ impl RingKeeper {
 
     /// Whether an election message would be taken now. A driver leaves further ones where they are until then.
     pub fn can_send(&self) -> bool {
-        self.has_room && self.budget > 0 && !self.queue.is_full()
+        self.has_room && !self.queue.is_full()
     }
 
     /// Whether the links have room for more. While they have not, nothing is sent but what was passed on to this node.
     pub fn set_room(&mut self, has_room: bool) {
         self.has_room = has_room;
+    }
+
+    /// The driver has dropped what it was to send to a member, as an engine does whose queue was full: the member is told of
+    /// anew with the next disturbance, which leaves the links time to get rid of something.
+    pub fn renew(&mut self, now: Instant, member: NodeId) {
+        if let Some(position) = self.order.position(member).filter(|&position| position != self.own) {
+            self.lapsed = self.lapsed.with(position);
+            count(&mut self.counters.full);
+            self.disturb(now);
+        }
     }
 
     /// Sends an encoded election message to a living member.
@@ -275,8 +283,6 @@ impl RingKeeper {
         }
         let alive = |&position: &u8| self.alive.contains(position) && position != self.own;
         let to = self.order.position(to).filter(alive).ok_or(SendError::NoRoute)?;
-        self.budget = self.budget.saturating_sub(1);
-        self.at.refill = self.at.refill.min(now + ENVELOPE_GAP);
         self.write(now, to, payload)
     }
 

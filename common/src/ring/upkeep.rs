@@ -1,6 +1,6 @@
 //! What a keeper does because time has passed.
 
-use super::{BURST_MAX, DISTURB_GAP, ENVELOPE_GAP, RingKeeper, SETTLE, count};
+use super::{DISTURB_GAP, RingKeeper, SETTLE, count};
 use crate::members::Members;
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
@@ -37,8 +37,6 @@ pub(super) struct Deadlines {
     pub silence: Instant,
     /// A dispute has lasted too long.
     pub dispute: Instant,
-    /// One more election message may go.
-    pub refill: Instant,
     /// Ticks to the next change of generation of the carried envelopes.
     pub generation: u8,
 }
@@ -54,7 +52,6 @@ impl Deadlines {
         beat: Instant::NEVER,
         silence: Instant::NEVER,
         dispute: Instant::NEVER,
-        refill: Instant::NEVER,
         generation: CARRIED_TICKS,
     };
 }
@@ -81,8 +78,8 @@ impl RingKeeper {
 
     /// When [`timeout`](Self::timeout) or the next poll is wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let Deadlines { news, ask, tick, settle, disturb, beat, silence, dispute, refill, .. } = self.at;
-        let timed = [tick, settle, disturb, beat, silence, dispute, refill].into_iter().min()?;
+        let Deadlines { news, ask, tick, settle, disturb, beat, silence, dispute, .. } = self.at;
+        let timed = [tick, settle, disturb, beat, silence, dispute].into_iter().min()?;
         let may_tell = self.has_room && !self.linked.is_empty();
         let tell = if may_tell && !self.news.is_empty() { news } else { Instant::NEVER };
         let ask = if may_tell && !self.wanted.is_empty() { ask.max(news) } else { Instant::NEVER };
@@ -103,6 +100,7 @@ impl RingKeeper {
             self.at.disturbed = now;
             count(&mut self.counters.disturbed);
             self.due.disturbed = true;
+            self.told = self.told.minus(core::mem::take(&mut self.lapsed));
         }
         if take(&mut self.at.beat, now) {
             self.routes.set_own(self.own, self.routes.number(self.own).wrapping_add(1));
@@ -116,12 +114,6 @@ impl RingKeeper {
         if take(&mut self.at.dispute, now) {
             self.due.disputed = true;
             self.at.dispute = now + self.silence;
-        }
-        if take(&mut self.at.refill, now) {
-            self.budget = (self.budget + 1).min(BURST_MAX);
-            if self.budget < BURST_MAX {
-                self.at.refill = now + ENVELOPE_GAP;
-            }
         }
     }
 

@@ -96,7 +96,8 @@ impl<'b> Message<'b> {
 }
 
 fn sound(entries: &[u8]) -> Option<Entries<'_>> {
-    let is_sound = entries.len().is_multiple_of(ENTRY_BYTES) && (1..=ENTRIES_MAX).contains(&(entries.len() / ENTRY_BYTES));
+    let is_sound =
+        entries.len().is_multiple_of(ENTRY_BYTES) && (1..=ENTRIES_MAX).contains(&(entries.len() / ENTRY_BYTES));
     is_sound.then_some(Entries(entries))
 }
 
