@@ -4,7 +4,7 @@ use super::body::{Entry, Hello, Name, Rel};
 use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
 use super::neighbour::Neighbour;
 use super::quality::Quality;
-use super::session::{Incarnation, Receipt, Session};
+use super::session::{Incarnation, Receipt, Session, Turn};
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
 use crate::limits::{BUNDLE_MAX, NEIGHBOURS_MAX};
@@ -42,18 +42,14 @@ impl Links {
         }
         match self.open(frame) {
             Ok((head, body, length)) => {
+                if head.to != self.id && head.to != BROADCAST {
+                    // Somebody else is asked and answers right away.
+                    self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
+                }
                 let body = body.get(..length).unwrap_or(&[]);
                 self.accept(now, head, body, rssi_dbm);
             }
             Err(refusal) => self.refuse(refusal),
-        }
-        if let Ok((head, _)) = Head::read(frame)
-            && head.pan == self.pan
-            && head.to != self.id
-            && head.to != BROADCAST
-        {
-            // Somebody else is asked and answers right away.
-            self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
         }
     }
 
@@ -133,7 +129,8 @@ impl Links {
         self.note_hello(now, place, head, hello, rssi_dbm);
         let i_want = self.is_wanted(now, place);
         let (epoch, is_linked) = (head.epoch, self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up()));
-        let token = self.fresh_token();
+        // Tokens are scarce: a hello that takes no link down uses none.
+        let token = self.next_token();
         let Some(neighbour) = self.table.get_mut(place) else { return };
         let turn = match name {
             Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
@@ -147,6 +144,9 @@ impl Links {
             }
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
+        if matches!(turn, Turn::Down(_)) {
+            self.token = token;
+        }
         self.turned(now, place, turn);
         if is_linked && is_bad {
             self.take_down(now, place, Reason::Quality);

@@ -117,6 +117,8 @@ impl Links {
         let answered = Answered { sender: self.id, epoch: head.epoch, counter: head.counter };
         let answers = if rel.answer { u8::try_from(rel.entries.len()).unwrap_or(0) } else { 0 };
         self.in_flight = Some(InFlight::Rel(Flight { answered, to: flight_to, answers }));
+        // An answer to an earlier frame that comes only now must not be taken for one to these messages.
+        self.asked = None;
         Some(length)
     }
 
@@ -205,6 +207,8 @@ impl Links {
             // There is room: they were counted.
             if rel.entries.push(entry).is_ok() {
                 neighbour.arq.outstanding = messages;
+                // A question that takes messages along is none any more: only an acknowledgement settles it.
+                neighbour.arq.is_probe &= messages == 0;
                 neighbour.arq.due = Instant::NEVER;
                 neighbour.ack_due = Instant::NEVER;
             }
