@@ -107,7 +107,9 @@ pub struct Links {
     leader: NodeId,
     counters: Counters,
     notices: NoticeQueue,
-    /// Another board has this node's id, and this node may take another.
+    /// Another board has this node's id, and this node may take another: as soon as it has said hello once more, so that
+    /// the other one learns of it, too.
+    has_twin: bool,
     must_rename: bool,
 }
 
@@ -140,6 +142,7 @@ impl Links {
             leader: NodeId(0),
             counters: Counters::default(),
             notices: NoticeQueue::new(),
+            has_twin: false,
             must_rename: false,
         }
     }
@@ -167,6 +170,7 @@ impl Links {
     /// Takes another id: every link begins anew.
     pub fn rename(&mut self, now: Instant, id: NodeId) {
         self.id = id;
+        self.has_twin = false;
         self.must_rename = false;
         self.begin_anew(now, Reason::Renamed);
     }

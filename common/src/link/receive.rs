@@ -77,13 +77,17 @@ impl Links {
 
     fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8) {
         if head.from == self.id {
-            self.on_own_id(head, body);
+            self.on_own_id(now, head, body);
             return;
         }
         let place = self.table.find(head.from);
         let last = place.and_then(|place| self.table.get(place)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
             count(&mut self.counters.replayed);
+            // Of two boards with one id, one has the lower numbers.
+            if let (Some(place), Kind::Hello, Some(hello)) = (place, head.kind, Hello::read(body)) {
+                self.note_device(now, place, hello.device);
+            }
             return;
         }
         if head.to != self.id && head.to != BROADCAST {
@@ -100,21 +104,34 @@ impl Links {
     }
 
     /// A frame of this node's own id: its own, thrown back at it, or another board's.
-    fn on_own_id(&mut self, head: Head, body: &[u8]) {
+    fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
         let twin = match head.kind {
             Kind::Hello => Hello::read(body).is_some_and(|hello| hello.device != self.device),
             Kind::Rel => false,
         };
         if twin {
-            self.on_twin();
+            self.on_twin(now);
         } else {
             count(&mut self.counters.replayed);
         }
     }
 
-    fn on_twin(&mut self) {
+    fn on_twin(&mut self, now: Instant) {
         self.notices.push(Notice::Twin(self.id));
-        self.must_rename = self.id_source == IdSource::Chip;
+        if self.id_source == IdSource::Chip {
+            self.has_twin = true;
+            self.trickle.reset(now, &mut self.rng);
+        }
+    }
+
+    /// Holds a hello's piece of a serial number against the one heard lately under the same id.
+    fn note_device(&mut self, now: Instant, place: usize, device: u16) {
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+        if neighbour.device != 0 && neighbour.device != device && was_heard {
+            neighbour.shun_twins(now, TWINS_TOLD);
+            self.notices.push(Notice::TwinsHeard(neighbour.id));
+        }
     }
 
     fn on_hello(&mut self, now: Instant, head: Head, place: Option<usize>, hello: &Hello, rssi_dbm: i8) {
@@ -124,7 +141,7 @@ impl Links {
         };
         let name = hello.names.iter().find(|name| name.id == self.id).copied();
         if name.is_some_and(|name| self.is_of_twin(name)) {
-            self.on_twin();
+            self.on_twin(now);
         }
         self.note_hello(now, place, head, hello, rssi_dbm);
         let i_want = self.is_wanted(now, place);
@@ -163,12 +180,8 @@ impl Links {
     fn note_hello(&mut self, now: Instant, place: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
         let linked = hello.names.iter().filter(|name| name.willing && self.table.is_linked(name.id)).count();
         let own_leader = self.leader;
+        self.note_device(now, place, hello.device);
         let Some(neighbour) = self.table.get_mut(place) else { return };
-        let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
-        if neighbour.device != 0 && neighbour.device != hello.device && was_heard {
-            neighbour.shun_twins(now, TWINS_TOLD);
-            self.notices.push(Notice::TwinsHeard(neighbour.id));
-        }
         let missed = if head.epoch == neighbour.last.0 {
             neighbour.quality.hear(hello.number, rssi_dbm)
         } else {
