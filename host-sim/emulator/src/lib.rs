@@ -7,3 +7,5 @@ pub mod cpu;
 pub mod io;
 pub mod loader;
 pub mod memory;
+pub mod phy;
+pub mod soc;
