@@ -40,7 +40,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     /// A frame could not be stacked. The fault is handled first and the exception stays pending; on the way into a hard
     /// fault or an NMI it is only noted.
     fn start_after_bad_frame(&mut self, number: u8, fault: Fault, address: u32) {
-        self.cpu.counts.faults += 1;
+        self.remember_fault(fault, address);
         let handler = self.note_fault(fault);
         if number == HARD_FAULT || number == NMI {
             self.start_handler(number);
@@ -151,11 +151,29 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     /// A fault of the instruction at an address: its exception, or a hard fault, or the end.
     pub fn raise_fault(&mut self, fault: Fault, address: u32) {
-        self.cpu.counts.faults += 1;
         match self.note_fault(fault) {
-            Some(number) => self.enter_exception(number),
-            None => self.lock_up(address, format!("a fault while a fault was handled: {}", fault.text())),
+            Some(number) => {
+                self.remember_fault(fault, address);
+                self.enter_exception(number);
+            }
+            None => {
+                let handled = self.cpu.last_fault.as_ref().map_or_else(String::new, |first| format!(" ({first})"));
+                self.lock_up(address, format!("{}, while a fault was handled{handled}", fault.text()));
+            }
         }
+    }
+
+    /// Keeps a fault for reports.
+    fn remember_fault(&mut self, fault: Fault, address: u32) {
+        self.cpu.counts.faults += 1;
+        let what = match fault {
+            Fault::DataViolation | Fault::DataBusError | Fault::Unaligned => {
+                format!("{} {:#010x}", fault.text(), self.cpu.state.fault_address)
+            }
+            _ => fault.text().to_owned(),
+        };
+        let trouble = self.trouble(address, what);
+        self.cpu.last_fault = Some(Box::new(trouble));
     }
 
     fn lock_up(&mut self, address: u32, what: String) {
@@ -234,7 +252,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     /// The return itself failed: its fault is handled in place of it.
     fn chain_fault(&mut self, return_value: u32, fault: Fault) {
-        self.cpu.counts.faults += 1;
+        self.remember_fault(fault, self.cpu.state.pc);
         match self.note_fault(fault) {
             Some(handler) => self.chain(return_value, handler),
             None => self.lock_up(self.cpu.state.pc, fault.text().to_owned()),

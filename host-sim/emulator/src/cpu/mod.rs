@@ -67,6 +67,7 @@ pub struct Cpu {
     counts: Counts,
     /// What the last [`trap::Trap::Error`] was about.
     error: String,
+    last_fault: Option<Box<Trouble>>,
 }
 
 /// Everything that a reset clears.
@@ -156,6 +157,11 @@ impl Cpu {
     /// What happened since the processor was made.
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// The last fault of the program, whether it handled it or not.
+    pub fn last_fault(&self) -> Option<&Trouble> {
+        self.last_fault.as_deref()
     }
 
     /// Whether the program waits, as far as the last run saw.
