@@ -1,0 +1,1 @@
+//! Tests of the processor as a whole.
