@@ -1,6 +1,6 @@
 //! Builds images for boards, so that whoever needs one need not know how: tests, and the command that runs boards.
 //!
-//! They are built with the profile `firmware` into a directory of their own, because the one of the caller may be locked
+//! They are built into a directory of their own, because the one of the caller may be locked
 //! by the very cargo that runs it.
 
 use std::path::{Path, PathBuf};
@@ -9,17 +9,18 @@ use std::process::Command;
 /// The target of every image.
 pub const TARGET: &str = "thumbv7em-none-eabihf";
 
-/// Builds a package of the workspace at `root` for the board, and gives the ELF file. The binary has the package's name.
-pub fn build(root: &Path, package: &str) -> Result<PathBuf, String> {
+/// Builds a package of the workspace at `root` for the board with a profile of that workspace, mostly `firmware`, and
+/// gives the ELF file. The binary has the package's name.
+pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, String> {
     have_target(root)?;
     let directory = root.join("target").join("images");
-    let arguments = ["build", "--quiet", "--package", package, "--target", TARGET, "--profile", "firmware"];
+    let arguments = ["build", "--quiet", "--package", package, "--target", TARGET, "--profile", profile];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(arguments).arg("--target-dir").arg(&directory);
     // What coverage or sanitizers add for the PC is nothing for a board.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     run(cargo)?;
-    Ok(directory.join(TARGET).join("firmware").join(package))
+    Ok(directory.join(TARGET).join(profile).join(package))
 }
 
 /// The workspace that this crate was built in.
