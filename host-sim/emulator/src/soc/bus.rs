@@ -12,6 +12,7 @@ impl Soc {
             NVMC => {
                 self.nvmc.write(now, offset, value, self.chip.flash_kib() * 1024).map_err(refuse)?;
                 self.set_due(NVMC, self.nvmc.due());
+                self.stop |= self.nvmc.halts_until().is_some();
                 Ok(())
             }
             PPI => {

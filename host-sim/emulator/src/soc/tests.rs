@@ -147,6 +147,11 @@ fn flash_is_written_with_the_processor_standing_still() {
     soc.advance(100 + 41 * 64, &mut memory).unwrap();
     assert_eq!((memory.read(0xF_0000, Width::Word), soc.halts_until()), (Some(0x1234_5678), None));
     assert!(soc.write(0, 0x10_0000, Width::Word, 0).is_err(), "behind the end of flash");
+    soc.set_horizon(20_000);
+    set(&mut soc, 10_000, NVMC + 0x504, 2);
+    assert!(!soc.wants_stop());
+    set(&mut soc, 10_000, NVMC + 0x508, 0xF_0000);
+    assert!(soc.wants_stop(), "although the erase ends long after the horizon");
 }
 
 #[test]
