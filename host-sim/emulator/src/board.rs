@@ -116,7 +116,7 @@ pub struct Board {
     reader: LogReader,
     lines: Vec<Line>,
     powered: bool,
-    /// The processor waits for an interrupt.
+    /// The processor waits for an interrupt, and nothing has happened since.
     asleep: bool,
     trouble: Option<String>,
     counts: Counts,
@@ -244,6 +244,8 @@ impl Board {
                 self.cpu.advance_to(cycle);
                 return Pause::TimeReached;
             }
+            // Whatever happens may be an interrupt.
+            self.asleep &= self.soc.next_event() > self.cpu.now();
             if let Err(error) = self.soc.advance(self.cpu.now(), &mut self.memory) {
                 self.give_up(error.to_string());
                 continue;
@@ -353,6 +355,7 @@ impl Board {
     pub fn hear(&mut self, input: Input) {
         if self.powered && self.trouble.is_none() {
             let heard = self.soc.hear(self.cpu.now(), input);
+            self.asleep = false;
             self.note(heard);
         }
     }
@@ -374,6 +377,7 @@ impl Board {
     /// Drives a pin from outside, or lets go of it: a button that is pressed or not.
     pub fn drive(&mut self, pin: Pin, level: Option<bool>) {
         let driven = self.soc.drive(self.cpu.now(), pin, level);
+        self.asleep = false;
         self.note(driven);
     }
 

@@ -53,6 +53,8 @@ pub struct Network<E> {
     ether: E,
     said: BinaryHeap<Reverse<Said>>,
     order: u64,
+    /// The time of what the air was told last.
+    told: u64,
     now: u64,
     inputs: Vec<(usize, Input)>,
 }
@@ -60,7 +62,7 @@ pub struct Network<E> {
 impl<E: Ether> Network<E> {
     /// An air without boards.
     pub fn new(ether: E) -> Self {
-        Self { boards: Vec::new(), ether, said: BinaryHeap::new(), order: 0, now: 0, inputs: Vec::new() }
+        Self { boards: Vec::new(), ether, said: BinaryHeap::new(), order: 0, told: 0, now: 0, inputs: Vec::new() }
     }
 
     /// Adds a board and gives its number.
@@ -157,6 +159,8 @@ impl<E: Ether> Network<E> {
     fn happen(&mut self, now: u64) {
         while self.said.peek().is_some_and(|Reverse(first)| first.key.0 <= now) {
             if let Some(Reverse(Said { key, said })) = self.said.pop() {
+                debug_assert!(said.at >= self.told, "board {} speaks of cycle {} at {}", key.1, said.at, self.told);
+                self.told = said.at;
                 self.ether.tell(key.1, said);
             }
         }
