@@ -177,7 +177,7 @@ pub enum Dsp {
         rm: Reg,
         amount: u8,
     },
-    /// SMLAxy, and with `ra` 15 SMULxy.
+    /// `SMLAxy`, and with `ra` 15 `SMULxy`.
     MultiplyHalves {
         n_top: bool,
         m_top: bool,
@@ -186,7 +186,7 @@ pub enum Dsp {
         rm: Reg,
         ra: Reg,
     },
-    /// SMLAWy, and with `ra` 15 SMULWy.
+    /// `SMLAWy`, and with `ra` 15 `SMULWy`.
     MultiplyWordHalf {
         m_top: bool,
         rd: Reg,
@@ -212,7 +212,7 @@ pub enum Dsp {
         rm: Reg,
         ra: Reg,
     },
-    /// SMLALxy.
+    /// `SMLALxy`.
     LongMultiplyHalves {
         n_top: bool,
         m_top: bool,

@@ -115,7 +115,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         let state = &mut self.cpu.state;
         let it = state.it;
         // The condition's lowest bit and the length shift out together.
-        state.it = if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F };
+        state.it = if it.is_multiple_of(8) { 0 } else { it & 0xE0 | it << 1 & 0x1F };
         // A breakpoint stops whether its condition holds or not.
         if !state.flags.holds(it >> 4) && self.cpu.code.slots[slot].op != Op::Breakpoint {
             return Ok(());

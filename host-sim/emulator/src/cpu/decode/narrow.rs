@@ -28,7 +28,7 @@ pub(super) fn decode(address: u32, bits: u32) -> Option<Op> {
         42 | 43 => Op::AddImm { rd: low_reg(bits, 8), rn: SP, imm: 4 * field(bits, 0, 8) },
         44..=47 => return miscellaneous(address, bits),
         48..=51 => return multiple(bits),
-        52..=55 => return conditional(address, bits),
+        52..=55 => conditional(address, bits),
         56 | 57 => {
             Op::Branch { target: address.wrapping_add(4).wrapping_add(sign_extend(field(bits, 0, 11), 11) << 1) }
         }
@@ -212,13 +212,13 @@ fn multiple(bits: u32) -> Option<Op> {
     })
 }
 
-fn conditional(address: u32, bits: u32) -> Option<Op> {
-    Some(match field(bits, 8, 4) {
+fn conditional(address: u32, bits: u32) -> Op {
+    match field(bits, 8, 4) {
         14 => Op::Undefined,
         15 => Op::SupervisorCall,
         condition => Op::BranchIf {
             condition: super::byte(condition),
             target: address.wrapping_add(4).wrapping_add(sign_extend(field(bits, 0, 8), 8) << 1),
         },
-    })
+    }
 }

@@ -55,9 +55,9 @@ fn alu(number: u32, rd: Reg, rn: Reg, sets_flags: bool) -> Option<Alu> {
 /// Registers that the manual leaves unpredictable are refused, so that the executor never writes the program counter by
 /// arithmetic.
 fn registers_allowed(op: Alu, rd: Reg, rn: Reg) -> bool {
-    let rd_ok = rd != PC || matches!(op, Alu::Tst | Alu::Teq | Alu::Cmp | Alu::Cmn);
-    let rn_ok = rn != PC || matches!(op, Alu::Mov | Alu::Mvn);
-    rd_ok && rn_ok
+    let only_flags = matches!(op, Alu::Tst | Alu::Teq | Alu::Cmp | Alu::Cmn);
+    let only_one = matches!(op, Alu::Mov | Alu::Mvn);
+    (rd != PC || only_flags) && (rn != PC || only_one)
 }
 
 /// The kind and distance of a shift by a constant; nothing if the value passes as it is.
