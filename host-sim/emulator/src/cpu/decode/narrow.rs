@@ -104,14 +104,16 @@ fn high_registers(address: u32, bits: u32) -> Option<Op> {
     let pc = address.wrapping_add(4);
     let op = match field(bits, 8, 2) {
         0 if rd == PC => (rm != PC).then_some(Op::JumpAdd { rm, base: pc })?,
-        0 if rm == PC && rd != SP => Op::AddImm { rd, rn: rd, imm: pc },
+        0 if rm == PC && rd == SP => Op::MoveStack { rn: SP, imm: pc },
+        0 if rm == PC => Op::AddImm { rd, rn: rd, imm: pc },
         0 => Op::AluReg { op: Alu::Add, rd, rn: rd, rm, flags: SetFlags::No },
-        1 => Op::CmpReg { rn: rd, rm },
+        1 => (rd != PC && rm != PC).then_some(Op::CmpReg { rn: rd, rm })?,
+        2 if rd == PC && rm == PC => Op::Branch { target: pc },
         2 if rd == PC => Op::JumpToReg { rm },
         2 if rm == PC => Op::SetImm { rd, imm: pc },
         2 => Op::CopyReg { rd, rm },
-        _ if field(bits, 0, 3) != 0 => return None,
-        _ if bit(bits, 7) => (rm != PC).then_some(Op::CallReg { rm })?,
+        _ if field(bits, 0, 3) != 0 || rm == PC => return None,
+        _ if bit(bits, 7) => Op::CallReg { rm },
         _ => Op::BranchToReg { rm },
     };
     Some(op)

@@ -159,11 +159,11 @@ fn plain_immediate(address: u32, bits: u32) -> Option<Op> {
         }
         4 => Op::SetImm { rd, imm: u32::from(imm_16) },
         12 => Op::SetTop { rd, imm: imm_16 },
-        kind @ (20 | 28) if lsb + number < 32 => {
+        kind @ (20 | 28) if lsb + number < 32 && rn != PC => {
             Op::ExtractBits { signed: kind == 20, rd, rn, lsb: byte(lsb), width: byte(number + 1) }
         }
         22 if number >= lsb => Op::InsertBits { rd, rn, lsb: byte(lsb), width: byte(number - lsb + 1) },
-        kind @ (16 | 18 | 24 | 26) => saturate(kind < 24, kind & 2 != 0, rd, rn, lsb, number),
+        kind @ (16 | 18 | 24 | 26) if rn != PC => saturate(kind < 24, kind & 2 != 0, rd, rn, lsb, number),
         _ => return None,
     };
     Some(op)

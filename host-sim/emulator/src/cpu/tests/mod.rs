@@ -3,6 +3,7 @@
 mod exceptions;
 mod faults;
 mod programs;
+mod second_opinion;
 
 use super::interrupts::bit;
 use super::{Cpu, Stop};

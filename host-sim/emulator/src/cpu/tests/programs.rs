@@ -1,5 +1,7 @@
 //! Code that changes, counters, and other things around instructions.
 
+use super::super::decode::decode;
+use super::super::op::Op;
 use super::*;
 
 #[test]
@@ -76,4 +78,15 @@ fn time_goes_on_over_a_reset() {
     assert_eq!((machine.cpu.now(), machine.cpu.instructions()), (1000, instructions));
     machine.cpu.advance_to(10);
     assert_eq!(machine.cpu.now(), 1000, "time never goes back");
+}
+
+#[test]
+fn every_encoding_can_be_decoded() {
+    let mut unknown = 0_u32;
+    for first in 0..=u16::MAX {
+        for second in [0x0000, 0x0A10, 0x0BFF, 0x5A5A, 0x8000, 0xB7FE, 0xF0F0, 0xFB80, 0xFFFF] {
+            unknown += u32::from(matches!(decode(MAIN, first, second).op, Op::Unknown { .. }));
+        }
+    }
+    assert!(unknown > 0, "there are encodings that mean nothing");
 }
