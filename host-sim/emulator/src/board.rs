@@ -119,8 +119,10 @@ pub struct Board {
     /// The processor waits for an interrupt, and nothing has happened since.
     asleep: bool,
     trouble: Option<String>,
+    /// What the last lock-up was about; the chip resets itself and forgets.
+    lockup: Option<String>,
     counts: Counts,
-    stack_bottom: Option<(u32, u32)>,
+    stack_limits: Option<(u32, u32)>,
     stack_used: u32,
 }
 
@@ -153,8 +155,9 @@ impl Board {
             powered: false,
             asleep: false,
             trouble: None,
+            lockup: None,
             counts: Counts::default(),
-            stack_bottom: symbol("_stack_start").zip(bottom),
+            stack_limits: symbol("_stack_start").zip(bottom),
             stack_used: 0,
         })
     }
@@ -172,6 +175,17 @@ impl Board {
     /// What went wrong, if it is stuck.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
+    }
+
+    /// What made the processor lock up the last time it did; the chip was reset and went on.
+    pub fn lockup(&self) -> Option<&str> {
+        self.lockup.as_deref()
+    }
+
+    /// Lets a breakpoint be a fault of the program, as on a board without a debug probe. By default it stops the board,
+    /// so that a panic is seen.
+    pub fn set_breakpoints_fault(&mut self, fault: bool) {
+        self.cpu.set_breakpoints_fault(fault);
     }
 
     /// The earliest cycle at which it does anything by itself; never, where it has no power or is stuck.
@@ -298,8 +312,9 @@ impl Board {
                 self.counts.software_resets += 1;
                 self.restart(ResetCause::Software);
             }
-            Stop::LockedUp(_) => {
+            Stop::LockedUp(trouble) => {
                 self.counts.lockups += 1;
+                self.lockup = Some(trouble.to_string());
                 self.restart(ResetCause::Lockup);
             }
             Stop::Breakpoint { pc } => self.give_up(format!("at {pc:#010x}: a breakpoint, which is how a panic ends")),
@@ -327,7 +342,7 @@ impl Board {
 
     /// Drains the log, and takes the measure of the stack, before either is gone.
     fn look_at_logs(&mut self) {
-        if let Some((top, _)) = self.stack_bottom {
+        if let Some((top, _)) = self.stack_limits {
             let lowest = self.cpu.lowest_stack_pointer().min(top);
             self.stack_used = self.stack_used.max(top - lowest);
         }
@@ -441,6 +456,6 @@ impl Board {
 
     /// The most bytes that the stack ever had, and how many there are.
     pub fn stack(&self) -> Option<(u32, u32)> {
-        self.stack_bottom.map(|(top, bottom)| (self.stack_used, top - bottom))
+        self.stack_limits.map(|(top, bottom)| (self.stack_used, top - bottom))
     }
 }

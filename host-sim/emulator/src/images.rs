@@ -13,8 +13,9 @@ pub const TARGET: &str = "thumbv7em-none-eabihf";
 /// gives the ELF file. The binary has the package's name.
 pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, String> {
     have_target(root)?;
-    let directory = root.join("target").join("images");
-    let arguments = ["build", "--quiet", "--package", package, "--target", TARGET, "--profile", profile];
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let directory = target.join("images");
+    let arguments = ["build", "--quiet", "--locked", "--package", package, "--target", TARGET, "--profile", profile];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(arguments).arg("--target-dir").arg(&directory);
     // What coverage or sanitizers add for the PC is nothing for a board.

@@ -3,7 +3,7 @@
 //! Flash begins at address 0 and RAM at `0x2000_0000`, as on every nRF52. The processor reads both directly. It stores
 //! to RAM directly, too; a store to flash first asks the peripherals, because only their flash controller knows whether
 //! writing is allowed. Peripherals that move data by themselves use [`Memory::dma_read`] and [`Memory::dma_write`], which
-//! reach RAM alone: EasyDMA cannot read flash.
+//! reach RAM alone: `EasyDMA` cannot read flash.
 
 use std::ops::Range;
 

@@ -19,7 +19,13 @@ fn number(operands: &mut Operands) -> f32 {
     black_box(f32::from_bits(if random & 1 == 0 { random } else { random & 0x81FF_FFFF | 0x3E00_0000 }))
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "conversions are the point")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "conversions and comparisons are the point"
+)]
 pub(crate) fn single(seed: u32) -> u32 {
     let mut digest = Digest::new();
     let mut operands = Operands::new(seed ^ 0x00F3_2000);
@@ -40,7 +46,13 @@ pub(crate) fn single(seed: u32) -> u32 {
     digest.0
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "conversions are the point")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "conversions and comparisons are the point"
+)]
 pub(crate) fn double(seed: u32) -> u32 {
     let mut digest = Digest::new();
     let mut operands = Operands::new(seed ^ 0x00F6_4000);

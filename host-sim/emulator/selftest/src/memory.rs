@@ -26,12 +26,12 @@ pub(crate) fn digest(seed: u32) -> u32 {
 /// Reads everything at every alignment.
 fn widths(digest: &mut Digest, bytes: &[u8; BYTES], from: usize) {
     for window in black_box(&bytes[from..]).windows(8) {
-        let &[a, b, c, d, e, f, g, h] = window else { continue };
-        digest.add(u32::from_le_bytes([a, b, c, d]));
-        digest.add(i32::from(i16::from_le_bytes([b, c])).cast_unsigned());
-        digest.add(u32::from(u16::from_be_bytes([d, e])));
-        digest.add(i32::from(f.cast_signed()).cast_unsigned());
-        digest.add_long(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        let Some(&bytes) = window.first_chunk::<8>() else { continue };
+        digest.add(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        digest.add(i32::from(i16::from_le_bytes([bytes[1], bytes[2]])).cast_unsigned());
+        digest.add(u32::from(u16::from_be_bytes([bytes[3], bytes[4]])));
+        digest.add(i32::from(bytes[5].cast_signed()).cast_unsigned());
+        digest.add_long(u64::from_le_bytes(bytes));
     }
 }
 

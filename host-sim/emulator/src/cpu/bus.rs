@@ -8,8 +8,8 @@ use crate::io::{BusError, Io, Width};
 const fn is_aligned(address: u32, width: Width) -> bool {
     match width {
         Width::Byte => true,
-        Width::Half => address & 1 == 0,
-        Width::Word => address & 3 == 0,
+        Width::Half => address.is_multiple_of(2),
+        Width::Word => address.is_multiple_of(4),
     }
 }
 
@@ -42,10 +42,11 @@ fn place(address: u32) -> Place {
 impl<I: Io + ?Sized> Core<'_, I> {
     #[inline(always)]
     pub fn read(&mut self, address: u32, width: Width) -> Run<u32> {
-        if is_aligned(address, width) && !self.cpu.state.mpu.watches(address) {
-            if let Some(value) = self.memory.read(address, width) {
-                return Ok(value);
-            }
+        if is_aligned(address, width)
+            && !self.cpu.state.mpu.watches(address)
+            && let Some(value) = self.memory.read(address, width)
+        {
+            return Ok(value);
         }
         self.read_elsewhere(address, width)
     }
@@ -64,12 +65,16 @@ impl<I: Io + ?Sized> Core<'_, I> {
     /// A word of something that must be aligned: pairs, lists, exclusives and floating-point registers.
     #[inline(always)]
     pub fn read_aligned(&mut self, address: u32) -> Run<u32> {
-        if address & 3 == 0 { self.read(address, Width::Word) } else { self.fault(Fault::Unaligned, address) }
+        if address.is_multiple_of(4) { self.read(address, Width::Word) } else { self.fault(Fault::Unaligned, address) }
     }
 
     #[inline(always)]
     pub fn write_aligned(&mut self, address: u32, value: u32) -> Run {
-        if address & 3 == 0 { self.write(address, Width::Word, value) } else { self.fault(Fault::Unaligned, address) }
+        if address.is_multiple_of(4) {
+            self.write(address, Width::Word, value)
+        } else {
+            self.fault(Fault::Unaligned, address)
+        }
     }
 
     pub fn fault<T>(&mut self, fault: Fault, address: u32) -> Run<T> {

@@ -2,6 +2,9 @@
 //!
 //! Flash has a slot for every halfword, emptied where flash changes. RAM is written all the time and seldom executed, so
 //! its slots are few and remember the bits they were decoded from: a slot whose bits changed is decoded again.
+//!
+//! The executor looks at an instruction where it lies, by the number of its slot: copying it first took longer than
+//! executing it. Slot 0 is for what comes from elsewhere.
 
 use std::ops::Range;
 
@@ -23,55 +26,61 @@ struct RamSlot {
 const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded { op: Op::Nop, size: 0 } };
 
 pub struct Code {
-    flash: Vec<Decoded>,
+    /// Slot 0, and one for every halfword of flash.
+    pub slots: Vec<Decoded>,
     ram: Vec<RamSlot>,
 }
 
 impl Default for Code {
     fn default() -> Self {
-        Self { flash: Vec::new(), ram: vec![EMPTY; RAM_SLOTS] }
+        Self { slots: vec![Decoded::NOT_YET], ram: vec![EMPTY; RAM_SLOTS] }
     }
 }
 
+const fn slot_of(address: u32) -> usize {
+    (address as usize >> 1) + 1
+}
+
 impl Code {
-    /// The instruction at an address in flash, if it was decoded.
+    /// The slot of an instruction in flash, if it was decoded.
     #[inline(always)]
-    pub fn known(&self, address: u32) -> Option<Decoded> {
-        self.flash.get(address as usize >> 1).copied().filter(|decoded| decoded.size != 0)
+    pub fn known(&self, address: u32) -> Option<usize> {
+        let slot = slot_of(address);
+        self.slots.get(slot).is_some_and(|decoded| decoded.size != 0).then_some(slot)
     }
 
-    /// Decodes an instruction in flash.
-    pub fn decode_flash(&mut self, address: u32, first: u16, second: u16) -> Decoded {
-        let slot = address as usize >> 1;
-        if slot >= self.flash.len() {
-            self.flash.resize((slot / PORTION + 1) * PORTION, Decoded::NOT_YET);
+    /// Decodes an instruction in flash and says in which slot it is.
+    pub fn decode_flash(&mut self, address: u32, first: u16, second: u16) -> usize {
+        let slot = slot_of(address);
+        if slot >= self.slots.len() {
+            self.slots.resize((slot / PORTION + 1) * PORTION, Decoded::NOT_YET);
         }
-        let decoded = decode(address, first, second);
-        self.flash[slot] = decoded;
-        decoded
+        self.slots[slot] = decode(address, first, second);
+        slot
     }
 
-    /// The instruction at an address in RAM.
-    pub fn decode_ram(&mut self, address: u32, first: u16, second: u16) -> Decoded {
+    /// Decodes an instruction in RAM, unless it is known already, and says in which slot it is.
+    pub fn decode_ram(&mut self, address: u32, first: u16, second: u16) -> usize {
         let bits = u32::from(first) << 16 | u32::from(second);
-        let slot = &mut self.ram[address as usize >> 1 & (RAM_SLOTS - 1)];
-        if slot.address != address || slot.bits != bits {
-            *slot = RamSlot { address, bits, decoded: decode(address, first, second) };
+        let known = &mut self.ram[address as usize >> 1 & (RAM_SLOTS - 1)];
+        if known.address != address || known.bits != bits {
+            *known = RamSlot { address, bits, decoded: decode(address, first, second) };
         }
-        slot.decoded
+        self.slots[0] = known.decoded;
+        0
     }
 
     /// Forgets what was decoded from a part of flash.
     pub fn forget(&mut self, changed: &Range<u32>) {
         // A long instruction may begin one halfword before the change.
-        let start = (changed.start as usize >> 1).saturating_sub(1).min(self.flash.len());
-        let end = (changed.end as usize).div_ceil(2).clamp(start, self.flash.len());
-        self.flash[start..end].fill(Decoded::NOT_YET);
+        let start = slot_of(changed.start.saturating_sub(2)).min(self.slots.len());
+        let end = slot_of(changed.end.saturating_add(1)).clamp(start, self.slots.len());
+        self.slots[start..end].fill(Decoded::NOT_YET);
     }
 
     /// Forgets everything.
     pub fn forget_all(&mut self) {
-        self.flash.clear();
+        self.slots.truncate(1);
         self.ram.fill(EMPTY);
     }
 }

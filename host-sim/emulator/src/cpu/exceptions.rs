@@ -56,7 +56,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     fn push_frame(&mut self) -> Result<(), Fault> {
         let psr = self.cpu.psr();
         let state = &self.cpu.state;
-        let with_fp = state.has_fp_state;
+        let with_fp = state.has_fp_context;
         let size = if with_fp { FP_FRAME } else { BASIC_FRAME };
         let aligns = with_fp || state.system.aligns_stack();
         let before = state.r[SP];
@@ -90,7 +90,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     fn leave_thread(&mut self) {
         self.cpu.use_process_stack(false);
         self.cpu.state.it = 0;
-        self.cpu.state.has_fp_state = false;
+        self.cpu.state.has_fp_context = false;
     }
 
     /// Starts a handler whose frame is stacked and whose link register is set.
@@ -151,15 +151,12 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     /// A fault of the instruction at an address: its exception, or a hard fault, or the end.
     pub fn raise_fault(&mut self, fault: Fault, address: u32) {
-        match self.note_fault(fault) {
-            Some(number) => {
-                self.remember_fault(fault, address);
-                self.enter_exception(number);
-            }
-            None => {
-                let handled = self.cpu.last_fault.as_ref().map_or_else(String::new, |first| format!(" ({first})"));
-                self.lock_up(address, format!("{}, while a fault was handled{handled}", fault.text()));
-            }
+        if let Some(number) = self.note_fault(fault) {
+            self.remember_fault(fault, address);
+            self.enter_exception(number);
+        } else {
+            let handled = self.cpu.last_fault.as_ref().map_or_else(String::new, |first| format!(" ({first})"));
+            self.lock_up(address, format!("{}, while a fault was handled{handled}", fault.text()));
         }
     }
 
@@ -280,7 +277,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         let state = &mut self.cpu.state;
         state.r[..4].copy_from_slice(&[r0, r1, r2, r3]);
         (state.r[12], state.r[LR], state.pc) = (r12, lr, pc & !1);
-        state.has_fp_state = with_fp;
+        state.has_fp_context = with_fp;
         state.flags.set_nzcv(psr);
         state.flags.saturated = psr >> 27 & 1 == 1;
         state.flags.greater_equal = u8::try_from(psr >> 16 & 15).unwrap_or(0);

@@ -7,6 +7,8 @@
 //! ([`execute`]). Whatever keeps it from completing is a [`trap`]; [`exceptions`] turns it into an exception of the
 //! program, or into the end of the run.
 
+#![expect(clippy::inline_always, reason = "the hot loop is meant to be one function")]
+
 mod bus;
 mod code;
 mod decode;
@@ -72,6 +74,7 @@ pub struct Cpu {
 
 /// Everything that a reset clears.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the hardware has as many single bits")]
 struct State {
     /// The core registers; the program counter is apart.
     r: [u32; 16],
@@ -89,7 +92,7 @@ struct State {
     unprivileged: bool,
     fpu: Fpu,
     /// Whether the program has floating-point state that an exception must save.
-    has_fp_state: bool,
+    has_fp_context: bool,
     interrupts: Interrupts,
     systick: SysTick,
     mpu: Mpu,

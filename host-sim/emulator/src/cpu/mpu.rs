@@ -145,7 +145,7 @@ impl Mpu {
 mod tests {
     use super::{Mpu, Wants};
 
-    /// 32 bytes without access at 0x2000_0000 within 256 bytes that may be read, and the default map elsewhere.
+    /// 32 bytes without access at the start of RAM within 256 bytes that may be read, and the default map elsewhere.
     fn guarded() -> Mpu {
         let mut mpu = Mpu::default();
         mpu.write(0xD9C, 0x2000_0000 | 1 << 4);

@@ -4,7 +4,7 @@ use super::trap::{Fault, Run, Trap};
 use super::{Core, LR, SP, Sleep, Stop, Trouble};
 use crate::cpu::decode;
 use crate::cpu::mpu::Wants;
-use crate::cpu::op::Decoded;
+use crate::cpu::op::Op;
 use crate::io::{Io, Width};
 
 impl<I: Io + ?Sized> Core<'_, I> {
@@ -98,37 +98,37 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     #[inline(always)]
     fn step(&mut self, address: u32) -> Run {
-        let Decoded { op, size } = match self.cpu.code.known(address) {
-            Some(decoded) => decoded,
+        let slot = match self.cpu.code.known(address) {
+            Some(slot) => slot,
             None => self.fetch(address)?,
         };
-        self.cpu.state.pc = address.wrapping_add(u32::from(size));
+        self.cpu.state.pc = address.wrapping_add(u32::from(self.cpu.code.slots[slot].size));
         if self.cpu.state.it == 0 {
-            return self.execute(op);
+            return self.execute(slot);
         }
-        self.step_in_it(op)
+        self.step_in_it(slot)
     }
 
     /// Executes an instruction of an IT block, if its condition holds.
     #[inline(never)]
-    fn step_in_it(&mut self, op: super::op::Op) -> Run {
+    fn step_in_it(&mut self, slot: usize) -> Run {
         let state = &mut self.cpu.state;
         let it = state.it;
         // The condition's lowest bit and the length shift out together.
-        state.it = if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F };
+        state.it = if it.is_multiple_of(8) { 0 } else { it & 0xE0 | it << 1 & 0x1F };
         // A breakpoint stops whether its condition holds or not.
-        if !state.flags.holds(it >> 4) && op != super::op::Op::Breakpoint {
+        if !state.flags.holds(it >> 4) && self.cpu.code.slots[slot].op != Op::Breakpoint {
             return Ok(());
         }
         state.in_it = true;
-        let result = self.execute(op);
+        let result = self.execute(slot);
         self.cpu.state.in_it = false;
         result
     }
 
-    /// Decodes the instruction at an address.
+    /// Decodes the instruction at an address and says in which slot it is.
     #[inline(never)]
-    fn fetch(&mut self, address: u32) -> Run<Decoded> {
+    fn fetch(&mut self, address: u32) -> Run<usize> {
         let half = |address| {
             let bits = self.memory.read(address, Width::Half)?;
             u16::try_from(bits).ok()
@@ -180,7 +180,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     /// Describes the current instruction.
     pub fn trouble(&mut self, address: u32, what: String) -> Trouble {
         let instruction = match self.fetch(address) {
-            Ok(decoded) => format!("{:?}", decoded.op),
+            Ok(slot) => format!("{:?}", self.cpu.code.slots[slot].op),
             Err(_) => "no instruction".to_owned(),
         };
         let registers = &self.cpu.state.r;

@@ -1,14 +1,12 @@
 //! Builds the self-test's image for a board and runs it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use emulator::cpu::{Cpu, Stop};
+use emulator::images;
 use emulator::io::{BusError, Io, Width};
 use emulator::loader::Image;
 use emulator::memory::Memory;
-
-const TARGET: &str = "thumbv7em-none-eabihf";
 
 /// No peripherals at all.
 pub struct NoIo;
@@ -31,29 +29,9 @@ impl Io for NoIo {
     }
 }
 
-/// Rustup may be told not to install by itself; without rustup the toolchain must bring the target.
-fn add_target() {
-    let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
-    let Ok(installed) = installed else { return };
-    if !String::from_utf8_lossy(&installed.stdout).lines().any(|line| line == TARGET) {
-        let status = Command::new("rustup").args(["target", "add", TARGET]).status().expect("rustup was found before");
-        assert!(status.success(), "run `rustup target add {TARGET}` by hand to see what is wrong");
-    }
-}
-
-/// Builds the image and returns its path. It has a target directory of its own, because the caller's is locked.
+/// Builds the image and returns its path.
 pub fn build(profile: &str) -> PathBuf {
-    add_target();
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("selftest");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--locked", "--package", "selftest", "--target", TARGET, "--profile", profile, "--target-dir"])
-        .arg(&directory)
-        .output()
-        .expect("cargo runs this test, so it can be run");
-    assert!(output.status.success(), "the self-test does not build:\n{}", String::from_utf8_lossy(&output.stderr));
-    directory.join(TARGET).join(profile).join("selftest")
+    images::build(&images::workspace(), "selftest", profile).expect("the self-test builds")
 }
 
 /// Runs an image to its breakpoint.

@@ -53,7 +53,7 @@ fn transfer(address: u32, bits: u32) -> Option<Fp> {
     }
     // An odd number of words for doubles is an old format for saving registers: the odd one is not moved.
     let count = byte(field(bits, 0, 8)) & if is_double { !1 } else { !0 };
-    if count == 0 || first + count > 32 {
+    if count == 0 || count > 32 - first {
         return None;
     }
     let start = if add { 0 } else { -bytes };

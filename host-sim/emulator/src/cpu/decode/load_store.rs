@@ -57,6 +57,9 @@ fn index(before: bool, writeback: bool) -> Index {
 fn exclusive_or_table(address: u32, bits: u32) -> Option<Op> {
     let (rn, rt, rm, load) = (reg(bits, 16), reg(bits, 12), reg(bits, 0), bit(bits, 20));
     if !bit(bits, 23) {
+        if rn == PC || rt == PC {
+            return None;
+        }
         let offset = 4 * field(bits, 0, 8);
         return Some(if load {
             Op::LoadExclusive { access: Access::U32, rt, rn, offset }
@@ -65,7 +68,7 @@ fn exclusive_or_table(address: u32, bits: u32) -> Option<Op> {
         });
     }
     let access = match field(bits, 4, 4) {
-        kind @ (0 | 1) if load => {
+        kind @ (0 | 1) if load && rm != PC => {
             let (half, next) = (kind == 1, address.wrapping_add(4));
             return Some(if rn == PC {
                 Op::TableBranchHere { rm, half, next }
@@ -73,8 +76,8 @@ fn exclusive_or_table(address: u32, bits: u32) -> Option<Op> {
                 Op::TableBranch { rn, rm, half, next }
             });
         }
-        4 => Access::U8,
-        5 => Access::U16,
+        4 if rn != PC && rt != PC => Access::U8,
+        5 if rn != PC && rt != PC => Access::U16,
         _ => return None,
     };
     Some(if load {
@@ -118,7 +121,7 @@ pub(super) fn single(address: u32, bits: u32) -> Option<Op> {
         let offset = signed(add, field(bits, 0, 8));
         return Some(immediate(load, access, rt, rn, index(before, writeback), offset));
     }
-    if field(bits, 6, 5) != 0 {
+    if field(bits, 6, 5) != 0 || reg(bits, 0) == PC {
         return None;
     }
     let (rm, shift) = (reg(bits, 0), byte(field(bits, 4, 2)));

@@ -1,15 +1,19 @@
 //! 32-bit instructions on registers: shifts, extensions, parallel arithmetic, and multiplications.
 
 use super::{bit, byte, field, reg};
-use crate::cpu::op::{Dsp, Extend, Lanes, LongMultiply, Op, Parallel, SetFlags, Shift, Unary};
+use crate::cpu::op::{Dsp, Extend, Lanes, LongMultiply, Op, Parallel, Reg, SetFlags, Shift, Unary};
+
+const PC: Reg = 15;
 
 /// Data processing on registers alone.
 pub(super) fn registers(bits: u32) -> Option<Op> {
     let (rd, rn, rm) = (reg(bits, 8), reg(bits, 16), reg(bits, 0));
-    if field(bits, 12, 4) != 0b1111 {
+    let kind = field(bits, 20, 4);
+    // Only an extension may do without its second register.
+    let is_extension = kind < 6 && bit(bits, 7);
+    if field(bits, 12, 4) != 0b1111 || rd == PC || rm == PC || rn == PC && !is_extension {
         return None;
     }
-    let kind = field(bits, 20, 4);
     match field(bits, 4, 4) {
         0 if kind < 8 => {
             let shift = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror][(kind >> 1) as usize];
@@ -67,7 +71,7 @@ fn miscellaneous(bits: u32, kind: u32, number: u32) -> Option<Op> {
 pub(super) fn short(bits: u32) -> Option<Op> {
     let (rd, rn, rm, ra) = (reg(bits, 8), reg(bits, 16), reg(bits, 0), reg(bits, 12));
     let (high, low) = (bit(bits, 5), bit(bits, 4));
-    if field(bits, 6, 2) != 0 {
+    if field(bits, 6, 2) != 0 || rd == PC || rn == PC || rm == PC {
         return None;
     }
     let dsp = match (field(bits, 20, 3), high) {
@@ -92,6 +96,11 @@ pub(super) fn short(bits: u32) -> Option<Op> {
 /// Multiplications with a 64-bit result, and divisions.
 pub(super) fn long(bits: u32) -> Option<Op> {
     let (high, low, rn, rm) = (reg(bits, 8), reg(bits, 12), reg(bits, 16), reg(bits, 0));
+    // A division has no lower register, and all ones in its place.
+    let is_division = matches!(field(bits, 20, 3), 1 | 3);
+    if high == PC || rn == PC || rm == PC || (low == PC) != is_division {
+        return None;
+    }
     let multiply = |op| Some(Op::LongMultiply { op, low, high, rn, rm });
     let (n_top, m_top) = (bit(bits, 5), bit(bits, 4));
     match (field(bits, 20, 3), field(bits, 4, 4)) {

@@ -28,7 +28,7 @@ pub(super) fn decode(address: u32, bits: u32) -> Option<Op> {
         42 | 43 => Op::AddImm { rd: low_reg(bits, 8), rn: SP, imm: 4 * field(bits, 0, 8) },
         44..=47 => return miscellaneous(address, bits),
         48..=51 => return multiple(bits),
-        52..=55 => return conditional(address, bits),
+        52..=55 => conditional(address, bits),
         56 | 57 => {
             Op::Branch { target: address.wrapping_add(4).wrapping_add(sign_extend(field(bits, 0, 11), 11) << 1) }
         }
@@ -104,14 +104,16 @@ fn high_registers(address: u32, bits: u32) -> Option<Op> {
     let pc = address.wrapping_add(4);
     let op = match field(bits, 8, 2) {
         0 if rd == PC => (rm != PC).then_some(Op::JumpAdd { rm, base: pc })?,
-        0 if rm == PC && rd != SP => Op::AddImm { rd, rn: rd, imm: pc },
+        0 if rm == PC && rd == SP => Op::MoveStack { rn: SP, imm: pc },
+        0 if rm == PC => Op::AddImm { rd, rn: rd, imm: pc },
         0 => Op::AluReg { op: Alu::Add, rd, rn: rd, rm, flags: SetFlags::No },
-        1 => Op::CmpReg { rn: rd, rm },
+        1 => (rd != PC && rm != PC).then_some(Op::CmpReg { rn: rd, rm })?,
+        2 if rd == PC && rm == PC => Op::Branch { target: pc },
         2 if rd == PC => Op::JumpToReg { rm },
         2 if rm == PC => Op::SetImm { rd, imm: pc },
         2 => Op::CopyReg { rd, rm },
-        _ if field(bits, 0, 3) != 0 => return None,
-        _ if bit(bits, 7) => (rm != PC).then_some(Op::CallReg { rm })?,
+        _ if field(bits, 0, 3) != 0 || rm == PC => return None,
+        _ if bit(bits, 7) => Op::CallReg { rm },
         _ => Op::BranchToReg { rm },
     };
     Some(op)
@@ -212,13 +214,13 @@ fn multiple(bits: u32) -> Option<Op> {
     })
 }
 
-fn conditional(address: u32, bits: u32) -> Option<Op> {
-    Some(match field(bits, 8, 4) {
+fn conditional(address: u32, bits: u32) -> Op {
+    match field(bits, 8, 4) {
         14 => Op::Undefined,
         15 => Op::SupervisorCall,
         condition => Op::BranchIf {
             condition: super::byte(condition),
             target: address.wrapping_add(4).wrapping_add(sign_extend(field(bits, 0, 8), 8) << 1),
         },
-    })
+    }
 }

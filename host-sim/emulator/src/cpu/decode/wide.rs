@@ -55,9 +55,9 @@ fn alu(number: u32, rd: Reg, rn: Reg, sets_flags: bool) -> Option<Alu> {
 /// Registers that the manual leaves unpredictable are refused, so that the executor never writes the program counter by
 /// arithmetic.
 fn registers_allowed(op: Alu, rd: Reg, rn: Reg) -> bool {
-    let rd_ok = rd != PC || matches!(op, Alu::Tst | Alu::Teq | Alu::Cmp | Alu::Cmn);
-    let rn_ok = rn != PC || matches!(op, Alu::Mov | Alu::Mvn);
-    rd_ok && rn_ok
+    let only_flags = matches!(op, Alu::Tst | Alu::Teq | Alu::Cmp | Alu::Cmn);
+    let only_one = matches!(op, Alu::Mov | Alu::Mvn);
+    (rd != PC || only_flags) && (rn != PC || only_one)
 }
 
 /// The kind and distance of a shift by a constant; nothing if the value passes as it is.
@@ -159,11 +159,11 @@ fn plain_immediate(address: u32, bits: u32) -> Option<Op> {
         }
         4 => Op::SetImm { rd, imm: u32::from(imm_16) },
         12 => Op::SetTop { rd, imm: imm_16 },
-        kind @ (20 | 28) if lsb + number < 32 => {
+        kind @ (20 | 28) if lsb + number < 32 && rn != PC => {
             Op::ExtractBits { signed: kind == 20, rd, rn, lsb: byte(lsb), width: byte(number + 1) }
         }
         22 if number >= lsb => Op::InsertBits { rd, rn, lsb: byte(lsb), width: byte(number - lsb + 1) },
-        kind @ (16 | 18 | 24 | 26) => saturate(kind < 24, kind & 2 != 0, rd, rn, lsb, number),
+        kind @ (16 | 18 | 24 | 26) if rn != PC => saturate(kind < 24, kind & 2 != 0, rd, rn, lsb, number),
         _ => return None,
     };
     Some(op)

@@ -14,14 +14,12 @@ const fn low_half(value: u32) -> u32 {
     value & 0xFFFF
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the lower part is meant")]
 const fn extend_half(value: u32) -> u32 {
-    (value as u16).cast_signed() as i32 as u32
+    ((value << 16).cast_signed() >> 16).cast_unsigned()
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the lower part is meant")]
 const fn extend_byte(value: u32) -> u32 {
-    (value as u8).cast_signed() as i32 as u32
+    ((value << 24).cast_signed() >> 24).cast_unsigned()
 }
 
 impl Cpu {

@@ -68,7 +68,7 @@ impl Cpu {
             }
             Dsp::Select { rd, rn, rm } => {
                 let chosen = self.state.flags.greater_equal;
-                let mask = (0..4).fold(0, |mask, byte| mask | u32::from(chosen >> byte & 1) * 0xFF << (8 * byte));
+                let mask = (0..4).fold(0, |mask, byte| mask | (u32::from(chosen >> byte & 1) * 0xFF) << (8 * byte));
                 self.set(rd, self.get(rn) & mask | self.get(rm) & !mask);
             }
             Dsp::Pack { top, rd, rn, rm, amount } => {
@@ -92,7 +92,7 @@ impl Cpu {
                 self.accumulate(rd, ra, product);
             }
             Dsp::MultiplyWordHalf { m_top, rd, rn, rm, ra } => {
-                let product = word(self.get(rn)) * half(self.get(rm), m_top) >> 16;
+                let product = (word(self.get(rn)) * half(self.get(rm), m_top)) >> 16;
                 self.accumulate(rd, ra, product);
             }
             Dsp::MultiplyDual { subtract, exchange, rd, rn, rm, ra } => {

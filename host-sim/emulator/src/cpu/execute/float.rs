@@ -24,8 +24,8 @@ impl Cpu {
         if !state.system.has_fp(privileged) {
             return Err(Trap::Fault(Fault::NoCoprocessor));
         }
-        if !state.has_fp_state && state.system.saves_fp_state() {
-            state.has_fp_state = true;
+        if !state.has_fp_context && state.system.saves_fp_state() {
+            state.has_fp_context = true;
             state.fpu.status = state.system.fp_default_status;
         }
         Ok(())
@@ -120,22 +120,22 @@ impl Cpu {
     #[expect(clippy::cast_possible_truncation, reason = "a half of the register is meant")]
     fn execute_fp_conversion(&mut self, op: Fp) {
         let (sd, result) = match op {
-            Fp::FromInteger { sd, sm, signed } => (sd, self.state.fpu.from_integer(self.s(sm), signed)),
+            Fp::FromInteger { sd, sm, signed } => (sd, self.state.fpu.convert_from_integer(self.s(sm), signed)),
             Fp::ToInteger { sd, sm, signed, toward_zero } => {
-                (sd, self.state.fpu.to_integer(self.s(sm), signed, toward_zero))
+                (sd, self.state.fpu.convert_to_integer(self.s(sm), signed, toward_zero))
             }
             Fp::FromFixed { sd, signed, wide, fraction } => {
-                (sd, self.state.fpu.from_fixed(self.s(sd), signed, wide, fraction))
+                (sd, self.state.fpu.convert_from_fixed(self.s(sd), signed, wide, fraction))
             }
             Fp::ToFixed { sd, signed, wide, fraction } => {
-                (sd, self.state.fpu.to_fixed(self.s(sd), signed, wide, fraction))
+                (sd, self.state.fpu.convert_to_fixed(self.s(sd), signed, wide, fraction))
             }
             Fp::FromHalf { sd, sm, top } => {
                 let half = (self.s(sm) >> if top { 16 } else { 0 }) as u16;
-                (sd, self.state.fpu.from_half(half))
+                (sd, self.state.fpu.convert_from_half(half))
             }
             Fp::ToHalf { sd, sm, top } => {
-                let half = u32::from(self.state.fpu.to_half(self.s(sm)));
+                let half = u32::from(self.state.fpu.convert_to_half(self.s(sm)));
                 let kept = self.s(sd);
                 (sd, if top { kept & 0xFFFF | half << 16 } else { kept & 0xFFFF_0000 | half })
             }

@@ -24,11 +24,11 @@ impl Cpu {
 }
 
 impl<I: Io + ?Sized> Core<'_, I> {
-    /// Executes one operation. The program counter already points behind it.
+    /// Executes the operation in a slot. The program counter already points behind it.
     #[inline(always)]
-    pub fn execute(&mut self, op: Op) -> Run {
+    pub fn execute(&mut self, slot: usize) -> Run {
         let cpu = &mut *self.cpu;
-        match op {
+        match cpu.code.slots[slot].op {
             Op::Nop => {}
             Op::SetImm { rd, imm } => cpu.set(rd, imm),
             Op::SetTop { rd, imm } => cpu.set(rd, cpu.get(rd) & 0xFFFF | u32::from(imm) << 16),
@@ -80,15 +80,15 @@ impl<I: Io + ?Sized> Core<'_, I> {
                 return if target & 1 == 1 { Ok(()) } else { Err(Trap::Fault(Fault::InvalidState)) };
             }
             Op::IfThen { state } => cpu.state.it = state,
-            other => return self.execute_other(other),
+            _ => return self.execute_other(slot),
         }
         Ok(())
     }
 
     /// Loads and stores beyond the commonest, and everything that is seldom.
     #[inline(always)]
-    fn execute_other(&mut self, op: Op) -> Run {
-        match op {
+    fn execute_other(&mut self, slot: usize) -> Run {
+        match self.cpu.code.slots[slot].op {
             Op::Load { access, rt, rn, index, offset } => self.load(access, rt, rn, index, offset),
             Op::Store { access, rt, rn, index, offset } => self.store(access, rt, rn, index, offset),
             Op::LoadByReg { access, rt, rn, rm, shift } => self.load_by_register(access, rt, rn, rm, shift),

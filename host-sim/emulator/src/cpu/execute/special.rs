@@ -35,7 +35,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
             CONTROL => {
                 u32::from(state.unprivileged)
                     | u32::from(state.uses_process_stack) << 1
-                    | u32::from(state.has_fp_state) << 2
+                    | u32::from(state.has_fp_context) << 2
             }
             // Without privilege the others read as zero.
             MSP | PSP | PRIMASK..=FAULTMASK if !privileged => 0,
@@ -119,7 +119,7 @@ impl Cpu {
         if self.state.exception == 0 {
             self.use_process_stack(value & 2 != 0);
         }
-        self.state.has_fp_state = value & 4 != 0;
+        self.state.has_fp_context = value & 4 != 0;
         self.settle_mpu();
     }
 

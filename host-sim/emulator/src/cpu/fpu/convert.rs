@@ -22,7 +22,7 @@ fn power_of_two(exponent: i32) -> f64 {
 
 impl Fpu {
     /// To an integer of `bits` bits, limited to its range, with `fraction` of them behind the point.
-    fn to_number(&mut self, value: u32, signed: bool, bits: u32, fraction: u8, rounding: Rounding) -> u32 {
+    fn convert_to_number(&mut self, value: u32, signed: bool, bits: u32, fraction: u8, rounding: Rounding) -> u32 {
         let value = self.operand(value);
         if is_nan(value) {
             self.status |= INVALID;
@@ -43,14 +43,14 @@ impl Fpu {
         number
     }
 
-    pub fn to_integer(&mut self, value: u32, signed: bool, toward_zero: bool) -> u32 {
+    pub fn convert_to_integer(&mut self, value: u32, signed: bool, toward_zero: bool) -> u32 {
         let rounding = if toward_zero { Rounding::TowardZero } else { self.rounding() };
-        self.to_number(value, signed, 32, 0, rounding)
+        self.convert_to_number(value, signed, 32, 0, rounding)
     }
 
     /// 16-bit results are extended to the whole register.
-    pub fn to_fixed(&mut self, value: u32, signed: bool, wide: bool, fraction: u8) -> u32 {
-        self.to_number(value, signed, if wide { 32 } else { 16 }, fraction, Rounding::TowardZero)
+    pub fn convert_to_fixed(&mut self, value: u32, signed: bool, wide: bool, fraction: u8) -> u32 {
+        self.convert_to_number(value, signed, if wide { 32 } else { 16 }, fraction, Rounding::TowardZero)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "to the nearest, as intended")]
@@ -60,14 +60,14 @@ impl Fpu {
         self.round(nearest, order)
     }
 
-    pub fn from_integer(&mut self, value: u32, signed: bool) -> u32 {
+    pub fn convert_from_integer(&mut self, value: u32, signed: bool) -> u32 {
         let exact = if signed { f64::from(value.cast_signed()) } else { f64::from(value) };
         self.narrow(exact)
     }
 
     /// Always to the nearest, whatever the rounding mode.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half of the register, and the nearest single")]
-    pub fn from_fixed(&mut self, value: u32, signed: bool, wide: bool, fraction: u8) -> u32 {
+    pub fn convert_from_fixed(&mut self, value: u32, signed: bool, wide: bool, fraction: u8) -> u32 {
         let number = match (signed, wide) {
             (true, true) => f64::from(value.cast_signed()),
             (true, false) => f64::from((value as u16).cast_signed()),
@@ -82,12 +82,12 @@ impl Fpu {
         nearest.to_bits()
     }
 
-    pub fn from_half(&mut self, half: u16) -> u32 {
+    pub fn convert_from_half(&mut self, half: u16) -> u32 {
         let half = u32::from(half);
         let sign = (half & 0x8000) << 16;
         let (exponent, fraction) = (half >> 10 & 31, half & 0x3FF);
         match exponent {
-            31 if self.status & ALTERNATIVE_HALF == 0 => self.from_special_half(sign, fraction),
+            31 if self.status & ALTERNATIVE_HALF == 0 => self.special_half(sign, fraction),
             0 => {
                 #[expect(clippy::cast_possible_truncation, reason = "ten bits are exact in a single")]
                 let value = (f64::from(fraction) * power_of_two(-24)) as f32;
@@ -97,12 +97,12 @@ impl Fpu {
         }
     }
 
-    fn from_special_half(&mut self, sign: u32, fraction: u32) -> u32 {
+    fn special_half(&mut self, sign: u32, fraction: u32) -> u32 {
         let bits = sign | 0x7F80_0000 | fraction << 13;
         if fraction == 0 { bits } else { self.not_a_number(&[bits]).unwrap_or(bits) }
     }
 
-    pub fn to_half(&mut self, value: u32) -> u16 {
+    pub fn convert_to_half(&mut self, value: u32) -> u16 {
         let value = self.operand(value);
         let sign = u16::try_from(value >> 31 << 15).unwrap_or(0);
         let alternative = self.status & ALTERNATIVE_HALF != 0;

@@ -4,6 +4,8 @@
 //! above or below follows from double precision, in which products of singles are exact and the error of a sum is known.
 //! That gives the other rounding modes and the flags.
 
+#![expect(clippy::float_cmp, reason = "whether two numbers are exactly the same is what it is about")]
+
 mod convert;
 
 use std::cmp::Ordering;
@@ -218,7 +220,7 @@ impl Fpu {
     /// `addend + a * b`, rounded once.
     pub fn multiply_add(&mut self, addend: u32, a: u32, b: u32) -> u32 {
         let (addend, a, b) = (self.operand(addend), self.operand(a), self.operand(b));
-        let (z, x, y) = (f32::from_bits(addend), f32::from_bits(a), f32::from_bits(b));
+        let [sum, x, y] = [addend, a, b].map(f32::from_bits);
         let impossible = x.is_infinite() && y == 0.0 || x == 0.0 && y.is_infinite();
         if impossible && is_nan(addend) && !is_signalling(addend) {
             return self.invalid();
@@ -226,14 +228,14 @@ impl Fpu {
         if let Some(nan) = self.not_a_number(&[addend, a, b]) {
             return nan;
         }
-        let nearest = x.mul_add(y, z);
+        let nearest = x.mul_add(y, sum);
         if impossible || nearest.is_nan() {
             return self.invalid();
         }
-        if x.is_infinite() || y.is_infinite() || z.is_infinite() {
+        if x.is_infinite() || y.is_infinite() || sum.is_infinite() {
             return nearest.to_bits();
         }
-        let exact = two_sum(f64::from(x) * f64::from(y), f64::from(z));
+        let exact = two_sum(f64::from(x) * f64::from(y), f64::from(sum));
         if exact == (0.0, 0.0) && (a ^ b ^ addend) & SIGN != 0 {
             return self.cancelled();
         }

@@ -101,32 +101,32 @@ fn a_sum_that_cancels_has_the_sign_of_its_rounding() {
 #[test]
 fn conversions_limit_and_round() {
     let mut fpu = Fpu::default();
-    assert_eq!(fpu.to_integer((-1.5_f32).to_bits(), true, true), 0xFFFF_FFFF);
+    assert_eq!(fpu.convert_to_integer((-1.5_f32).to_bits(), true, true), 0xFFFF_FFFF);
     assert_eq!(flags(&fpu), INEXACT);
-    assert_eq!(fpu.to_integer(2.5_f32.to_bits(), true, false), 2, "to even");
+    assert_eq!(fpu.convert_to_integer(2.5_f32.to_bits(), true, false), 2, "to even");
     let mut fpu = Fpu::default();
-    assert_eq!(fpu.to_integer(3e9_f32.to_bits(), true, true), 0x7FFF_FFFF);
+    assert_eq!(fpu.convert_to_integer(3e9_f32.to_bits(), true, true), 0x7FFF_FFFF);
     assert_eq!(flags(&fpu), INVALID);
     let mut fpu = Fpu::default();
-    assert_eq!(fpu.to_integer((-0.25_f32).to_bits(), false, true), 0);
+    assert_eq!(fpu.convert_to_integer((-0.25_f32).to_bits(), false, true), 0);
     assert_eq!(flags(&fpu), INEXACT, "it is rounded into the range");
-    assert_eq!(fpu.to_integer((-3_f32).to_bits(), false, true), 0);
-    assert_eq!(fpu.to_fixed((-1.5_f32).to_bits(), true, false, 8), 0xFFFF_FE80);
-    assert_eq!(fpu.from_fixed(0xFE80, true, false, 8), (-1.5_f32).to_bits());
-    assert_eq!(with(Rounding::Up).from_integer(0x0100_0001, false), 16_777_218_f32.to_bits());
-    assert_eq!(with(Rounding::Up).from_integer(0xFEFF_FFFF, true), (-16_777_217_f32).to_bits());
+    assert_eq!(fpu.convert_to_integer((-3_f32).to_bits(), false, true), 0);
+    assert_eq!(fpu.convert_to_fixed((-1.5_f32).to_bits(), true, false, 8), 0xFFFF_FE80);
+    assert_eq!(fpu.convert_from_fixed(0xFE80, true, false, 8), (-1.5_f32).to_bits());
+    assert_eq!(with(Rounding::Up).convert_from_integer(0x0100_0001, false), 16_777_218_f32.to_bits());
+    assert_eq!(with(Rounding::Up).convert_from_integer(0xFEFF_FFFF, true), (-16_777_217_f32).to_bits());
 }
 
 #[test]
 fn every_half_survives_a_round_trip() {
     for half in 0..=u16::MAX {
         let mut fpu = Fpu::default();
-        let single = fpu.from_half(half);
+        let single = fpu.convert_from_half(half);
         let quiet = if half & 0x7FFF > 0x7C00 { half | 0x200 } else { half };
-        assert_eq!(fpu.to_half(single), quiet, "{half:#06x}");
+        assert_eq!(fpu.convert_to_half(single), quiet, "{half:#06x}");
     }
     let mut fpu = Fpu::default();
-    assert_eq!(fpu.to_half(65_520_f32.to_bits()), 0x7C00);
-    assert_eq!(with(Rounding::TowardZero).to_half(65_520_f32.to_bits()), 0x7BFF);
-    assert_eq!(fpu.to_half(2.980_232_2e-8_f32.to_bits()), 0, "half of the smallest, to even");
+    assert_eq!(fpu.convert_to_half(65_520_f32.to_bits()), 0x7C00);
+    assert_eq!(with(Rounding::TowardZero).convert_to_half(65_520_f32.to_bits()), 0x7BFF);
+    assert_eq!(fpu.convert_to_half(2.980_232_2e-8_f32.to_bits()), 0, "half of the smallest, to even");
 }

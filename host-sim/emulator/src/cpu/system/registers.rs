@@ -29,8 +29,11 @@ const FEATURES: [u32; 13] = [
     0x0131_0102,
 ];
 
+/// A bit of a register, if there is one.
+type Place = Option<u32>;
+
 /// In SHCSR: an exception, and the places of its bits for active, pending and enabled.
-const HANDLER_BITS: [(u8, Option<u32>, Option<u32>, Option<u32>); 6] = [
+const HANDLER_BITS: [(u8, Place, Place, Place); 6] = [
     (4, Some(0), Some(13), Some(16)),
     (5, Some(1), Some(14), Some(17)),
     (6, Some(3), Some(12), Some(18)),
@@ -77,11 +80,9 @@ impl<I: Io + ?Sized> Core<'_, I> {
         Ok(match address {
             // A stimulus port is always ready, and forgets.
             0xE000_0000..=0xE000_007F => 1,
-            0xE000_0080..=0xE000_0FFF | 0xE000_2000..=0xE000_2FFF | 0xE004_0000..=0xE004_1FFF => 0,
             // One cycle counter, no comparators.
             0xE000_1000 => system.trace_control,
             0xE000_1004 => system.cycles(instructions),
-            0xE000_1FB0 | 0xE000_1FB4 => 0,
             0xE000_E004 => INTERRUPTS.div_ceil(32) - 1,
             0xE000_E008 => system.auxiliary_control,
             0xE000_E010..=0xE000_E01C => {
@@ -93,8 +94,15 @@ impl<I: Io + ?Sized> Core<'_, I> {
             0xE000_ED40..=0xE000_ED73 => FEATURES[(address as usize & 0xFF) / 4 - 0x10],
             0xE000_ED88 => system.coprocessors,
             0xE000_ED90..=0xE000_EDB8 => state.mpu.read(address & 0xFFF),
-            // No debugger is attached.
-            0xE000_EDF0 | 0xE000_EDF4 | 0xE000_EDF8 => 0,
+            // The rest of the trace units, the lock of the debug unit, and a debugger that is not attached.
+            0xE000_0080..=0xE000_0FFF
+            | 0xE000_1FB0
+            | 0xE000_1FB4
+            | 0xE000_2000..=0xE000_2FFF
+            | 0xE000_EDF0
+            | 0xE000_EDF4
+            | 0xE000_EDF8
+            | 0xE004_0000..=0xE004_1FFF => 0,
             0xE000_EDFC => system.debug_control,
             0xE000_EF34 => system.fp_context_control,
             0xE000_EF38 => system.fp_context_address,
@@ -264,7 +272,6 @@ impl<I: Io + ?Sized> Core<'_, I> {
         let state = &mut self.cpu.state;
         let (system, interrupts) = (&mut state.system, &mut state.interrupts);
         match address & 0xFFF {
-            0xD00 | 0xD3C => {}
             0xD04 => {
                 let mut request = |place: u32, number, set: bool| {
                     if value >> place & 1 == 1 {
@@ -283,8 +290,8 @@ impl<I: Io + ?Sized> Core<'_, I> {
                 interrupts.group = small(value >> 8 & 7);
                 system.reset_requested |= value & 1 << 2 != 0;
             }
-            // Without the key nothing is written.
-            0xD0C => {}
+            // Two that can only be read, and one whose key is missing.
+            0xD00 | 0xD3C | 0xD0C => {}
             0xD10 => system.sleep_control = value & (SCR_SLEEP_ON_EXIT | SCR_EVENT_ON_PENDING | 1 << 2),
             0xD14 => system.configuration = value & (0x11B | CCR_ALIGNS_STACK),
             0xD24 => {
