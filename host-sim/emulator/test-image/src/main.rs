@@ -103,11 +103,11 @@ async fn talk(mut radio: Radio<'static>, id: u32) -> ! {
     loop {
         match select(radio.receive(&mut received), ticker.next()).await {
             Either::First(Ok(())) => {
-                let mut from = [0; 8];
-                let length = usize::from(received.len()).min(8);
-                from[..length].copy_from_slice(&received[..length]);
-                let [a, b, c, d, e, f, g, h] = from;
-                let (from, number) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+                let word = |at: usize| {
+                    let bytes = received.get(at..).and_then(|rest| rest.first_chunk());
+                    bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+                };
+                let (from, number) = (word(0), word(4));
                 info!("heard {} from {}, {} bytes, quality {}", number, from, received.len(), received.lqi());
             }
             Either::First(Err(error)) => warn!("heard {}", error),
