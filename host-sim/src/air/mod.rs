@@ -17,6 +17,7 @@ pub mod power;
 pub mod propagation;
 pub mod sink;
 pub mod soft_state;
+pub mod station;
 #[cfg(test)]
 mod talker;
 pub mod trace;

@@ -23,6 +23,16 @@ impl Power {
         10.0 * (self.as_f64() * 1e-15).log10()
     }
 
+    /// This many of the smallest units.
+    pub const fn from_units(units: u32) -> Self {
+        Self(units as u64)
+    }
+
+    /// In the smallest units.
+    pub const fn units(self) -> u64 {
+        self.0
+    }
+
     /// How many times as strong as another.
     pub fn ratio(self, other: Self) -> f64 {
         self.as_f64() / other.as_f64()

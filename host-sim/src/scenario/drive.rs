@@ -168,7 +168,7 @@ impl<'s> Run<'s> {
                     return;
                 }
                 for &node in &nodes {
-                    self.world.power_off(node);
+                    self.world.power_off(node, &mut self.observer);
                 }
                 self.change(now, format!("{} off", names(&nodes)));
                 if let Some(down) = down {

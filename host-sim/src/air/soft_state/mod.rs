@@ -22,7 +22,7 @@ use common::time::{Duration, Instant};
 use common::types::NodeId;
 
 use super::PSDU_MAX;
-use super::world::{Sent, Station};
+use super::world::{Access, Room, Sent, Station, Transmit};
 
 mod frame;
 
@@ -275,7 +275,7 @@ impl Station for SoftState {
         }
     }
 
-    fn handle_sent(&mut self, _now: Instant, sent: Sent) {
+    fn handle_sent(&mut self, _now: Instant, _access: Access, sent: Sent) {
         self.tally.unsent += u64::from(sent == Sent::ChannelBusy);
     }
 
@@ -292,13 +292,14 @@ impl Station for SoftState {
         }
     }
 
-    fn poll_transmit(&mut self, _now: Instant, buf: &mut [u8; PSDU_MAX]) -> Option<usize> {
-        if !std::mem::take(&mut self.waiting) {
+    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+        if !room.csma || !std::mem::take(&mut self.waiting) {
             return None;
         }
         self.dsn = self.dsn.wrapping_add(1);
         let hello = self.hello();
-        encode(self.engine.id(), self.dsn, &hello, buf)
+        let length = encode(self.engine.id(), self.dsn, &hello, buf)?;
+        Some(Transmit { length, access: Access::Csma })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

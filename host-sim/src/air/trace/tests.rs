@@ -17,7 +17,7 @@ fn run(mut trace: Trace<Vec<u8>>) -> Vec<String> {
     let mut world = room(3, &mut trace);
     world.run_until(500_000, &mut trace);
     trace.power(world.now_us(), 2, false);
-    world.power_off(2);
+    world.power_off(2, &mut trace);
     world.run_until(2_000_000, &mut trace);
     trace.power(world.now_us(), 2, true);
     world.power_on(2, &mut trace);
