@@ -23,10 +23,10 @@ pub fn packet_error_rate(sinr: f64, bits: u32) -> f64 {
 }
 
 /// Beyond this ratio (10 dB) not one frame in a thousand million is lost to noise.
-pub const SURE: f64 = 10.0;
+pub const SURE: u32 = 10;
 
-/// Bits of the mantissa that choose the step; each doubling of the ratio has 2⁷ steps.
-const STEP_BITS: u32 = 7;
+/// Bits of the mantissa that choose the step; each doubling of the ratio has 2⁸ steps.
+const STEP_BITS: u32 = 8;
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
 
 /// The table begins at this ratio (-18 dB), below which bits are as good as guessed, and ends beyond [`SURE`].
@@ -42,26 +42,27 @@ fn step(sinr: f64) -> (u64, f64) {
     ((bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS), fraction as f64 / (1_u64 << FRACTION_BITS) as f64)
 }
 
-/// `ln(1 - BER)` at every step, and the difference to the next: the formula has fifteen exponentials, and a reception may
+/// `ln(1 - BER)` at every step: the formula has fifteen exponentials, and a reception may
 /// need it for every neighbour.
-static LN_GOOD_BIT: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
+static LN_GOOD_BIT: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let steps = step(HIGHEST).0;
     let exact = |step: u64| {
         let ratio = f64::from_bits((step + (LOWEST.to_bits() >> FRACTION_BITS)) << FRACTION_BITS);
         (1.0 - bit_error_rate(ratio)).ln()
     };
-    (0..steps).map(|step| (exact(step), exact(step + 1) - exact(step))).collect()
+    (0..=steps).map(exact).collect()
 });
 
 /// The natural logarithm of the probability that one bit is right.
 #[expect(clippy::cast_possible_truncation, reason = "the table is far smaller than any address space")]
 pub fn ln_good_bit(sinr: f64) -> f64 {
-    if sinr >= SURE {
+    if sinr >= f64::from(SURE) {
         return 0.0;
     }
     let (step, along) = step(sinr.max(LOWEST));
-    let (here, rise) = LN_GOOD_BIT[step as usize];
-    here + rise * along
+    let table = &*LN_GOOD_BIT;
+    let (here, next) = (table[step as usize], table[step as usize + 1]);
+    here + (next - here) * along
 }
 
 #[cfg(test)]

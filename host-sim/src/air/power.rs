@@ -38,6 +38,11 @@ impl Power {
         self.as_f64() / other.as_f64()
     }
 
+    /// This many times the power.
+    pub const fn times(self, factor: u32) -> Self {
+        Self(self.0.saturating_mul(factor as u64))
+    }
+
     /// What is left when another power is taken away; never less than nothing.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

@@ -92,15 +92,17 @@ impl Propagation {
     /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
     pub fn gain_db(&self, from: (usize, Place), to: (usize, Place)) -> Option<f64> {
         let ((sender, start), (receiver, end)) = (from, to);
-        let distance = (start.0 - end.0).hypot(start.1 - end.1);
+        let (dx, dy) = (start.0 - end.0, start.1 - end.1);
+        let distance_squared = dx * dx + dy * dy;
         let spread = match &self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
                 // Closer than a hand's breadth the law means nothing.
-                let loss = at_one_metre_db + 10.0 * exponent * distance.max(0.1).log10();
-                -loss + shadowing_db * self.shadowing(sender, receiver)
+                let loss = at_one_metre_db + 5.0 * exponent * distance_squared.max(0.01).log10();
+                let shadow = if *shadowing_db > 0.0 { shadowing_db * self.shadowing(sender, receiver) } else { 0.0 };
+                shadow - loss
             }
             // Loud enough for any bit to be right, and for energy detection.
-            Spreading::Disc { reach } => return (distance <= *reach && !self.is_walled(start, end)).then_some(-50.0),
+            Spreading::Disc { reach } => return (distance_squared <= reach * reach && !self.is_walled(start, end)).then_some(-50.0),
             Spreading::Table(losses) => -losses.get(&(sender, receiver))?,
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();

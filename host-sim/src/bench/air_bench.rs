@@ -109,10 +109,16 @@ pub struct Outcome {
     pub events: u64,
     /// Seconds it took.
     pub wall_seconds: f64,
+    /// Of those, to find out who reaches whom before the first frame.
+    pub setup_seconds: f64,
     /// Seconds that a processor spent on it, where the system tells; less than the former on a busy machine.
     pub cpu_seconds: Option<f64>,
-    /// Nanoseconds of processor time (or, where that is not told, of any time) per frame received.
+    /// Signals that arrived at radios, for most of them only as interference.
+    pub arrivals: u64,
+    /// Nanoseconds of processor time (or, where that is not told, of any time) per frame received, after the setup.
     pub ns_per_reception: f64,
+    /// The same per signal that arrived.
+    pub ns_per_arrival: f64,
     /// Peak memory of the process so far in MiB, where the system tells.
     pub peak_mib: Option<u64>,
 }
@@ -160,17 +166,23 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
         world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
     }
     let start = (WallClock::now(), processor_seconds());
+    world.medium_mut().refresh();
+    let setup_seconds = start.0.elapsed().as_secs_f64();
+    let set_up = processor_seconds();
     for node in 0..nodes {
         world.power_on(node, &mut Nobody);
     }
     world.run_until(u64::from(seconds) * 1_000_000, &mut Nobody);
     let wall_seconds = start.0.elapsed().as_secs_f64();
-    let cpu_seconds = start.1.zip(processor_seconds()).map(|(before, after)| after - before);
+    let end = processor_seconds();
+    let since = |from: Option<f64>| from.zip(end).map(|(from, end)| end - from);
+    let cpu_seconds = since(start.1);
     let total = |of: fn(&crate::air::world::Usage) -> u64| (0..nodes).map(|node| of(&world.usage(node))).sum::<u64>();
     let received = total(|usage| usage.received);
+    let fates = world.medium().fates();
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
-    let ns_per_reception = cpu_seconds.unwrap_or(wall_seconds) * 1e9 / received.max(1) as f64;
-    let Fates { in_range, not_listening, occupied, buried, overtaken, damaged, intact, .. } = world.medium().fates();
+    let per = |count: u64| since(set_up).unwrap_or(wall_seconds - setup_seconds) * 1e9 / count.max(1) as f64;
+    let Fates { in_range, not_listening, occupied, buried, overtaken, damaged, intact, .. } = fates;
     Outcome {
         nodes,
         seconds,
@@ -186,8 +198,11 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
         damaged,
         events: world.events(),
         wall_seconds,
+        setup_seconds,
         cpu_seconds,
-        ns_per_reception,
+        arrivals: fates.arrivals,
+        ns_per_reception: per(received),
+        ns_per_arrival: per(fates.arrivals),
         peak_mib: peak_memory().map(|bytes| bytes >> 20),
     }
 }
@@ -214,18 +229,19 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
     let mut outcomes = Vec::new();
     if !args.json {
-        println!(" nodes  seconds     sent    received     events  wall s   CPU s  ns/reception  peak MiB");
+        println!(" nodes  seconds     sent    received     events  wall s  setup s   CPU s    arrivals  ns/arrival  ns/reception  peak MiB");
     }
     for (nodes, seconds) in rows {
         eprint!("{nodes} nodes for {seconds} s ...\r");
         let outcome = measure(nodes, seconds, args.spacing, args.model, noise_dbm, args.seed);
         eprint!("{:40}\r", "");
         if !args.json {
-            let Outcome { sent, received, events, wall_seconds, ns_per_reception, peak_mib, .. } = &outcome;
+            let Outcome { sent, received, events, wall_seconds, setup_seconds, arrivals, .. } = &outcome;
+            let Outcome { ns_per_arrival, ns_per_reception, peak_mib, .. } = &outcome;
             let cpu = outcome.cpu_seconds.map_or("?".to_owned(), |seconds| format!("{seconds:.2}"));
             let peak = peak_mib.map_or("?".to_owned(), |mib| mib.to_string());
             println!(
-                "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {events:>10} {wall_seconds:>7.2} {cpu:>7} {ns_per_reception:>13.0} {peak:>9}"
+                "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {events:>10} {wall_seconds:>7.2} {setup_seconds:>8.3} {cpu:>7} {arrivals:>11} {ns_per_arrival:>11.1} {ns_per_reception:>13.0} {peak:>9}"
             );
         }
         outcomes.push(outcome);

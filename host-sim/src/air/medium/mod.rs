@@ -288,6 +288,7 @@ impl Medium {
         let (tx_dbm, jitter_db) = (self.tunings[from].tx_dbm, self.propagation.jitter_db);
         let reached =
             self.audiences[from].arriving(now, tx_dbm, jitter_db, self.bursts, self.lockable, &mut self.rng);
+        self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
         for &Faint { to, power } in &*reached.faint {
             if self.hot[to as usize].is_sensitive() {
                 self.weigh(now, to as usize);
@@ -348,8 +349,8 @@ impl Medium {
         }
     }
 
-    /// Finds out anew who reaches whom, after radios have moved or walls have changed.
-    fn refresh(&mut self) {
+    /// Finds out anew who reaches whom, after radios have moved or walls have changed; the next emission would do it too.
+    pub fn refresh(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
         }

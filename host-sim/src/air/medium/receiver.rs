@@ -1,7 +1,7 @@
 //! One radio's receiving end: what arrives at it, and what it makes of that.
 
 use super::super::SYNC_US;
-use super::super::oqpsk::ln_good_bit;
+use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
 
@@ -9,8 +9,8 @@ use super::OnAir;
 const BIT_US: f64 = 4.0;
 const _: () = assert!(super::super::BYTE_US == 8 * 4);
 
-/// A frame this much stronger (3 dB) takes over a lock that is still in its preamble, and keeps one against another.
-const CAPTURE_RATIO: f64 = 2.0;
+/// A frame this many times as strong (3 dB) takes over a lock that is still in its preamble, and keeps one against another.
+const CAPTURE_RATIO: u32 = 2;
 
 /// Below this ratio to the noise (-1 dB) no receiver finds the preamble.
 const LOCK_RATIO: f64 = 0.794;
@@ -50,7 +50,9 @@ impl Rules {
 /// What became of the frames that were strong enough to be received, one for each frame and radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
-    /// All of them.
+    /// Signals that arrived at a radio, also those that are too weak to be anything but interference.
+    pub arrivals: u64,
+    /// Those that were strong enough; the next ones say what became of them.
     pub in_range: u64,
     /// The radio was not listening when it began: sending, looking whether it may, or dealing with another frame.
     pub not_listening: u64,
@@ -87,7 +89,7 @@ impl Lock {
 
     /// Whether a frame that begins now takes the receiver over.
     pub fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
-        rules.captures && now < self.since + SYNC_US && power.ratio(self.signal) >= CAPTURE_RATIO
+        rules.captures && now < self.since + SYNC_US && power >= self.signal.times(CAPTURE_RATIO)
     }
 
     /// Weighs the stretch since the last change, before something changes. `total` is everything that arrives.
@@ -95,12 +97,17 @@ impl Lock {
         if now <= self.weighed_to {
             return;
         }
-        let others = total.without(self.signal);
-        #[expect(clippy::cast_precision_loss, reason = "a frame is a few thousand microseconds")]
-        let bits = (now - self.weighed_to) as f64 / BIT_US;
+        let elapsed = now - self.weighed_to;
         self.weighed_to = now;
+        let others = total.without(self.signal);
+        // Most stretches are beyond doubt, and need no floating-point arithmetic to say so.
+        if self.signal >= (others + noise).times(SURE) {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a frame is a few thousand microseconds")]
+        let bits = elapsed as f64 / BIT_US;
         // Other signals are no noise that averages out: within 3 dB of the frame, its bits are anybody's guess.
-        let drowned = captures && others > Power::NONE && self.signal.ratio(others) < CAPTURE_RATIO;
+        let drowned = captures && others > Power::NONE && self.signal < others.times(CAPTURE_RATIO);
         self.ln_good +=
             bits * if drowned { -std::f64::consts::LN_2 } else { ln_good_bit(self.signal.ratio(others + noise)) };
     }
