@@ -38,3 +38,25 @@ const _: () = assert!(NEIGHBOURS_MAX <= PEERS_MAX);
 const _: () = assert!(RING_MAX <= 128, "ring members are a 128-bit map");
 const _: () = assert!(PEERS_MAX <= 128, "a peer set is a 128-bit map");
 const _: () = assert!(OUTBOX_MAX <= SENDS_MAX);
+
+/// Places in the neighbour table: the links, and some more for nodes that are not linked (yet). Without the latter a full
+/// table would be deaf to those that it must let in.
+pub const TABLE_MAX: usize = NEIGHBOURS_MAX + 4;
+
+/// Messages waiting to be sent or acknowledged, over all links.
+pub const POOL_MAX: usize = 24;
+
+/// Bytes of the longest message that a link carries: an election message with what the ring adds to it.
+pub const PARCEL_MAX: usize = 48;
+
+/// Messages in one frame.
+pub const BUNDLE_MAX: usize = 4;
+
+/// Neighbours named in one frame that carries messages: what four bits count.
+pub const NAMED_MAX: usize = 15;
+
+/// Neighbours named in one hello: a hello of sixteen is the longest frame there is.
+pub const HELLO_NAMES_MAX: usize = 16;
+
+const _: () = assert!(TABLE_MAX <= 32, "a set of places in the table is 32 bits");
+const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);

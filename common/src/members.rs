@@ -21,9 +21,31 @@ pub enum RingOrderError {
 }
 
 /// The members of a ring in ring order, the same on every node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+///
+/// Decoding checks it like [`RingOrder::new`] does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Vec<NodeId, RING_MAX, u8>", into = "Vec<NodeId, RING_MAX, u8>")]
 pub struct RingOrder {
     ids: Vec<NodeId, RING_MAX, u8>,
+}
+
+impl TryFrom<Vec<NodeId, RING_MAX, u8>> for RingOrder {
+    type Error = &'static str;
+
+    fn try_from(ids: Vec<NodeId, RING_MAX, u8>) -> Result<Self, Self::Error> {
+        Self::new(&ids).map_err(|_| "a ring needs members, each of them once")
+    }
+}
+
+impl From<RingOrder> for Vec<NodeId, RING_MAX, u8> {
+    fn from(order: RingOrder) -> Self {
+        order.ids
+    }
+}
+
+impl MaxSize for RingOrder {
+    // The number of members takes at most two bytes.
+    const POSTCARD_MAX_SIZE: usize = 2 + RING_MAX * NodeId::POSTCARD_MAX_SIZE;
 }
 
 impl RingOrder {

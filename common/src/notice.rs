@@ -1,12 +1,14 @@
 //! What the core tells whoever watches: simulator, test, log or status light.
 
 use heapless::Vec;
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::NOTICES_MAX;
 use crate::types::NodeId;
 
 /// What an algorithm did in one step. The meaning of each is given by the algorithm's own file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Event {
     /// An election was begun here.
@@ -43,17 +45,33 @@ pub enum Event {
     Unsent(NodeId),
 }
 
-/// Why a link was ended by the core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Why a link went down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
     /// More was to be sent than the queue holds. A reliable link may not skip a message, so it ends.
     Overrun,
+    /// A frame was not acknowledged however often it was sent.
+    Unacknowledged,
+    /// The peer was silent for too long and did not answer when asked.
+    Silent,
+    /// Too many of the peer's hellos are lost, or they are too faint.
+    Quality,
+    /// The peer has begun a new incarnation of this link: it restarted, or took the link down at its end.
+    NewIncarnation,
+    /// The peer says that it has no such link.
+    NoSession,
+    /// The peer no longer wants this link.
+    Unwilling,
+    /// The link was redundant and made room for one to another leader's network.
+    MadeRoom,
+    /// This node changed its id.
+    Renamed,
 }
 
 /// A defect of the core itself: its state and what it sent no longer agree. A simulator fails the run; a board
 /// logs it and resets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Fault {
     /// A handler issued more commands than the outbox holds.
@@ -63,7 +81,7 @@ pub enum Fault {
 }
 
 /// Something worth telling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Notice {
     /// The leader this node follows has changed.
@@ -78,6 +96,25 @@ pub enum Notice {
     BadMessage(NodeId),
     /// A message came from a node without an up link and has been dropped.
     NotAPeer(NodeId),
+    /// A link came up.
+    LinkUp(NodeId),
+    /// A link went down.
+    LinkDown(NodeId, Reason),
+    /// Another board has this node's id.
+    Twin(NodeId),
+    /// Two boards that this node hears have one id.
+    TwinsHeard(NodeId),
+    /// This node took another id, because a board with the same one is about.
+    Renamed(NodeId),
+    /// Frames are not protected: anybody in range can read and forge.
+    Unprotected,
+    /// Every frame of this epoch is used up, or there is no epoch: the node only listens until the driver has stored
+    /// another and calls [`Node::handle_epoch`](crate::node::Node::handle_epoch).
+    EpochNeeded,
+    /// The node's neighbours on its ring are now these.
+    RingPlace(NodeId, NodeId),
+    /// The leader of the ring was not heard for too long.
+    LeaderSilent(NodeId),
     /// A defect; see [`Fault`].
     Fault(Fault),
     /// This many notices were lost here because nobody collected them.

@@ -16,6 +16,9 @@ impl Instant {
     /// The driver's zero.
     pub const ZERO: Self = Self(0);
 
+    /// A time that does not come: the deadline of what is not waited for.
+    pub const NEVER: Self = Self(u64::MAX);
+
     /// The instant this many microseconds after zero.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)

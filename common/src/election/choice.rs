@@ -24,7 +24,7 @@ use crate::timer::TimerKey;
 use crate::types::{NodeId, RingPlace};
 
 /// The algorithms there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Algorithm {
     /// [`super::hs`]
@@ -78,6 +78,11 @@ impl Algorithm {
             Self::ModifiedBully => "Modified Bully",
             Self::Abraham => "Abraham et al.",
         }
+    }
+
+    /// Whether it runs on a configured ring; the others run on whatever links there are.
+    pub const fn needs_ring(self) -> bool {
+        !matches!(self, Self::Height | Self::Hierarchy)
     }
 }
 

@@ -1,0 +1,146 @@
+//! The configuration page: how a [`Config`] lies in flash and in the file that is flashed there.
+//!
+//! ```text
+//! 0  magic "RLcf"   4  version   5  zero   6  length of the body (u16, little-endian)
+//! 8  body: the configuration, in postcard's encoding
+//! .. CRC-32 (ISO-HDLC) of everything before it, little-endian; the rest of the page is erased flash (0xFF)
+//! ```
+//! Flash contents are input like any other: whatever is wrong is told with its place, and nothing of a page that is wrong
+//! is used.
+
+use core::fmt;
+
+use postcard::experimental::max_size::MaxSize;
+
+use super::{Config, ConfigError};
+use crate::Full;
+
+/// What a page begins with.
+pub const MAGIC: [u8; 4] = *b"RLcf";
+
+/// The layout of the body. Another version is refused rather than guessed at.
+pub const VERSION: u8 = 1;
+
+/// The most that a page takes, in bytes.
+pub const PAGE_MAX: usize = HEAD + Config::POSTCARD_MAX_SIZE + TAIL;
+
+const HEAD: usize = 8;
+const TAIL: usize = 4;
+const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+
+/// Why bytes are no configuration page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum PageError {
+    /// Erased flash: the board was never provisioned.
+    Blank,
+    /// The first four bytes are not the page's.
+    Magic,
+    /// A layout this image does not know.
+    Version(u8),
+    /// The length at byte 6 does not fit the page.
+    Length(u16),
+    /// The checksum behind the body is wrong: the page was torn or damaged.
+    Checksum,
+    /// The body is no configuration, although its checksum is right.
+    Body,
+    /// A field has a value it may not have.
+    Field(ConfigError),
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blank => f.write_str("the page is blank"),
+            Self::Magic => f.write_str("byte 0: this is no configuration page"),
+            Self::Version(version) => write!(f, "byte 4: version {version} is not {VERSION}"),
+            Self::Length(length) => write!(f, "byte 6: a body of {length} bytes does not fit"),
+            Self::Checksum => f.write_str("the checksum behind the body is wrong"),
+            Self::Body => write!(f, "byte {HEAD}: the body is no configuration"),
+            Self::Field(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for PageError {}
+
+/// Writes a configuration as a page; what is used of `buf`.
+pub fn encode<'b>(config: &Config, buf: &'b mut [u8]) -> Result<&'b [u8], Full> {
+    let room = buf.get_mut(HEAD..).ok_or(Full)?;
+    let length = postcard::to_slice(config, room).map_err(|_| Full)?.len();
+    let head = buf.get_mut(..HEAD).ok_or(Full)?;
+    let [low, high] = u16::try_from(length).map_err(|_| Full)?.to_le_bytes();
+    head.copy_from_slice(&[MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, 0, low, high]);
+    let sum = CRC.checksum(buf.get(..HEAD + length).ok_or(Full)?).to_le_bytes();
+    buf.get_mut(HEAD + length..HEAD + length + TAIL).ok_or(Full)?.copy_from_slice(&sum);
+    buf.get(..HEAD + length + TAIL).ok_or(Full)
+}
+
+/// Reads a page and checks everything in it.
+pub fn decode(page: &[u8]) -> Result<Config, PageError> {
+    let (head, rest) = page.split_first_chunk::<HEAD>().ok_or(PageError::Magic)?;
+    if head.iter().all(|&byte| byte == 0xFF) {
+        return Err(PageError::Blank);
+    }
+    let [m0, m1, m2, m3, version, _, low, high] = *head;
+    if [m0, m1, m2, m3] != MAGIC {
+        return Err(PageError::Magic);
+    }
+    if version != VERSION {
+        return Err(PageError::Version(version));
+    }
+    let length = u16::from_le_bytes([low, high]);
+    let (body, rest) = rest.split_at_checked(usize::from(length)).ok_or(PageError::Length(length))?;
+    let (sum, _) = rest.split_first_chunk::<TAIL>().ok_or(PageError::Length(length))?;
+    let mut digest = CRC.digest();
+    digest.update(head);
+    digest.update(body);
+    if digest.finalize() != u32::from_le_bytes(*sum) {
+        return Err(PageError::Checksum);
+    }
+    match postcard::take_from_bytes::<Config>(body) {
+        Ok((config, [])) => config.check().map(|()| config).map_err(PageError::Field),
+        _ => Err(PageError::Body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE_MAX, PageError, decode, encode};
+    use crate::config::{Config, Protection};
+    use crate::election::Algorithm;
+    use crate::link::security::NetworkKey;
+    use crate::members::RingOrder;
+    use crate::types::NodeId;
+
+    fn config() -> Config {
+        let ids: heapless::Vec<NodeId, 128> = (1..=128).map(NodeId).collect();
+        let Ok(ring) = RingOrder::new(&ids) else { panic!("a ring") };
+        let protection = Protection::Ascon(NetworkKey::new([7; 16]));
+        Config::on_ring(NodeId(5), 0x1234, protection, Algorithm::Hs, ring)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut buf = [0xFF; 4096];
+        let used = encode(&config(), &mut buf).map(<[u8]>::len);
+        assert!(used.is_ok_and(|used| used <= PAGE_MAX));
+        assert_eq!(decode(&buf), Ok(config()));
+        assert!(encode(&config(), &mut [0; 40]).is_err());
+    }
+
+    #[test]
+    fn every_damaged_byte_is_noticed() {
+        let mut buf = [0xFF; PAGE_MAX];
+        let Ok(used) = encode(&config(), &mut buf).map(<[u8]>::len) else { panic!("it fits") };
+        for place in 0..used {
+            let mut torn = buf;
+            torn[place] ^= 0x41;
+            assert!(decode(&torn).is_err(), "byte {place}");
+        }
+        for length in 0..used {
+            assert!(decode(&buf[..length]).is_err(), "cut at {length}");
+        }
+        assert_eq!(decode(&[0xFF; 64]), Err(PageError::Blank));
+    }
+}

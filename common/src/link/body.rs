@@ -1,0 +1,233 @@
+//! The bodies of frames: hellos, and what carries messages.
+//!
+//! ```text
+//! HELLO  number 1 | log2 of the interval in ms 1 | flags 1 | leader 2 | device 2 | names × { id 2, token12 quality4 2, echo 2 }
+//! REL    answer1 messages3 entries4 | 1 acks4 | entries × { [id 2], echo 2, number 1, ack 1 }
+//!        | acks × { [id 2], echo 2, ack 1 } | messages × { length 1, bytes }
+//! ```
+//! Ids stand in a REL only where it is for everybody. All numbers are little-endian.
+
+use heapless::Vec;
+
+use crate::Full;
+use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
+use crate::types::NodeId;
+
+/// What a hello says of one neighbour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    /// The neighbour.
+    pub id: NodeId,
+    /// The token of the sender's end of the link, 12 bits; 0 says that two boards have this id.
+    pub token: u16,
+    /// Whether the sender wants the link.
+    pub willing: bool,
+    /// How many of eight hellos of that neighbour the sender hears, at most 7.
+    pub heard: u8,
+    /// The neighbour's end of the link, as the sender last heard it.
+    pub echo: u16,
+}
+
+/// A hello.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// Counts the sender's hellos.
+    pub number: u8,
+    /// The time to the next one is about two to this power, in milliseconds.
+    pub interval_log2: u8,
+    /// Whether the sender's table is full.
+    pub is_full: bool,
+    /// The leader it follows; 0 is nobody.
+    pub leader: NodeId,
+    /// A piece of the board's serial number.
+    pub device: u16,
+    /// Its neighbours.
+    pub names: Vec<Name, HELLO_NAMES_MAX, u8>,
+}
+
+/// What a frame with messages says to one neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Whom.
+    pub id: NodeId,
+    /// Its end of the link, as the sender knows it.
+    pub echo: u16,
+    /// The number of the first message.
+    pub number: u8,
+    /// The number of the message that the sender expects next.
+    pub ack: u8,
+}
+
+/// An acknowledgement that rides along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckEntry {
+    /// For whom.
+    pub id: NodeId,
+    /// Its end of the link.
+    pub echo: u16,
+    /// The number of the message that the sender expects next.
+    pub ack: u8,
+}
+
+/// A message as it lies in a frame.
+pub type Parcel = Vec<u8, PARCEL_MAX, u8>;
+
+/// A frame with messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rel {
+    /// Whether everybody in `entries` is to answer at once, one after the other.
+    pub answer: bool,
+    /// Whom the messages are for.
+    pub entries: Vec<Entry, NAMED_MAX, u8>,
+    /// Who else gets an acknowledgement.
+    pub acks: Vec<AckEntry, NAMED_MAX, u8>,
+    /// The messages.
+    pub messages: Vec<Parcel, BUNDLE_MAX, u8>,
+}
+
+/// Bytes of what a hello says before its names.
+pub const HELLO_BYTES: usize = 7;
+
+/// Bytes of one name.
+pub const NAME_BYTES: usize = 6;
+
+/// Bytes of what a REL says before its entries.
+pub const REL_BYTES: usize = 2;
+
+const HELLO_FULL: u8 = 1;
+
+/// Writes numbers one after the other.
+struct Writer<'b> {
+    buf: &'b mut [u8],
+    used: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        let end = self.used + bytes.len();
+        self.buf.get_mut(self.used..end).ok_or(Full)?.copy_from_slice(bytes);
+        self.used = end;
+        Ok(())
+    }
+}
+
+/// Reads numbers one after the other.
+struct Reader<'b>(&'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (&taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn half(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn slice(&mut self, length: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+}
+
+impl Hello {
+    /// Writes it; the number of bytes.
+    pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
+        let mut writer = Writer { buf, used: 0 };
+        writer.put(&[self.number, self.interval_log2, if self.is_full { HELLO_FULL } else { 0 }])?;
+        writer.put(&self.leader.0.to_le_bytes())?;
+        writer.put(&self.device.to_le_bytes())?;
+        for name in &self.names {
+            let quality = u16::from(name.willing) << 3 | u16::from(name.heard & 7);
+            writer.put(&name.id.0.to_le_bytes())?;
+            writer.put(&(name.token << 4 | quality).to_le_bytes())?;
+            writer.put(&name.echo.to_le_bytes())?;
+        }
+        Ok(writer.used)
+    }
+
+    /// Reads one; bytes left over make it none.
+    pub fn read(body: &[u8]) -> Option<Self> {
+        let mut reader = Reader(body);
+        let [number, interval_log2, flags] = reader.array()?;
+        let (leader, device) = (NodeId(reader.half()?), reader.half()?);
+        if flags & !HELLO_FULL != 0 || interval_log2 > 20 {
+            return None;
+        }
+        let mut names = Vec::new();
+        while !reader.0.is_empty() {
+            let (id, packed, echo) = (NodeId(reader.half()?), reader.half()?, reader.half()?);
+            let heard = u8::try_from(packed & 7).ok()?;
+            names.push(Name { id, token: packed >> 4, willing: packed & 8 != 0, heard, echo }).ok()?;
+        }
+        Some(Self { number, interval_log2, is_full: flags & HELLO_FULL != 0, leader, device, names })
+    }
+}
+
+impl Rel {
+    /// Bytes it takes when written for everybody (`to_all`) or for one neighbour.
+    pub fn length(&self, to_all: bool) -> usize {
+        let id = if to_all { 2 } else { 0 };
+        let messages: usize = self.messages.iter().map(|message| 1 + message.len()).sum();
+        REL_BYTES + self.entries.len() * (4 + id) + self.acks.len() * (3 + id) + messages
+    }
+
+    /// Writes it; the number of bytes.
+    pub fn write(&self, to_all: bool, buf: &mut [u8]) -> Result<usize, Full> {
+        let small = |length: usize| u8::try_from(length).map_err(|_| Full);
+        let mut writer = Writer { buf, used: 0 };
+        let counts = small(self.messages.len())? << 4 | small(self.entries.len())?;
+        writer.put(&[u8::from(self.answer) << 7 | counts, small(self.acks.len())?])?;
+        for entry in &self.entries {
+            if to_all {
+                writer.put(&entry.id.0.to_le_bytes())?;
+            }
+            writer.put(&entry.echo.to_le_bytes())?;
+            writer.put(&[entry.number, entry.ack])?;
+        }
+        for entry in &self.acks {
+            if to_all {
+                writer.put(&entry.id.0.to_le_bytes())?;
+            }
+            writer.put(&entry.echo.to_le_bytes())?;
+            writer.put(&[entry.ack])?;
+        }
+        for message in &self.messages {
+            writer.put(&[small(message.len())?])?;
+            writer.put(message)?;
+        }
+        Ok(writer.used)
+    }
+
+    /// Reads one that was sent to everybody, or (where an id is given) to that node alone; bytes left over make it none.
+    pub fn read(body: &[u8], to: Option<NodeId>) -> Option<Self> {
+        let mut reader = Reader(body);
+        let [counts, acks] = reader.array()?;
+        if acks >> 4 != 0 {
+            return None;
+        }
+        let mut rel = Self { answer: counts >> 7 != 0, ..Self::default() };
+        for _ in 0..counts & 15 {
+            let id = if let Some(id) = to { id } else { NodeId(reader.half()?) };
+            let (echo, [number, ack]) = (reader.half()?, reader.array()?);
+            rel.entries.push(Entry { id, echo, number, ack }).ok()?;
+        }
+        for _ in 0..acks {
+            let id = if let Some(id) = to { id } else { NodeId(reader.half()?) };
+            let (echo, ack) = (reader.half()?, reader.byte()?);
+            rel.acks.push(AckEntry { id, echo, ack }).ok()?;
+        }
+        for _ in 0..counts >> 4 & 7 {
+            let length = usize::from(reader.byte()?);
+            rel.messages.push(Vec::from_slice(reader.slice(length)?).ok()?).ok()?;
+        }
+        let one_at_most = to.is_none() || rel.entries.len() + rel.acks.len() == 1;
+        (reader.0.is_empty() && one_at_most).then_some(rel)
+    }
+}

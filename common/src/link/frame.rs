@@ -1,0 +1,272 @@
+//! The head of every frame, and acknowledgements. Every byte is described in `docs/wire.md`.
+//!
+//! ```text
+//! 0 FCF 0x8841 | 2 DSN = counter[7:0] | 3 PAN | 5 destination | 7 source | 9 version2 key2 kind4 | 10 epoch | 12 counter[23:8]
+//! ```
+//! The first nine bytes are a data frame of IEEE 802.15.4 with short addresses, so that any sniffer shows who talks to whom. The
+//! whole head is authenticated; what follows is encrypted.
+
+use super::security::{Aead, Domain, Keys, Nonce, TAG_BYTES};
+use crate::types::NodeId;
+
+/// The version of everything in this module. Frames of another version are counted and not looked at.
+pub const VERSION: u8 = 1;
+
+/// Bytes of a head.
+pub const HEAD_BYTES: usize = 14;
+
+/// Bytes of an acknowledgement.
+pub const ACK_BYTES: usize = 8;
+
+/// The last frame number of an epoch.
+pub const COUNTER_MAX: u32 = 0x00FF_FFFF;
+
+/// A data frame with short addresses, source network left out.
+const FCF_DATA: [u8; 2] = 0x8841_u16.to_le_bytes();
+
+/// An acknowledgement.
+const FCF_ACK: [u8; 2] = 0x0002_u16.to_le_bytes();
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Who is here and whom it hears.
+    Hello,
+    /// Messages of links, and acknowledgements of them.
+    Rel,
+}
+
+impl Kind {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Hello => 1,
+            Self::Rel => 2,
+        }
+    }
+
+    const fn of(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Hello),
+            2 => Some(Self::Rel),
+            _ => None,
+        }
+    }
+}
+
+/// The head of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The network.
+    pub pan: u16,
+    /// Whom the frame is for.
+    pub to: NodeId,
+    /// Who sent it.
+    pub from: NodeId,
+    /// Which key protects it.
+    pub key_id: u8,
+    /// What it is for.
+    pub kind: Kind,
+    /// The sender's epoch.
+    pub epoch: u16,
+    /// The frame's number in that epoch.
+    pub counter: u32,
+}
+
+/// Why bytes are no frame of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Of another network, standard, version or key.
+    Foreign,
+    /// Too short, or with contents that make no sense.
+    Malformed,
+    /// The tag is wrong.
+    Forged,
+}
+
+impl Head {
+    /// The bytes of the head.
+    pub fn bytes(&self) -> [u8; HEAD_BYTES] {
+        let [f0, f1] = FCF_DATA;
+        let [p0, p1] = self.pan.to_le_bytes();
+        let [t0, t1] = self.to.0.to_le_bytes();
+        let [s0, s1] = self.from.0.to_le_bytes();
+        let [e0, e1] = self.epoch.to_le_bytes();
+        let [c0, c1, c2, _] = self.counter.to_le_bytes();
+        let kind = VERSION << 6 | (self.key_id & 3) << 4 | self.kind.number();
+        [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2]
+    }
+
+    /// Reads the head of a frame; what follows it.
+    pub fn read(frame: &[u8]) -> Result<(Self, &[u8]), Refusal> {
+        let (head, rest) = frame.split_first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
+        let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2] = *head;
+        if [f0, f1] != FCF_DATA || kind >> 6 != VERSION {
+            return Err(Refusal::Foreign);
+        }
+        let head = Self {
+            pan: u16::from_le_bytes([p0, p1]),
+            to: NodeId(u16::from_le_bytes([t0, t1])),
+            from: NodeId(u16::from_le_bytes([s0, s1])),
+            key_id: kind >> 4 & 3,
+            kind: Kind::of(kind & 15).ok_or(Refusal::Foreign)?,
+            epoch: u16::from_le_bytes([e0, e1]),
+            counter: u32::from_le_bytes([c0, c1, c2, 0]),
+        };
+        Ok((head, rest))
+    }
+
+    fn nonce(&self) -> Nonce {
+        let Self { from: source, to: other, epoch, counter, .. } = *self;
+        Nonce { source, other, epoch, counter, domain: Domain::Frame, status: 0 }
+    }
+
+    /// Closes a frame in `buf` whose body of `length` bytes stands behind the place of its head; the frame's length.
+    pub fn seal(&self, keys: &Keys, buf: &mut [u8], length: usize) -> Option<usize> {
+        let (place, rest) = buf.split_first_chunk_mut::<HEAD_BYTES>()?;
+        *place = self.bytes();
+        let (body, rest) = rest.split_at_mut_checked(length)?;
+        let tag = keys.cipher(Domain::Frame).seal(self.nonce(), place, body);
+        *rest.first_chunk_mut::<TAG_BYTES>()? = tag;
+        Some(HEAD_BYTES + length + TAG_BYTES)
+    }
+
+    /// Decrypts the body of a frame in place; its length.
+    pub fn open(&self, keys: &Keys, rest: &mut [u8]) -> Result<usize, Refusal> {
+        let (body, tag) = rest.split_last_chunk_mut::<TAG_BYTES>().ok_or(Refusal::Malformed)?;
+        keys.cipher(Domain::Frame).open(self.nonce(), &self.bytes(), body, *tag).map_err(|_| Refusal::Forged)?;
+        Ok(body.len())
+    }
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Status {
+    /// The frame's messages are in good hands.
+    Accepted,
+    /// There was no room for them; the sender tries again.
+    NoRoom,
+    /// The receiver knows of no such session; the sender's link is down.
+    NoSession,
+}
+
+impl Status {
+    const fn number(self) -> u8 {
+        match self {
+            Self::Accepted => 0,
+            Self::NoRoom => 1,
+            Self::NoSession => 2,
+        }
+    }
+
+    const fn of(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Accepted),
+            1 => Some(Self::NoRoom),
+            2 => Some(Self::NoSession),
+            _ => None,
+        }
+    }
+}
+
+/// The frame that an acknowledgement answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Answered {
+    /// Who sent it.
+    pub sender: NodeId,
+    /// The sender's epoch.
+    pub epoch: u16,
+    /// Its number.
+    pub counter: u32,
+}
+
+impl Answered {
+    fn nonce(self, acker: NodeId, status: u8) -> Nonce {
+        let Self { sender: source, epoch, counter } = self;
+        Nonce { source, other: acker, epoch, counter, domain: Domain::Ack, status }
+    }
+
+    fn dsn(self) -> u8 {
+        self.counter.to_le_bytes()[0]
+    }
+
+    /// The acknowledgement of this frame by `acker`.
+    pub fn acknowledge(self, keys: &Keys, acker: NodeId, status: Status) -> [u8; ACK_BYTES] {
+        let number = status.number();
+        let [f0, f1] = FCF_ACK;
+        let head = [f0, f1, self.dsn(), number];
+        let [t0, t1, t2, t3] = keys.cipher(Domain::Ack).seal(self.nonce(acker, number), &head, &mut []);
+        [f0, f1, self.dsn(), number, t0, t1, t2, t3]
+    }
+
+    /// What an acknowledgement says, where it is one of this frame by `acker`.
+    pub fn status(self, keys: &Keys, acker: NodeId, ack: [u8; ACK_BYTES]) -> Option<Status> {
+        let [f0, f1, dsn, number, t0, t1, t2, t3] = ack;
+        if [f0, f1] != FCF_ACK || dsn != self.dsn() {
+            return None;
+        }
+        let head = [f0, f1, dsn, number];
+        keys.cipher(Domain::Ack).open(self.nonce(acker, number), &head, &mut [], [t0, t1, t2, t3]).ok()?;
+        Status::of(number)
+    }
+}
+
+/// Whether bytes have the form of an acknowledgement.
+pub fn as_ack(frame: &[u8]) -> Option<[u8; ACK_BYTES]> {
+    let bytes = <[u8; ACK_BYTES]>::try_from(frame).ok()?;
+    (bytes.first_chunk() == Some(&FCF_ACK)).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answered, HEAD_BYTES, Head, Kind, Refusal, Status, as_ack};
+    use crate::config::Protection;
+    use crate::link::security::{Keys, NetworkKey};
+    use crate::types::NodeId;
+
+    fn keys() -> Keys {
+        Keys::new(&Protection::Ascon(NetworkKey::new([3; 16])))
+    }
+
+    const HEAD: Head = Head {
+        pan: 0x1234,
+        to: NodeId(0xFFFF),
+        from: NodeId(7),
+        key_id: 2,
+        kind: Kind::Rel,
+        epoch: 9,
+        counter: 0x0012_3456,
+    };
+
+    #[test]
+    fn a_frame_is_opened_by_whoever_has_the_key() {
+        let mut buf = [0; 40];
+        buf[HEAD_BYTES..HEAD_BYTES + 5].copy_from_slice(b"hello");
+        let Some(length) = HEAD.seal(&keys(), &mut buf, 5) else { panic!("it fits") };
+        let Ok((head, rest)) = Head::read(&buf[..length]) else { panic!("a frame") };
+        assert_eq!(head, HEAD);
+        let mut body = [0; 9];
+        body.copy_from_slice(rest);
+        assert_eq!(head.open(&keys(), &mut body), Ok(5));
+        assert_eq!(&body[..5], b"hello");
+        let other = Keys::new(&Protection::Ascon(NetworkKey::new([4; 16])));
+        body.copy_from_slice(rest);
+        assert_eq!(head.open(&other, &mut body), Err(Refusal::Forged));
+        assert_eq!(Head::read(&buf[..13]), Err(Refusal::Malformed));
+        buf[9] ^= 0x80;
+        assert_eq!(Head::read(&buf[..length]), Err(Refusal::Foreign), "another version");
+    }
+
+    #[test]
+    fn an_acknowledgement_names_frame_acker_and_status() {
+        let frame = Answered { sender: NodeId(1), epoch: 2, counter: 3 };
+        let ack = frame.acknowledge(&keys(), NodeId(9), Status::NoSession);
+        assert_eq!(as_ack(&ack), Some(ack));
+        assert_eq!(frame.status(&keys(), NodeId(9), ack), Some(Status::NoSession));
+        assert_eq!(frame.status(&keys(), NodeId(8), ack), None, "another node's");
+        assert_eq!(Answered { counter: 259, ..frame }.status(&keys(), NodeId(9), ack), None, "of another frame");
+        let mut other = ack;
+        other[3] = 0;
+        assert_eq!(frame.status(&keys(), NodeId(9), other), None, "with another status");
+    }
+}

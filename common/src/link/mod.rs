@@ -1,0 +1,369 @@
+//! The link layer: what turns a lossy radio into channels that go up and down and deliver in order while up.
+//!
+//! Model: one half-duplex radio channel where frames are lost, but neither reordered nor repeated by it; whoever forges or
+//! replays frames is kept out by [`security`]. [`Links`] finds neighbours by their hellos ([`trickle`], [`quality`]), agrees
+//! with each on when the link between them is up ([`session`]), and carries messages over it ([`pool`], [`neighbour`]):
+//! broadcast first, acknowledged by whatever the others send next, then again to those alone that are missing, and in the
+//! end the link goes down. The bytes are in [`frame`] and [`body`].
+
+pub mod body;
+pub mod frame;
+pub mod neighbour;
+pub mod pool;
+pub mod quality;
+mod receive;
+pub mod security;
+pub mod session;
+pub mod table;
+mod transmit;
+pub mod trickle;
+mod upkeep;
+
+use heapless::Deque;
+
+use self::body::Parcel;
+use self::frame::{ACK_BYTES, Answered};
+use self::neighbour::News;
+use self::pool::{Places, Pool};
+use self::security::Keys;
+use self::session::{Incarnation, TOKEN_MAX, Turn};
+use self::table::Table;
+use self::trickle::Trickle;
+use crate::Full;
+use crate::config::{Config, IdSource, Timings};
+use crate::limits::BUNDLE_MAX;
+use crate::node::Boot;
+use crate::node::snapshot::Counters;
+use crate::notice::{Notice, NoticeQueue, Reason};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// What happened on a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// It came up.
+    Up(NodeId),
+    /// It went down; what was under way is lost.
+    Down(NodeId, Reason),
+    /// A message arrived.
+    Message(NodeId, Parcel),
+}
+
+/// A frame that was given to the driver and is not through yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum InFlight {
+    Hello,
+    Rel(Flight),
+}
+
+/// A frame with messages, or with a question, that neighbours may acknowledge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Flight {
+    answered: Answered,
+    /// Who is to acknowledge.
+    to: Places,
+    /// How many answer at once.
+    answers: u8,
+}
+
+/// An acknowledgement to be sent at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reply {
+    bytes: [u8; ACK_BYTES],
+    at: Instant,
+}
+
+/// All links of a node.
+#[derive(Clone, Debug)]
+pub struct Links {
+    id: NodeId,
+    id_source: IdSource,
+    device: u16,
+    pan: u16,
+    /// The present key with its number, and the one before it where there is one.
+    keys: [Option<(u8, Keys)>; 2],
+    timings: Timings,
+    epoch: Option<u16>,
+    /// The number of the last frame sent.
+    counter: u32,
+    /// The last token given out.
+    token: u16,
+    table: Table,
+    pool: Pool,
+    trickle: Trickle,
+    hello_number: u8,
+    /// Where in the table the names of the next hello begin, when not all fit.
+    first_name: u8,
+    rng: Rng,
+    in_flight: Option<InFlight>,
+    /// The last frame that asked for answers.
+    asked: Option<Flight>,
+    reply: Option<Reply>,
+    /// Others are answering until then.
+    quiet_until: Instant,
+    inbox: Deque<(NodeId, Parcel), BUNDLE_MAX>,
+    leader: NodeId,
+    counters: Counters,
+    notices: NoticeQueue,
+    /// Another board has this node's id, and this node may take another.
+    must_rename: bool,
+}
+
+impl Links {
+    /// The links of a node that has not started.
+    pub fn new(config: &Config, boot: Boot) -> Self {
+        let former = config.former.as_ref().map(|former| (former.key_id, Keys::new(&former.protection)));
+        let timings = config.timings;
+        Self {
+            id: config.id,
+            id_source: config.id_source,
+            device: boot.device,
+            pan: config.pan,
+            keys: [Some((config.key_id, Keys::new(&config.protection))), former],
+            timings,
+            epoch: boot.epoch,
+            counter: 0,
+            token: 0,
+            table: Table::new(),
+            pool: Pool::new(),
+            trickle: Trickle::new(Duration::from_millis(u64::from(timings.hello_min_ms)), timings.hello_doublings),
+            hello_number: 0,
+            first_name: 0,
+            rng: Rng::stream(boot.seed, 0x11_4B),
+            in_flight: None,
+            asked: None,
+            reply: None,
+            quiet_until: Instant::ZERO,
+            inbox: Deque::new(),
+            leader: NodeId(0),
+            counters: Counters::default(),
+            notices: NoticeQueue::new(),
+            must_rename: false,
+        }
+    }
+
+    /// Begins to say hello.
+    pub fn start(&mut self, now: Instant) {
+        self.trickle.start(now, &mut self.rng);
+        if self.epoch.is_none() {
+            self.notices.push(Notice::EpochNeeded);
+        }
+    }
+
+    /// A new epoch was stored: frames are numbered from the beginning, and every link begins anew.
+    pub fn set_epoch(&mut self, now: Instant, epoch: u16) {
+        self.epoch = Some(epoch);
+        self.counter = 0;
+        self.begin_anew(now, Reason::NewIncarnation);
+    }
+
+    /// Takes another id: every link begins anew.
+    pub fn rename(&mut self, now: Instant, id: NodeId) {
+        self.id = id;
+        self.must_rename = false;
+        self.begin_anew(now, Reason::Renamed);
+    }
+
+    fn begin_anew(&mut self, now: Instant, reason: Reason) {
+        for place in self.table.linked_places().iter() {
+            self.take_down(now, place, reason);
+        }
+        let epoch = self.epoch.unwrap_or(0);
+        for place in 0..crate::limits::TABLE_MAX {
+            let token = self.fresh_token();
+            if let Some(neighbour) = self.table.get_mut(place) {
+                neighbour.session = session::Session::new(Incarnation { epoch, token });
+            }
+        }
+        self.trickle.start(now, &mut self.rng);
+    }
+
+    /// The leader that hellos name.
+    pub fn set_leader(&mut self, leader: Option<NodeId>) {
+        self.leader = leader.unwrap_or(NodeId(0));
+    }
+
+    /// Links to these neighbours are not given up to make room for others.
+    pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
+        for (_, neighbour) in self.table.iter_mut() {
+            neighbour.is_pinned = is_pinned(neighbour.id);
+        }
+    }
+
+    /// This node's id.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// The number of this boot.
+    pub fn epoch(&self) -> Option<u16> {
+        self.epoch
+    }
+
+    /// The neighbours.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// What has happened since the boot.
+    pub fn counters(&self) -> Counters {
+        Counters { pool_high_water: self.pool.high_water(), ..self.counters }
+    }
+
+    /// Whether another board has this node's id and this one may take another.
+    pub fn must_rename(&self) -> bool {
+        self.must_rename
+    }
+
+    /// The oldest notice not yet collected.
+    pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.notices.pop()
+    }
+
+    /// The next thing that happened on a link: what went down, then what came up, then messages.
+    pub fn poll_event(&mut self) -> Option<LinkEvent> {
+        let fallen = self.table.iter_mut().find_map(|(_, neighbour)| Some((neighbour.id, neighbour.news.down.take()?)));
+        if let Some((id, reason)) = fallen {
+            return Some(LinkEvent::Down(id, reason));
+        }
+        if let Some((_, neighbour)) = self.table.iter_mut().find(|(_, neighbour)| neighbour.news.up) {
+            neighbour.news.up = false;
+            return Some(LinkEvent::Up(neighbour.id));
+        }
+        self.inbox.pop_front().map(|(from, message)| LinkEvent::Message(from, message))
+    }
+
+    /// Sends a message to neighbours whose link is up; the others in `to` are passed over. Where the pool is full, the
+    /// slowest neighbour's link goes down, since a link may not skip a message.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        to: impl Fn(NodeId) -> bool,
+        message: &[u8],
+        is_latest_value: bool,
+    ) -> Result<(), Full> {
+        let parcel = Parcel::from_slice(message).map_err(|_| Full)?;
+        let wanted = self.table.linked().filter(|(_, neighbour)| to(neighbour.id));
+        let mut set = wanted.fold(Places::default(), |set, (place, _)| set.with(Places::of(place)));
+        if is_latest_value {
+            for place in set.iter() {
+                let outstanding = self.table.get(place).map_or(0, |neighbour| neighbour.arq.outstanding);
+                self.pool.replace_older(place, outstanding);
+            }
+        }
+        while self.pool.is_full() {
+            let linked = self.table.linked_places();
+            let Some(slowest) = linked.iter().max_by_key(|&place| self.pool.count(place)) else { break };
+            self.take_down(now, slowest, Reason::Overrun);
+            set = set.without(Places::of(slowest));
+        }
+        if set.is_empty() {
+            return Ok(());
+        }
+        self.pool.add(parcel, set, is_latest_value)?;
+        for place in set.iter() {
+            if let Some(neighbour) = self.table.get_mut(place)
+                && !neighbour.arq.is_busy()
+            {
+                neighbour.arq.due = now;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a link.
+    pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
+        if let Some(place) = self.table.find(peer) {
+            self.take_down(now, place, reason);
+        }
+    }
+
+    fn fresh_token(&mut self) -> u16 {
+        self.token = if self.token >= TOKEN_MAX { 1 } else { self.token + 1 };
+        self.token
+    }
+
+    /// Takes a link down with everything that follows from it.
+    fn take_down(&mut self, now: Instant, place: usize, reason: Reason) {
+        let token = self.fresh_token();
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        if neighbour.session.is_up() {
+            neighbour.session.down(token);
+            self.fell(now, place, reason);
+        }
+    }
+
+    /// A session has gone down: what was to be sent over it is forgotten, and others are told soon.
+    fn fell(&mut self, now: Instant, place: usize, reason: Reason) {
+        let base = Duration::from_millis(u64::from(self.timings.hold_down_ms));
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        neighbour.quieten();
+        // A link that never was told of need not be taken back.
+        match core::mem::take(&mut neighbour.news) {
+            News { up: true, down } => neighbour.news.down = down,
+            News { up: false, down } => neighbour.news.down = down.or(Some(reason)),
+        }
+        if matches!(
+            reason,
+            Reason::Unacknowledged | Reason::Silent | Reason::Quality | Reason::Overrun | Reason::MadeRoom
+        ) {
+            neighbour.hold(now, base);
+        }
+        let id = neighbour.id;
+        self.inbox_forget(id);
+        self.pool.forget(place);
+        let gone = Places::of(place);
+        if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
+            flight.to = flight.to.without(gone);
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.to = asked.to.without(gone);
+        }
+        self.counters.links_down = self.counters.links_down.saturating_add(1);
+        self.trickle.reset(now, &mut self.rng);
+    }
+
+    /// What arrived over a link that is down belongs to an interval that is over.
+    fn inbox_forget(&mut self, id: NodeId) {
+        for _ in 0..self.inbox.len() {
+            if let Some((from, message)) = self.inbox.pop_front()
+                && from != id
+                && self.inbox.push_back((from, message)).is_err()
+            {
+                self.counters.malformed = self.counters.malformed.saturating_add(1);
+            }
+        }
+    }
+
+    fn turned(&mut self, now: Instant, place: usize, turn: Turn) {
+        match turn {
+            Turn::Stays => {}
+            Turn::Down(reason) => self.fell(now, place, reason),
+            Turn::Up => {
+                if let Some(neighbour) = self.table.get_mut(place) {
+                    neighbour.news.up = true;
+                    neighbour.unlisted = 0;
+                    neighbour.calm_since = now;
+                }
+                self.counters.links_up = self.counters.links_up.saturating_add(1);
+                self.make_room(now, place);
+                self.trickle.reset(now, &mut self.rng);
+            }
+        }
+    }
+
+    /// One link more than the protocol has room for: the one that can best be spared goes.
+    fn make_room(&mut self, now: Instant, newest: usize) {
+        if self.table.links() <= crate::limits::NEIGHBOURS_MAX {
+            return;
+        }
+        let victim = self.table.redundant().filter(|&place| place != newest).unwrap_or(newest);
+        self.take_down(now, victim, Reason::MadeRoom);
+    }
+}
+
+/// Counts one more.
+fn count(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
+}

@@ -1,0 +1,197 @@
+//! What a node knows of one neighbour.
+
+use super::quality::Quality;
+use super::session::Session;
+use crate::notice::Reason;
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// A neighbour that is not linked is forgotten after this long, at least.
+const FORGET_MIN: Duration = Duration::from_millis(1_500);
+
+/// A link that has held for this long has one break less on its record.
+const CALM: Duration = Duration::from_millis(60_000);
+
+/// A hold-down never lasts longer than this.
+const HOLD_MAX: Duration = Duration::from_millis(60_000);
+
+/// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
+const GAPS_MS: [u32; 6] = [4, 8, 16, 32, 64, 128];
+
+/// Sending and waiting for acknowledgements: one frame at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arq {
+    /// Messages of the frame that is not acknowledged yet.
+    pub outstanding: u8,
+    /// How often it was sent.
+    pub attempts: u8,
+    /// Whether the frame carries no message and only asks whether the neighbour is there.
+    pub is_probe: bool,
+    /// When it is to be sent (again).
+    pub due: Instant,
+}
+
+impl Arq {
+    const IDLE: Self = Self { outstanding: 0, attempts: 0, is_probe: false, due: Instant::NEVER };
+
+    /// Whether a frame waits for its acknowledgement or to be sent.
+    pub fn is_busy(&self) -> bool {
+        self.outstanding > 0 || self.is_probe
+    }
+
+    /// The middle of the time to wait before the next attempt.
+    pub fn gap(&self) -> Duration {
+        let index = usize::from(self.attempts).saturating_sub(1).min(GAPS_MS.len() - 1);
+        Duration::from_millis(u64::from(GAPS_MS.get(index).copied().unwrap_or(128)))
+    }
+}
+
+/// What happened to a link that nobody has been told yet. Going down is told before coming up again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// It went down.
+    pub down: Option<Reason>,
+    /// It came up.
+    pub up: bool,
+}
+
+/// A neighbour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its id.
+    pub id: NodeId,
+    /// A piece of its serial number; 0 before its first hello.
+    pub device: u16,
+    /// The link.
+    pub session: Session,
+    /// How well it is heard.
+    pub quality: Quality,
+    /// The last frame accepted from it: its epoch and number.
+    pub last: (u16, u32),
+    /// When it was last heard.
+    pub heard_at: Instant,
+    /// How long its hellos are apart: two to this power, in milliseconds.
+    pub interval_log2: u8,
+    /// The leader it names.
+    pub leader: NodeId,
+    /// So many of its hellos in a row have named another leader than this node's.
+    pub dissent: u8,
+    /// How many of this node's links it shares.
+    pub shared: u8,
+    /// So many of its hellos in a row have not named this node.
+    pub unlisted: u8,
+    /// A link that must not be given up to make room.
+    pub is_pinned: bool,
+    /// Two boards have this id, until then.
+    pub twins_until: Instant,
+    /// Sending to it.
+    pub arq: Arq,
+    /// When an acknowledgement must go out.
+    pub ack_due: Instant,
+    /// How often the link broke.
+    pub breaks: u8,
+    /// When the last break was taken off that record, or the link broke.
+    pub calm_since: Instant,
+    /// The link stays down until then.
+    pub held_until: Instant,
+    /// What nobody was told yet.
+    pub news: News,
+}
+
+impl Neighbour {
+    /// A neighbour whose first hello has just come.
+    pub fn new(id: NodeId, session: Session, quality: Quality, last: (u16, u32), now: Instant) -> Self {
+        Self {
+            id,
+            device: 0,
+            session,
+            quality,
+            last,
+            heard_at: now,
+            interval_log2: 10,
+            leader: NodeId(0),
+            dissent: 0,
+            shared: 0,
+            unlisted: 0,
+            is_pinned: false,
+            twins_until: Instant::ZERO,
+            arq: Arq::IDLE,
+            ack_due: Instant::NEVER,
+            breaks: 0,
+            calm_since: now,
+            held_until: Instant::ZERO,
+            news: News::default(),
+        }
+    }
+
+    /// The time between its hellos.
+    pub fn interval(&self) -> Duration {
+        Duration::from_millis(1 << u32::from(self.interval_log2).min(20))
+    }
+
+    /// When a silent neighbour is asked whether it is there.
+    pub fn suspect_at(&self, eighths: u8) -> Instant {
+        self.heard_at + Duration::from_micros(self.interval().times(u32::from(eighths)).as_micros() / 8)
+    }
+
+    /// When a neighbour that is not linked is forgotten.
+    pub fn forget_at(&self) -> Instant {
+        self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(FORGET_MIN)
+    }
+
+    /// The link is down: nothing is outstanding, nothing is due.
+    pub fn quieten(&mut self) {
+        self.arq = Arq::IDLE;
+        self.ack_due = Instant::NEVER;
+        self.unlisted = 0;
+    }
+
+    /// The link broke: it stays down for a while, longer each time.
+    pub fn hold(&mut self, now: Instant, base: Duration) {
+        let length = base.times(1 << u32::from(self.breaks).min(10)).min(HOLD_MAX);
+        self.held_until = now + length;
+        self.breaks = self.breaks.saturating_add(1).min(6);
+        self.calm_since = now;
+    }
+
+    /// Time passes calmly.
+    pub fn calm(&mut self, now: Instant) {
+        if self.breaks > 0 && now.since(self.calm_since) >= CALM {
+            self.breaks -= 1;
+            self.calm_since = now;
+        }
+    }
+
+    /// What was outstanding is acknowledged.
+    pub fn settle(&mut self) {
+        self.arq = Arq::IDLE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Neighbour, Quality, Session};
+    use crate::link::session::Incarnation;
+    use crate::time::{Duration, Instant};
+    use crate::types::NodeId;
+
+    #[test]
+    fn every_break_holds_the_link_down_for_longer_and_calm_forgives() {
+        let session = Session::new(Incarnation { epoch: 1, token: 1 });
+        let mut neighbour = Neighbour::new(NodeId(1), session, Quality::new(0, -50), (1, 1), Instant::ZERO);
+        let (base, mut now) = (Duration::from_millis(2_000), Instant::ZERO);
+        let mut lengths = std::vec::Vec::new();
+        for _ in 0..8 {
+            neighbour.hold(now, base);
+            lengths.push(neighbour.held_until.since(now).as_micros() / 1_000_000);
+            now = neighbour.held_until;
+        }
+        assert_eq!(lengths, [2, 4, 8, 16, 32, 60, 60, 60]);
+        for _ in 0..3 {
+            now = now + Duration::from_millis(60_000);
+            neighbour.calm(now);
+        }
+        neighbour.hold(now, base);
+        assert_eq!(neighbour.held_until.since(now).as_micros(), 16_000_000);
+    }
+}

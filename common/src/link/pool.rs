@@ -1,0 +1,162 @@
+//! Messages waiting to be sent or acknowledged: each is kept once, however many neighbours are to get it.
+//!
+//! The order in the pool is the order of sending. What one neighbour is still to get is a queue: the first of its messages has
+//! the number [`Session::oldest`](super::session::Session::oldest), the next the one after.
+
+use heapless::Vec;
+
+use super::body::Parcel;
+use crate::Full;
+use crate::limits::POOL_MAX;
+
+/// A set of places in the neighbour table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Places(pub u32);
+
+impl Places {
+    /// The set of one place.
+    pub const fn of(place: usize) -> Self {
+        Self(1 << (place & 31))
+    }
+
+    /// Whether a place is in the set.
+    pub const fn contains(self, place: usize) -> bool {
+        self.0 & Self::of(place).0 != 0
+    }
+
+    /// The set without another.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The set with another.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether nobody is in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The places, ascending.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..32).filter(move |&place| self.contains(place))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Waiting {
+    message: Parcel,
+    to: Places,
+    is_latest_value: bool,
+}
+
+/// The pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    waiting: Vec<Waiting, POOL_MAX, u8>,
+    high_water: u8,
+}
+
+impl Pool {
+    /// An empty pool.
+    pub const fn new() -> Self {
+        Self { waiting: Vec::new(), high_water: 0 }
+    }
+
+    /// Adds a message.
+    pub fn add(&mut self, message: Parcel, to: Places, is_latest_value: bool) -> Result<(), Full> {
+        self.waiting.push(Waiting { message, to, is_latest_value }).map_err(|_| Full)?;
+        self.high_water = self.high_water.max(u8::try_from(self.waiting.len()).unwrap_or(u8::MAX));
+        Ok(())
+    }
+
+    /// Whether another message fits.
+    pub fn is_full(&self) -> bool {
+        self.waiting.is_full()
+    }
+
+    /// The most messages that ever waited.
+    pub fn high_water(&self) -> u8 {
+        self.high_water
+    }
+
+    /// The messages for one place in order, each with its place in the pool.
+    pub fn queue(&self, place: usize) -> impl Iterator<Item = (usize, &Parcel)> {
+        let is_for = move |waiting: &Waiting| waiting.to.contains(place);
+        self.waiting
+            .iter()
+            .enumerate()
+            .filter(move |(_, waiting)| is_for(waiting))
+            .map(|(at, waiting)| (at, &waiting.message))
+    }
+
+    /// How many messages wait for a place.
+    pub fn count(&self, place: usize) -> usize {
+        self.queue(place).count()
+    }
+
+    /// The first `count` messages for a place are delivered.
+    pub fn delivered(&mut self, place: usize, count: u8) {
+        let first = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(place)).take(usize::from(count));
+        first.for_each(|waiting| waiting.to = waiting.to.without(Places::of(place)));
+        self.waiting.retain(|waiting| !waiting.to.is_empty());
+    }
+
+    /// Takes everything for a place out.
+    pub fn forget(&mut self, place: usize) {
+        self.delivered(place, u8::MAX);
+    }
+
+    /// Takes a place off those older states that were not sent to it: all behind its first `sent` messages.
+    pub fn replace_older(&mut self, place: usize, sent: u8) {
+        let unsent = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(place)).skip(usize::from(sent));
+        unsent
+            .filter(|waiting| waiting.is_latest_value)
+            .for_each(|waiting| waiting.to = waiting.to.without(Places::of(place)));
+        self.waiting.retain(|waiting| !waiting.to.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Places, Pool};
+    use crate::link::body::Parcel;
+
+    fn pool(messages: &[(&[u8], u32, bool)]) -> Pool {
+        let mut pool = Pool::new();
+        for &(bytes, to, is_latest_value) in messages {
+            let Ok(message) = Parcel::from_slice(bytes) else { panic!("it fits") };
+            assert!(pool.add(message, Places(to), is_latest_value).is_ok());
+        }
+        pool
+    }
+
+    fn queue(pool: &Pool, place: usize) -> std::vec::Vec<&[u8]> {
+        pool.queue(place).map(|(_, message)| &**message).collect()
+    }
+
+    #[test]
+    fn each_place_has_a_queue_of_its_own() {
+        let mut pool = pool(&[(b"a", 0b011, false), (b"b", 0b110, false), (b"c", 0b010, false)]);
+        assert_eq!(queue(&pool, 1), [b"a", b"b", b"c"]);
+        pool.delivered(1, 2);
+        assert_eq!(queue(&pool, 1), [b"c"]);
+        assert_eq!(queue(&pool, 0), [b"a"]);
+        pool.forget(2);
+        assert_eq!(pool.count(2), 0);
+        pool.delivered(0, 1);
+        assert_eq!(pool.waiting.len(), 1);
+        assert_eq!(pool.high_water(), 3);
+    }
+
+    #[test]
+    fn a_newer_state_replaces_only_what_was_not_sent() {
+        let mut pool = pool(&[(b"1", 0b11, true), (b"x", 0b01, false), (b"2", 0b01, true)]);
+        pool.replace_older(0, 1);
+        assert_eq!(queue(&pool, 0), [b"1", b"x"], "the first was sent, the second is no state");
+        pool.replace_older(1, 0);
+        assert_eq!(pool.count(1), 0);
+    }
+}

@@ -1,0 +1,122 @@
+//! How well a neighbour is heard, with hysteresis: a link is hard to get and hard to lose.
+//!
+//! Wanted once three of the last four hellos arrived and they are strong enough; given up when too few of many arrive, or when
+//! they are faint and many are lost. Lost hellos show as gaps in their numbers.
+
+/// A newcomer must be at least this strong.
+const STRONG_DBM: i16 = -88;
+
+/// Below this a neighbour is faint.
+const FAINT_DBM: i16 = -95;
+
+/// So many hellos are looked at before a link is given up.
+const SAMPLE: u32 = 16;
+
+/// How well a neighbour is heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quality {
+    /// One bit for each of the last hellos, the latest lowest; set where it arrived.
+    history: u32,
+    /// How many of them there were.
+    seen: u8,
+    /// The number of the last one.
+    number: u8,
+    /// The mean strength, in sixteenths of a dBm.
+    strength: i16,
+}
+
+impl Quality {
+    /// Of a neighbour whose first hello, with this number and strength, is yet to be taken note of.
+    pub fn before(number: u8, rssi_dbm: i8) -> Self {
+        Self { history: 0, seen: 0, number: number.wrapping_sub(1), strength: i16::from(rssi_dbm) * 16 }
+    }
+
+    /// Of a neighbour whose first hello, with this number, has arrived.
+    pub fn new(number: u8, rssi_dbm: i8) -> Self {
+        Self { history: 1, seen: 1, number, ..Self::before(number, rssi_dbm) }
+    }
+
+    /// Takes note of a hello; how many were missed before it.
+    pub fn hear(&mut self, number: u8, rssi_dbm: i8) -> u8 {
+        let gap = number.wrapping_sub(self.number).max(1);
+        self.number = number;
+        self.history = self.history.checked_shl(u32::from(gap)).unwrap_or(0) | 1;
+        self.seen = self.seen.saturating_add(gap).min(32);
+        self.strengthen(rssi_dbm);
+        gap - 1
+    }
+
+    /// Takes note of the strength of any other frame.
+    pub fn strengthen(&mut self, rssi_dbm: i8) {
+        self.strength += (i16::from(rssi_dbm) * 16 - self.strength) / 8;
+    }
+
+    /// The peer has restarted: its numbers mean nothing any more.
+    pub fn restart(&mut self, number: u8, rssi_dbm: i8) {
+        *self = Self::new(number, rssi_dbm);
+    }
+
+    /// Whether a link is worth having.
+    pub fn is_good(&self) -> bool {
+        (self.history & 15).count_ones() >= 3 && self.strength >= STRONG_DBM * 16
+    }
+
+    /// Whether a link is to be given up.
+    pub fn is_bad(&self) -> bool {
+        let (arrived, of) = (self.history.count_ones(), u32::from(self.seen));
+        let is_lossy = of >= SAMPLE && arrived * 10 < of * 4;
+        let is_faint = self.strength < FAINT_DBM * 16 && of >= SAMPLE / 2 && arrived * 10 < of * 6;
+        is_lossy || is_faint
+    }
+
+    /// How many of eight hellos arrive, at most 7.
+    pub fn eighths(&self) -> u8 {
+        let of = u32::from(self.seen).max(1);
+        u8::try_from(self.history.count_ones() * 8 / of).unwrap_or(7).min(7)
+    }
+
+    /// The mean strength in dBm.
+    pub fn strength_dbm(&self) -> i16 {
+        self.strength / 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Quality;
+
+    #[test]
+    fn three_of_four_make_a_link_and_two_of_five_lose_it() {
+        let mut quality = Quality::new(0, -60);
+        quality.hear(1, -60);
+        assert!(!quality.is_good());
+        assert_eq!(quality.hear(3, -60), 1, "one was missed");
+        assert!(quality.is_good());
+        assert!(!quality.is_bad());
+        let mut number = 3;
+        for gap in [3, 3, 3, 3, 3, 3, 3, 3] {
+            number += gap;
+            quality.hear(number, -60);
+        }
+        assert!(quality.is_bad() && !quality.is_good());
+    }
+
+    #[test]
+    fn a_faint_newcomer_is_not_wanted_and_a_faint_link_is_kept_while_it_works() {
+        let mut quality = Quality::new(0, -92);
+        (1..20).for_each(|number| assert_eq!(quality.hear(number, -92), 0));
+        assert!(!quality.is_good() && !quality.is_bad());
+        assert_eq!(quality.eighths(), 7);
+        (10..40).map(|half| half * 2 + 1).for_each(|number| assert!(quality.hear(number, -99) <= 1));
+        assert!(quality.is_bad(), "faint, and every other hello is lost");
+    }
+
+    #[test]
+    fn numbers_start_over_after_255() {
+        let mut quality = Quality::new(254, -50);
+        assert_eq!(quality.hear(255, -50), 0);
+        assert_eq!(quality.hear(0, -50), 0);
+        assert_eq!(quality.hear(200, -50), 199);
+        assert!(!quality.is_good());
+    }
+}

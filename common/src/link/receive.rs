@@ -1,0 +1,361 @@
+//! What arrives: hellos, messages, acknowledgements.
+
+use super::body::{Entry, Hello, Name, Rel};
+use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
+use super::neighbour::Neighbour;
+use super::quality::Quality;
+use super::session::{Incarnation, Receipt, Session};
+use super::{Links, Reply, count};
+use crate::config::{BROADCAST, IdSource};
+use crate::limits::{BUNDLE_MAX, NEIGHBOURS_MAX};
+use crate::node::FRAME_MAX;
+use crate::notice::{Notice, Reason};
+use crate::time::{Duration, Instant};
+
+/// The time between the end of a frame and the first answer to it: a radio needs so long to turn round and check a tag.
+pub const TURN_ROUND: Duration = Duration::from_micros(300);
+
+/// The time that each answer has.
+pub const ANSWER_SLOT: Duration = Duration::from_micros(1_000);
+
+/// An acknowledgement that rides along goes out within this time, at the latest.
+const ACK_DELAY_MAX_US: u32 = 16_000;
+
+/// And not before this, so that an answer of the election itself can take it along.
+const ACK_DELAY_MIN_US: u32 = 6_000;
+
+/// So many hellos in a row that name another leader are believed.
+const DISSENT: u8 = 3;
+
+/// So many hellos in a row that do not name this node mean that there is no link.
+const UNLISTED: u8 = 3;
+
+/// How long twins are told of after both were heard.
+const TWINS_TOLD: Duration = Duration::from_millis(30_000);
+
+impl Links {
+    /// A frame with a right checksum has arrived.
+    pub fn receive(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
+        if let Some(ack) = as_ack(frame) {
+            self.on_ack(now, ack);
+            return;
+        }
+        match self.open(frame) {
+            Ok((head, body, length)) => {
+                let body = body.get(..length).unwrap_or(&[]);
+                self.accept(now, head, body, rssi_dbm);
+            }
+            Err(refusal) => self.refuse(refusal),
+        }
+        if let Ok((head, _)) = Head::read(frame)
+            && head.pan == self.pan
+            && head.to != self.id
+            && head.to != BROADCAST
+        {
+            // Somebody else is asked and answers right away.
+            self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        count(match refusal {
+            Refusal::Foreign => &mut self.counters.foreign,
+            Refusal::Malformed => &mut self.counters.malformed,
+            Refusal::Forged => &mut self.counters.forged,
+        });
+    }
+
+    fn open(&self, frame: &[u8]) -> Result<(Head, [u8; FRAME_MAX], usize), Refusal> {
+        let (head, rest) = Head::read(frame)?;
+        if head.pan != self.pan {
+            return Err(Refusal::Foreign);
+        }
+        let key = self.keys.iter().flatten().find(|(key_id, _)| *key_id == head.key_id);
+        let (_, keys) = key.ok_or(Refusal::Foreign)?;
+        let mut body = [0; FRAME_MAX];
+        let place = body.get_mut(..rest.len()).ok_or(Refusal::Malformed)?;
+        place.copy_from_slice(rest);
+        let length = head.open(keys, place)?;
+        Ok((head, body, length))
+    }
+
+    fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8) {
+        if head.from == self.id {
+            self.on_own_id(head, body);
+            return;
+        }
+        let place = self.table.find(head.from);
+        let last = place.and_then(|place| self.table.get(place)).map(|neighbour| neighbour.last);
+        if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
+            count(&mut self.counters.replayed);
+            return;
+        }
+        if head.to != self.id && head.to != BROADCAST {
+            return;
+        }
+        let is_understood = match head.kind {
+            Kind::Hello => Hello::read(body).map(|hello| self.on_hello(now, head, place, &hello, rssi_dbm)),
+            Kind::Rel => {
+                let to = (head.to == self.id).then_some(self.id);
+                Rel::read(body, to).map(|rel| self.on_rel(now, head, place, &rel, rssi_dbm))
+            }
+        };
+        count(if is_understood.is_some() { &mut self.counters.accepted } else { &mut self.counters.malformed });
+    }
+
+    /// A frame of this node's own id: its own, thrown back at it, or another board's.
+    fn on_own_id(&mut self, head: Head, body: &[u8]) {
+        let twin = match head.kind {
+            Kind::Hello => Hello::read(body).is_some_and(|hello| hello.device != self.device),
+            Kind::Rel => false,
+        };
+        if twin {
+            self.on_twin();
+        } else {
+            count(&mut self.counters.replayed);
+        }
+    }
+
+    fn on_twin(&mut self) {
+        self.notices.push(Notice::Twin(self.id));
+        self.must_rename = self.id_source == IdSource::Chip;
+    }
+
+    fn on_hello(&mut self, now: Instant, head: Head, place: Option<usize>, hello: &Hello, rssi_dbm: i8) {
+        let Some(place) = place.or_else(|| self.admit(now, head, hello, rssi_dbm)) else {
+            count(&mut self.counters.refused);
+            return;
+        };
+        let name = hello.names.iter().find(|name| name.id == self.id).copied();
+        if name.is_some_and(|name| self.is_of_twin(name)) {
+            self.on_twin();
+        }
+        self.note_hello(now, place, head, hello, rssi_dbm);
+        let i_want = self.is_wanted(now, place);
+        let (epoch, is_linked) = (head.epoch, self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up()));
+        let token = self.fresh_token();
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let turn = match name {
+            Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
+                neighbour.unlisted = 0;
+                let theirs = Incarnation { epoch, token: theirs };
+                neighbour.session.hear_hello(theirs, echo, willing, i_want, || token)
+            }
+            _ => {
+                neighbour.unlisted = neighbour.unlisted.saturating_add(1);
+                neighbour.session.hear_epoch(epoch, || token)
+            }
+        };
+        let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
+        self.turned(now, place, turn);
+        if is_linked && is_bad {
+            self.take_down(now, place, Reason::Quality);
+        } else if is_linked && unlisted >= UNLISTED {
+            self.take_down(now, place, Reason::NoSession);
+        }
+        if name.is_none() {
+            self.trickle.reset(now, &mut self.rng);
+        }
+    }
+
+    /// What a hello tells, whether or not it names this node.
+    fn note_hello(&mut self, now: Instant, place: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
+        let linked = hello.names.iter().filter(|name| name.willing && self.table.is_linked(name.id)).count();
+        let own_leader = self.leader;
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+        if neighbour.device != 0 && neighbour.device != hello.device && was_heard {
+            neighbour.twins_until = now + TWINS_TOLD;
+            self.notices.push(Notice::TwinsHeard(neighbour.id));
+        }
+        let missed = if head.epoch == neighbour.last.0 {
+            neighbour.quality.hear(hello.number, rssi_dbm)
+        } else {
+            neighbour.quality.restart(hello.number, rssi_dbm);
+            0
+        };
+        neighbour.last = (head.epoch, head.counter);
+        neighbour.device = hello.device;
+        neighbour.heard_at = now;
+        neighbour.interval_log2 = hello.interval_log2;
+        neighbour.leader = hello.leader;
+        neighbour.shared = u8::try_from(linked).unwrap_or(u8::MAX);
+        neighbour.dissent = if hello.leader == own_leader { 0 } else { neighbour.dissent.saturating_add(1) };
+        neighbour.calm(now);
+        self.is_there(now, place);
+        self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
+    }
+
+    /// Whether a hello's words on this node are about another board with its id: it was said so, or an epoch is echoed
+    /// that this board has not reached.
+    fn is_of_twin(&self, name: Name) -> bool {
+        let ahead = (name.echo >> 12).wrapping_sub(self.epoch.unwrap_or(0)) & 15;
+        (name.token == 0 && name.echo == 0) || (name.echo != 0 && (1..8).contains(&ahead))
+    }
+
+    /// Finds a place for a newcomer.
+    fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8) -> Option<usize> {
+        let dissents = hello.leader != self.leader;
+        let place = self.table.free().or_else(|| self.table.weakest(now, dissents))?;
+        let session = Session::new(Incarnation { epoch: self.epoch.unwrap_or(0), token: self.fresh_token() });
+        let quality = Quality::before(hello.number, rssi_dbm);
+        let neighbour = Neighbour::new(head.from, session, quality, (head.epoch, 0), now);
+        self.table.put(place, neighbour);
+        self.trickle.reset(now, &mut self.rng);
+        Some(place)
+    }
+
+    /// Whether a link is wanted: the neighbour is heard well, did not break lately, and there is room, or it must be let
+    /// in because its network has another leader.
+    pub(super) fn is_wanted(&self, now: Instant, place: usize) -> bool {
+        let Some(neighbour) = self.table.get(place) else { return false };
+        if neighbour.session.is_up() {
+            return true;
+        }
+        let has_room = self.table.links() < NEIGHBOURS_MAX;
+        let must_enter = neighbour.is_pinned || neighbour.dissent >= DISSENT;
+        neighbour.quality.is_good()
+            && neighbour.held_until <= now
+            && neighbour.twins_until <= now
+            && (has_room || (must_enter && self.table.redundant().is_some()))
+    }
+
+    fn on_rel(&mut self, now: Instant, head: Head, place: Option<usize>, rel: &Rel, rssi_dbm: i8) {
+        if let Some(neighbour) = place.and_then(|place| self.table.get_mut(place)) {
+            neighbour.last = (head.epoch, head.counter);
+            neighbour.heard_at = now;
+            neighbour.quality.strengthen(rssi_dbm);
+        }
+        if let Some(place) = place {
+            self.is_there(now, place);
+        }
+        if rel.answer {
+            let answers = u32::try_from(rel.entries.len()).unwrap_or(0);
+            self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT.times(answers));
+        }
+        if let Some((slot, entry)) = rel.entries.iter().enumerate().find(|(_, entry)| entry.id == self.id) {
+            let status = place.map_or(Status::NoSession, |place| self.on_entry(now, head, place, *entry, rel));
+            if rel.answer {
+                let slot = u32::try_from(slot).unwrap_or(0);
+                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(slot), head, status);
+            }
+            if status == Status::NoSession {
+                self.trickle.reset(now, &mut self.rng);
+            }
+        } else if let Some(entry) = rel.acks.iter().find(|entry| entry.id == self.id)
+            && let Some(place) = place
+            && self.is_of_session(now, head, place, entry.echo)
+        {
+            self.acknowledged(now, place, entry.ack);
+        }
+    }
+
+    /// Whether a frame belongs to the present session with its sender. It may bring the link up.
+    fn is_of_session(&mut self, now: Instant, head: Head, place: usize, echo: u16) -> bool {
+        let i_want = self.is_wanted(now, place);
+        let Some(neighbour) = self.table.get_mut(place) else { return false };
+        let turn = neighbour.session.hear_rel(head.epoch, echo, i_want);
+        if let Some(turn) = turn {
+            self.turned(now, place, turn);
+        } else {
+            count(&mut self.counters.stale);
+        }
+        // Making room may have taken the new link down again.
+        turn.is_some() && self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up())
+    }
+
+    fn on_entry(&mut self, now: Instant, head: Head, place: usize, entry: Entry, rel: &Rel) -> Status {
+        if !self.is_of_session(now, head, place, entry.echo) {
+            return Status::NoSession;
+        }
+        self.acknowledged(now, place, entry.ack);
+        let messages = u8::try_from(rel.messages.len()).unwrap_or(0);
+        if messages == 0 {
+            return Status::Accepted;
+        }
+        if self.inbox.len() + rel.messages.len() > BUNDLE_MAX {
+            return Status::NoRoom;
+        }
+        let delay = u64::from(ACK_DELAY_MIN_US + self.rng.below(ACK_DELAY_MAX_US - ACK_DELAY_MIN_US));
+        let Some(neighbour) = self.table.get_mut(place) else { return Status::NoSession };
+        match neighbour.session.receive(entry.number, messages) {
+            Receipt::Gap => Status::NoRoom,
+            Receipt::Skip(known) => {
+                for message in rel.messages.iter().skip(usize::from(known)) {
+                    // There is room: it was looked for above.
+                    if self.inbox.push_back((head.from, message.clone())).is_err() {
+                        return Status::NoRoom;
+                    }
+                }
+                neighbour.ack_due =
+                    if rel.answer { Instant::NEVER } else { neighbour.ack_due.min(now + Duration::from_micros(delay)) };
+                Status::Accepted
+            }
+        }
+    }
+
+    fn answer(&mut self, at: Instant, head: Head, status: Status) {
+        let Some((_, keys)) = self.keys.iter().flatten().find(|(key_id, _)| *key_id == head.key_id) else { return };
+        let answered = Answered { sender: head.from, epoch: head.epoch, counter: head.counter };
+        // Without an epoch a node is not to send; an answer carries no number of its own, but would tell that it is here.
+        if self.epoch.is_some() {
+            self.reply = Some(Reply { bytes: answered.acknowledge(keys, self.id, status), at });
+        }
+    }
+
+    /// The neighbour expects the message of this number next.
+    fn acknowledged(&mut self, now: Instant, place: usize, expects: u8) {
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let outstanding = neighbour.arq.outstanding;
+        let delivered = neighbour.session.acknowledge(expects, outstanding);
+        if delivered > 0 {
+            self.delivered(now, place, delivered);
+        }
+    }
+
+    /// A neighbour was heard: it need not be asked whether it is there.
+    fn is_there(&mut self, now: Instant, place: usize) {
+        if self.table.get(place).is_some_and(|neighbour| neighbour.arq.is_probe) {
+            self.delivered(now, place, 0);
+        }
+    }
+
+    fn delivered(&mut self, now: Instant, place: usize, messages: u8) {
+        self.pool.delivered(place, messages);
+        let is_more = self.pool.count(place) > 0;
+        if let Some(neighbour) = self.table.get_mut(place) {
+            neighbour.settle();
+            if is_more {
+                neighbour.arq.due = now;
+            }
+        }
+    }
+
+    fn on_ack(&mut self, now: Instant, ack: [u8; ACK_BYTES]) {
+        let Some(asked) = &self.asked else { return };
+        let answered = asked.answered;
+        let keys = self.keys.iter().flatten().next();
+        let status = asked.to.iter().find_map(|place| {
+            let status = answered.status(&keys?.1, self.table.get(place)?.id, ack)?;
+            Some((place, status))
+        });
+        let Some((place, status)) = status else { return };
+        count(&mut self.counters.accepted);
+        if let Some(asked) = &mut self.asked {
+            asked.to = asked.to.without(super::Places::of(place));
+        }
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        neighbour.heard_at = now;
+        match status {
+            Status::Accepted => {
+                let outstanding = neighbour.arq.outstanding;
+                let expects = neighbour.session.oldest().wrapping_add(outstanding);
+                let delivered = neighbour.session.acknowledge(expects, outstanding);
+                self.delivered(now, place, delivered);
+            }
+            // It will be sent again, as if there had been no answer.
+            Status::NoRoom => {}
+            Status::NoSession => self.take_down(now, place, Reason::NoSession),
+        }
+    }
+}

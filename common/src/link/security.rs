@@ -1,0 +1,276 @@
+//! Authenticated encryption of frames: keys, nonces and the two ciphers.
+//!
+//! Source: Ascon-AEAD128 (NIST SP 800-232) and AES-128-CCM (NIST SP 800-38C), both from the `RustCrypto` crates, with tags cut
+//! to four bytes. A nonce is never used twice under one key: it holds the sender, the number of its boot and the number
+//! of the frame within it. Acknowledgements have a key of their own, and their nonce names the frame they answer, so
+//! neither can be made from the other. A network key does not resist whoever captures a board and reads its flash.
+
+use core::fmt;
+
+use aes::Aes128;
+use ascon_aead::TruncatedAsconAead128;
+use ascon_aead::aead::array::Array;
+use ascon_aead::aead::consts::{U4, U13};
+use ascon_aead::aead::inout::InOutBuf;
+use ascon_aead::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser};
+use ccm::Ccm;
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Protection;
+use crate::types::NodeId;
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = 16;
+
+/// Bytes of a tag on the air.
+pub const TAG_BYTES: usize = 4;
+
+/// The secret of a network. It is never shown: neither in a log nor by `Debug`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+pub struct NetworkKey([u8; KEY_BYTES]);
+
+impl NetworkKey {
+    /// A key of these bytes.
+    pub const fn new(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Debug for NetworkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NetworkKey(hidden)")
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for NetworkKey {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "NetworkKey(hidden)");
+    }
+}
+
+/// What makes a frame's nonce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nonce {
+    /// Who sent the frame.
+    pub source: NodeId,
+    /// Whom it is for; in an acknowledgement, who acknowledges.
+    pub other: NodeId,
+    /// The sender's epoch.
+    pub epoch: u16,
+    /// The frame's number in that epoch, 24 bits.
+    pub counter: u32,
+    /// What it is used for.
+    pub domain: Domain,
+    /// The status of an acknowledgement.
+    pub status: u8,
+}
+
+/// What a nonce is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Domain {
+    /// A frame.
+    Frame = 0,
+    /// An acknowledgement.
+    Ack = 1,
+    /// Making one key from another.
+    Derive = 2,
+}
+
+impl Nonce {
+    fn bytes(self) -> [u8; 16] {
+        let [s0, s1] = self.source.0.to_le_bytes();
+        let [o0, o1] = self.other.0.to_le_bytes();
+        let [e0, e1] = self.epoch.to_le_bytes();
+        let [c0, c1, c2, _] = self.counter.to_le_bytes();
+        [s0, s1, o0, o1, e0, e1, c0, c1, c2, self.domain as u8, self.status, 0, 0, 0, 0, 0]
+    }
+}
+
+/// A tag that does not belong to these bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forged;
+
+/// Authenticated encryption in place.
+pub trait Aead {
+    /// Encrypts `body` and gives the tag of it and of `header`.
+    fn seal(&self, nonce: Nonce, header: &[u8], body: &mut [u8]) -> [u8; TAG_BYTES];
+
+    /// Decrypts `body` where the tag is right; the comparison takes the same time for every wrong tag.
+    fn open(&self, nonce: Nonce, header: &[u8], body: &mut [u8], tag: [u8; TAG_BYTES]) -> Result<(), Forged>;
+}
+
+type AsconCipher = TruncatedAsconAead128<U4>;
+type CcmCipher = Ccm<Aes128, U4, U13>;
+
+/// One key with the way it is used. The key schedule of AES is made anew for each frame: it costs less time than the
+/// frame does, and would take more memory than all the links' states.
+#[derive(Clone, PartialEq, Eq)]
+enum Cipher {
+    Ascon([u8; KEY_BYTES]),
+    AesCcm([u8; KEY_BYTES]),
+    /// A checksum in the place of the tag: it finds damage, not forgery.
+    Open,
+}
+
+fn sealed<C>(key: [u8; KEY_BYTES], nonce: &[u8], header: &[u8], body: &mut [u8]) -> Option<[u8; TAG_BYTES]>
+where
+    C: KeyInit + AeadInOut + AeadCore<TagSize = U4> + KeySizeUser<KeySize = ascon_aead::aead::consts::U16>,
+{
+    let nonce = Array::try_from(nonce).ok()?;
+    C::new(&Array(key)).encrypt_inout_detached(&nonce, header, InOutBuf::from(body)).ok().map(|tag| tag.0)
+}
+
+fn opened<C>(key: [u8; KEY_BYTES], nonce: &[u8], header: &[u8], body: &mut [u8], tag: [u8; TAG_BYTES]) -> Option<()>
+where
+    C: KeyInit + AeadInOut + AeadCore<TagSize = U4> + KeySizeUser<KeySize = ascon_aead::aead::consts::U16>,
+{
+    let nonce = Array::try_from(nonce).ok()?;
+    C::new(&Array(key)).decrypt_inout_detached(&nonce, header, InOutBuf::from(body), &Array(tag)).ok()
+}
+
+impl Aead for Cipher {
+    fn seal(&self, nonce: Nonce, header: &[u8], body: &mut [u8]) -> [u8; TAG_BYTES] {
+        let bytes = nonce.bytes();
+        let tag = match *self {
+            Self::Ascon(key) => sealed::<AsconCipher>(key, &bytes, header, body),
+            Self::AesCcm(key) => sealed::<CcmCipher>(key, short(&bytes), header, body),
+            Self::Open => Some(checksum(&bytes, header, body)),
+        };
+        // Both ciphers refuse only messages far longer than a frame.
+        tag.unwrap_or_default()
+    }
+
+    fn open(&self, nonce: Nonce, header: &[u8], body: &mut [u8], tag: [u8; TAG_BYTES]) -> Result<(), Forged> {
+        let bytes = nonce.bytes();
+        let opened = match *self {
+            Self::Ascon(key) => opened::<AsconCipher>(key, &bytes, header, body, tag),
+            Self::AesCcm(key) => opened::<CcmCipher>(key, short(&bytes), header, body, tag),
+            Self::Open => (checksum(&bytes, header, body) == tag).then_some(()),
+        };
+        opened.ok_or(Forged)
+    }
+}
+
+/// CCM's nonce has 13 bytes; the last three of ours are always zero.
+fn short(nonce: &[u8; 16]) -> &[u8] {
+    nonce.split_at_checked(13).map_or(&[], |(short, _)| short)
+}
+
+fn checksum(nonce: &[u8], header: &[u8], body: &[u8]) -> [u8; TAG_BYTES] {
+    const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+    let mut digest = CRC.digest();
+    for part in [nonce, header, body] {
+        digest.update(part);
+    }
+    digest.finalize().to_le_bytes()
+}
+
+/// The two keys of a network at work: one for frames, one for acknowledgements.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Keys {
+    frames: Cipher,
+    acks: Cipher,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys(hidden)")
+    }
+}
+
+impl Keys {
+    /// The keys that a configuration asks for.
+    pub fn new(protection: &Protection) -> Self {
+        match protection {
+            Protection::Ascon(NetworkKey(key)) => {
+                Self { frames: Cipher::Ascon(*key), acks: Cipher::Ascon(derived(&Cipher::Ascon(*key))) }
+            }
+            Protection::AesCcm(NetworkKey(key)) => {
+                Self { frames: Cipher::AesCcm(*key), acks: Cipher::AesCcm(derived(&Cipher::AesCcm(*key))) }
+            }
+            Protection::Open => Self { frames: Cipher::Open, acks: Cipher::Open },
+        }
+    }
+
+    /// The cipher for a use.
+    pub fn cipher(&self, domain: Domain) -> &impl Aead {
+        match domain {
+            Domain::Ack => &self.acks,
+            Domain::Frame | Domain::Derive => &self.frames,
+        }
+    }
+}
+
+/// Another key, which tells nothing of the first: zeros, encrypted under a nonce that no frame has.
+fn derived(cipher: &Cipher) -> [u8; KEY_BYTES] {
+    let mut key = [0; KEY_BYTES];
+    let (source, other) = (NodeId(0), NodeId(0));
+    let nonce = Nonce { source, other, epoch: 0, counter: 0, domain: Domain::Derive, status: 0 };
+    // The tag is not needed: nobody sends the key, so nobody can change it.
+    let _tag = cipher.seal(nonce, b"ringleader acknowledgements", &mut key);
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+
+    use super::{Aead, Domain, Forged, Keys, NetworkKey, Nonce};
+    use crate::config::Protection;
+    use crate::types::NodeId;
+
+    const NONCE: Nonce =
+        Nonce { source: NodeId(1), other: NodeId(2), epoch: 3, counter: 4, domain: Domain::Frame, status: 0 };
+
+    fn all() -> [Keys; 3] {
+        let key = NetworkKey::new(*b"0123456789abcdef");
+        [Protection::Ascon(key.clone()), Protection::AesCcm(key), Protection::Open].map(|p| Keys::new(&p))
+    }
+
+    #[test]
+    fn whatever_is_changed_is_noticed() {
+        for keys in all() {
+            let cipher = keys.cipher(Domain::Frame);
+            let mut body = *b"a body";
+            let tag = cipher.seal(NONCE, b"header", &mut body);
+            let open = |nonce, header: &[u8], mut body: [u8; 6], tag| {
+                cipher.open(nonce, header, &mut body, tag).map(|()| body)
+            };
+            assert_eq!(open(NONCE, b"header", body, tag), Ok(*b"a body"));
+            assert_eq!(open(Nonce { counter: 5, ..NONCE }, b"header", body, tag), Err(Forged));
+            assert_eq!(open(Nonce { epoch: 9, ..NONCE }, b"header", body, tag), Err(Forged));
+            assert_eq!(open(NONCE, b"Header", body, tag), Err(Forged));
+            for bit in 0..48 {
+                let mut other = body;
+                other[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(open(NONCE, b"header", other, tag), Err(Forged));
+            }
+            for bit in 0..32 {
+                let mut other = tag;
+                other[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(open(NONCE, b"header", body, other), Err(Forged));
+            }
+        }
+    }
+
+    #[test]
+    fn frames_and_acknowledgements_have_different_keys() {
+        let [ascon, ccm, _] = all();
+        for keys in [ascon, ccm] {
+            let tags = [Domain::Frame, Domain::Ack].map(|domain| keys.cipher(domain).seal(NONCE, b"", &mut []));
+            assert_ne!(tags[0], tags[1]);
+        }
+    }
+
+    #[test]
+    fn no_key_is_shown() {
+        let key = NetworkKey::new(*b"0123456789abcdef");
+        let shown =
+            format!("{key:?} {:?} {:?}", Protection::Ascon(key.clone()), Keys::new(&Protection::Ascon(key.clone())));
+        assert!(!shown.contains("48") && !shown.contains("30"), "{shown}");
+        assert!(shown.contains("hidden"));
+    }
+}

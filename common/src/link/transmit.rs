@@ -1,0 +1,270 @@
+//! What goes out: acknowledgements, frames with messages, hellos. A frame is put together when the driver asks for it.
+
+use heapless::Vec;
+
+use super::body::{AckEntry, Entry, Hello, Name, Parcel, Rel};
+use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, HEAD_BYTES, Head, Kind};
+use super::neighbour::Arq;
+use super::pool::Places;
+use super::receive::{ANSWER_SLOT, TURN_ROUND};
+use super::security::TAG_BYTES;
+use super::{Flight, InFlight, Links, count};
+use crate::config::BROADCAST;
+use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX};
+use crate::node::{Access, FRAME_MAX, Sent, Transmit};
+use crate::notice::Notice;
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// What a body may take.
+const BODY_MAX: usize = FRAME_MAX - HEAD_BYTES - TAG_BYTES;
+
+/// How long a frame that asks for no answer waits for the others' own frames to acknowledge it.
+const IMPLICIT_WAIT: Duration = Duration::from_millis(30);
+
+/// The end of the last answer's slot, and a little for clocks.
+const ANSWER_WAIT: Duration = Duration::from_micros(700);
+
+/// Of a channel that was never clear the radio rests so long.
+const BUSY_REST_US: u32 = 4_000;
+
+/// The messages that one frame carries, by their places in the pool.
+type Bundle = Vec<usize, BUNDLE_MAX, u8>;
+
+impl Links {
+    /// The next frame to send, written to `buf`.
+    pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        if let Some(reply) = self.reply.take() {
+            buf.first_chunk_mut::<ACK_BYTES>()?.copy_from_slice(&reply.bytes);
+            count(&mut self.counters.sent);
+            return Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) });
+        }
+        if self.in_flight.is_some() || self.epoch.is_none() || now < self.quiet_until {
+            return None;
+        }
+        let length = self.transmit_rel(now, buf).or_else(|| self.transmit_hello(now, buf))?;
+        count(&mut self.counters.sent);
+        Some(Transmit { length, access: Access::Csma })
+    }
+
+    /// The head of the next frame; none once the epoch's numbers are used up.
+    fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
+        let epoch = self.epoch?;
+        if self.counter >= COUNTER_MAX {
+            self.epoch = None;
+            self.notices.push(Notice::EpochNeeded);
+            return None;
+        }
+        self.counter += 1;
+        let key_id = self.keys.first().and_then(Option::as_ref).map_or(0, |(key_id, _)| *key_id);
+        Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter })
+    }
+
+    fn seal(&self, head: Head, buf: &mut [u8], length: usize) -> Option<usize> {
+        let (_, keys) = self.keys.first()?.as_ref()?;
+        head.seal(keys, buf, length)
+    }
+
+    fn transmit_hello(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
+        if !self.trickle.is_due(now) {
+            return None;
+        }
+        self.trickle.sent();
+        let head = self.next_head(BROADCAST, Kind::Hello)?;
+        let hello = self.hello(now);
+        let length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
+        let length = self.seal(head, buf, length)?;
+        self.in_flight = Some(InFlight::Hello);
+        Some(length)
+    }
+
+    /// Links are always named; those that are not linked take turns where not all fit.
+    fn hello(&mut self, now: Instant) -> Hello {
+        self.hello_number = self.hello_number.wrapping_add(1);
+        self.first_name = self.first_name.wrapping_add(1);
+        let mut names = Vec::<Name, HELLO_NAMES_MAX, u8>::new();
+        let others = || self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
+        let turn = usize::from(self.first_name) % others().count().max(1);
+        for (place, neighbour) in self.table.linked().chain(others().skip(turn)).chain(others().take(turn)) {
+            let is_twin = neighbour.twins_until > now;
+            let name = Name {
+                id: neighbour.id,
+                token: if is_twin { 0 } else { neighbour.session.mine().token },
+                willing: self.is_wanted(now, place),
+                heard: neighbour.quality.eighths(),
+                echo: if is_twin { 0 } else { neighbour.session.echo() },
+            };
+            if names.push(name).is_err() {
+                break;
+            }
+        }
+        Hello {
+            number: self.hello_number,
+            interval_log2: self.trickle.interval_log2(),
+            is_full: self.table.free().is_none(),
+            leader: self.leader,
+            device: self.device,
+            names,
+        }
+    }
+
+    fn transmit_rel(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
+        let (rel, to, flight_to) = self.rel(now)?;
+        let is_for_all = to == BROADCAST;
+        let head = self.next_head(to, Kind::Rel)?;
+        let length = rel.write(is_for_all, buf.get_mut(HEAD_BYTES..)?).ok()?;
+        let length = self.seal(head, buf, length)?;
+        let answered = Answered { sender: self.id, epoch: head.epoch, counter: head.counter };
+        let answers = if rel.answer { u8::try_from(rel.entries.len()).unwrap_or(0) } else { 0 };
+        self.in_flight = Some(InFlight::Rel(Flight { answered, to: flight_to, answers }));
+        Some(length)
+    }
+
+    /// The frame that is due: messages for everybody who is to get the same ones, and every acknowledgement that is owed.
+    fn rel(&mut self, now: Instant) -> Option<(Rel, NodeId, Places)> {
+        let (mut rel, mut to) = (Rel::default(), Places::default());
+        if let Some(leading) = self.most_urgent(now) {
+            let is_retry = self.table.get(leading)?.arq.attempts > 0;
+            let bundle = self.bundle(leading)?;
+            rel.answer = is_retry;
+            for &at in &bundle {
+                rel.messages.push(self.message(leading, at)?).ok()?;
+            }
+            to = self.listeners(now, leading, &bundle, is_retry, BODY_MAX - rel.length(true));
+            self.enlist(to, &bundle, &mut rel);
+        }
+        let is_urgent = !to.is_empty() || self.table.linked().any(|(_, neighbour)| neighbour.ack_due <= now);
+        if !is_urgent {
+            return None;
+        }
+        self.add_acks(to, &mut rel);
+        let alone = (rel.entries.len() + rel.acks.len() == 1).then(|| {
+            let entry = rel.entries.first().map(|entry| entry.id);
+            entry.or_else(|| rel.acks.first().map(|entry| entry.id))
+        });
+        if rel.answer {
+            count(&mut self.counters.retries);
+        }
+        Some((rel, alone.flatten().unwrap_or(BROADCAST), to))
+    }
+
+    /// The neighbour whose frame is due and whose first message is the oldest.
+    fn most_urgent(&self, now: Instant) -> Option<usize> {
+        let has_tries = |arq: &Arq| arq.attempts < self.timings.attempts;
+        let due = self.table.linked().filter(|(_, neighbour)| neighbour.arq.due <= now && has_tries(&neighbour.arq));
+        due.min_by_key(|&(place, _)| self.pool.queue(place).next().map_or(usize::MAX, |(at, _)| at))
+            .map(|(place, _)| place)
+    }
+
+    /// The messages of a neighbour's next frame: those that are outstanding, or as many new ones as fit. A question has none.
+    fn bundle(&self, place: usize) -> Option<Bundle> {
+        let neighbour = self.table.get(place)?;
+        let most = if neighbour.arq.outstanding > 0 { usize::from(neighbour.arq.outstanding) } else { BUNDLE_MAX };
+        let mut room = BODY_MAX - super::body::REL_BYTES - 6;
+        let mut bundle = Bundle::new();
+        for (at, message) in self.pool.queue(place).take(most) {
+            let Some(left) = room.checked_sub(1 + message.len()) else { break };
+            room = left;
+            bundle.push(at).ok()?;
+        }
+        Some(bundle)
+    }
+
+    fn message(&self, place: usize, at: usize) -> Option<Parcel> {
+        self.pool.queue(place).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
+    }
+
+    /// Everybody else who is due and whose next messages are the same ones. A question is for one alone.
+    fn listeners(&self, now: Instant, leading: usize, bundle: &Bundle, is_retry: bool, room: usize) -> Places {
+        let mut to = Places::of(leading);
+        if bundle.is_empty() {
+            return to;
+        }
+        let mut more = (room / 6).min(NAMED_MAX).saturating_sub(1);
+        for (place, neighbour) in self.table.linked().filter(|&(place, _)| place != leading) {
+            let is_due =
+                neighbour.arq.due <= now && (neighbour.arq.attempts > 0) == is_retry && !neighbour.arq.is_probe;
+            let outstanding = usize::from(neighbour.arq.outstanding);
+            let is_same = outstanding == 0 || outstanding == bundle.len();
+            let mut next = self.pool.queue(place).map(|(at, _)| at);
+            if more > 0 && is_due && is_same && bundle.iter().all(|&at| next.next() == Some(at)) {
+                to = to.with(Places::of(place));
+                more -= 1;
+            }
+        }
+        to
+    }
+
+    fn enlist(&mut self, to: Places, bundle: &Bundle, rel: &mut Rel) {
+        let messages = u8::try_from(bundle.len()).unwrap_or(0);
+        for place in to.iter() {
+            let Some(neighbour) = self.table.get_mut(place) else { continue };
+            let session = &neighbour.session;
+            let (echo, number, ack) = (session.echo(), session.oldest(), session.expected());
+            let entry = Entry { id: neighbour.id, echo, number, ack };
+            // There is room: they were counted.
+            if rel.entries.push(entry).is_ok() {
+                neighbour.arq.outstanding = messages;
+                neighbour.arq.due = Instant::NEVER;
+                neighbour.ack_due = Instant::NEVER;
+            }
+        }
+    }
+
+    fn add_acks(&mut self, named: Places, rel: &mut Rel) {
+        for (place, neighbour) in self.table.iter_mut() {
+            if neighbour.ack_due == Instant::NEVER || named.contains(place) || !neighbour.session.is_up() {
+                continue;
+            }
+            let ack = AckEntry { id: neighbour.id, echo: neighbour.session.echo(), ack: neighbour.session.expected() };
+            if rel.length(true) + 5 <= BODY_MAX && rel.acks.push(ack).is_ok() {
+                neighbour.ack_due = Instant::NEVER;
+            }
+        }
+    }
+
+    /// The frame given out last is through.
+    pub fn sent(&mut self, now: Instant, sent: Sent) {
+        let flight = match (self.in_flight.take(), sent) {
+            (Some(InFlight::Rel(flight)), Sent::Done) => flight,
+            (Some(InFlight::Rel(flight)), Sent::ChannelBusy) => {
+                count(&mut self.counters.busy);
+                self.rest(now, flight.to);
+                return;
+            }
+            (Some(InFlight::Hello), Sent::ChannelBusy) => {
+                count(&mut self.counters.busy);
+                return;
+            }
+            (Some(InFlight::Hello) | None, _) => return,
+        };
+        let answers = ANSWER_SLOT.times(u32::from(flight.answers));
+        let wait = if flight.answers > 0 { TURN_ROUND + answers + ANSWER_WAIT } else { IMPLICIT_WAIT };
+        if flight.answers > 0 {
+            self.quiet_until = now + TURN_ROUND + answers + ANSWER_WAIT;
+        }
+        for place in flight.to.iter() {
+            let chance = self.rng.below(1_024);
+            let Some(neighbour) = self.table.get_mut(place) else { continue };
+            if neighbour.arq.is_busy() {
+                neighbour.arq.attempts = neighbour.arq.attempts.saturating_add(1);
+                // Half of the gap and up to as much again.
+                let gap = neighbour.arq.gap().as_micros() * (512 + u64::from(chance)) / 1_024;
+                neighbour.arq.due = now + wait + Duration::from_micros(gap);
+            }
+        }
+        self.asked = Some(flight);
+    }
+
+    /// The channel was never clear: that is no attempt, only a delay.
+    fn rest(&mut self, now: Instant, places: Places) {
+        for place in places.iter() {
+            let rest = Duration::from_micros(u64::from(BUSY_REST_US / 2 + self.rng.below(BUSY_REST_US)));
+            if let Some(neighbour) = self.table.get_mut(place)
+                && neighbour.arq.is_busy()
+            {
+                neighbour.arq.due = now + rest;
+            }
+        }
+    }
+}

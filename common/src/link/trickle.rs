@@ -1,0 +1,124 @@
+//! When to say hello: the Trickle timer (RFC 6206) without suppression.
+//!
+//! The interval doubles while nothing changes and starts over when something does. A hello is sent at a random moment in the
+//! second half of each interval. Suppression, which would save hellos where many are heard, is left out: a node that is
+//! not heard is a node that is gone.
+
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+
+/// Resets closer together than this are one.
+const RESET_PAUSE: Duration = Duration::from_millis(1_000);
+
+/// The timer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trickle {
+    min: Duration,
+    doublings_max: u8,
+    doublings: u8,
+    /// When this interval ends.
+    ends: Instant,
+    /// When the hello of this interval is due; none once it was sent.
+    due: Option<Instant>,
+    reset_at: Option<Instant>,
+}
+
+impl Trickle {
+    /// A timer that has not started.
+    pub fn new(min: Duration, doublings_max: u8) -> Self {
+        Self { min, doublings_max, doublings: 0, ends: Instant::ZERO, due: None, reset_at: None }
+    }
+
+    /// The present interval.
+    pub fn interval(&self) -> Duration {
+        self.min.times(1_u32 << self.doublings.min(16))
+    }
+
+    /// Two to this power, in milliseconds, is at least the present interval.
+    pub fn interval_log2(&self) -> u8 {
+        let millis = self.interval().as_micros().div_ceil(1_000).max(1);
+        u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
+    }
+
+    /// Begins with the shortest interval.
+    pub fn start(&mut self, now: Instant, rng: &mut Rng) {
+        self.doublings = 0;
+        self.begin(now, rng);
+    }
+
+    /// Something has changed: back to the shortest interval, but not more than once a second.
+    pub fn reset(&mut self, now: Instant, rng: &mut Rng) {
+        let is_recent = self.reset_at.is_some_and(|at| now.since(at) < RESET_PAUSE);
+        if !is_recent && self.doublings > 0 {
+            self.reset_at = Some(now);
+            self.start(now, rng);
+        }
+    }
+
+    fn begin(&mut self, now: Instant, rng: &mut Rng) {
+        let half = u32::try_from(self.interval().as_micros() / 2).unwrap_or(u32::MAX);
+        self.due = Some(now + Duration::from_micros(u64::from(half) + u64::from(rng.below(half))));
+        self.ends = now + self.interval();
+    }
+
+    /// Whether a hello is due.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// Whether the hello of this interval is still to be sent.
+    pub fn is_waiting(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// The hello of this interval was sent.
+    pub fn sent(&mut self) {
+        self.due = None;
+    }
+
+    /// Begins the next interval where this one is over.
+    pub fn pass(&mut self, now: Instant, rng: &mut Rng) {
+        if self.due.is_none() && self.ends <= now {
+            self.doublings = self.doublings_max.min(self.doublings + 1);
+            self.begin(now, rng);
+        }
+    }
+
+    /// When something is next to be done.
+    pub fn next(&self) -> Instant {
+        self.due.unwrap_or(self.ends)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Trickle;
+    use crate::rng::Rng;
+    use crate::time::{Duration, Instant};
+
+    #[test]
+    fn one_hello_in_the_second_half_of_every_interval() {
+        let (mut rng, mut now) = (Rng::new(1), Instant::ZERO);
+        let mut trickle = Trickle::new(Duration::from_millis(100), 3);
+        trickle.start(now, &mut rng);
+        let mut sent = std::vec::Vec::new();
+        while now < Instant::from_millis(3_000) {
+            now = trickle.next();
+            if trickle.is_due(now) {
+                sent.push(now.as_millis());
+                trickle.sent();
+            }
+            trickle.pass(now, &mut rng);
+        }
+        // Intervals begin at 0, 100, 300, 700, 1500, 2300.
+        for (at, [from, to]) in sent.iter().zip([[50, 100], [200, 300], [500, 700], [1_100, 1_500], [1_900, 2_300]]) {
+            assert!((from..=to).contains(at), "{sent:?}");
+        }
+        assert_eq!(trickle.interval_log2(), 10);
+        trickle.reset(now, &mut rng);
+        assert!(trickle.next() <= now + Duration::from_millis(100));
+        let next = trickle.next();
+        trickle.reset(now, &mut rng);
+        assert_eq!(trickle.next(), next, "one reset a second");
+    }
+}
