@@ -1,4 +1,4 @@
-//! A station that runs the hierarchy over plain broadcasts, until there is a link layer.
+//! A station that runs the hierarchy over plain broadcasts, without the link layer: what the latter is compared with.
 //!
 //! Every half second, and soon after its state has changed, it broadcasts a hello: who it is, whom it hears, and its latest
 //! Update. Nothing is acknowledged. Since the latest value is all that the hierarchy needs, the next hello heals the loss of
@@ -64,6 +64,14 @@ pub struct Tally {
     pub searches: u64,
     /// Frames that were none of ours.
     pub foreign: u64,
+    /// Frames whose contents make no sense.
+    pub malformed: u64,
+    /// Frames whose tag is wrong.
+    pub forged: u64,
+    /// Frames that were heard before.
+    pub replayed: u64,
+    /// Frames sent again because nobody acknowledged them.
+    pub retries: u64,
     /// Frames that it could not send because the channel was never clear.
     pub unsent: u64,
     /// Defects that the engine reported.

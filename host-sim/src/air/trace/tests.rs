@@ -145,6 +145,7 @@ fn event() -> impl Strategy<Value = Event> {
         proptest::collection::vec(any::<u8>(), 0..=127).prop_map(|psdu| Event::Frame { psdu }),
         any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Received { from: from as usize, rssi_dbm }),
         any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Damaged { from: from as usize, rssi_dbm }),
+        proptest::collection::vec(any::<u8>(), 0..=127).prop_map(|psdu| Event::Corrupted { psdu }),
         any::<Option<u16>>().prop_map(|leader| Event::Leader { leader: leader.map(NodeId) }),
         Just(Event::PowerOn {}),
         Just(Event::PowerOff {}),

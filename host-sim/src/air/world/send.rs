@@ -30,11 +30,17 @@ impl<S: Station> World<S> {
                     self.back_off(node, Backoff::default());
                 }
                 Access::At(at) if room.timed => {
-                    self.outgoing[node].timed = self.scratch[..length].into();
                     let state = &mut self.nodes[node];
+                    // The transmitter is started so early that the first bit leaves in time. Too late is never.
+                    let Some(begins) = state.clock.when(at).checked_sub(self.timing.tx_ramp_us) else { continue };
+                    if begins < self.now_us {
+                        state.usage.late += 1;
+                        let access = Access::At(at);
+                        state.station.handle_sent(now, access, Sent::ChannelBusy);
+                        continue;
+                    }
                     state.timed = Some(at);
-                    // The transmitter is started so early that the first bit leaves in time.
-                    let begins = state.clock.when(at).saturating_sub(self.timing.tx_ramp_us).max(self.now_us);
+                    self.outgoing[node].timed = self.scratch[..length].into();
                     self.schedule(begins, node, Event::Ramp);
                 }
                 // Nothing says that it would not offer the same again.

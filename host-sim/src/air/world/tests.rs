@@ -124,10 +124,11 @@ fn a_time_that_comes_while_sending_is_missed_and_told() {
     let mut world = room(vec![Puppet { script, ..Puppet::default() }], RadioTiming::FAST);
     start(&mut world, &mut Nobody);
     world.run_until(11_000, &mut Nobody);
-    // The first one's slot is taken until it is through, so the second is offered too late to be in time.
+    // The first one's place is taken until it is through, so the second is offered when its time is over.
     world.run_until(50_000, &mut Nobody);
     let sent: Vec<Sent> = world.station(0).sent.iter().map(|sent| sent.2).collect();
-    assert_eq!(sent, [Sent::Done, Sent::Done]);
+    assert_eq!(sent, [Sent::Done, Sent::ChannelBusy]);
+    assert_eq!(world.usage(0).late, 1);
     let csma = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
     let mut world = room(vec![csma], RadioTiming::FAST);
     let mut starts = Starts::default();
