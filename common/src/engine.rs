@@ -150,6 +150,29 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         }
     }
 
+    /// The next message to send, not encoded, with everybody who is to get it: a radio reaches them all with one frame.
+    pub fn poll_group(&mut self) -> Option<(Vec<NodeId, PEERS, u8>, P::Msg)> {
+        loop {
+            if self.sends.is_empty() {
+                return None;
+            }
+            let Outgoing { mut to, msg } = self.sends.remove(0);
+            let mut peers = Vec::new();
+            while let Some(place) = to.first() {
+                to.remove(place);
+                // There are no more places than peers, so they fit.
+                if let Some(peer) = self.peers.get(place)
+                    && peers.push(peer).is_err()
+                {
+                    self.notices.push(Notice::Fault(Fault::OutboxOverflow));
+                }
+            }
+            if !peers.is_empty() {
+                return Some((peers, msg));
+            }
+        }
+    }
+
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()

@@ -41,17 +41,17 @@ pub struct Row {
 
 /// The sizes of every algorithm, and last of all algorithms behind one type, which is what a board runs.
 pub const LAYOUT: &[Row] = &[
-    row::<Hs>(Algorithm::Hs.name(), [32, 16, 12, 696]),
-    row::<HeightElection>(Algorithm::Height.name(), [352, 25, 24, 1208]),
-    row::<Hierarchy>(Algorithm::Hierarchy.name(), [560, 31, 36, 1608]),
-    row::<Frlle>(Algorithm::Frlle.name(), [64, 22, 20, 856]),
-    row::<Bully>(Algorithm::Bully.name(), [32, 1, 1, 520]),
-    row::<Ring>(Algorithm::Ring.name(), [296, 29, 24, 1152]),
-    row::<Lcr>(Algorithm::Lcr.name(), [24, 9, 8, 624]),
-    row::<TimerBased>(Algorithm::TimerBased.name(), [40, 11, 8, 640]),
-    row::<ModifiedBully>(Algorithm::ModifiedBully.name(), [40, 1, 1, 528]),
-    row::<Abraham>(Algorithm::Abraham.name(), [40, 14, 12, 704]),
-    row::<Election>("Election", [560, 32, 36, 1608]),
+    row::<Hs>(Algorithm::Hs.name(), [32, 16, 12, 472]),
+    row::<HeightElection>(Algorithm::Height.name(), [352, 25, 24, 888]),
+    row::<Hierarchy>(Algorithm::Hierarchy.name(), [560, 31, 36, 1192]),
+    row::<Frlle>(Algorithm::Frlle.name(), [64, 22, 20, 568]),
+    row::<Bully>(Algorithm::Bully.name(), [32, 1, 1, 384]),
+    row::<Ring>(Algorithm::Ring.name(), [296, 29, 24, 832]),
+    row::<Lcr>(Algorithm::Lcr.name(), [24, 9, 8, 432]),
+    row::<TimerBased>(Algorithm::TimerBased.name(), [40, 11, 8, 448]),
+    row::<ModifiedBully>(Algorithm::ModifiedBully.name(), [40, 1, 1, 392]),
+    row::<Abraham>(Algorithm::Abraham.name(), [40, 14, 12, 480]),
+    row::<Election>("Election", [560, 32, 36, 1192]),
 ];
 
 const _: () = assert!(LAYOUT.len() == Algorithm::ALL.len() + 1, "every algorithm has a row");

@@ -20,9 +20,9 @@ pub const PEERS_MAX: usize = 128;
 /// Commands one handler call may issue. The busiest handler (FRLLE joining an election) issues six.
 pub const OUTBOX_MAX: usize = 8;
 
-/// Messages waiting in an engine between a handler and the driver's next poll. Drivers drain after every
-/// call, so two handlers' worth is ample.
-pub const SENDS_MAX: usize = 16;
+/// Messages waiting in an engine between a handler and the driver's next poll. Drivers drain after every call, so one
+/// handler's worth is enough.
+pub const SENDS_MAX: usize = 8;
 
 /// Notices waiting for the driver; the newest are dropped and counted when it does not collect them.
 pub const NOTICES_MAX: usize = 16;

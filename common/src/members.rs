@@ -64,6 +64,11 @@ impl RingOrder {
         Ok(order)
     }
 
+    /// A ring of one.
+    pub fn alone(id: NodeId) -> Self {
+        Self { ids: core::iter::once(id).collect() }
+    }
+
     /// The members in ring order.
     pub fn ids(&self) -> &[NodeId] {
         &self.ids

@@ -19,7 +19,7 @@ mod transmit;
 pub mod trickle;
 mod upkeep;
 
-use heapless::Deque;
+use heapless::Vec;
 
 use self::body::Parcel;
 use self::frame::{ACK_BYTES, Answered};
@@ -102,7 +102,8 @@ pub struct Links {
     reply: Option<Reply>,
     /// Others are answering until then.
     quiet_until: Instant,
-    inbox: Deque<(NodeId, Parcel), BUNDLE_MAX>,
+    /// What arrived with the last frame. The node collects it at once, so one frame's worth is enough.
+    inbox: Vec<(NodeId, Parcel), BUNDLE_MAX, u8>,
     leader: NodeId,
     counters: Counters,
     notices: NoticeQueue,
@@ -135,7 +136,7 @@ impl Links {
             asked: None,
             reply: None,
             quiet_until: Instant::ZERO,
-            inbox: Deque::new(),
+            inbox: Vec::new(),
             leader: NodeId(0),
             counters: Counters::default(),
             notices: NoticeQueue::new(),
@@ -231,7 +232,11 @@ impl Links {
             neighbour.news.up = false;
             return Some(LinkEvent::Up(neighbour.id));
         }
-        self.inbox.pop_front().map(|(from, message)| LinkEvent::Message(from, message))
+        let is_message = !self.inbox.is_empty();
+        is_message.then(|| {
+            let (from, message) = self.inbox.remove(0);
+            LinkEvent::Message(from, message)
+        })
     }
 
     /// Sends a message to neighbours whose link is up; the others in `to` are passed over. Where the pool is full, the
@@ -311,7 +316,8 @@ impl Links {
             neighbour.hold(now, base);
         }
         let id = neighbour.id;
-        self.inbox_forget(id);
+        // What arrived over it belongs to an interval that is over.
+        self.inbox.retain(|(from, _)| *from != id);
         self.pool.forget(place);
         let gone = Places::of(place);
         if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
@@ -324,18 +330,6 @@ impl Links {
         self.trickle.reset(now, &mut self.rng);
     }
 
-    /// What arrived over a link that is down belongs to an interval that is over.
-    fn inbox_forget(&mut self, id: NodeId) {
-        for _ in 0..self.inbox.len() {
-            if let Some((from, message)) = self.inbox.pop_front()
-                && from != id
-                && self.inbox.push_back((from, message)).is_err()
-            {
-                self.counters.malformed = self.counters.malformed.saturating_add(1);
-            }
-        }
-    }
-
     fn turned(&mut self, now: Instant, place: usize, turn: Turn) {
         match turn {
             Turn::Stays => {}
@@ -344,7 +338,6 @@ impl Links {
                 if let Some(neighbour) = self.table.get_mut(place) {
                     neighbour.news.up = true;
                     neighbour.unlisted = 0;
-                    neighbour.calm_since = now;
                 }
                 self.counters.links_up = self.counters.links_up.saturating_add(1);
                 self.make_room(now, place);

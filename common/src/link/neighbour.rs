@@ -82,17 +82,15 @@ pub struct Neighbour {
     pub unlisted: u8,
     /// A link that must not be given up to make room.
     pub is_pinned: bool,
-    /// Two boards have this id, until then.
-    pub twins_until: Instant,
+    /// Two boards have this id; told for as long as the link is held down.
+    pub is_twin: bool,
     /// Sending to it.
     pub arq: Arq,
     /// When an acknowledgement must go out.
     pub ack_due: Instant,
     /// How often the link broke.
     pub breaks: u8,
-    /// When the last break was taken off that record, or the link broke.
-    pub calm_since: Instant,
-    /// The link stays down until then.
+    /// The link stays down until then. Long after that a break is taken off the record, and this moves on.
     pub held_until: Instant,
     /// What nobody was told yet.
     pub news: News,
@@ -114,12 +112,11 @@ impl Neighbour {
             shared: 0,
             unlisted: 0,
             is_pinned: false,
-            twins_until: Instant::ZERO,
+            is_twin: false,
             arq: Arq::IDLE,
             ack_due: Instant::NEVER,
             breaks: 0,
-            calm_since: now,
-            held_until: Instant::ZERO,
+            held_until: now,
             news: News::default(),
         }
     }
@@ -151,14 +148,25 @@ impl Neighbour {
         let length = base.times(1 << u32::from(self.breaks).min(10)).min(HOLD_MAX);
         self.held_until = now + length;
         self.breaks = self.breaks.saturating_add(1).min(6);
-        self.calm_since = now;
+    }
+
+    /// Two boards have this id: no link to either for a while.
+    pub fn shun_twins(&mut self, now: Instant, length: Duration) {
+        self.is_twin = true;
+        self.held_until = self.held_until.max(now + length);
+    }
+
+    /// Whether two boards with this id were heard lately.
+    pub fn has_twin(&self, now: Instant) -> bool {
+        self.is_twin && now < self.held_until
     }
 
     /// Time passes calmly.
     pub fn calm(&mut self, now: Instant) {
-        if self.breaks > 0 && now.since(self.calm_since) >= CALM {
-            self.breaks -= 1;
-            self.calm_since = now;
+        self.is_twin &= now < self.held_until;
+        if now.since(self.held_until) >= CALM {
+            self.breaks = self.breaks.saturating_sub(1);
+            self.held_until = self.held_until + CALM;
         }
     }
 

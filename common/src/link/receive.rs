@@ -153,7 +153,8 @@ impl Links {
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, place, Reason::NoSession);
         }
-        if name.is_none() {
+        // A neighbour with room has not heard this node; one without would not name it however often it heard it.
+        if name.is_none() && !hello.is_full {
             self.trickle.reset(now, &mut self.rng);
         }
     }
@@ -165,7 +166,7 @@ impl Links {
         let Some(neighbour) = self.table.get_mut(place) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
         if neighbour.device != 0 && neighbour.device != hello.device && was_heard {
-            neighbour.twins_until = now + TWINS_TOLD;
+            neighbour.shun_twins(now, TWINS_TOLD);
             self.notices.push(Notice::TwinsHeard(neighbour.id));
         }
         let missed = if head.epoch == neighbour.last.0 {
@@ -216,7 +217,6 @@ impl Links {
         let must_enter = neighbour.is_pinned || neighbour.dissent >= DISSENT;
         neighbour.quality.is_good()
             && neighbour.held_until <= now
-            && neighbour.twins_until <= now
             && (has_room || (must_enter && self.table.redundant().is_some()))
     }
 
@@ -283,7 +283,7 @@ impl Links {
             Receipt::Skip(known) => {
                 for message in rel.messages.iter().skip(usize::from(known)) {
                     // There is room: it was looked for above.
-                    if self.inbox.push_back((head.from, message.clone())).is_err() {
+                    if self.inbox.push((head.from, message.clone())).is_err() {
                         return Status::NoRoom;
                     }
                 }

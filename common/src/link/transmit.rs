@@ -86,7 +86,7 @@ impl Links {
         let others = || self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
         let turn = usize::from(self.first_name) % others().count().max(1);
         for (place, neighbour) in self.table.linked().chain(others().skip(turn)).chain(others().take(turn)) {
-            let is_twin = neighbour.twins_until > now;
+            let is_twin = neighbour.has_twin(now);
             let name = Name {
                 id: neighbour.id,
                 token: if is_twin { 0 } else { neighbour.session.mine().token },
@@ -100,7 +100,7 @@ impl Links {
         }
         Hello {
             number: self.hello_number,
-            interval_log2: self.trickle.interval_log2(),
+            interval_log2: self.trickle.next_interval_log2(),
             is_full: self.table.free().is_none(),
             leader: self.leader,
             device: self.device,

@@ -34,9 +34,11 @@ impl Trickle {
         self.min.times(1_u32 << self.doublings.min(16))
     }
 
-    /// Two to this power, in milliseconds, is at least the present interval.
-    pub fn interval_log2(&self) -> u8 {
-        let millis = self.interval().as_micros().div_ceil(1_000).max(1);
+    /// Two to this power, in milliseconds, is at least the next interval: within one and a half of that the next hello is
+    /// due.
+    pub fn next_interval_log2(&self) -> u8 {
+        let doublings = self.doublings_max.min(self.doublings + 1).min(16);
+        let millis = self.min.times(1_u32 << doublings).as_micros().div_ceil(1_000).max(1);
         u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
     }
 
@@ -114,7 +116,7 @@ mod tests {
         for (at, [from, to]) in sent.iter().zip([[50, 100], [200, 300], [500, 700], [1_100, 1_500], [1_900, 2_300]]) {
             assert!((from..=to).contains(at), "{sent:?}");
         }
-        assert_eq!(trickle.interval_log2(), 10);
+        assert_eq!(trickle.next_interval_log2(), 10);
         trickle.reset(now, &mut rng);
         assert!(trickle.next() <= now + Duration::from_millis(100));
         let next = trickle.next();

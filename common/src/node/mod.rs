@@ -19,12 +19,24 @@
 
 pub mod snapshot;
 
-use self::snapshot::Snapshot;
-use crate::config::{Config, ConfigError};
-use crate::notice::Notice;
-use crate::protocol::Signal;
-use crate::time::Instant;
-use crate::types::NodeId;
+use postcard::experimental::max_size::MaxSize;
+
+use self::snapshot::{Counters, Snapshot};
+use crate::clock::ClockKind;
+use crate::coefficient::Coefficient;
+use crate::config::{Config, ConfigError, IDS, Protection, Timings};
+use crate::election::height::{HeightOptions, HeightRules};
+use crate::election::hierarchy::Radii;
+use crate::election::{Algorithm, Election, ElectionConfig, ElectionMsg, Timing};
+use crate::engine::Engine;
+use crate::limits::PARCEL_MAX;
+use crate::link::{LinkEvent, Links};
+use crate::members::RingOrder;
+use crate::notice::{Fault, Notice, NoticeQueue, Reason};
+use crate::protocol::{Message, Protocol, Signal};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::types::{NodeId, RingPlace};
 
 /// Bytes of the longest frame, without the checksum that the radio adds.
 pub const FRAME_MAX: usize = 125;
@@ -71,63 +83,255 @@ pub struct Boot {
     pub device: u16,
 }
 
+/// What a message of a link is for: its first byte.
+const FOR_ELECTION: u8 = 0;
+
+/// Milliseconds that an election on a ring may take for each member, on top of the configured patience.
+const PATIENCE_PER_MEMBER_MS: u64 = 60;
+
 /// One node.
+#[derive(Clone, Debug)]
 pub struct Node {
-    id: NodeId,
+    boot: Boot,
+    /// What another election with another id would need.
+    wanted: Wanted,
+    is_open: bool,
+    links: Links,
+    engine: Engine<Election>,
+    notices: NoticeQueue,
+    leader: Option<NodeId>,
+    leader_changes: u32,
 }
 
 impl Node {
     /// A node that has not started.
-    pub fn new(config: &Config, _boot: Boot) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
-        Ok(Self { id: config.id })
+        let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
+        Ok(Self {
+            boot,
+            wanted,
+            is_open: config.protection == Protection::Open,
+            links: Links::new(config, boot),
+            engine: wanted.engine(config.id, boot, config.ring.as_ref()),
+            notices: NoticeQueue::new(),
+            leader: None,
+            leader_changes: 0,
+        })
     }
 
     /// Starts the node.
-    pub fn handle_start(&mut self, _now: Instant) {}
+    pub fn handle_start(&mut self, now: Instant) {
+        if self.is_open {
+            self.notices.push(Notice::Unprotected);
+        }
+        self.links.start(now);
+        self.engine.handle_start(now);
+        self.work(now);
+    }
 
     /// A frame with a right checksum has arrived, with this strength.
-    pub fn handle_frame(&mut self, _now: Instant, _frame: &[u8], _rssi_dbm: i8) {}
+    pub fn handle_frame(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
+        self.links.receive(now, frame, rssi_dbm);
+        self.work(now);
+    }
 
     /// The frame given out with [`Access::Csma`] is through.
-    pub fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
+    pub fn handle_sent(&mut self, now: Instant, sent: Sent) {
+        self.links.sent(now, sent);
+    }
 
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
-    pub fn handle_timeout(&mut self, _now: Instant) {}
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.links.timeout(now);
+        self.engine.handle_timeout(now);
+        self.work(now);
+    }
 
     /// Something else happened: a button, a command, a new coefficient.
-    pub fn handle_signal(&mut self, _now: Instant, _signal: Signal) {}
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.engine.handle_signal(now, signal);
+        self.work(now);
+    }
 
     /// A new epoch was stored, because [`Notice::EpochNeeded`] asked for it.
-    pub fn handle_epoch(&mut self, _now: Instant, _epoch: u16) {}
+    pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
+        self.links.set_epoch(now, epoch);
+        self.work(now);
+    }
 
     /// The next frame to send, written to `buf`.
-    pub fn poll_transmit(&mut self, _now: Instant, _buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
-        None
+    pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        self.links.poll_transmit(now, buf)
     }
 
     /// The oldest notice not yet collected.
     pub fn poll_notice(&mut self) -> Option<Notice> {
-        None
+        self.notices.pop()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.links.poll_timeout().into_iter().chain(self.engine.poll_timeout()).min()
     }
 
     /// This node's id.
     pub fn id(&self) -> NodeId {
-        self.id
+        self.links.id()
     }
 
     /// The leader this node follows, itself included.
     pub fn leader(&self) -> Option<NodeId> {
-        None
+        self.leader
+    }
+
+    /// The election, for checkers and displays.
+    pub fn election(&self) -> &Election {
+        self.engine.protocol()
+    }
+
+    /// The links, for checkers and displays.
+    pub fn links(&self) -> &Links {
+        &self.links
     }
 
     /// How the node stands.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::default()
+        let table = self.links.table();
+        let small = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
+        Snapshot {
+            id: self.id(),
+            leader: self.leader,
+            next_hop: self.next_hop(),
+            epoch: self.links.epoch(),
+            links_up: small(table.links()),
+            heard: small(table.iter().count()),
+            counters: Counters { leader_changes: self.leader_changes, ..self.links.counters() },
+        }
+    }
+
+    fn next_hop(&self) -> Option<NodeId> {
+        match self.election() {
+            Election::Height(height) => height.next_hop(),
+            Election::Hierarchy(hierarchy) => hierarchy.next_hop(),
+            _ => None,
+        }
+    }
+
+    /// Carries everything between the links and the election until neither has anything more to say.
+    fn work(&mut self, now: Instant) {
+        loop {
+            while let Some(event) = self.links.poll_event() {
+                self.on_link(now, &event);
+                self.collect(now);
+            }
+            self.collect(now);
+            if self.links.must_rename() {
+                self.rename(now);
+            } else {
+                break;
+            }
+        }
+        while let Some(notice) = self.links.poll_notice() {
+            self.notices.push(notice);
+        }
+        let leader = self.engine.protocol().leader();
+        if leader != self.leader {
+            self.leader = leader;
+            self.leader_changes = self.leader_changes.saturating_add(1);
+        }
+        let parent = self.next_hop();
+        self.links.set_leader(leader);
+        self.links.pin(|id| Some(id) == parent);
+    }
+
+    fn on_link(&mut self, now: Instant, event: &LinkEvent) {
+        match event {
+            LinkEvent::Up(peer) => {
+                self.notices.push(Notice::LinkUp(*peer));
+                if self.engine.handle_link_up(now, *peer).is_err() {
+                    self.links.end(now, *peer, Reason::Overrun);
+                }
+            }
+            LinkEvent::Down(peer, reason) => {
+                self.notices.push(Notice::LinkDown(*peer, *reason));
+                self.engine.handle_link_down(now, *peer);
+            }
+            LinkEvent::Message(from, message) => match message.split_first() {
+                Some((&FOR_ELECTION, bytes)) => self.engine.handle_message(now, *from, bytes),
+                _ => self.notices.push(Notice::BadMessage(*from)),
+            },
+        }
+    }
+
+    /// Takes what the election has to say to the links, and its notices.
+    fn collect(&mut self, now: Instant) {
+        while let Some(notice) = self.engine.poll_notice() {
+            if let Notice::LinkEnded(peer, reason) = notice {
+                self.links.end(now, peer, reason);
+            }
+            self.notices.push(notice);
+        }
+        while let Some((to, msg)) = self.engine.poll_group() {
+            let mut bytes = [FOR_ELECTION; PARCEL_MAX];
+            let length = match bytes.split_first_mut() {
+                Some((_, room)) => postcard::to_slice(&msg, room).map_or(0, |used| 1 + used.len()),
+                None => 0,
+            };
+            let message = bytes.get(..length).unwrap_or(&[]);
+            let is_sent = self.links.send(now, |id| to.contains(&id), message, msg.is_latest_value());
+            if is_sent.is_err() {
+                // A message fits by its largest encoding, and the pool makes room; anything else is a defect.
+                self.notices.push(Notice::Fault(Fault::OutboxOverflow));
+            }
+        }
+    }
+
+    /// Takes another id: every link falls, and the election begins as after a restart.
+    fn rename(&mut self, now: Instant) {
+        let mut rng = Rng::stream(self.boot.seed ^ u64::from(self.boot.device), now.as_micros());
+        let span = u32::from(*IDS.end() - *IDS.start()) + 1;
+        let taken = |id: NodeId| id == self.id() || self.links.table().find(id).is_some();
+        let picks = core::iter::repeat_with(|| NodeId(IDS.start() + u16::try_from(rng.below(span)).unwrap_or(0)));
+        // Of sixty-five thousand ids a few dozen are taken.
+        let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
+        self.links.rename(now, id);
+        while self.links.poll_event().is_some() {}
+        self.engine = self.wanted.engine(id, self.boot, None);
+        self.engine.handle_start(now);
+        self.notices.push(Notice::Renamed(id));
+        self.collect(now);
+    }
+}
+
+const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
+
+/// The election that a configuration asks for.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    algorithm: Algorithm,
+    radii: Radii,
+    timings: Timings,
+}
+
+impl Wanted {
+    fn engine(self, id: NodeId, boot: Boot, ring: Option<&RingOrder>) -> Engine<Election> {
+        let Self { algorithm, radii, timings } = self;
+        let order = ring.cloned().unwrap_or_else(|| RingOrder::alone(id));
+        let members = u64::try_from(order.ids().len()).unwrap_or(0);
+        let config = ElectionConfig {
+            algorithm,
+            order,
+            place: RingPlace { left: id, right: id },
+            coefficient: Coefficient::default(),
+            height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
+            radii,
+            timing: Timing {
+                hop: Duration::from_millis(u64::from(timings.answer_ms) / 8),
+                answer: Duration::from_millis(u64::from(timings.answer_ms)),
+                patience: Duration::from_millis(u64::from(timings.patience_ms) + PATIENCE_PER_MEMBER_MS * members),
+            },
+        };
+        Engine::new(id, boot.seed, Election::new(id, config))
     }
 }

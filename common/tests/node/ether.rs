@@ -1,0 +1,234 @@
+//! A small lossy ether for whole nodes: perfect carrier sensing, random loss, links that can be cut.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::config::Config;
+use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
+use common::notice::Notice;
+use common::rng::Rng;
+use common::time::{Duration, Instant};
+use common::types::NodeId;
+
+/// Strength of every frame.
+const RSSI_DBM: i8 = -60;
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Event {
+    /// A frame given out with carrier sensing begins.
+    Begin(usize),
+    /// It ends.
+    End(usize, Vec<u8>),
+    /// A timed frame ends.
+    TimedEnd(usize, Vec<u8>),
+}
+
+/// One board.
+#[derive(Clone, Debug)]
+pub struct Board {
+    pub config: Config,
+    pub node: Node,
+    pub is_on: bool,
+    pub epoch: u16,
+    pub notices: Vec<(Instant, Notice)>,
+    waiting: Option<Vec<u8>>,
+}
+
+/// The ether with its boards.
+pub struct Ether {
+    pub now: Instant,
+    pub boards: Vec<Board>,
+    /// Pairs that do not hear each other, lower index first.
+    pub cuts: BTreeSet<(usize, usize)>,
+    /// Of a thousand frames so many are lost, at each receiver by itself.
+    pub loss: u32,
+    /// Every frame that was sent, where it is wanted.
+    pub heard: Option<Vec<Vec<u8>>>,
+    rng: Rng,
+    seed: u64,
+    queue: BTreeMap<(Instant, u64), Event>,
+    order: u64,
+    busy_until: Instant,
+}
+
+impl Ether {
+    pub fn new(seed: u64, loss: u32, configs: impl IntoIterator<Item = Config>) -> Self {
+        let mut ether = Self {
+            now: Instant::ZERO,
+            boards: Vec::new(),
+            cuts: BTreeSet::new(),
+            loss,
+            heard: None,
+            rng: Rng::stream(seed, 1),
+            seed,
+            queue: BTreeMap::new(),
+            order: 0,
+            busy_until: Instant::ZERO,
+        };
+        for (index, config) in configs.into_iter().enumerate() {
+            let node = make(&config, seed, index, 1);
+            ether.boards.push(Board { config, node, is_on: false, epoch: 1, notices: Vec::new(), waiting: None });
+        }
+        ether
+    }
+
+    pub fn switch_on_all(&mut self) {
+        (0..self.boards.len()).for_each(|board| self.switch_on(board));
+    }
+
+    /// Boots a board with the next epoch.
+    pub fn switch_on(&mut self, board: usize) {
+        let (seed, now) = (self.seed, self.now);
+        let state = &mut self.boards[board];
+        state.node = make(&state.config, seed, board, state.epoch);
+        state.epoch += 1;
+        state.is_on = true;
+        state.waiting = None;
+        state.node.handle_start(now);
+        self.settle(board);
+    }
+
+    pub fn switch_off(&mut self, board: usize) {
+        self.boards[board].is_on = false;
+        self.boards[board].waiting = None;
+    }
+
+    pub fn cut(&mut self, a: usize, b: usize) {
+        self.cuts.insert((a.min(b), a.max(b)));
+    }
+
+    pub fn join(&mut self, a: usize, b: usize) {
+        self.cuts.remove(&(a.min(b), a.max(b)));
+    }
+
+    /// Throws bytes at a board, as if they had been received.
+    pub fn inject(&mut self, board: usize, bytes: &[u8]) {
+        let now = self.now;
+        self.boards[board].node.handle_frame(now, bytes, RSSI_DBM);
+        self.settle(board);
+    }
+
+    pub fn run(&mut self, length: Duration) {
+        let until = self.now + length;
+        self.run_until(until, |_| false);
+    }
+
+    /// Runs until something is so; whether it became so in time.
+    pub fn run_until(&mut self, until: Instant, is_so: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            if is_so(self) {
+                return true;
+            }
+            let wake = (self.boards.iter().enumerate().filter(|(_, board)| board.is_on))
+                .filter_map(|(index, board)| Some((board.node.poll_timeout()?, index)))
+                .min();
+            let event = self.queue.keys().next().copied();
+            let at = wake.map(|(at, _)| at).into_iter().chain(event.map(|(at, _)| at)).min();
+            let Some(at) = at.filter(|&at| at <= until) else {
+                self.now = self.now.max(until);
+                return is_so(self);
+            };
+            self.now = self.now.max(at);
+            if let Some(event) = event.filter(|&(due, _)| due <= at).and_then(|key| self.queue.remove(&key)) {
+                self.happen(event);
+            } else if let Some((_, board)) = wake {
+                let now = self.now;
+                self.boards[board].node.handle_timeout(now);
+                self.settle(board);
+            }
+        }
+    }
+
+    /// The leaders that boards follow; none where they do not agree.
+    pub fn agreed(&self, boards: impl IntoIterator<Item = usize>) -> Option<NodeId> {
+        let leaders: BTreeSet<_> = boards.into_iter().map(|board| self.boards[board].node.leader()).collect();
+        if leaders.len() == 1 { leaders.into_iter().next().flatten() } else { None }
+    }
+
+    fn add(&mut self, at: Instant, event: Event) {
+        self.order += 1;
+        self.queue.insert((at, self.order), event);
+    }
+
+    fn airtime(bytes: &[u8]) -> Duration {
+        Duration::from_micros((6 + 2 + bytes.len() as u64) * 32)
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Begin(board) => {
+                if self.boards[board].waiting.is_none() {
+                    return;
+                }
+                if self.busy_until > self.now {
+                    let pause = Duration::from_micros(320 * u64::from(1 + self.rng.below(7)));
+                    self.add(self.busy_until + pause, Event::Begin(board));
+                    return;
+                }
+                if let Some(bytes) = self.boards[board].waiting.take() {
+                    let end = self.now + Self::airtime(&bytes);
+                    self.busy_until = end;
+                    self.add(end, Event::End(board, bytes));
+                }
+            }
+            Event::End(board, bytes) => {
+                self.deliver(board, &bytes);
+                if self.boards[board].is_on {
+                    let now = self.now;
+                    self.boards[board].node.handle_sent(now, Sent::Done);
+                    self.settle(board);
+                }
+            }
+            Event::TimedEnd(board, bytes) => self.deliver(board, &bytes),
+        }
+    }
+
+    fn deliver(&mut self, from: usize, bytes: &[u8]) {
+        if let Some(heard) = &mut self.heard {
+            heard.push(bytes.to_vec());
+        }
+        for to in 0..self.boards.len() {
+            let is_cut = self.cuts.contains(&(from.min(to), from.max(to)));
+            if to != from && self.boards[to].is_on && !is_cut && self.rng.below(1_000) >= self.loss {
+                let now = self.now;
+                self.boards[to].node.handle_frame(now, bytes, RSSI_DBM);
+                self.settle(to);
+            }
+        }
+    }
+
+    /// Does what a board wants.
+    fn settle(&mut self, board: usize) {
+        let now = self.now;
+        let mut buf = [0; FRAME_MAX];
+        while let Some(transmit) = self.boards[board].node.poll_transmit(now, &mut buf) {
+            let bytes = buf[..transmit.length].to_vec();
+            match transmit.access {
+                Access::At(at) => {
+                    let end = at + Self::airtime(&bytes);
+                    self.busy_until = self.busy_until.max(end);
+                    self.add(end, Event::TimedEnd(board, bytes));
+                }
+                Access::Csma => {
+                    self.boards[board].waiting = Some(bytes);
+                    let back_off = Duration::from_micros(320 * u64::from(self.rng.below(8)));
+                    self.add(now + back_off, Event::Begin(board));
+                }
+            }
+        }
+        while let Some(notice) = self.boards[board].node.poll_notice() {
+            assert!(
+                !matches!(notice, Notice::Fault(_) | Notice::Lost(_)),
+                "{notice:?} at board {board}, seed {}",
+                self.seed
+            );
+            self.boards[board].notices.push((now, notice));
+        }
+    }
+}
+
+fn make(config: &Config, seed: u64, index: usize, epoch: u16) -> Node {
+    let device = u16::try_from(index + 1).unwrap_or(0);
+    let boot = Boot { epoch: Some(epoch), seed: seed ^ u64::from(epoch) << 32 ^ u64::from(device) << 16, device };
+    Node::new(config, boot).unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,4 @@
+//! Whole nodes on a lossy ether.
+
+mod ether;
+mod mesh;

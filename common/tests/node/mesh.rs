@@ -1,0 +1,63 @@
+//! Ad hoc networks find each other, elect, lose their leader and elect again.
+
+use common::config::{Config, Protection};
+use common::link::security::NetworkKey;
+use common::time::Duration;
+use common::types::NodeId;
+
+use crate::ether::Ether;
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_millis(seconds * 1_000)
+}
+
+fn mesh(seed: u64, nodes: u16, loss: u32) -> Ether {
+    let key = || Protection::Ascon(NetworkKey::new([9; 16]));
+    let mut ether = Ether::new(seed, loss, (1..=nodes).map(|id| Config::ad_hoc(NodeId(id), 7, key())));
+    ether.switch_on_all();
+    ether
+}
+
+#[test]
+fn two_boards_agree_and_part() {
+    let mut ether = mesh(1, 2, 0);
+    ether.run(seconds(3));
+    let leader = ether.agreed([0, 1]);
+    assert!(leader.is_some(), "{:?}", ether.boards[0].notices);
+    ether.switch_off(1);
+    ether.run(seconds(5));
+    assert_eq!(ether.boards[0].node.leader(), Some(NodeId(1)));
+    ether.switch_on(1);
+    ether.run(seconds(6));
+    assert!(ether.agreed([0, 1]).is_some());
+}
+
+#[test]
+fn a_lost_leader_is_replaced_within_five_seconds_although_frames_are_lost() {
+    let mut times = Vec::new();
+    for seed in 0..20 {
+        let mut ether = mesh(seed, 12, 200);
+        ether.run(seconds(12));
+        let leader = ether.agreed(0..12).unwrap_or_else(|| panic!("no agreement with seed {seed}"));
+        let dead = usize::from(leader.0 - 1);
+        ether.switch_off(dead);
+        let killed = ether.now;
+        let others = move || (0..12).filter(move |&board| board != dead);
+        let is_replaced =
+            ether.run_until(killed + seconds(8), |ether| ether.agreed(others()).is_some_and(|new| new != leader));
+        assert!(is_replaced, "no new leader with seed {seed}");
+        times.push(ether.now.since(killed).as_micros() / 1_000);
+    }
+    assert!(times.iter().all(|&time| time < 5_000), "{times:?}");
+}
+
+#[test]
+fn links_hold_although_a_fifth_of_all_frames_is_lost() {
+    let mut ether = mesh(5, 16, 200);
+    ether.run(seconds(120));
+    assert!(ether.agreed(0..16).is_some());
+    for board in &ether.boards {
+        let snapshot = board.node.snapshot();
+        assert_eq!((snapshot.links_up, snapshot.counters.links_down), (15, 0), "{snapshot:?}");
+    }
+}
