@@ -108,7 +108,9 @@ impl Propagation {
                 shadow - loss
             }
             // Loud enough for any bit to be right, and for energy detection.
-            Spreading::Disc { reach } => return (distance_squared <= reach * reach && !self.is_walled(start, end)).then_some(-50.0),
+            Spreading::Disc { reach } => {
+                return (distance_squared <= reach * reach && !self.is_walled(start, end)).then_some(-50.0);
+            }
             Spreading::Table(losses) => -losses.get(&(sender, receiver))?,
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();

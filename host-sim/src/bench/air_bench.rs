@@ -211,8 +211,9 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
 fn decomposition(outcomes: &[Outcome]) -> String {
     let mut text = "\nFrames strong enough, and what became of them\n nodes    in range  received   damaged  occupied    buried overtaken unfinished half-duplex\n".to_owned();
     for outcome in outcomes {
-        let Outcome { nodes, in_range, received, damaged, occupied, buried, overtaken, unfinished, half_duplex, .. } =
-            outcome;
+        let Outcome {
+            nodes, in_range, received, damaged, occupied, buried, overtaken, unfinished, half_duplex, ..
+        } = outcome;
         let _ = writeln!(
             text,
             "{nodes:>6} {in_range:>11} {received:>9} {damaged:>9} {occupied:>9} {buried:>9} {overtaken:>9} {unfinished:>10} {half_duplex:>11}"
@@ -229,7 +230,9 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
     let mut outcomes = Vec::new();
     if !args.json {
-        println!(" nodes  seconds     sent    received     events  wall s  setup s   CPU s    arrivals  ns/arrival  ns/reception  peak MiB");
+        println!(
+            " nodes  seconds     sent    received     events  wall s  setup s   CPU s    arrivals  ns/arrival  ns/reception  peak MiB"
+        );
     }
     for (nodes, seconds) in rows {
         eprint!("{nodes} nodes for {seconds} s ...\r");

@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn listed_ways_are_walked_at_their_times() {
-        let way = vec![(1_000_000, (0.0, 0.0)), (3_000_000, (10.0, 0.0)), (3_000_000, (10.0, 9.0)), (4_000_000, (0.0, 9.0))];
+        let way =
+            vec![(1_000_000, (0.0, 0.0)), (3_000_000, (10.0, 0.0)), (3_000_000, (10.0, 9.0)), (4_000_000, (0.0, 9.0))];
         let plan = Mobility::Listed(BTreeMap::from([(2, way)]));
         assert_eq!(plan.until_us(), 4_000_000);
         let mut walk = Walk::new(&plan, &[(5.0, 5.0); 3], 1);

@@ -117,12 +117,7 @@ pub struct Components {
 
 impl Components {
     /// The components of the first `nodes` radios as they stand now. `noise_at` is what a radio hears besides frames.
-    pub fn find(
-        medium: &Medium,
-        nodes: usize,
-        is_on: impl Fn(usize) -> bool,
-        noise_at: impl Fn(usize) -> f64,
-    ) -> Self {
+    pub fn find(medium: &Medium, nodes: usize, is_on: impl Fn(usize) -> bool, noise_at: impl Fn(usize) -> f64) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
         let noise: Vec<f64> = (0..nodes).map(noise_at).collect();
         let mut links = BTreeSet::new();
@@ -143,7 +138,11 @@ impl Components {
         for node in (0..nodes).filter(|&node| is_on(node)) {
             groups.entry(strong.root(node)).or_default().push(node);
         }
-        Self { usable: groups.into_values().collect(), links, within_reach: (0..nodes).map(|node| faint.root(node)).collect() }
+        Self {
+            usable: groups.into_values().collect(),
+            links,
+            within_reach: (0..nodes).map(|node| faint.root(node)).collect(),
+        }
     }
 
     /// The nodes that spoil the agreement; none where every component has one leader. `leader` gives whom a node

@@ -20,8 +20,8 @@ mod audience;
 mod receiver;
 
 use audience::{Audience, Faint, Loud, Reached, Scene};
-pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 use receiver::{Assessment, Hot, Lock, is_found};
+pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 
 /// What a radio is set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -286,8 +286,7 @@ impl Medium {
         });
         let on = OnAir(u32::try_from(slot).unwrap_or(u32::MAX));
         let (tx_dbm, jitter_db) = (self.tunings[from].tx_dbm, self.propagation.jitter_db);
-        let reached =
-            self.audiences[from].arriving(now, tx_dbm, jitter_db, self.bursts, self.lockable, &mut self.rng);
+        let reached = self.audiences[from].arriving(now, tx_dbm, jitter_db, self.bursts, self.lockable, &mut self.rng);
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
         for &Faint { to, power } in &*reached.faint {
             if self.hot[to as usize].is_sensitive() {

@@ -34,8 +34,7 @@ pub struct Rules {
 
 impl Rules {
     /// The nRF52's radio, as the rest of the project assumes it.
-    pub const USUAL: Self =
-        Self { sensitivity_dbm: None, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
+    pub const USUAL: Self = Self { sensitivity_dbm: None, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
 
     /// The receivers of ns-3's lr-wpan: a fixed sensitivity, and energy detection 10 dB above it.
     pub const NS3: Self =

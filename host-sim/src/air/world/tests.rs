@@ -110,8 +110,7 @@ fn an_acknowledgement_goes_out_while_another_frame_waits_for_the_channel() {
     assert_eq!(from_one.len(), 2, "{starts:?}");
     assert!((frame_ends + 270..=frame_ends + 331).contains(&from_one[0]), "{starts:?}");
     assert_eq!(world.station(0).heard.len(), 2, "the answer and the frame: {starts:?}");
-    let kinds: Vec<(bool, Sent)> =
-        world.station(1).sent.iter().map(|sent| (sent.1 == Access::Csma, sent.2)).collect();
+    let kinds: Vec<(bool, Sent)> = world.station(1).sent.iter().map(|sent| (sent.1 == Access::Csma, sent.2)).collect();
     assert_eq!(kinds, [(false, Sent::Done), (true, Sent::Done)]);
 }
 
@@ -165,7 +164,10 @@ fn a_frame_that_breaks_off_is_damaged_at_its_receivers() {
     world.run_until(world.now_us() + 500, &mut starts);
     world.power_off(0, &mut starts);
     world.run_until(world.now_us() + 50_000, &mut starts);
-    assert_eq!(starts.1.iter().map(|reception| (reception.to, reception.intact)).collect::<Vec<_>>(), [(1, false), (2, false)]);
+    assert_eq!(
+        starts.1.iter().map(|reception| (reception.to, reception.intact)).collect::<Vec<_>>(),
+        [(1, false), (2, false)]
+    );
     assert_eq!((world.usage(1).damaged, world.usage(1).received), (1, 0));
     assert!(world.station(0).sent.is_empty() && world.station(1).heard.is_empty());
     assert!(world.usage(0).on_us < world.usage(1).on_us && world.usage(1).on_us == world.now_us());

@@ -20,8 +20,8 @@ impl Run<'_> {
             return;
         };
         let lot = self.rng.below(u32::try_from(attack.tricks.len()).unwrap_or(0)) as usize;
-        let heard = self.world.overheard(radio);
-        let pick = self.rng.below(u32::try_from(heard.len()).unwrap_or(0)) as usize;
+        let heard = u32::try_from(self.world.overheard(radio).len()).unwrap_or(0);
+        let pick = self.rng.below(heard) as usize;
         let model = self.world.overheard(radio).nth(pick).map(<[u8]>::to_vec);
         if let Some(frame) = attack.tricks.get(lot).and_then(|&trick| make(trick, model, &mut self.rng)) {
             self.world.inject(radio, frame, &mut self.observer);
@@ -96,7 +96,10 @@ mod tests {
         for _ in 0..500 {
             for trick in [Trick::Random, Trick::Flip, Trick::Truncate, Trick::Replay] {
                 let frame = make(trick, Some(heard.clone()), &mut rng).unwrap();
-                assert!(frame.has_good_length() && usize::from(frame.length) == frame.psdu.len(), "{trick:?} {frame:?}");
+                assert!(
+                    frame.has_good_length() && usize::from(frame.length) == frame.psdu.len(),
+                    "{trick:?} {frame:?}"
+                );
                 assert_eq!(fcs(&frame.psdu), 0, "the attacker's radio computes checksums as well");
                 assert_eq!(trick == Trick::Replay, frame.psdu == heard || trick == Trick::Flip && frame.psdu == heard);
             }

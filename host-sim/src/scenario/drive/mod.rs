@@ -92,8 +92,7 @@ impl<'s> Run<'s> {
             let lot = wide - i32::try_from(plan.drift_ppm).unwrap_or(0);
             let NodePlan { at, channel, tx_dbm, drift_ppm } = scenario.nodes.get(&node).copied().unwrap_or_default();
             *place = at.unwrap_or(*place);
-            let tuning =
-                Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
+            let tuning = Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
             world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
         }
         let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
