@@ -97,11 +97,9 @@ impl Station for NodeStation {
         self.collect();
     }
 
-    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
-        if !room.timed {
-            // The next one might be another acknowledgement; it waits until there is room.
-            return None;
-        }
+    /// The node knows itself what it has given out: one frame that waits for the channel, and one acknowledgement, which is
+    /// through before the next frame that wants one could have arrived.
+    fn poll_transmit(&mut self, now: Instant, _room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
         let frame = buf.first_chunk_mut::<FRAME_MAX>()?;
         let node::Transmit { length, access } = self.node.poll_transmit(now, frame)?;
         let length = length.min(FRAME_MAX);

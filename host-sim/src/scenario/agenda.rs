@@ -145,7 +145,9 @@ impl Walk {
     pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(usize, Place)> {
         match self {
             Self::Random(plan, walkers, offsets) => {
-                walkers.iter_mut().for_each(|walker| walker.walk(seconds, *plan));
+                for walker in walkers.iter_mut() {
+                    walker.walk(seconds, *plan);
+                }
                 let at = |&(walker, (x, y)): &(usize, Place)| (walkers[walker].at.0 + x, walkers[walker].at.1 + y);
                 offsets.iter().map(at).enumerate().collect()
             }

@@ -98,8 +98,8 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "  {node:>5} {row}");
     }
     let named = ranked.iter().filter(|leader| shown.contains(leader) && letter(**leader) != OTHERS);
-    let names: Vec<String> = named.map(|&leader| format!("{} = {leader}", letter(leader))).collect();
-    let _ = writeln!(text, "        0 s to {} s; {}", outcome.ran_ms / 1_000, names.join(", "));
+    let legend: Vec<String> = named.map(|&leader| format!("{} = {leader}", letter(leader))).collect();
+    let _ = writeln!(text, "        0 s to {} s; {}", outcome.ran_ms / 1_000, legend.join(", "));
     text
 }
 

@@ -20,6 +20,9 @@ mod send;
 use intruder::Intruder;
 pub use intruder::RawFrame;
 
+/// A tick of a driver's counter, rounded up.
+const TICK_US: u64 = 31;
+
 /// A corrupted frame has up to this many bits wrong.
 const FLIPS_MAX: u32 = 4;
 
@@ -455,8 +458,8 @@ impl<S: Station> World<S> {
         let deadline = state.station.poll_timeout();
         if deadline != state.deadline || (deadline.is_some() && state.wake_at.is_none()) {
             state.deadline = deadline;
-            // A deadline that has passed is due now; the queue never goes back.
-            let wake_at = deadline.map(|at| state.clock.when(at).max(now_us));
+            // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
+            let wake_at = deadline.map(|at| state.clock.when(at).max(now_us + TICK_US));
             if wake_at != state.wake_at {
                 state.wake_at = wake_at;
                 if let Some(at) = wake_at {

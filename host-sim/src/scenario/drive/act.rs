@@ -57,7 +57,9 @@ impl Run<'_> {
             Harm::Drift(who, ppm, lasts) => {
                 let nodes = self.strike(who);
                 let before = nodes.iter().map(|&node| (node, self.world.drift_ppm(node))).collect();
-                nodes.iter().for_each(|&node| self.world.set_drift(node, *ppm));
+                for &node in &nodes {
+                    self.world.set_drift(node, *ppm);
+                }
                 self.change(now, format!("the clocks of {} run {ppm} ppm fast", names(&nodes)));
                 if let Some(lasts) = lasts {
                     self.agenda.add(now + lasts, Action::EndDrift(before));

@@ -101,7 +101,11 @@ mod tests {
                     "{trick:?} {frame:?}"
                 );
                 assert_eq!(fcs(&frame.psdu), 0, "the attacker's radio computes checksums as well");
-                assert_eq!(trick == Trick::Replay, frame.psdu == heard || trick == Trick::Flip && frame.psdu == heard);
+                // Two flips of one bit leave the frame as it was, now and then.
+                assert!(
+                    trick == Trick::Flip || (trick == Trick::Replay) == (frame.psdu == heard),
+                    "{trick:?} {frame:?}"
+                );
             }
             let lie = make(Trick::Length, None, &mut rng).unwrap();
             assert!(!lie.has_good_length(), "{lie:?}");
