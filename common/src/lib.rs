@@ -82,11 +82,13 @@
 extern crate std;
 
 mod bits;
+pub mod board;
 pub mod clock;
 pub mod coefficient;
 pub mod config;
 pub mod election;
 pub mod engine;
+pub mod host_link;
 pub mod layout;
 pub mod limits;
 pub mod link;
@@ -96,6 +98,7 @@ pub mod notice;
 pub mod outbox;
 pub mod peers;
 pub mod protocol;
+pub mod ring;
 pub mod rng;
 pub mod time;
 pub mod timer;

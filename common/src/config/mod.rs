@@ -3,6 +3,7 @@
 //! A board reads it from its configuration page ([`page`]), the simulator makes it from a scenario. Both call
 //! [`Config::check`], and a [`crate::node::Node`] is only made from what passed.
 
+pub mod flash_map;
 pub mod page;
 
 use core::fmt;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::election::Algorithm;
 use crate::election::hierarchy::Radii;
-use crate::limits::{LEVELS_MAX, RADIUS_MAX};
+use crate::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use crate::link::security::NetworkKey;
 use crate::members::RingOrder;
 use crate::time::Duration;
@@ -221,6 +222,7 @@ impl Config {
                 Some(ring) if ring.ids().iter().any(|member| !IDS.contains(&member.0)) => {
                     return wrong("ring", "made of ids from 1 to 65533");
                 }
+                Some(ring) if ring.ids().len() > MEMBERS_MAX => return wrong("ring", "at most 64 members long"),
                 Some(_) => {}
             }
         }

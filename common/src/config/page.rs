@@ -76,6 +76,15 @@ pub fn encode<'b>(config: &Config, buf: &'b mut [u8]) -> Result<&'b [u8], Full> 
     buf.get(..HEAD + length + TAIL).ok_or(Full)
 }
 
+/// The checksum that a page carries, by which one page is told from another; none where there is no page.
+pub fn checksum(page: &[u8]) -> Option<u32> {
+    let (head, rest) = page.split_first_chunk::<HEAD>()?;
+    let [m0, m1, m2, m3, _, _, low, high] = *head;
+    let (_, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes([low, high])))?;
+    let (sum, _) = rest.split_first_chunk::<TAIL>()?;
+    ([m0, m1, m2, m3] == MAGIC).then_some(u32::from_le_bytes(*sum))
+}
+
 /// Reads a page and checks everything in it.
 pub fn decode(page: &[u8]) -> Result<Config, PageError> {
     let (head, rest) = page.split_first_chunk::<HEAD>().ok_or(PageError::Magic)?;
@@ -106,7 +115,7 @@ pub fn decode(page: &[u8]) -> Result<Config, PageError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE_MAX, PageError, decode, encode};
+    use super::{PAGE_MAX, PageError, checksum, decode, encode};
     use crate::config::{Config, Protection};
     use crate::election::Algorithm;
     use crate::link::security::NetworkKey;
@@ -114,7 +123,7 @@ mod tests {
     use crate::types::NodeId;
 
     fn config() -> Config {
-        let ids: heapless::Vec<NodeId, 128> = (1..=128).map(NodeId).collect();
+        let ids: heapless::Vec<NodeId, 64> = (1..=64).map(NodeId).collect();
         let Ok(ring) = RingOrder::new(&ids) else { panic!("a ring") };
         let protection = Protection::Ascon(NetworkKey::new([7; 16]));
         Config::on_ring(NodeId(5), 0x1234, protection, Algorithm::Hs, ring)
@@ -126,6 +135,7 @@ mod tests {
         let used = encode(&config(), &mut buf).map(<[u8]>::len);
         assert!(used.is_ok_and(|used| used <= PAGE_MAX));
         assert_eq!(decode(&buf), Ok(config()));
+        assert!(checksum(&buf).is_some() && checksum(&[0xFF; 64]).is_none());
         assert!(encode(&config(), &mut [0; 40]).is_err());
     }
 

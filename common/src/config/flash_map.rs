@@ -1,0 +1,59 @@
+//! Where on a chip a board keeps what it must not forget.
+//!
+//! ```text
+//! image ... | storage: 8 pages, written by the board itself | configuration page, written by a probe | reserved
+//! ```
+//!
+//! The configuration page holds what [`super::page`] describes and nothing else. Only a probe writes it: erasing and writing
+//! a page is not one step, so a board whose supply fails in between would have no configuration at all. A configuration that
+//! comes over the cable goes into the storage, where the old value stays until the new one is whole, together with
+//! [`super::page::checksum`] of the configuration page as it is at that moment. At a start the stored one counts while the
+//! page still has that checksum; another one means that a probe has written a newer configuration since.
+//!
+//! On the nRF52840 the last 128 KiB stay free on every board: there lies the bootloader with which the dongle comes, and one
+//! map for the chip is worth more than 128 KiB that nobody needs.
+
+/// Bytes that are erased at once, on every nRF52.
+pub const PAGE_BYTES: u32 = 4_096;
+
+/// Pages that the board itself writes: epoch, history, configuration from the cable.
+pub const STORAGE_PAGES: u32 = 8;
+
+/// The flash of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashMap {
+    /// The chip as probe-rs calls it.
+    pub chip: &'static str,
+    /// All of the flash.
+    pub flash_bytes: u32,
+    /// What is reserved at the end.
+    pub reserved_bytes: u32,
+}
+
+impl FlashMap {
+    /// nRF52840: 1 MiB.
+    pub const NRF52840: Self = Self { chip: "nRF52840_xxAA", flash_bytes: 1 << 20, reserved_bytes: 128 << 10 };
+
+    /// nRF52833: 512 KiB.
+    pub const NRF52833: Self = Self { chip: "nRF52833_xxAA", flash_bytes: 512 << 10, reserved_bytes: 0 };
+
+    /// The address of the configuration page.
+    pub const fn config_page(&self) -> u32 {
+        self.flash_bytes - self.reserved_bytes - PAGE_BYTES
+    }
+
+    /// The addresses of the storage, its end not included.
+    pub const fn storage(&self) -> core::ops::Range<u32> {
+        self.config_page() - STORAGE_PAGES * PAGE_BYTES..self.config_page()
+    }
+}
+
+/// The configuration page of the nRF52840.
+pub const NRF52840_CONFIG_PAGE: u32 = FlashMap::NRF52840.config_page();
+
+/// The configuration page of the nRF52833.
+pub const NRF52833_CONFIG_PAGE: u32 = FlashMap::NRF52833.config_page();
+
+const _: () = assert!(super::page::PAGE_MAX <= PAGE_BYTES as usize);
+// Boards in the field and files that were made for them rely on these.
+const _: () = assert!(NRF52840_CONFIG_PAGE == 0xD_F000 && NRF52833_CONFIG_PAGE == 0x7_F000);

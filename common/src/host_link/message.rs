@@ -1,0 +1,347 @@
+//! The messages. Times are microseconds since the board's boot.
+
+use core::fmt::Debug;
+
+use postcard::experimental::max_size::MaxSize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::contents::{Bytes, Page, Text};
+use crate::coefficient::Coefficient;
+use crate::config::page::PageError;
+use crate::election::Algorithm;
+use crate::node::FRAME_MAX;
+use crate::node::snapshot::Snapshot;
+use crate::notice::Notice;
+use crate::types::NodeId;
+
+/// A message of one direction.
+pub trait Message: Clone + Debug + PartialEq + Serialize + DeserializeOwned + MaxSize {
+    /// The byte that tells the direction.
+    const DIRECTION: u8;
+}
+
+impl Message for ToHost {
+    const DIRECTION: u8 = b'>';
+}
+
+impl Message for ToBoard {
+    const DIRECTION: u8 = b'<';
+}
+
+/// What a board says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ToHost {
+    /// Who is there: at every start, and when asked.
+    Hello(Hello),
+    /// The node has something to tell.
+    Notice {
+        /// When.
+        at_us: u64,
+        /// What.
+        notice: Notice,
+    },
+    /// How the node stands: now and then, and when asked.
+    Snapshot {
+        /// When.
+        at_us: u64,
+        /// How.
+        snapshot: Snapshot,
+    },
+    /// A measured value.
+    Reading {
+        /// When.
+        at_us: u64,
+        /// What was measured.
+        quantity: Quantity,
+        /// In the unit of the quantity.
+        value: i32,
+    },
+    /// What the node was told, or gave out: enough to run it again on a PC. Only while [`ToBoard::Record`] asks for it.
+    Call {
+        /// When: the very time that the node was told.
+        at_us: u64,
+        /// What.
+        call: Call,
+    },
+    /// What became of a configuration.
+    Config(ConfigAnswer),
+    /// The answer to [`ToBoard::Ping`], with its number.
+    Pong(u32),
+    /// So many messages were dropped here, because the host did not collect them.
+    Lost(u32),
+    /// Something a person ought to do something about.
+    Warning(Warning),
+}
+
+/// Who is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Hello {
+    /// When it is said.
+    pub at_us: u64,
+    /// The image that runs: logs can only be read with its very ELF file.
+    pub build: BuildId,
+    /// The board it was built for.
+    pub board: Board,
+    /// The chip's serial number (FICR.DEVICEID).
+    pub chip: u64,
+    /// The node's id.
+    pub id: NodeId,
+    /// The number of this boot; none where it could not be stored.
+    pub epoch: Option<u16>,
+    /// The network's number.
+    pub pan: u16,
+    /// The channel.
+    pub channel: u8,
+    /// How the leader is elected.
+    pub algorithm: Algorithm,
+    /// Whether this is the demo network: the board was never provisioned, and its key is public.
+    pub demo: bool,
+    /// Why the board started.
+    pub reset: ResetReason,
+    /// What ended the boot before this one, if it was a defect.
+    pub crash: Option<Crash>,
+}
+
+/// Names an image: the first bytes of the build id that the linker made of its contents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct BuildId(pub [u8; 8]);
+
+impl core::fmt::Display for BuildId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The boards there are images for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Board {
+    /// nRF52840-DK.
+    Nrf52840Dk,
+    /// nRF52840 dongle.
+    Nrf52840Dongle,
+    /// nRF52833-DK.
+    Nrf52833Dk,
+    /// BBC micro:bit v2.
+    MicrobitV2,
+}
+
+/// Why a board started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ResetReason {
+    /// It was switched on, or its supply had failed.
+    Power,
+    /// The reset pin or button.
+    Pin,
+    /// The watchdog: something was stuck.
+    Watchdog,
+    /// The image asked for it: a command, or after a defect.
+    Software,
+    /// The processor locked up.
+    Lockup,
+    /// The debug probe.
+    Debugger,
+    /// Anything else: the register as it was.
+    Other(u32),
+}
+
+/// What ended a boot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Crash {
+    /// What it was.
+    pub kind: CrashKind,
+    /// The program counter, where it is known.
+    pub pc: u32,
+    /// The link register, where it is known.
+    pub lr: u32,
+    /// The source file, as much of its end as fits; empty where it is not known.
+    pub file: Text<40>,
+    /// The line.
+    pub line: u32,
+    /// How long the board had run, in seconds.
+    pub uptime_s: u32,
+    /// How many boots in a row ended so.
+    pub in_a_row: u8,
+}
+
+/// The ways in which a boot ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum CrashKind {
+    /// A check in the code failed.
+    Panic,
+    /// The processor refused an instruction or an address.
+    HardFault,
+    /// The stack ran into its guard.
+    StackOverflow,
+    /// The election core found a defect in itself.
+    CoreFault,
+    /// A part of the firmware did nothing for too long.
+    Stuck,
+}
+
+/// What is measured, and in which unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Quantity {
+    /// Temperature of the die in hundredths of a degree Celsius.
+    DieTemperature,
+    /// Supply voltage in millivolts.
+    Supply,
+    /// Share of the time in which the processor ran, in millionths.
+    CpuLoad,
+    /// Share of the time in which the radio sent, in millionths.
+    Airtime,
+    /// The least stack that was ever left, in bytes.
+    StackLeft,
+    /// How unfit the node is to lead, as it tells the election (FRLLE's coefficient).
+    Unfitness,
+    /// Another sensor of the board, by its number.
+    Sensor(u8),
+}
+
+/// One call of the node's driver, in and out. A node made from the same configuration and told the same gives out the
+/// same bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Call {
+    /// The node was made and started.
+    Start {
+        /// The number of this boot.
+        epoch: Option<u16>,
+        /// Its randomness.
+        seed: u64,
+        /// The board's own number.
+        device: u16,
+    },
+    /// A frame was received.
+    Frame {
+        /// How strong it was.
+        rssi_dbm: i8,
+        /// Its bytes.
+        bytes: Bytes<FRAME_MAX>,
+    },
+    /// The frame that was given out is through.
+    Sent {
+        /// Whether it was not sent because the channel was never clear.
+        busy: bool,
+    },
+    /// The time that the node had asked for has come.
+    Timeout,
+    /// An election was asked for.
+    Elect,
+    /// The node's rank was set by hand.
+    Rank(u8),
+    /// The node's fitness has changed.
+    Fitness(Coefficient),
+    /// A new epoch was stored.
+    Epoch(u16),
+    /// The node gave out a frame.
+    Transmit {
+        /// When it must be on the air, where that is not as soon as the channel is clear.
+        at_us: Option<u64>,
+        /// Its bytes.
+        bytes: Bytes<FRAME_MAX>,
+    },
+}
+
+/// What became of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ConfigAnswer {
+    /// It is stored and will be used from the next start on, which follows at once.
+    Stored,
+    /// There is none any more; the next start, which follows at once, is in the demo network.
+    Erased,
+    /// It is wrong, and the one before it stays.
+    Refused(Refusal),
+    /// It is right, but storing it failed; the one before it stays.
+    NotStored,
+}
+
+/// Why a configuration was refused: [`PageError`] in a form that travels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Refusal {
+    /// Nothing but erased flash.
+    Blank,
+    /// The first four bytes are not a page's.
+    Magic,
+    /// A layout that the board's image does not know.
+    Version(u8),
+    /// A length that does not fit.
+    Length(u16),
+    /// The checksum is wrong.
+    Checksum,
+    /// The body is no configuration.
+    Body,
+    /// This field has a value it may not have.
+    Field(Text<32>),
+}
+
+impl From<PageError> for Refusal {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Blank => Self::Blank,
+            PageError::Magic => Self::Magic,
+            PageError::Version(version) => Self::Version(version),
+            PageError::Length(length) => Self::Length(length),
+            PageError::Checksum => Self::Checksum,
+            PageError::Body => Self::Body,
+            PageError::Field(error) => Self::Field(Text::start_of(error.field)),
+        }
+    }
+}
+
+/// Something a person ought to do something about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Warning {
+    /// The board was never provisioned: it is in the demo network, whose key everybody knows.
+    DemoNetwork,
+    /// There is a configuration, but it is damaged; the board is in the demo network.
+    BadConfig,
+    /// Nothing can be stored; without an epoch the board only listens.
+    StorageFailed,
+    /// The board has been reset so often in a row that it waits before it starts again.
+    ResetLoop,
+    /// The radio has heard nothing at all for long.
+    RadioSilence,
+}
+
+/// What a PC asks of a board.
+// A configuration is large and the rest is small. Few are ever in memory at once, and there is no heap to put it on.
+#[allow(clippy::large_enum_variant, reason = "no heap")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ToBoard {
+    /// Are you there? Answered with the same number.
+    Ping(u32),
+    /// Say hello again.
+    GetHello,
+    /// How do you stand?
+    GetSnapshot,
+    /// Take this configuration page (see [`crate::config::page`]) and start again with it.
+    SetConfig(Page),
+    /// Forget the configuration and start again in the demo network.
+    EraseConfig,
+    /// Ask for an election.
+    Elect,
+    /// Blink, so that a person finds the board.
+    Identify,
+    /// Rank the node in the hierarchy by hand.
+    SetRank(u8),
+    /// Start again.
+    Reset {
+        /// Record from the very start; otherwise as it was.
+        record: bool,
+    },
+    /// Report every call of the node's driver, or no longer.
+    Record(bool),
+}
