@@ -18,7 +18,7 @@ pub mod propagation;
 pub mod sink;
 pub mod soft_state;
 #[cfg(test)]
-mod talker;
+pub(crate) mod talker;
 pub mod trace;
 pub mod world;
 
