@@ -2,17 +2,60 @@
 //!
 //! The arguments stand here and not in `rustflags`, so that builds for the host never see them.
 
-use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 fn main() {
-    let package = env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's directory");
-    let root = Path::new(&package).parent().expect("the package lies in the workspace");
+    let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's directory"));
+    let output = PathBuf::from(env::var("OUT_DIR").expect("cargo names a place for what is built"));
+
+    check_board();
+    let map = memory_map(&package);
+    fs::copy(&map, output.join("memory.x")).expect("the memory map can be copied");
 
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={}", root.join("memory.x").display());
-    println!("cargo::rustc-link-search={}", root.display());
-    for argument in ["--nmagic", "-Tlink.x", "-Tdefmt.x"] {
+    println!("cargo::rerun-if-changed={}", map.display());
+    println!("cargo::rerun-if-changed={}", package.join("link").display());
+    println!("cargo::rustc-link-search={}", output.display());
+    println!("cargo::rustc-link-search={}", package.join("link").display());
+    for argument in ["--nmagic", "--build-id=sha1", "-Tlink.x", "-Tdefmt.x", "-Tbuild-id.x"] {
         println!("cargo::rustc-link-arg-bins={argument}");
+    }
+}
+
+/// An image is for one board.
+fn check_board() {
+    let boards = ["NRF52840_DK", "NRF52840_DONGLE", "NRF52833_DK", "MICROBIT_V2"];
+    let chosen: Vec<String> = boards
+        .into_iter()
+        .filter(|board| has(&format!("BOARD_{board}")))
+        .map(|board| format!("board-{}", board.to_lowercase().replace('_', "-")))
+        .collect();
+    match chosen.as_slice() {
+        [_] => {}
+        [] => println!("cargo::error=no board chosen: build with one of the features board-*, or with the default one"),
+        several => println!(
+            "cargo::error=an image is for one board, but the features {} were chosen together; boards other than the \
+             nRF52840-DK need --no-default-features",
+            several.join(" and ")
+        ),
+    }
+    if has("USB_BOOTLOADER") && !has("BOARD_NRF52840_DONGLE") {
+        println!("cargo::error=only the nRF52840 dongle comes with the bootloader that usb-bootloader leaves in place");
+    }
+}
+
+fn has(feature: &str) -> bool {
+    env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
+}
+
+/// A chip has one memory map, and the bootloader's dongle its own.
+fn memory_map(package: &Path) -> PathBuf {
+    if has("CHIP_NRF52833") {
+        package.join("memory/nrf52833.x")
+    } else if has("USB_BOOTLOADER") {
+        package.join("memory/nrf52840-usb-bootloader.x")
+    } else {
+        package.parent().expect("the package lies in the workspace").join("memory.x")
     }
 }

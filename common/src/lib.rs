@@ -82,6 +82,7 @@
 extern crate std;
 
 mod bits;
+pub mod board;
 pub mod clock;
 pub mod coefficient;
 pub mod config;
@@ -97,6 +98,7 @@ pub mod notice;
 pub mod outbox;
 pub mod peers;
 pub mod protocol;
+pub mod ring;
 pub mod rng;
 pub mod time;
 pub mod timer;

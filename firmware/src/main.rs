@@ -1,37 +1,121 @@
-//! The image of a board: starts the clocks, tests the core, then runs one election node.
+//! The image of a board: one node of the election core with the board's radio, clock, flash, lights and lines to a PC.
 //!
-//! There is no radio in it yet. A board has no peers, so it elects itself; everything else of the core is exercised by
-//! the self-test, in which two nodes on the same board elect a leader between them.
+//! The logic is in `common`, where it is tested on a PC; here is the wiring. Tasks run at three levels (see [`executors`]):
+//! the radio's driver, below it the node, and below both a thread for everything that may wait.
 #![no_std]
 #![no_main]
 #![deny(unsafe_code)]
 
-mod board;
+mod boards;
+mod boot;
+mod clock;
+mod crash;
+mod crystal;
+mod executors;
+mod host;
+mod identity;
 mod node;
+mod progress;
+mod radio;
+mod restart;
+mod retained;
+mod rtt;
 mod self_test;
+mod sensors;
+mod status;
+mod stopwatch;
+mod storage;
+mod watchdog;
 
-use common::rng::Rng;
-use defmt_rtt as _;
-use embassy_executor::Spawner;
+use common::board::button::Wish;
+use common::board::reset;
+use common::host_link::ResetReason;
+use cortex_m_rt::entry;
+use embassy_nrf::saadc::{self, ChannelConfig, Saadc, VddInput};
+use embassy_nrf::temp::{self, Temp};
+use embassy_nrf::{bind_interrupts, pac, rng};
+use static_cell::StaticCell;
 
-use crate::board::Board;
+use crate::boards::{Pins, board};
+use crate::sensors::{DieTemperature, Supply};
+use crate::status::{Lights, Meaning};
 
-#[embassy_executor::main]
-async fn main(spawner: Spawner) {
-    let Board { id, algorithm, seed } = Board::start();
-    defmt::info!("node {} runs {}", id, algorithm);
+bind_interrupts!(struct Interrupts {
+    SAADC => saadc::InterruptHandler;
+    TEMP => temp::InterruptHandler;
+});
 
-    // A board whose core does not work must not take part: its neighbours would believe it.
-    if let Err(failure) = self_test::run(algorithm, &mut Rng::new(seed)) {
-        defmt::panic!("self-test of {} failed: {}", algorithm, failure);
-    }
-    defmt::info!("self-test passed");
+#[entry]
+fn main() -> ! {
+    let last_run = retained::take();
+    watchdog::start();
+    let p = crystal::start();
+    stopwatch::start();
+    let reset = take_reset_reason();
+    let build = identity::build();
+    defmt::info!(
+        "Ringleader {=str} on {}, build {=[u8; 8]:02x}, chip {=u64:016x}, started by {}",
+        env!("CARGO_PKG_VERSION"),
+        board::BOARD,
+        build.0,
+        identity::chip(),
+        reset
+    );
 
-    spawner.spawn(defmt::unwrap!(node::run(node::alone(id, seed, algorithm))));
+    let mut seed = [0; 8];
+    let mut noise = rng::Rng::new_blocking(p.RNG);
+    noise.set_bias_correction(true);
+    noise.blocking_fill_bytes(&mut seed);
+    let supply = Saadc::new(p.SAADC, Interrupts, saadc::Config::default(), [ChannelConfig::single_ended(VddInput)]);
+    let parts = boot::Parts {
+        flash: p.NVMC,
+        last_run,
+        reset,
+        seed: u64::from_le_bytes(seed),
+        sensors: (DieTemperature(Temp::new(p.TEMP, Interrupts)), Supply(supply)),
+        radio: executors::start_radio(),
+        node: executors::start_node(),
+    };
+
+    let Pins { status, fault, common, lit, button, second_button, serial } = board::pins!(p);
+    let (first, second) = match second_button {
+        Some(second) => (Meaning::Fixed(Wish::Elect), Some(second)),
+        None => (Meaning::ByLength, None),
+    };
+    let wires = (p.PPI_CH2, p.PPI_CH3, p.PPI_GROUP0);
+    let uart = host::uart::Parts { uarte: p.UARTE0, timer: p.TIMER1, wires };
+    executors::run_thread(|spawner| {
+        spawner.spawn(defmt::unwrap!(watchdog::keep()));
+        spawner.spawn(defmt::unwrap!(status::show(Lights::new(status, fault, common, lit))));
+        spawner.spawn(defmt::unwrap!(status::watch(button, first)));
+        if let Some(pin) = second {
+            spawner.spawn(defmt::unwrap!(status::watch(pin, Meaning::Fixed(Wish::Identify))));
+        }
+        spawner.spawn(defmt::unwrap!(host::send()));
+        spawner.spawn(defmt::unwrap!(host::rtt_line::run()));
+        if let Some(pins) = serial {
+            spawner.spawn(defmt::unwrap!(host::uart::run(uart, pins)));
+        }
+        if board::HAS_USB {
+            spawner.spawn(defmt::unwrap!(host::usb::run(p.USBD, serial_number())));
+        }
+        spawner.spawn(defmt::unwrap!(boot::run(spawner, parts)));
+    })
 }
 
-/// Stops without a second message: the one that led here has been logged.
-#[defmt::panic_handler]
-fn stop() -> ! {
-    panic_probe::hard_fault()
+/// Why the board started. The register gathers reasons, so it is cleared for the next time.
+fn take_reset_reason() -> ResetReason {
+    let reasons = pac::POWER.resetreas().read();
+    pac::POWER.resetreas().write_value(reasons);
+    reset::reason(reasons.0)
+}
+
+/// The chip's number in hexadecimal, as the operating system of a PC shows it.
+fn serial_number() -> &'static str {
+    use core::fmt::Write;
+    static TEXT: StaticCell<heapless::String<16>> = StaticCell::new();
+    let text = TEXT.init(heapless::String::new());
+    // Sixteen digits fit.
+    let _ = write!(text, "{:016x}", identity::chip());
+    text
 }

@@ -1,108 +1,184 @@
-//! Drives one node of the core with the board's clock.
-//!
-//! There is no radio yet, so there are no links: the node is alone on its ring and elects itself. What the driver does
-//! with the core is otherwise what it will do with one.
+//! Drives the node with the board's clock and radio: the same calls as the simulator's.
 
-use core::future::pending;
+use core::cell::Cell;
 
-use common::coefficient::Coefficient;
-use common::election::height::HeightOptions;
-use common::election::hierarchy::Radii;
-use common::election::{Algorithm, Election, ElectionConfig, Timing};
-use common::engine::Engine;
-use common::limits::MESSAGE_MAX;
-use common::members::RingOrder;
+use common::board::retained::Downfall;
+use common::board::vigil::Part;
+use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
+use common::node::snapshot::Snapshot;
+use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
 use common::notice::Notice;
+use common::protocol::Signal;
 use common::time::{Duration, Instant};
-use common::types::{NodeId, RingPlace};
-use cortex_m::peripheral::SCB;
-use embassy_time::{TICK_HZ, Timer};
+use embassy_futures::select::{Either4, select4};
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::channel::Channel;
+use embassy_time::Timer;
 
-/// One hop is a frame of 4 ms on the air, its acknowledgement and some backing off before each.
-pub const TIMING: Timing = Timing {
-    hop: Duration::from_millis(20),
-    answer: Duration::from_millis(100),
-    patience: Duration::from_millis(10_000),
-};
+use crate::radio::{Frame, RECEIVED, Received, SENT, TO_ACKNOWLEDGE, TO_SEND};
+use crate::{clock, crash, host, progress, storage};
 
-/// A local leader within two hops of everybody, where the hierarchy is chosen.
-const RADII: [u8; 1] = [2];
+/// Things other than the radio that the node may be told before it has to look at them.
+const TOLD_MAX: usize = 8;
 
-const MICROS_PER_SECOND: u64 = 1_000_000;
+/// Frames given out after one call. More would be a node that never stops.
+const GIVEN_MAX: usize = 8;
 
-/// A node that is alone on its ring.
-pub fn alone(id: NodeId, seed: u64, algorithm: Algorithm) -> Engine<Election> {
-    let order = defmt::unwrap!(RingOrder::new(&[id]));
-    let place = RingPlace { left: id, right: id };
-    Engine::new(id, seed, Election::new(id, config(algorithm, order, place)))
+/// The driver looks up at least this often, so that it is seen to be alive.
+const LOOK_UP_EVERY: Duration = Duration::from_millis(2_000);
+
+/// What others tell the node's driver.
+#[derive(Clone, Copy)]
+pub enum Told {
+    /// For the node.
+    Signal(Signal),
+    /// A new epoch was stored.
+    Epoch(u16),
+    /// Report every call from now on, or no longer.
+    Record(bool),
 }
 
-/// How a node of this image is set up.
-pub fn config(algorithm: Algorithm, order: RingOrder, place: RingPlace) -> ElectionConfig {
-    let (coefficient, height) = (Coefficient::default(), HeightOptions::default());
-    ElectionConfig {
-        algorithm,
-        order,
-        place,
-        coefficient,
-        height,
-        radii: defmt::unwrap!(Radii::new(&RADII)),
-        timing: TIMING,
+/// What others tell the node's driver.
+pub static TOLD: Channel<CriticalSectionRawMutex, Told, TOLD_MAX> = Channel::new();
+
+static SNAPSHOT: Mutex<CriticalSectionRawMutex, Cell<Option<Snapshot>>> = Mutex::new(Cell::new(None));
+
+/// How the node stands; none before it has started.
+pub fn snapshot() -> Option<Snapshot> {
+    SNAPSHOT.lock(Cell::get)
+}
+
+/// Tells the node's driver something. Where it has not yet looked at eight things before, this one is lost, and the log says
+/// so.
+pub fn tell(told: Told) {
+    if TOLD.try_send(told).is_err() {
+        defmt::warn!("the node is behind: something it was told is lost");
     }
 }
 
 /// Runs the node for ever.
 #[embassy_executor::task]
-pub async fn run(mut engine: Engine<Election>) -> ! {
-    engine.handle_start(now());
+pub async fn run(node: &'static mut Node, boot: Boot, is_recording: bool) -> ! {
+    let mut driver = Driver { node, now: clock::now(), is_recording };
+    let Boot { epoch, seed, device } = boot;
+    driver.record(|| Call::Start { epoch, seed, device });
+    driver.node.handle_start(driver.now);
     loop {
-        drain(&mut engine);
-        match engine.poll_timeout() {
-            Some(deadline) => Timer::at(tick_at_or_after(deadline)).await,
-            // Without a radio nothing else can happen to the node.
-            None => pending().await,
-        }
-        engine.handle_timeout(now());
+        driver.drain();
+        progress::tick(Part::Node);
+        driver.wait_and_handle().await;
     }
 }
 
-/// Collects everything the node has to say.
-fn drain(engine: &mut Engine<Election>) {
-    let mut buf = [0; MESSAGE_MAX];
-    while let Some(transmit) = engine.poll_transmit(&mut buf) {
-        defmt::warn!("no radio: {} bytes for node {} are lost", transmit.bytes.len(), transmit.to);
+struct Driver {
+    node: &'static mut Node,
+    /// The time of the last call: the next one is not earlier, whoever stamped it.
+    now: Instant,
+    is_recording: bool,
+}
+
+impl Driver {
+    async fn wait_and_handle(&mut self) {
+        let look_up = clock::now() + LOOK_UP_EVERY;
+        let deadline = self.node.poll_timeout().map_or(look_up, |deadline| deadline.min(look_up));
+        let timer = Timer::at(clock::tick_at_or_after(deadline));
+        match select4(RECEIVED.receive(), SENT.wait(), TOLD.receive(), timer).await {
+            Either4::First(received) => self.hand_frame(&received),
+            Either4::Second(sent) => {
+                let now = self.now(clock::now());
+                self.record(|| Call::Sent { busy: sent == Sent::ChannelBusy });
+                self.node.handle_sent(now, sent);
+            }
+            Either4::Third(told) => self.hand(told),
+            Either4::Fourth(()) => {
+                let now = self.now(clock::now());
+                self.record(|| Call::Timeout);
+                self.node.handle_timeout(now);
+            }
+        }
     }
-    while let Some(notice) = engine.poll_notice() {
+
+    fn hand_frame(&mut self, received: &Received) {
+        let now = self.now(received.at);
+        let (rssi_dbm, bytes) = (received.rssi_dbm, received.frame.as_slice());
+        self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
+        self.node.handle_frame(now, bytes, rssi_dbm);
+    }
+
+    fn hand(&mut self, told: Told) {
+        let now = self.now(clock::now());
+        match told {
+            Told::Signal(signal) => {
+                match signal {
+                    Signal::Elect => self.record(|| Call::Elect),
+                    Signal::Rank(rank) => self.record(|| Call::Rank(rank)),
+                    Signal::Fitness(coefficient) => self.record(|| Call::Fitness(coefficient)),
+                    // Only the node itself makes these.
+                    Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Resend => {}
+                }
+                self.node.handle_signal(now, signal);
+            }
+            Told::Epoch(epoch) => {
+                self.record(|| Call::Epoch(epoch));
+                self.node.handle_epoch(now, epoch);
+            }
+            Told::Record(is_wanted) => self.is_recording = is_wanted,
+        }
+    }
+
+    /// Collects everything the node has to say, in the order that its contract asks for.
+    fn drain(&mut self) {
+        let mut buf = [0; FRAME_MAX];
+        for _ in 0..GIVEN_MAX {
+            let Some(transmit) = self.node.poll_transmit(self.now, &mut buf) else { break };
+            let frame = Frame::new(&buf, transmit.length);
+            let at_us = match transmit.access {
+                Access::Csma => None,
+                Access::At(at) => Some(at.as_micros()),
+            };
+            self.record(|| Call::Transmit { at_us, bytes: Bytes::new(frame.as_slice()).unwrap_or_default() });
+            match transmit.access {
+                Access::Csma => TO_SEND.signal(frame),
+                Access::At(at) => TO_ACKNOWLEDGE.signal((frame, at)),
+            }
+        }
+        while let Some(notice) = self.node.poll_notice() {
+            self.report(notice);
+        }
+        SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
+    }
+
+    fn report(&self, notice: Notice) {
+        host::say(ToHost::Notice { at_us: self.now.as_micros(), notice });
         match notice {
             Notice::Fault(fault) => {
                 // The state of the core and what it sent no longer agree.
                 defmt::error!("defect: {}; restarting", fault);
-                SCB::sys_reset();
+                let message = Text::start_of("a defect of the election core");
+                crash::restart(Downfall { message, ..Downfall::of(CrashKind::CoreFault) });
             }
-            Notice::Leader(leader) => defmt::info!("leader {}", leader),
+            Notice::EpochNeeded => {
+                defmt::warn!("a new epoch is needed; only listening until it is stored");
+                storage::ask(storage::Request::NextEpoch);
+            }
+            Notice::Leader(Some(leader)) => defmt::info!("leader {}", leader.0),
+            Notice::Leader(None) => defmt::info!("no leader"),
+            Notice::Twin(id) => defmt::error!("another board has this node's id, {}", id.0),
+            Notice::Event(event) => defmt::debug!("{}", event),
             other => defmt::info!("{}", other),
         }
     }
-}
 
-fn now() -> Instant {
-    Instant::from_micros(embassy_time::Instant::now().as_micros())
-}
+    /// The time for the next call.
+    fn now(&mut self, at: Instant) -> Instant {
+        self.now = self.now.max(at);
+        self.now
+    }
 
-/// The first tick of the board's clock that is not before `deadline`. One that was rounded down would wake the node
-/// too early, again and again until the deadline has really come.
-const fn tick_at_or_after(deadline: Instant) -> embassy_time::Instant {
-    // In two parts, since the product of a whole deadline and the rate would overflow within eighteen years.
-    let (seconds, micros) = (deadline.as_micros() / MICROS_PER_SECOND, deadline.as_micros() % MICROS_PER_SECOND);
-    let ticks = seconds.saturating_mul(TICK_HZ).saturating_add((micros * TICK_HZ).div_ceil(MICROS_PER_SECOND));
-    embassy_time::Instant::from_ticks(ticks)
+    fn record(&self, call: impl FnOnce() -> Call) {
+        if self.is_recording {
+            host::say(ToHost::Call { at_us: self.now.as_micros(), call: call() });
+        }
+    }
 }
-
-const _: () = {
-    assert!(tick_at_or_after(Instant::from_micros(0)).as_ticks() == 0);
-    assert!(tick_at_or_after(Instant::from_micros(1)).as_ticks() == 1);
-    assert!(tick_at_or_after(Instant::from_micros(31)).as_ticks() == 2);
-    assert!(tick_at_or_after(Instant::from_millis(1_000)).as_ticks() == TICK_HZ);
-    assert!(tick_at_or_after(Instant::from_micros(1_000_001)).as_ticks() == TICK_HZ + 1);
-    assert!(tick_at_or_after(Instant::from_micros(u64::MAX)).as_ticks() > u64::MAX / MICROS_PER_SECOND);
-};

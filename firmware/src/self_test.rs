@@ -4,17 +4,28 @@
 //! the computing. The link comes up, goes down and comes back; the two must agree each time they can talk, and the core
 //! must report no defect.
 
-use common::election::{Algorithm, Election};
+use common::coefficient::Coefficient;
+use common::election::height::HeightOptions;
+use common::election::hierarchy::Radii;
+use common::election::{Algorithm, Election, ElectionConfig, Timing};
 use common::engine::Engine;
 use common::limits::MESSAGE_MAX;
 use common::members::RingOrder;
 use common::notice::{Fault, Notice};
 use common::protocol::{Protocol, Signal};
 use common::rng::Rng;
-use common::time::Instant;
+use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace};
 
-use crate::node::{TIMING, config};
+/// One hop is a frame of 4 ms on the air, its acknowledgement and some backing off before each.
+const TIMING: Timing = Timing {
+    hop: Duration::from_millis(20),
+    answer: Duration::from_millis(100),
+    patience: Duration::from_millis(10_000),
+};
+
+/// A local leader within two hops of everybody, where the hierarchy is chosen.
+const RADII: [u8; 1] = [2];
 
 const LOWER: NodeId = NodeId(1);
 const HIGHER: NodeId = NodeId(2);
@@ -51,6 +62,13 @@ pub fn run(algorithm: Algorithm, rng: &mut Rng) -> Result<(), Failure> {
     pair.agree()
 }
 
+/// How a node of the test is set up.
+fn config(algorithm: Algorithm, order: RingOrder, place: RingPlace) -> Result<ElectionConfig, Failure> {
+    let (coefficient, height) = (Coefficient::default(), HeightOptions::default());
+    let radii = Radii::new(&RADII).map_err(|_| Failure::SetUp)?;
+    Ok(ElectionConfig { algorithm, order, place, coefficient, height, radii, timing: TIMING })
+}
+
 struct Pair {
     nodes: [Engine<Election>; 2],
     now: Instant,
@@ -61,9 +79,10 @@ impl Pair {
         let order = RingOrder::new(&[LOWER, HIGHER]).map_err(|_| Failure::SetUp)?;
         let mut node = |id: NodeId, other: NodeId| {
             let place = RingPlace { left: other, right: other };
-            Engine::new(id, rng.next_u64(), Election::new(id, config(algorithm, order.clone(), place)))
+            let election = Election::new(id, config(algorithm, order.clone(), place)?);
+            Ok(Engine::new(id, rng.next_u64(), election))
         };
-        Ok(Self { nodes: [node(LOWER, HIGHER), node(HIGHER, LOWER)], now: Instant::ZERO })
+        Ok(Self { nodes: [node(LOWER, HIGHER)?, node(HIGHER, LOWER)?], now: Instant::ZERO })
     }
 
     fn link_up(&mut self) -> Result<(), Failure> {

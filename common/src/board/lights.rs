@@ -1,0 +1,116 @@
+//! What a board's lights say, as data: one pattern for each condition, the same on every board.
+//!
+//! A pattern is a row of 125 ms steps that repeats, one step a bit. Boards with one light show it there; boards with more
+//! show a fault on their second light as well, so that it can be told from across the room.
+
+use crate::node::snapshot::Snapshot;
+
+/// One step, in milliseconds.
+pub const STEP_MS: u64 = 125;
+
+/// The condition a board shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Condition {
+    /// Waiting after a reset loop.
+    HoldingOff,
+    /// Something is wrong that a person should look at: storage failed, or another board has the same id.
+    Fault,
+    /// No link to anybody.
+    Searching,
+    /// Follows another node.
+    Member,
+    /// Leads.
+    Leader,
+    /// Somebody pressed the button to see which board this is.
+    Identify,
+}
+
+impl Condition {
+    /// The condition of a node that has no fault.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        match snapshot.leader {
+            // Alone, a node leads itself; that is nothing to show.
+            _ if snapshot.links_up == 0 => Self::Searching,
+            Some(leader) if leader == snapshot.id => Self::Leader,
+            Some(_) => Self::Member,
+            None => Self::Searching,
+        }
+    }
+
+    /// Its pattern: the lowest bit first, and how many bits there are.
+    pub const fn pattern(self) -> (u16, u8) {
+        match self {
+            // Two short flashes every two seconds.
+            Self::HoldingOff => (0b101, 16),
+            // Fast.
+            Self::Fault => (0b01, 2),
+            // Half a second on, half a second off.
+            Self::Searching => (0b1111, 8),
+            // One short flash every two seconds.
+            Self::Member => (0b1, 16),
+            // On.
+            Self::Leader => (0b1, 1),
+            // Three quick flashes, a pause.
+            Self::Identify => (0b01_0101, 8),
+        }
+    }
+
+    /// Whether the light is on in a step, counted from any beginning.
+    pub const fn is_on(self, step: u32) -> bool {
+        let (bits, length) = self.pattern();
+        bits >> (step % length as u32) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Condition;
+    use crate::node::snapshot::Snapshot;
+    use crate::types::NodeId;
+
+    const ALL: [Condition; 6] = [
+        Condition::HoldingOff,
+        Condition::Fault,
+        Condition::Searching,
+        Condition::Member,
+        Condition::Leader,
+        Condition::Identify,
+    ];
+
+    fn shown(condition: Condition) -> std::string::String {
+        (0..16).map(|step| if condition.is_on(step) { '#' } else { '.' }).collect()
+    }
+
+    #[test]
+    fn patterns_look_as_documented() {
+        let all: std::vec::Vec<_> = ALL.into_iter().map(shown).collect();
+        assert_eq!(
+            all,
+            [
+                "#.#.............",
+                "#.#.#.#.#.#.#.#.",
+                "####....####....",
+                "#...............",
+                "################",
+                "#.#.#...#.#.#..."
+            ]
+        );
+    }
+
+    #[test]
+    fn no_two_look_alike() {
+        for (place, one) in ALL.iter().enumerate() {
+            assert!(ALL[..place].iter().all(|&other| shown(other) != shown(*one)), "{one:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_is_alone_searches() {
+        let node = |links_up, leader| Snapshot { id: NodeId(1), leader, links_up, ..Snapshot::default() };
+        assert_eq!(Condition::of(&node(0, Some(NodeId(1)))), Condition::Searching);
+        assert_eq!(Condition::of(&node(1, Some(NodeId(1)))), Condition::Leader);
+        assert_eq!(Condition::of(&node(1, Some(NodeId(2)))), Condition::Member);
+        assert_eq!(Condition::of(&node(1, None)), Condition::Searching);
+    }
+}

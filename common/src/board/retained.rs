@@ -1,0 +1,153 @@
+//! What a board leaves in memory for its next boot: how long it ran, and where it crashed.
+//!
+//! Memory keeps its contents over every reset but a loss of power, and after one it holds noise. The record is therefore
+//! sealed with a checksum; what does not fit it is no record.
+//!
+//! ```text
+//! 0  length of the body   1  body, in postcard's encoding   ..  CRC-32 (ISO-HDLC) of everything before it, little-endian
+//! ```
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use crate::board::vigil::Part;
+use crate::host_link::{Crash, CrashKind, Text};
+
+/// Bytes of the whole record.
+pub const RECORD_MAX: usize = 1 + LastRun::POSTCARD_MAX_SIZE + 4;
+
+const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+
+/// What the run before left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LastRun {
+    /// How long it had run when it last wrote this, in seconds.
+    pub uptime_s: u32,
+    /// Whether somebody asked for every call of the node to be reported from the start.
+    pub record_calls: bool,
+    /// What brought it down; none where it did not see it coming.
+    pub crash: Option<Downfall>,
+}
+
+/// What brought a run down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Downfall {
+    /// What it was.
+    pub kind: CrashKind,
+    /// The program counter, where it is known.
+    pub pc: u32,
+    /// The link register, where it is known.
+    pub lr: u32,
+    /// The stack pointer, where it is known.
+    pub sp: u32,
+    /// The processor's own account of a fault (CFSR).
+    pub cfsr: u32,
+    /// The source file, as much of its end as fits.
+    pub file: Text<40>,
+    /// The line.
+    pub line: u32,
+    /// The beginning of what was said, or the part that was stuck.
+    pub message: Text<72>,
+}
+
+impl Downfall {
+    /// One of this kind, of which nothing else is known.
+    pub fn of(kind: CrashKind) -> Self {
+        let (file, message) = (Text::default(), Text::default());
+        Self { kind, pc: 0, lr: 0, sp: 0, cfsr: 0, file, line: 0, message }
+    }
+
+    /// A panic at this place.
+    pub fn panic(file: &str, line: u32, message: &str) -> Self {
+        let (file, message) = (Text::end_of(file), Text::start_of(message));
+        Self { file, line, message, ..Self::of(CrashKind::Panic) }
+    }
+
+    /// A part of the board that made no progress.
+    pub fn stuck(part: Part) -> Self {
+        Self { message: Text::start_of(part.name()), ..Self::of(CrashKind::Stuck) }
+    }
+
+    /// As the host is told, after a run this long and so many like it in a row.
+    pub fn report(&self, uptime_s: u32, in_a_row: u8) -> Crash {
+        let Self { kind, pc, lr, file, line, .. } = self.clone();
+        Crash { kind, pc, lr, file, line, uptime_s, in_a_row }
+    }
+}
+
+impl LastRun {
+    /// Writes the record.
+    pub fn seal(&self, record: &mut [u8; RECORD_MAX]) {
+        let Some((length, body)) = record.split_first_mut() else { return };
+        // The buffer is as long as the longest encoding, so this cannot fail; a record of length 0 would not decode.
+        let used = postcard::to_slice(self, body).map_or(0, |used| used.len());
+        *length = u8::try_from(used).unwrap_or(0);
+        let Some((sealed, rest)) = record.split_at_mut_checked(1 + used) else { return };
+        let sum = CRC.checksum(sealed).to_le_bytes();
+        if let Some(place) = rest.first_chunk_mut::<4>() {
+            *place = sum;
+        }
+    }
+
+    /// Reads a record; none where the memory holds anything else.
+    pub fn open(record: &[u8; RECORD_MAX]) -> Option<Self> {
+        let length = usize::from(*record.first()?);
+        let (sealed, rest) = record.split_at_checked(1 + length)?;
+        if CRC.checksum(sealed) != u32::from_le_bytes(*rest.first_chunk::<4>()?) {
+            return None;
+        }
+        let (last, rest) = postcard::take_from_bytes::<Self>(sealed.get(1..)?).ok()?;
+        rest.is_empty().then_some(last)
+    }
+}
+
+const _: () = assert!(LastRun::POSTCARD_MAX_SIZE <= u8::MAX as usize, "the length is one byte");
+
+#[cfg(test)]
+mod tests {
+    use super::{Downfall, LastRun, RECORD_MAX};
+    use crate::board::vigil::Part;
+    use crate::host_link::CrashKind;
+
+    fn longest() -> LastRun {
+        let most = u32::MAX;
+        let panic = Downfall::panic(&"f".repeat(200), most, &"m".repeat(200));
+        LastRun {
+            uptime_s: most,
+            record_calls: true,
+            crash: Some(Downfall { pc: most, lr: most, sp: most, cfsr: most, ..panic }),
+        }
+    }
+
+    #[test]
+    fn what_was_sealed_is_opened() {
+        let stuck = LastRun { crash: Some(Downfall::stuck(Part::Radio)), ..LastRun::default() };
+        for last in [longest(), LastRun::default(), stuck] {
+            let mut record = [0xA5; RECORD_MAX];
+            last.seal(&mut record);
+            assert_eq!(LastRun::open(&record), Some(last));
+        }
+    }
+
+    #[test]
+    fn noise_is_no_record() {
+        assert_eq!(LastRun::open(&[0; RECORD_MAX]), None);
+        assert_eq!(LastRun::open(&[0xFF; RECORD_MAX]), None);
+        let mut record = [0; RECORD_MAX];
+        longest().seal(&mut record);
+        for place in 0..RECORD_MAX {
+            let mut noisy = record;
+            noisy[place] ^= 0x10;
+            assert_eq!(LastRun::open(&noisy), None, "byte {place}");
+        }
+    }
+
+    #[test]
+    fn the_host_hears_what_a_person_needs() {
+        let crash = Downfall::panic("firmware/src/radio.rs", 42, "stuck").report(17, 3);
+        assert_eq!((crash.kind, crash.line, crash.uptime_s, crash.in_a_row), (CrashKind::Panic, 42, 17, 3));
+        assert_eq!(crash.file.as_str(), "firmware/src/radio.rs");
+    }
+}

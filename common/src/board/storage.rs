@@ -1,0 +1,175 @@
+//! What a board keeps in flash: its history with the epoch, how long it has run, and a configuration from the cable.
+//!
+//! A log-structured map (`sequential-storage`) over some pages of NOR flash. A value is written beside the one before it,
+//! with a checksum, and counts only once it is whole; so a loss of power at any instant leaves the old or the new value.
+//! Writing stops the processor for a while and erasing a page for tens of milliseconds, so a board writes once at boot and
+//! then rarely.
+//!
+//! Storage that makes no sense is never wiped by the board itself: its epoch would start over, and frames with it. Such a
+//! board only listens, says so, and waits for a person.
+
+use core::fmt;
+use core::ops::Range;
+
+use embedded_storage_async::nor_flash::NorFlash;
+use postcard::experimental::max_size::MaxSize;
+use sequential_storage::cache::{Cache, Uncached};
+use sequential_storage::map::{MapConfig, MapStorage};
+use serde::{Deserialize, Serialize};
+
+use crate::board::history::{History, Run};
+use crate::config::page::PAGE_MAX;
+
+/// The keys of the map. Boards in the field rely on them.
+const HISTORY: u8 = 1;
+const CHECKPOINT: u8 = 2;
+const CONFIG: u8 = 3;
+
+/// The largest value: a configuration page behind the checksum of the page it replaces.
+const VALUE_MAX: usize = 1 + 4 + PAGE_MAX;
+/// Room for a key and a value, in whole words.
+const BUFFER: usize = (1 + VALUE_MAX).next_multiple_of(8);
+
+const _: () = assert!(History::POSTCARD_MAX_SIZE <= VALUE_MAX);
+
+/// Why something could not be stored or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum StoreError {
+    /// The pages are no place for a map: not aligned, or too few.
+    Place,
+    /// The flash refused.
+    Flash,
+    /// What is in flash makes no sense.
+    Corrupted,
+    /// There is no room.
+    Full,
+    /// What was read back is not what was written.
+    Differs,
+    /// Every epoch has been used.
+    Exhausted,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Place => "the storage's pages are not aligned or too few",
+            Self::Flash => "the flash refused",
+            Self::Corrupted => "the storage makes no sense; erase its pages and give the board a new key",
+            Self::Full => "the storage is full",
+            Self::Differs => "what was read back is not what was written",
+            Self::Exhausted => "every epoch has been used; give the board a new key and erase its storage",
+        })
+    }
+}
+
+impl core::error::Error for StoreError {}
+
+impl<E> From<sequential_storage::Error<E>> for StoreError {
+    fn from(error: sequential_storage::Error<E>) -> Self {
+        use sequential_storage::Error;
+        match error {
+            Error::Storage { .. } => Self::Flash,
+            Error::FullStorage | Error::ItemTooBig | Error::BufferTooBig | Error::BufferTooSmall(_) => Self::Full,
+            _ => Self::Corrupted,
+        }
+    }
+}
+
+/// How long a run has lasted, written now and then while it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+struct Checkpoint {
+    epoch: u16,
+    uptime_s: u32,
+}
+
+/// A configuration that came over the cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Override<'a> {
+    /// The checksum of the configuration page that it replaced; none where there was no page. It counts only while the
+    /// page is still that one.
+    pub replaces: Option<u32>,
+    /// The configuration as a page; none where somebody asked for the demo network.
+    #[serde(borrow)]
+    pub page: Option<&'a [u8]>,
+}
+
+type NoCache = Cache<Uncached, Uncached, Uncached, u8>;
+
+/// The storage of one board.
+pub struct Store<F: NorFlash> {
+    map: MapStorage<u8, F, NoCache>,
+    buffer: [u8; BUFFER],
+}
+
+impl<F: NorFlash> Store<F> {
+    /// The storage in these addresses of a flash.
+    pub fn new(flash: F, place: Range<u32>) -> Result<Self, StoreError> {
+        let config = MapConfig::try_new(place).map_err(|_| StoreError::Place)?;
+        Ok(Self { map: MapStorage::new(flash, config, Cache::new_uncached()), buffer: [0; BUFFER] })
+    }
+
+    /// The history as it was last stored; an empty one where nothing ever was.
+    pub async fn history(&mut self) -> Result<History, StoreError> {
+        self.read(HISTORY).await.map(Option::unwrap_or_default)
+    }
+
+    /// Begins a boot: closes the run before it, takes the next epoch, stores both and reads them back. Only then the board
+    /// may send. The run's length is the longer of what memory and flash know of it.
+    pub async fn begin_boot(&mut self, before: Run) -> Result<History, StoreError> {
+        let history = self.history().await?;
+        let kept = self.read::<Checkpoint>(CHECKPOINT).await?.filter(|checkpoint| checkpoint.epoch == history.epoch);
+        let lasted_s = kept.map_or(before.lasted_s, |checkpoint| checkpoint.uptime_s.max(before.lasted_s));
+        let history = history.next_boot(Some(Run { lasted_s, ..before })).ok_or(StoreError::Exhausted)?;
+        self.write_history(&history).await?;
+        Ok(history)
+    }
+
+    /// Takes the next epoch within a run.
+    pub async fn next_epoch(&mut self) -> Result<u16, StoreError> {
+        let mut history = self.history().await?;
+        let epoch = history.advance_epoch().ok_or(StoreError::Exhausted)?;
+        self.write_history(&history).await?;
+        Ok(epoch)
+    }
+
+    /// Remembers how long the present run has lasted.
+    pub async fn checkpoint(&mut self, uptime_s: u32) -> Result<(), StoreError> {
+        let epoch = self.history().await?.epoch;
+        self.write(CHECKPOINT, &Checkpoint { epoch, uptime_s }).await
+    }
+
+    /// Stores a configuration that came over the cable, and reads it back.
+    pub async fn set_override(&mut self, wanted: Override<'_>) -> Result<(), StoreError> {
+        self.write(CONFIG, &wanted).await?;
+        if self.config_override().await? == Some(wanted) { Ok(()) } else { Err(StoreError::Differs) }
+    }
+
+    /// The configuration that last came over the cable.
+    pub async fn config_override(&mut self) -> Result<Option<Override<'_>>, StoreError> {
+        let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &CONFIG).await?;
+        bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
+    }
+
+    /// Gives the flash back.
+    pub fn into_flash(self) -> F {
+        self.map.destroy().0
+    }
+
+    async fn write_history(&mut self, history: &History) -> Result<(), StoreError> {
+        self.write(HISTORY, history).await?;
+        if self.history().await? == *history { Ok(()) } else { Err(StoreError::Differs) }
+    }
+
+    async fn read<T: for<'de> Deserialize<'de>>(&mut self, key: u8) -> Result<Option<T>, StoreError> {
+        let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &key).await?;
+        bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
+    }
+
+    async fn write(&mut self, key: u8, value: &impl Serialize) -> Result<(), StoreError> {
+        let mut bytes = [0; VALUE_MAX];
+        let bytes: &[u8] = postcard::to_slice(value, &mut bytes).map_err(|_| StoreError::Full)?;
+        self.map.store_item(&mut self.buffer, &key, &bytes).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! From the clocks to a running node: what was before, which configuration counts, how long to wait, and then the node.
+
+use common::board::choice::{Source, choose};
+use common::board::demo::tag;
+use common::board::history::{History, Run};
+use common::board::reset;
+use common::board::retained::{Downfall, LastRun};
+use common::board::vigil::Part;
+use common::config::Config;
+use common::host_link::{CrashKind, Hello, ResetReason, ToHost, Warning};
+use common::node::{Boot, Node};
+use common::rng::Rng;
+use common::time::Duration;
+use embassy_executor::{SendSpawner, Spawner};
+use embassy_nrf::Peri;
+use embassy_nrf::peripherals::NVMC;
+use embassy_time::Timer;
+use static_cell::StaticCell;
+
+use crate::boards::board::BOARD;
+use crate::radio::Settings;
+use crate::sensors::{DieTemperature, Supply};
+use crate::{clock, host, identity, node, progress, radio, self_test, sensors, status, storage};
+
+/// What the boot needs.
+pub struct Parts {
+    /// The flash.
+    pub flash: Peri<'static, NVMC>,
+    /// What the run before left in memory.
+    pub last_run: Option<LastRun>,
+    /// Why the board started.
+    pub reset: ResetReason,
+    /// Fresh at every start.
+    pub seed: u64,
+    /// The sensors.
+    pub sensors: (DieTemperature, Supply),
+    /// Where the radio's task goes,
+    pub radio: SendSpawner,
+    /// and where the node's.
+    pub node: SendSpawner,
+}
+
+/// Boots the node. What fails here and cannot be done without ends in a panic; what can is told and shown.
+#[embassy_executor::task]
+pub async fn run(spawner: Spawner, parts: Parts) {
+    let Parts { flash, last_run, reset, seed, sensors, radio: radio_spawner, node: node_spawner } = parts;
+    let last_run = last_run.unwrap_or_default();
+    let crash = downfall(&last_run, reset);
+    let before = Run { lasted_s: last_run.uptime_s, ending: reset::ending(reset, crash.is_some()) };
+
+    let mut store = defmt::unwrap!(storage::open(flash));
+    let history = store.begin_boot(before).await;
+    let epoch = history.as_ref().ok().map(|history| history.epoch);
+    let history = history.unwrap_or_else(|error| {
+        defmt::error!("without an epoch this board only listens");
+        storage::warn(error);
+        status::set_fault();
+        History::default()
+    });
+    let chip = identity::chip();
+    let (config, source) = match store.config_override().await {
+        Ok(stored) => choose(storage::config_page(), stored, chip),
+        Err(error) => {
+            storage::warn(error);
+            choose(storage::config_page(), None, chip)
+        }
+    };
+    tell_source(source);
+    let crash = crash.map(|crash| {
+        tell_crash(&crash, last_run.uptime_s);
+        crash.report(last_run.uptime_s, history.quick_ends)
+    });
+    host::introduce(Hello {
+        at_us: clock::now().as_micros(),
+        build: identity::build(),
+        board: BOARD,
+        chip,
+        id: config.id,
+        epoch,
+        pan: config.pan,
+        channel: config.channel,
+        algorithm: config.algorithm,
+        demo: matches!(source, Source::Demo | Source::DemoInstead(_)),
+        reset,
+        crash,
+    });
+    spawner.spawn(defmt::unwrap!(storage::run(store)));
+    hold_off(history.hold_off()).await;
+
+    let mut rng = Rng::new(seed);
+    // A board whose core does not work must not take part: its neighbours would believe it.
+    if let Err(failure) = self_test::run(config.algorithm, &mut rng) {
+        defmt::panic!("self-test of {} failed: {}", config.algorithm, failure);
+    }
+    defmt::info!("self-test passed");
+    let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
+    let settings = Settings { channel: config.channel, power_dbm: config.power_dbm, seed: rng.next_u64() };
+    let node = make_node(&config, boot);
+    node_spawner.spawn(defmt::unwrap!(node::run(node, boot, last_run.record_calls)));
+    radio_spawner.spawn(defmt::unwrap!(radio::run(settings)));
+    let (temperature, supply) = sensors;
+    spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));
+}
+
+/// The node, in the one place that is kept for it.
+#[inline(never)]
+fn make_node(config: &Config, boot: Boot) -> &'static mut Node {
+    static NODE: StaticCell<Node> = StaticCell::new();
+    match Node::new(config, boot) {
+        Ok(node) => {
+            defmt::info!(
+                "node {=u16} of network {=u16:#06x} on channel {=u8}: {}, epoch {}",
+                config.id.0,
+                config.pan,
+                config.channel,
+                config.algorithm,
+                boot.epoch
+            );
+            NODE.init(node)
+        }
+        Err(error) => defmt::panic!("{=str} must be {=str}", error.field, error.must),
+    }
+}
+
+/// What brought the run before down. A watchdog that bit a board which did not see it coming leaves no record.
+fn downfall(last_run: &LastRun, reset: ResetReason) -> Option<Downfall> {
+    match reset {
+        ResetReason::Watchdog => Some(last_run.crash.clone().unwrap_or_else(|| Downfall::stuck(Part::Thread))),
+        ResetReason::Lockup => Some(last_run.crash.clone().unwrap_or_else(|| Downfall::of(CrashKind::HardFault))),
+        _ => last_run.crash.clone(),
+    }
+}
+
+fn tell_crash(crash: &Downfall, uptime_s: u32) {
+    defmt::error!(
+        "the run before ended after {=u32} s: {} {=str} {=str}:{=u32}, pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, \
+         cfsr {=u32:#010x}",
+        uptime_s,
+        crash.kind,
+        crash.message.as_str(),
+        crash.file.as_str(),
+        crash.line,
+        crash.pc,
+        crash.lr,
+        crash.sp,
+        crash.cfsr
+    );
+}
+
+fn tell_source(source: Source) {
+    match source {
+        Source::Page => defmt::info!("configured by the page that a probe wrote"),
+        Source::Cable => defmt::info!("configured over the cable"),
+        Source::Demo => {
+            defmt::warn!("DEMO NETWORK: not provisioned, and its key is public. See `ringleader provision --help`");
+            host::say(ToHost::Warning(Warning::DemoNetwork));
+        }
+        Source::DemoInstead(error) => {
+            defmt::error!("DEMO NETWORK: the configuration is damaged ({})", error);
+            status::set_fault();
+            host::say(ToHost::Warning(Warning::BadConfig));
+        }
+    }
+}
+
+/// Keeps quiet after a reset loop.
+async fn hold_off(wait: Duration) {
+    if wait.is_zero() {
+        return;
+    }
+    defmt::warn!("reset loop: keeping quiet for {=u64} s", wait.as_micros() / 1_000_000);
+    host::say(ToHost::Warning(Warning::ResetLoop));
+    status::set_holding_off(true);
+    let until = clock::now() + wait;
+    while clock::now() < until {
+        // Radio and node have not begun, so somebody else answers for them.
+        progress::tick(Part::Radio);
+        progress::tick(Part::Node);
+        Timer::after(embassy_time::Duration::from_millis(500)).await;
+    }
+    status::set_holding_off(false);
+}

@@ -1,0 +1,113 @@
+//! What happens when the board cannot go on: it writes down where it was, and starts again.
+#![expect(unsafe_code, reason = "the processor's last words are read from its stack")]
+
+use core::arch::global_asm;
+use core::fmt::Write;
+use core::panic::PanicInfo;
+
+use common::board::retained::Downfall;
+use common::host_link::{CrashKind, Text};
+use cortex_m::peripheral::SCB;
+
+use crate::{retained, rtt};
+
+/// Resets the board after leaving a record.
+pub fn restart(downfall: Downfall) -> ! {
+    retained::write_downfall(downfall);
+    SCB::sys_reset()
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    cortex_m::interrupt::disable();
+    let (file, line) = info.location().map_or(("", 0), |place| (place.file(), place.line()));
+    let mut message = heapless::String::<72>::new();
+    // What does not fit is cut.
+    let _ = write!(Cut(&mut message), "{}", info.message());
+    rtt::abandon_log_frame();
+    defmt::error!("panic at {=str}:{=u32}: {=str}", file, line, message.as_str());
+    restart(Downfall::panic(file, line, &message))
+}
+
+/// A text that takes what fits instead of refusing all of it.
+struct Cut<'a, const N: usize>(&'a mut heapless::String<N>);
+
+impl<const N: usize> Write for Cut<'_, N> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for letter in text.chars() {
+            self.0.push(letter).map_err(|_| core::fmt::Error)?;
+        }
+        Ok(())
+    }
+}
+
+/// Room that a frame of the processor and this file's code need on the stack.
+const ROOM: usize = 512;
+
+// The processor comes here with its account of the fault on the stack, unless the stack itself is the fault: then there is
+// no room left for it, nor for a Rust function. So the first thing is a look at the stack pointer, and a fresh stack where it
+// is beyond the end; what was on the old one is of no use any more.
+global_asm!(
+    ".section .HardFault.own, \"ax\"",
+    ".global HardFault",
+    ".type HardFault, %function",
+    ".thumb_func",
+    "HardFault:",
+    "mrs r0, msp",
+    "ldr r1, =_stack_end + {room}",
+    "cmp r0, r1",
+    "bhs 1f",
+    "ldr r1, =_stack_start",
+    "msr msp, r1",
+    "1:",
+    "b {report}",
+    ".size HardFault, . - HardFault",
+    room = const ROOM,
+    report = sym report_fault,
+);
+
+unsafe extern "C" {
+    static _stack_start: u32;
+    static _stack_end: u32;
+}
+
+/// What the processor puts on the stack when it takes an exception.
+#[repr(C)]
+struct Frame {
+    r0_to_r3_and_r12: [u32; 5],
+    lr: u32,
+    pc: u32,
+    psr: u32,
+}
+
+/// Called by the assembly above with the stack pointer at the fault.
+unsafe extern "C" fn report_fault(sp: usize) -> ! {
+    let (bottom, top) = (&raw const _stack_end as usize, &raw const _stack_start as usize);
+    let is_overflow = sp < bottom + ROOM;
+    let holds_frame = !is_overflow && sp.is_multiple_of(4) && sp + size_of::<Frame>() <= top;
+    let (pc, lr) = if holds_frame {
+        // SAFETY: the address is aligned and within the stack, where the processor has just put the frame.
+        let frame = unsafe { core::ptr::read_volatile(core::ptr::without_provenance::<Frame>(sp)) };
+        (frame.pc, frame.lr)
+    } else {
+        (0, 0)
+    };
+    // SAFETY: reading the register has no effect.
+    let cfsr = unsafe { (*SCB::PTR).cfsr.read() };
+    let kind = if is_overflow { CrashKind::StackOverflow } else { CrashKind::HardFault };
+    rtt::abandon_log_frame();
+    defmt::error!("{}: pc {=u32:#010x}, lr {=u32:#010x}, sp {=usize:#010x}, cfsr {=u32:#010x}", kind, pc, lr, sp, cfsr);
+    let sp = u32::try_from(sp).unwrap_or(0);
+    let message = Text::start_of("fault");
+    restart(Downfall { pc, lr, sp, cfsr, message, ..Downfall::of(kind) })
+}
+
+/// The least stack that was ever left, in bytes: what still has the paint of the start-up code.
+pub fn stack_left() -> usize {
+    let (bottom, top) = (&raw const _stack_end, &raw const _stack_start);
+    let words = (top as usize - bottom as usize) / size_of::<u32>();
+    // SAFETY: within the stack's room. A word that is being used may change meanwhile, which a volatile read allows; the
+    // search ends at the first that was ever used.
+    let is_painted = |&word: &usize| unsafe { bottom.add(word).read_volatile() } == cortex_m_rt::STACK_PAINT_VALUE;
+    (0..words).take_while(is_painted).count() * size_of::<u32>()
+}

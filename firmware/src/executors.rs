@@ -1,0 +1,122 @@
+//! Three executors: the radio's driver above the node, the node above everything else.
+//!
+//! The radio must take a frame out of its buffer and listen again while the node still deals with the one before, and both
+//! must do so while a thread waits for flash or USB. So the first two run in software interrupts. The thread's loop is
+//! written here rather than taken from the library because it measures how long the processor sleeps.
+#![expect(unsafe_code, reason = "executors are polled, and interrupts enabled")]
+
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use cortex_m::interrupt::InterruptNumber;
+use cortex_m::peripheral::NVIC;
+use embassy_executor::raw::Executor;
+use embassy_executor::{SendSpawner, Spawner};
+use embassy_nrf::interrupt;
+use embassy_nrf::interrupt::{Interrupt, InterruptExt, Priority};
+use static_cell::StaticCell;
+
+use crate::stopwatch;
+
+/// What stands for the thread where others have the number of their interrupt.
+const THREAD: usize = usize::MAX;
+
+static RADIO: AtomicPtr<Executor> = AtomicPtr::new(ptr::null_mut());
+static NODE: AtomicPtr<Executor> = AtomicPtr::new(ptr::null_mut());
+static THREAD_HAS_WORK: AtomicBool = AtomicBool::new(false);
+static ASLEEP_US: AtomicU32 = AtomicU32::new(0);
+
+/// How long the processor has slept since the boot, in microseconds; it runs over.
+pub fn asleep_us() -> u32 {
+    ASLEEP_US.load(Ordering::Relaxed)
+}
+
+/// Starts the executor of the radio's driver.
+pub fn start_radio() -> SendSpawner {
+    static EXECUTOR: StaticCell<Executor> = StaticCell::new();
+    start(&EXECUTOR, &RADIO, Interrupt::EGU1_SWI1, Priority::P2)
+}
+
+/// Starts the executor of the node.
+pub fn start_node() -> SendSpawner {
+    static EXECUTOR: StaticCell<Executor> = StaticCell::new();
+    start(&EXECUTOR, &NODE, Interrupt::EGU0_SWI0, Priority::P3)
+}
+
+fn start(
+    cell: &'static StaticCell<Executor>,
+    place: &AtomicPtr<Executor>,
+    interrupt: Interrupt,
+    priority: Priority,
+) -> SendSpawner {
+    let executor: &'static Executor =
+        cell.init(Executor::new(ptr::without_provenance_mut(usize::from(interrupt.number()))));
+    place.store(ptr::from_ref(executor).cast_mut(), Ordering::Release);
+    interrupt.set_priority(priority);
+    // SAFETY: the executor that the handler polls is in its place, and the handler shares nothing with a critical section.
+    unsafe { interrupt.enable() };
+    executor.spawner().make_send()
+}
+
+/// Runs the thread's executor for ever.
+pub fn run_thread(init: impl FnOnce(Spawner)) -> ! {
+    static EXECUTOR: StaticCell<Executor> = StaticCell::new();
+    let executor: &'static Executor = EXECUTOR.init(Executor::new(ptr::without_provenance_mut(THREAD)));
+    init(executor.spawner());
+    loop {
+        // SAFETY: this is the only place that polls this executor, and the thread is not reentrant.
+        unsafe { executor.poll() };
+        sleep();
+    }
+}
+
+/// Sleeps until an interrupt is due, and measures how long. With interrupts masked the processor wakes but does not serve
+/// them yet, so what they do counts as being awake; and nothing can come between asking for work and falling asleep.
+fn sleep() {
+    critical_section::with(|_| {
+        if THREAD_HAS_WORK.swap(false, Ordering::Acquire) {
+            return;
+        }
+        let began = stopwatch::for_meters();
+        cortex_m::asm::dsb();
+        cortex_m::asm::wfi();
+        let slept = stopwatch::for_meters().wrapping_sub(began);
+        ASLEEP_US.store(ASLEEP_US.load(Ordering::Relaxed).wrapping_add(slept), Ordering::Relaxed);
+    });
+}
+
+/// Called by an executor that has something to do.
+#[unsafe(export_name = "__pender")]
+fn wake(context: *mut ()) {
+    #[derive(Clone, Copy)]
+    struct Line(u16);
+    // SAFETY: the number is that of an interrupt that `start` was given.
+    unsafe impl InterruptNumber for Line {
+        fn number(self) -> u16 {
+            self.0
+        }
+    }
+    match context.addr() {
+        THREAD => THREAD_HAS_WORK.store(true, Ordering::Release),
+        // The interrupts of all chips are counted with fewer bits.
+        number => NVIC::pend(Line(u16::try_from(number).unwrap_or(u16::MAX))),
+    }
+}
+
+fn poll(place: &AtomicPtr<Executor>) {
+    // SAFETY: the pointer is null or was made from a reference that lives for ever.
+    if let Some(executor) = unsafe { place.load(Ordering::Acquire).as_ref() } {
+        // SAFETY: each executor is polled by one interrupt only, which cannot interrupt itself.
+        unsafe { executor.poll() };
+    }
+}
+
+#[interrupt]
+fn EGU1_SWI1() {
+    poll(&RADIO);
+}
+
+#[interrupt]
+fn EGU0_SWI0() {
+    poll(&NODE);
+}

@@ -1,0 +1,121 @@
+//! What the board measures, and how fit that makes it to lead.
+
+use core::sync::atomic::Ordering;
+
+use common::board::history::History;
+use common::board::load::{LoadMeter, Meters, NOTEWORTHY};
+use common::board::weibull_fit::failure_share;
+use common::coefficient::{Coefficient, Share, Weights};
+use common::host_link::{Quantity, ToHost, Warning};
+use common::limits::POOL_MAX;
+use common::protocol::Signal;
+use embassy_nrf::saadc::Saadc;
+use embassy_nrf::temp::Temp;
+use embassy_time::{Duration, Timer};
+
+use crate::radio::COUNTERS;
+use crate::{clock, crash, executors, host, node, stopwatch};
+
+/// How often everything is measured.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Looks of the radio, one a second, at which nothing was heard before that is told.
+const SILENCE_LOOKS: u32 = 600;
+
+/// Something that can be measured. Another sensor is another of these.
+pub trait Sensor {
+    /// What it measures, and in which unit.
+    const QUANTITY: Quantity;
+    /// Measures; none where it failed.
+    async fn read(&mut self) -> Option<i32>;
+}
+
+/// The temperature of the chip.
+pub struct DieTemperature(pub Temp<'static>);
+
+impl Sensor for DieTemperature {
+    const QUANTITY: Quantity = Quantity::DieTemperature;
+
+    async fn read(&mut self) -> Option<i32> {
+        // The chip counts quarters of a degree.
+        Some(self.0.read().await.to_bits() * 25)
+    }
+}
+
+/// The voltage that the board runs on.
+pub struct Supply(pub Saadc<'static, 1>);
+
+impl Sensor for Supply {
+    const QUANTITY: Quantity = Quantity::Supply;
+
+    async fn read(&mut self) -> Option<i32> {
+        let mut sample = [0; 1];
+        self.0.sample(&mut sample).await;
+        // A sixth of the voltage against 0.6 V, in 12 bits.
+        Some(i32::from(sample[0]) * 3_600 / 4_096)
+    }
+}
+
+async fn report(sensor: &mut impl Sensor) {
+    if let Some(value) = measure(sensor).await {
+        say(quantity_of(sensor), value);
+    }
+}
+
+async fn measure<S: Sensor>(sensor: &mut S) -> Option<i32> {
+    sensor.read().await
+}
+
+const fn quantity_of<S: Sensor>(_: &S) -> Quantity {
+    S::QUANTITY
+}
+
+fn say(quantity: Quantity, value: i32) {
+    host::say(ToHost::Reading { at_us: clock::now().as_micros(), quantity, value });
+}
+
+/// Measures for ever.
+#[embassy_executor::task]
+pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: History) -> ! {
+    let mut meter = LoadMeter::new(meters());
+    let mut told = None;
+    loop {
+        Timer::after(EVERY).await;
+        report(&mut temperature).await;
+        report(&mut supply).await;
+
+        let pool_used = node::snapshot().map_or(0, |snapshot| u32::from(snapshot.counters.pool_high_water));
+        let load = meter.read(meters(), (pool_used, u32::try_from(POOL_MAX).unwrap_or(u32::MAX)));
+        let failure = failure_share(&history.runs, clock::uptime_s());
+        let coefficient = Weights::EQUAL.coefficient(load, failure);
+        say(Quantity::CpuLoad, millionths(load.cpu));
+        say(Quantity::Airtime, millionths(load.bandwidth));
+        say(Quantity::StackLeft, i32::try_from(crash::stack_left()).unwrap_or(i32::MAX));
+        say(Quantity::Unfitness, i32::from(coefficient.0));
+        if told.is_none_or(|before: Coefficient| before.0.abs_diff(coefficient.0) >= NOTEWORTHY) {
+            told = Some(coefficient);
+            node::tell(node::Told::Signal(Signal::Fitness(coefficient)));
+        }
+        if let Some(snapshot) = node::snapshot() {
+            host::say(ToHost::Snapshot { at_us: clock::now().as_micros(), snapshot });
+        }
+        watch_for_silence();
+    }
+}
+
+fn watch_for_silence() {
+    if COUNTERS.silent_looks.load(Ordering::Relaxed) >= SILENCE_LOOKS {
+        COUNTERS.silent_looks.store(0, Ordering::Relaxed);
+        defmt::warn!("the radio has heard nothing for ten minutes");
+        host::say(ToHost::Warning(Warning::RadioSilence));
+    }
+}
+
+fn meters() -> Meters {
+    let on_air_us = COUNTERS.on_air_us.load(Ordering::Relaxed);
+    Meters { now_us: stopwatch::for_meters(), asleep_us: executors::asleep_us(), on_air_us }
+}
+
+fn millionths(share: Share) -> i32 {
+    i32::from(share.get()) * 100
+}

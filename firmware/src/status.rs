@@ -1,0 +1,147 @@
+//! Lights and buttons: what the board shows, and what somebody at it wants.
+
+use core::cell::Cell;
+
+use common::board::button::{DEBOUNCE, Wish, wish_of_press};
+use common::board::lights::{Condition, STEP_MS};
+use common::protocol::Signal;
+use embassy_nrf::Peri;
+use embassy_nrf::gpio::{AnyPin, Input, Level, Output, OutputDrive, Pull};
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_time::{Duration, Instant, Timer};
+
+use crate::{clock, node};
+
+/// How long a board that was asked for shows itself, in seconds.
+const IDENTIFY_S: u32 = 10;
+
+/// The lights of a board.
+pub struct Lights {
+    status: Output<'static>,
+    fault: Option<Output<'static>>,
+    /// Held at its level for as long as there are lights.
+    _common: Option<Output<'static>>,
+    lit: Level,
+}
+
+impl Lights {
+    /// The lights at these pins, all off.
+    pub fn new(
+        status: Peri<'static, AnyPin>,
+        fault: Option<Peri<'static, AnyPin>>,
+        common: Option<(Peri<'static, AnyPin>, Level)>,
+        lit: Level,
+    ) -> Self {
+        let dark = if lit == Level::High { Level::Low } else { Level::High };
+        let output = |pin, level| Output::new(pin, level, OutputDrive::Standard);
+        Self {
+            status: output(status, dark),
+            fault: fault.map(|pin| output(pin, dark)),
+            _common: common.map(|(pin, level)| output(pin, level)),
+            lit,
+        }
+    }
+
+    fn show(&mut self, condition: Condition, step: u32) {
+        let level = |is_on: bool| if is_on == (self.lit == Level::High) { Level::High } else { Level::Low };
+        let (is_on, is_fault) = (condition.is_on(step), condition == Condition::Fault);
+        let (status, fault) = (level(is_on), level(is_on && is_fault));
+        self.status.set_level(status);
+        if let Some(light) = &mut self.fault {
+            light.set_level(fault);
+        }
+    }
+}
+
+/// What overrides the node's own condition.
+#[derive(Clone, Copy, Default)]
+struct Overrides {
+    is_holding_off: bool,
+    has_fault: bool,
+    identify_until_s: u32,
+}
+
+static OVERRIDES: Mutex<CriticalSectionRawMutex, Cell<Overrides>> =
+    Mutex::new(Cell::new(Overrides { is_holding_off: false, has_fault: false, identify_until_s: 0 }));
+
+fn change(how: impl FnOnce(&mut Overrides)) {
+    OVERRIDES.lock(|cell| {
+        let mut overrides = cell.get();
+        how(&mut overrides);
+        cell.set(overrides);
+    });
+}
+
+/// Shows that the board waits after a reset loop, or no longer.
+pub fn set_holding_off(is_holding_off: bool) {
+    change(|overrides| overrides.is_holding_off = is_holding_off);
+}
+
+/// Shows, from now on, that something needs a person.
+pub fn set_fault() {
+    change(|overrides| overrides.has_fault = true);
+}
+
+/// Shows for a while which board this is.
+pub fn identify() {
+    defmt::info!("identifying");
+    let until = clock::uptime_s().saturating_add(IDENTIFY_S);
+    change(|overrides| overrides.identify_until_s = until);
+}
+
+fn condition() -> Condition {
+    let overrides = OVERRIDES.lock(Cell::get);
+    if clock::uptime_s() < overrides.identify_until_s {
+        Condition::Identify
+    } else if overrides.has_fault {
+        Condition::Fault
+    } else if overrides.is_holding_off {
+        Condition::HoldingOff
+    } else {
+        node::snapshot().as_ref().map_or(Condition::Searching, Condition::of)
+    }
+}
+
+/// Shows the board's condition for ever.
+#[embassy_executor::task]
+pub async fn show(mut lights: Lights) -> ! {
+    let mut step = 0_u32;
+    loop {
+        lights.show(condition(), step);
+        step = step.wrapping_add(1);
+        Timer::after(Duration::from_millis(STEP_MS)).await;
+    }
+}
+
+/// What a press of a button means.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// Always this.
+    Fixed(Wish),
+    /// It depends on how long it is held: there is no other button.
+    ByLength,
+}
+
+/// Waits for presses of a button for ever.
+#[embassy_executor::task(pool_size = 2)]
+pub async fn watch(pin: Peri<'static, AnyPin>, meaning: Meaning) -> ! {
+    let mut button = Input::new(pin, Pull::Up);
+    loop {
+        button.wait_for_low().await;
+        let pressed = Instant::now();
+        button.wait_for_high().await;
+        let held = common::time::Duration::from_micros(pressed.elapsed().as_micros());
+        let wish = match meaning {
+            Meaning::Fixed(wish) if held >= DEBOUNCE => Some(wish),
+            Meaning::Fixed(_) => None,
+            Meaning::ByLength => wish_of_press(held),
+        };
+        match wish {
+            Some(Wish::Elect) => node::tell(node::Told::Signal(Signal::Elect)),
+            Some(Wish::Identify) => identify(),
+            None => {}
+        }
+        Timer::after(Duration::from_micros(DEBOUNCE.as_micros())).await;
+    }
+}
