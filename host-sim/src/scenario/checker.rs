@@ -134,7 +134,7 @@ impl Components {
                 }
             }
         }
-        Self::grouped(&strong, &faint, nodes, is_on)
+        Self::grouped(links, &strong, &faint, is_on)
     }
 
     /// The components that links make of nodes; `reach` are further pairs that may well hear of each other.
@@ -145,15 +145,18 @@ impl Components {
         reach: impl IntoIterator<Item = (usize, usize)>,
     ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
-        for (a, b) in links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b)) {
+        let are_on = links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b));
+        let links: BTreeSet<(usize, usize)> = are_on.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        for &(a, b) in &links {
             strong.join(a, b);
             faint.join(a, b);
         }
         reach.into_iter().for_each(|(a, b)| faint.join(a, b));
-        Self::grouped(&strong, &faint, nodes, is_on)
+        Self::grouped(links, &strong, &faint, is_on)
     }
 
-    fn grouped(strong: &Union, faint: &Union, nodes: usize, is_on: impl Fn(usize) -> bool) -> Self {
+    fn grouped(links: BTreeSet<(usize, usize)>, strong: &Union, faint: &Union, is_on: impl Fn(usize) -> bool) -> Self {
+        let nodes = strong.0.len();
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for node in (0..nodes).filter(|&node| is_on(node)) {
             groups.entry(strong.root(node)).or_default().push(node);
