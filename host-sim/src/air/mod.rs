@@ -20,7 +20,7 @@ pub mod sink;
 pub mod soft_state;
 pub mod station;
 #[cfg(test)]
-mod talker;
+pub(crate) mod talker;
 pub mod trace;
 pub mod world;
 

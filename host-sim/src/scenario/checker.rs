@@ -135,7 +135,13 @@ pub struct Components {
 
 impl Components {
     /// The components of the first `nodes` radios as they stand now. `noise_at` is what a radio hears besides frames.
-    pub fn find(medium: &Medium, nodes: usize, is_on: impl Fn(usize) -> bool, noise_at: impl Fn(usize) -> f64) -> Self {
+    pub fn find(
+        medium: &Medium,
+        nodes: usize,
+        is_on: impl Fn(usize) -> bool,
+        noise_at: impl Fn(usize) -> f64,
+        admission: Admission,
+    ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
         let noise: Vec<f64> = (0..nodes).map(noise_at).collect();
         let mut links = BTreeSet::new();
@@ -152,6 +158,29 @@ impl Components {
                 }
             }
         }
+        Self::grouped(links, &strong, &faint, is_on)
+    }
+
+    /// The components that links make of nodes; `reach` are further pairs that may well hear of each other.
+    pub fn of_links(
+        nodes: usize,
+        is_on: impl Fn(usize) -> bool,
+        links: impl IntoIterator<Item = (usize, usize)>,
+        reach: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Self {
+        let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
+        let are_on = links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b));
+        let links: BTreeSet<(usize, usize)> = are_on.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        for &(a, b) in &links {
+            strong.join(a, b);
+            faint.join(a, b);
+        }
+        reach.into_iter().for_each(|(a, b)| faint.join(a, b));
+        Self::grouped(links, &strong, &faint, is_on)
+    }
+
+    fn grouped(links: BTreeSet<(usize, usize)>, strong: &Union, faint: &Union, is_on: impl Fn(usize) -> bool) -> Self {
+        let nodes = strong.0.len();
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for node in (0..nodes).filter(|&node| is_on(node)) {
             groups.entry(strong.root(node)).or_default().push(node);
