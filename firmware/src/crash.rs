@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "the processor's last words are read from its stack")]
 
 use core::arch::global_asm;
-use core::fmt::Write;
 use core::panic::PanicInfo;
 
 use common::board::retained::Downfall;
@@ -21,24 +20,11 @@ pub fn restart(downfall: Downfall) -> ! {
 fn panic(info: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
     let (file, line) = info.location().map_or(("", 0), |place| (place.file(), place.line()));
-    let mut message = heapless::String::<72>::new();
-    // What does not fit is cut.
-    let _ = write!(Cut(&mut message), "{}", info.message());
+    // Only the fixed part: putting numbers into it would bring the formatting of everything into the image.
+    let message = info.message().as_str().unwrap_or("with values that the log does not have");
     rtt::abandon_log_frame();
-    defmt::error!("panic at {=str}:{=u32}: {=str}", file, line, message.as_str());
-    restart(Downfall::panic(file, line, &message))
-}
-
-/// A text that takes what fits instead of refusing all of it.
-struct Cut<'a, const N: usize>(&'a mut heapless::String<N>);
-
-impl<const N: usize> Write for Cut<'_, N> {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        for letter in text.chars() {
-            self.0.push(letter).map_err(|_| core::fmt::Error)?;
-        }
-        Ok(())
-    }
+    defmt::error!("panic at {=str}:{=u32}: {=str}", file, line, message);
+    restart(Downfall::panic(file, line, message))
 }
 
 /// Room that a frame of the processor and this file's code need on the stack.
