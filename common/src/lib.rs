@@ -98,6 +98,7 @@ pub mod notice;
 pub mod outbox;
 pub mod peers;
 pub mod protocol;
+pub mod ring;
 pub mod rng;
 pub mod time;
 pub mod timer;

@@ -108,6 +108,31 @@ impl Members {
         Self(Bits::new(self.0.number() | bit(position)))
     }
 
+    /// The set with one member less.
+    pub fn without(self, position: u8) -> Self {
+        Self(Bits::new(self.0.number() & !bit(position)))
+    }
+
+    /// Whether nobody is in the set.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    /// The members that are in this set and not in the other.
+    pub fn minus(self, other: Self) -> Self {
+        Self(Bits::new(self.0.number() & !other.0.number()))
+    }
+
+    /// The positions in the set, ascending.
+    pub fn iter(self) -> impl Iterator<Item = u8> {
+        let mut left = self.0.number();
+        core::iter::from_fn(move || {
+            let position = u8::try_from(left.trailing_zeros()).ok().filter(|_| left != 0)?;
+            left &= left.wrapping_sub(1);
+            Some(position)
+        })
+    }
+
     /// Whether a member is in the set.
     pub fn contains(self, position: u8) -> bool {
         self.0.number() & bit(position) != 0
@@ -157,5 +182,13 @@ mod tests {
         assert_eq!(ring.highest(Members::of(1).with(2)), Some(NodeId(9)));
         assert_eq!(ring.highest(Members::default()), None);
         assert_eq!(Members::of(1).with(1).with(127).count(), 2);
+    }
+
+    #[test]
+    fn sets_are_walked_in_order() {
+        let set = Members::of(127).with(0).with(64);
+        assert!(set.iter().eq([0, 64, 127]));
+        assert!(set.without(64).minus(Members::of(0)).iter().eq([127]));
+        assert!(set.minus(set).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, conform, demo, hierarchy, size, stress, study, table};
+use host_sim::{bench, check, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -42,6 +42,14 @@ enum Command {
     Bench(bench::Args),
     /// Measure the flash and RAM of a board's image, and hold them against a budget
     Size(size::Args),
+    /// Make a network key
+    Key(key::Args),
+    /// Tell boards their id, network and key: a page to flash, or over the cable
+    Provision(provision::Args),
+    /// Show what boards on cables do, live, and record a trace of it
+    Monitor(monitor::Args),
+    /// Check traces, of boards or of the simulator: who led when, how long elections took
+    Check(check::Args),
 }
 
 fn main() -> ExitCode {
@@ -67,6 +75,10 @@ fn main() -> ExitCode {
         Some(Command::Study(args)) => study::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Size(args)) => size::run(&args),
+        Some(Command::Key(args)) => key::run(&args),
+        Some(Command::Provision(args)) => provision::run(&args),
+        Some(Command::Monitor(args)) => monitor::run(&args),
+        Some(Command::Check(args)) => check::run(&args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -15,13 +15,15 @@
 //!   └◄──────────── this node or another has heard the old leader ──────► Recovered
 //! ```
 //!
-//! The seed leaves three gaps. [`FrlleRules::Hardened`] closes them:
+//! The seed leaves four gaps. [`FrlleRules::Hardened`] closes them:
 //! 1. *Race.* A declaration and a recovery of one election can both be under way. A declaration is final: once decided,
 //!    a node takes no recovery, and a declaration overrides one. A declaration is passed on by every undecided node in
 //!    both directions, so it reaches all; and with coefficients frozen only one node can be declared in one election.
 //! 2. *Loss.* A node that takes part and hears no outcome within its patience begins the election of the next term.
 //! 3. *Reset.* Messages carry their term. A higher one wipes what is left of the election before; a lower one is answered
 //!    with the outcome, so that a restarted node, or one whose state was corrupted, is brought back into line.
+//! 4. *Merge.* Two rings that become one have two leaders, and neither is lost. Whoever gets another neighbour begins an
+//!    election, as in the other ring algorithms.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
@@ -374,8 +376,7 @@ impl Frlle {
 
     fn take_place(&mut self, place: RingPlace, cx: &mut Cx<'_, Self>) {
         self.circle.place = place;
-        // A ring without its leader, or with a newcomer that knows none, elects; otherwise the leader stays.
-        if self.leader.is_none() {
+        if self.hardened() || self.leader.is_none() {
             self.begin(cx);
         }
     }

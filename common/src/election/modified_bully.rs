@@ -4,7 +4,9 @@
 //! higher nodes, collects their answers, tells the highest of them that it is elected, and that one announces itself.
 //! The higher nodes hold no elections of their own, which is the modification.
 //!
-//! Model: as for Bully. Losing the chosen node between its answer and its announcement starts the detector again.
+//! Model: as for Bully. Losing the chosen node between its answer and its announcement starts the detector again. A node
+//! that leads already answers an election with COORDINATOR: a grant would be nothing new to it, and the detector, who may
+//! have returned from elsewhere, would wait for an announcement in vain.
 //!
 //! ```text
 //!  Following ──lost──► Asking ──answers collected──► Granted ──COORDINATOR──► Following
@@ -117,13 +119,17 @@ impl Protocol for ModifiedBully {
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         if self.leader == Some(peer) || (self.state == State::Granted && self.highest == Some(peer)) {
             self.hold_election(cx);
-        } else if self.highest == Some(peer) {
-            self.highest = None;
+        } else if self.state == State::Asking && self.highest == Some(peer) {
+            // Who was second to answer is not known any more.
+            self.hold_election(cx);
         }
     }
 
     fn on_message(&mut self, from: NodeId, msg: ModifiedBullyMsg, cx: &mut Cx<'_, Self>) {
         match msg {
+            ModifiedBullyMsg::Election if self.leader == Some(cx.id) => {
+                cx.send(Dest::One(from), ModifiedBullyMsg::Coordinator);
+            }
             ModifiedBullyMsg::Election => cx.send(Dest::One(from), ModifiedBullyMsg::Ok),
             ModifiedBullyMsg::Ok if self.state == State::Asking => self.highest = self.highest.max(Some(from)),
             ModifiedBullyMsg::Ok => {}

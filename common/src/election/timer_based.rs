@@ -5,7 +5,8 @@
 //! smaller ones swallowed; N hops after the best id set out everybody has seen it, and everybody decides.
 //!
 //! Model: synchronous (a hop takes at most `hop`), n known. When a node that is not the maximum starts alone, some
-//! nodes decide for it first and correct themselves when the better id arrives.
+//! nodes decide for it first and correct themselves when the better id arrives. A node that hears of its own candidature
+//! in an election that it does not know has restarted, and begins the next one.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,8 @@ impl RingAlgorithm for TimerBased {
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
         self.join(self.circle.term.next());
         if self.circle.place.is_alone(cx.id) {
+            // A timer of the election before may still fire; it then finds the same.
+            self.best = Some(cx.id);
             self.leader = Some(cx.id);
             cx.note(Event::ElectedSelf);
         } else {
@@ -109,6 +112,12 @@ impl Protocol for TimerBased {
                     // The whole way is behind it: the receiver may decide at once.
                     cx.send(Dest::One(from), TimerMsg { term: self.circle.term, id, hops: self.nodes });
                 }
+                return;
+            }
+            // It stood before it restarted, and would wait for a timer that is gone: it stands again.
+            Age::News if msg.id == cx.id => {
+                self.circle.term = msg.term;
+                self.begin(cx);
                 return;
             }
             Age::News => self.join(msg.term),

@@ -277,6 +277,11 @@ impl Links {
         Ok(())
     }
 
+    /// How many more messages the pool has room for.
+    pub fn room(&self) -> usize {
+        self.pool.room()
+    }
+
     /// Ends a link.
     pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
         if let Some(place) = self.table.find(peer) {

@@ -9,6 +9,9 @@
 //! {"time_us":101024,"node":1,"event":"leader","leader":99}
 //! {"time_us":200000,"node":0,"event":"power_off"}
 //! {"time_us":200000,"node":null,"event":"note","text":"the wall is down"}
+//! {"time_us":0,"node":1,"event":"id","id":99}
+//! {"time_us":300000,"node":1,"event":"link","peer":100,"up":true}
+//! {"time_us":400000,"node":1,"event":"unseen"}
 //! ```
 //!
 //! The same run gives the same bytes. Received power is in whole dBm, as a radio measures it. The checksum at the end of a
@@ -76,6 +79,20 @@ pub enum Event {
     PowerOn {},
     /// The node was switched off.
     PowerOff {},
+    /// The node has this id: said once, and again when it takes another.
+    Id {
+        /// The id.
+        id: NodeId,
+    },
+    /// The node took a link up or down.
+    Link {
+        /// The id of the node at the other end.
+        peer: NodeId,
+        /// Up or down.
+        up: bool,
+    },
+    /// Nobody watches the node any longer: a cable is out, and it may be on or off. The next line about it ends this.
+    Unseen {},
     /// Something worth knowing.
     Note {
         /// What it is.

@@ -140,6 +140,26 @@ impl Components {
                 }
             }
         }
+        Self::grouped(&strong, &faint, nodes, is_on)
+    }
+
+    /// The components that links make of nodes; `reach` are further pairs that may well hear of each other.
+    pub fn of_links(
+        nodes: usize,
+        is_on: impl Fn(usize) -> bool,
+        links: impl IntoIterator<Item = (usize, usize)>,
+        reach: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Self {
+        let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
+        for (a, b) in links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b)) {
+            strong.join(a, b);
+            faint.join(a, b);
+        }
+        reach.into_iter().for_each(|(a, b)| faint.join(a, b));
+        Self::grouped(&strong, &faint, nodes, is_on)
+    }
+
+    fn grouped(strong: &Union, faint: &Union, nodes: usize, is_on: impl Fn(usize) -> bool) -> Self {
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for node in (0..nodes).filter(|&node| is_on(node)) {
             groups.entry(strong.root(node)).or_default().push(node);

@@ -106,7 +106,7 @@ impl<'a> Section<'a> {
             let what = format!("unknown key `{}`; did you mean `{key}`?", name.get_ref());
             return self.source.problem(name.span().start, what);
         }
-        let place = if self.name.is_empty() { "the scenario".to_owned() } else { format!("[{}]", self.name) };
+        let place = if self.name.is_empty() { "the file".to_owned() } else { format!("[{}]", self.name) };
         self.problem(format!("{place} needs the key `{key}`"))
     }
 

@@ -148,6 +148,9 @@ fn event() -> impl Strategy<Value = Event> {
         any::<Option<u16>>().prop_map(|leader| Event::Leader { leader: leader.map(NodeId) }),
         Just(Event::PowerOn {}),
         Just(Event::PowerOff {}),
+        Just(Event::Unseen {}),
+        any::<u16>().prop_map(|id| Event::Id { id: NodeId(id) }),
+        any::<(u16, bool)>().prop_map(|(peer, up)| Event::Link { peer: NodeId(peer), up }),
         any::<String>().prop_map(|text| Event::Note { text }),
     ]
 }

@@ -1,0 +1,197 @@
+//! What a keeper does because time has passed.
+
+use super::{DISTURB_GAP, RingKeeper, SETTLE, count};
+use crate::members::Members;
+use crate::time::{Duration, Instant};
+use crate::types::{NodeId, RingPlace};
+
+/// The pace at which waiting is counted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long a member without a way is waited for: time for a request to go there and an answer to come back the longest
+/// way there is, about four milliseconds a hop, and something for links that are busy.
+const HOLD_BASE_MS: usize = 300;
+const HOLD_MEMBER_MS: usize = 8;
+
+/// Envelopes given to a neighbour count as possibly lost, when its link goes down, for one to two times this many ticks.
+/// That is longer than a link tries.
+const CARRIED_TICKS: u8 = 24;
+
+/// When things are to happen; [`Instant::NEVER`] where they are not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Deadlines {
+    /// The next message of news may go.
+    pub news: Instant,
+    /// The next round of asking may go.
+    pub ask: Instant,
+    /// Waiting is counted.
+    pub tick: Instant,
+    /// A changed place is told.
+    pub settle: Instant,
+    /// A disturbance is told, and when the last one was.
+    pub disturb: Instant,
+    pub disturbed: Instant,
+    /// The next heartbeat.
+    pub beat: Instant,
+    /// The leader was silent for too long.
+    pub silence: Instant,
+    /// A dispute has lasted too long.
+    pub dispute: Instant,
+    /// Ticks to the next change of generation of the carried envelopes.
+    pub generation: u8,
+}
+
+impl Deadlines {
+    pub const NONE: Self = Self {
+        news: Instant::ZERO,
+        ask: Instant::ZERO,
+        tick: Instant::NEVER,
+        settle: Instant::NEVER,
+        disturb: Instant::NEVER,
+        disturbed: Instant::ZERO,
+        beat: Instant::NEVER,
+        silence: Instant::NEVER,
+        dispute: Instant::NEVER,
+        generation: CARRIED_TICKS,
+    };
+}
+
+/// Whether a deadline has passed; if so it is cleared.
+fn take(deadline: &mut Instant, now: Instant) -> bool {
+    let is_due = *deadline <= now;
+    if is_due {
+        *deadline = Instant::NEVER;
+    }
+    is_due
+}
+
+impl RingKeeper {
+    /// How long a member without a way is waited for before it counts as gone.
+    pub fn hold_time(&self) -> Duration {
+        TICK.times(u32::from(self.hold_ticks()))
+    }
+
+    fn hold_ticks(&self) -> u8 {
+        let millis = HOLD_BASE_MS + HOLD_MEMBER_MS * self.order.ids().len();
+        u8::try_from(millis.div_ceil(50)).unwrap_or(u8::MAX)
+    }
+
+    /// When [`timeout`](Self::timeout) or the next poll is wanted.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let Deadlines { news, ask, tick, settle, disturb, beat, silence, dispute, .. } = self.at;
+        let timed = [tick, settle, disturb, beat, silence, dispute].into_iter().min()?;
+        let may_tell = self.has_room && !self.linked.is_empty();
+        let tell = if may_tell && !self.news.is_empty() { news } else { Instant::NEVER };
+        let ask = if may_tell && !self.wanted.is_empty() { ask.max(news) } else { Instant::NEVER };
+        Some(timed.min(tell).min(ask)).filter(|&at| at != Instant::NEVER)
+    }
+
+    /// The time that [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
+    pub fn timeout(&mut self, now: Instant) {
+        if take(&mut self.at.tick, now) {
+            self.tick(now);
+        }
+        if take(&mut self.at.settle, now) {
+            let place = self.find_place();
+            self.due.place |= place != self.place;
+            self.place = place;
+        }
+        if take(&mut self.at.disturb, now) {
+            self.at.disturbed = now;
+            count(&mut self.counters.disturbed);
+            self.due.disturbed = true;
+            self.told = self.told.minus(core::mem::take(&mut self.lapsed));
+        }
+        if take(&mut self.at.beat, now) {
+            self.routes.set_own(self.own, self.routes.number(self.own).wrapping_add(1));
+            self.tell_of(self.own);
+            self.at.beat = now + self.heartbeat;
+        }
+        if take(&mut self.at.silence, now) {
+            self.due.silent = true;
+            self.at.silence = now + self.silence;
+        }
+        if take(&mut self.at.dispute, now) {
+            self.due.disputed = true;
+            self.at.dispute = now + self.silence;
+        }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.asked = Members::default();
+        self.at.generation = self.at.generation.saturating_sub(1);
+        if self.at.generation == 0 {
+            self.at.generation = CARRIED_TICKS;
+            let [lately, _] = self.carried;
+            self.carried = [Members::default(), lately];
+        }
+        let mut is_waiting = false;
+        let mut expired = Members::default();
+        for (hold, position) in self.hold.iter_mut().zip(0_u8..).filter(|(hold, _)| **hold > 0) {
+            *hold -= 1;
+            is_waiting |= *hold > 0;
+            if *hold == 0 {
+                expired = expired.with(position);
+            }
+        }
+        expired.iter().for_each(|member| self.give_up(now, member));
+        if is_waiting || self.carried.iter().any(|carried| !carried.is_empty()) {
+            self.arm_tick(now);
+        }
+    }
+
+    /// A member was without a way for too long.
+    fn give_up(&mut self, now: Instant, member: u8) {
+        self.wanted = self.wanted.without(member);
+        if self.alive.contains(member) && self.routes.next(member).is_none() {
+            self.alive = self.alive.without(member);
+            self.missed = self.missed.without(member);
+            self.edges.reset(member);
+            self.shift(now);
+        }
+    }
+
+    pub(super) fn arm_tick(&mut self, now: Instant) {
+        self.at.tick = self.at.tick.min(now + TICK);
+    }
+
+    pub(super) fn set_hold(&mut self, member: u8, ticks: u8) {
+        if let Some(hold) = self.hold.get_mut(usize::from(member)) {
+            *hold = ticks;
+        }
+    }
+
+    /// Starts waiting for a member, where it is not waited for already.
+    pub(super) fn hold_on(&mut self, now: Instant, member: u8) {
+        let ticks = self.hold_ticks();
+        if self.hold.get(usize::from(member)) == Some(&0) {
+            self.set_hold(member, ticks);
+        }
+        self.arm_tick(now);
+    }
+
+    /// Somebody has come or gone; the place is looked at when things have settled.
+    pub(super) fn shift(&mut self, now: Instant) {
+        self.at.settle = self.at.settle.min(now + SETTLE);
+    }
+
+    /// Something was lost: the election is to begin again, soon and not too often.
+    pub(super) fn disturb(&mut self, now: Instant) {
+        if self.at.disturb == Instant::NEVER {
+            self.at.disturb = (now + SETTLE).max(self.at.disturbed + DISTURB_GAP);
+        }
+    }
+
+    /// The nearest living members on both sides.
+    fn find_place(&self) -> RingPlace {
+        let ids = self.order.ids();
+        let living = |position: usize| -> Option<NodeId> {
+            let alive = u8::try_from(position).is_ok_and(|position| self.alive.contains(position));
+            ids.get(position).copied().filter(|_| alive)
+        };
+        let own = usize::from(self.own);
+        let right = (own + 1..ids.len()).chain(0..own).find_map(living).unwrap_or(self.id);
+        let left = (own + 1..ids.len()).chain(0..own).rev().find_map(living).unwrap_or(self.id);
+        RingPlace { left, right }
+    }
+}

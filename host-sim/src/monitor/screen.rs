@@ -1,0 +1,118 @@
+//! What a person sees: a line for everything that happens, and on a terminal a table of the boards below them.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use common::host_link::Quantity;
+
+use super::boards::Known;
+use super::describe::{self, Weight};
+use super::watch::{Happening, Watch, What};
+
+/// A screen, or what stands in for one.
+#[derive(Debug)]
+pub struct Screen<W: Write> {
+    out: W,
+    /// Whether it understands colours and can be written over.
+    is_terminal: bool,
+    is_verbose: bool,
+    /// Lines of the table that stand below the others.
+    table_lines: usize,
+}
+
+impl<W: Write> Screen<W> {
+    /// An empty screen.
+    pub fn new(out: W, is_terminal: bool, is_verbose: bool) -> Self {
+        Self { out, is_terminal, is_verbose, table_lines: 0 }
+    }
+
+    /// Shows what happened; on a terminal the table follows it.
+    pub fn show(&mut self, happened: &[Happening], watch: &Watch) -> io::Result<()> {
+        let mut text = String::new();
+        if self.is_terminal && self.table_lines > 0 {
+            let _ = write!(text, "\x1b[{}A\x1b[J", self.table_lines);
+        }
+        for happening in happened.iter().filter(|happening| self.is_verbose || weight(happening) != Weight::Detail) {
+            text.push_str(&self.line(happening, watch));
+        }
+        if self.is_terminal {
+            let table = table(watch.boards().all());
+            self.table_lines = table.lines().count();
+            text.push_str(&table);
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// The table once more, where it was not shown all the time.
+    pub fn finish(&mut self, watch: &Watch) -> io::Result<()> {
+        if !self.is_terminal {
+            self.out.write_all(table(watch.boards().all()).as_bytes())?;
+        }
+        self.out.flush()
+    }
+
+    fn line(&self, happening: &Happening, watch: &Watch) -> String {
+        let Happening { time_us, port, what, .. } = happening;
+        let place = watch.place(*port).map_or(String::new(), ToString::to_string);
+        let who = watch.boards().at(*port).map_or_else(|| place.clone(), |board| format!("node {}", board.id));
+        let said = match what {
+            What::Opened => format!("{place} is open"),
+            What::Waiting(error) => format!("waiting for {place}: {error}{}", hint(&place)),
+            What::Gone(_) => format!("{place} is gone; waiting for it to come back"),
+            What::Said(message) => describe::message(message),
+            What::Damaged(count) => format!("{count} damaged frames so far at {place}"),
+        };
+        let (begin, end) = match (self.is_terminal, weight(happening)) {
+            (true, Weight::Alarm) => ("\x1b[31m", "\x1b[0m"),
+            (true, Weight::Detail) => ("\x1b[2m", "\x1b[0m"),
+            _ => ("", ""),
+        };
+        let (seconds, millis) = (time_us / 1_000_000, time_us / 1_000 % 1_000);
+        format!("{seconds:>6}.{millis:03} s  {begin}{who:<12} {said}{end}\n")
+    }
+}
+
+fn weight(happening: &Happening) -> Weight {
+    match &happening.what {
+        What::Said(message) => describe::weight(message),
+        What::Opened | What::Waiting(_) => Weight::News,
+        What::Gone(_) | What::Damaged(_) => Weight::Alarm,
+    }
+}
+
+fn hint(place: &str) -> &'static str {
+    if place.starts_with("rtt:") { "; is an RTT server running? (see `ringleader monitor --help`)" } else { "" }
+}
+
+/// A table of boards.
+pub fn table(boards: &[Known]) -> String {
+    if boards.is_empty() {
+        return "no board has said who it is yet\n".into();
+    }
+    let mut text = format!(
+        "{:>5}  {:>6}  {:>5}  {:>5}  {:>5}  {:>7}  {:>6}  {:>6}  {}\n",
+        "id", "leader", "links", "heard", "boot", "temp", "supply", "lost", "board"
+    );
+    for board in boards {
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+        let reading = |quantity| board.readings.get(&quantity).map(|&value| f64::from(value));
+        let leader = or_dash(board.leader.map(|id| if id == board.id { format!("*{id}") } else { id.to_string() }));
+        let links = or_dash(board.snapshot.map(|snapshot| snapshot.links_up.to_string()));
+        let heard = or_dash(board.snapshot.map(|snapshot| snapshot.heard.to_string()));
+        let epoch = or_dash(board.hello.epoch.map(|epoch| epoch.to_string()));
+        let temperature = or_dash(reading(Quantity::DieTemperature).map(|value| format!("{:.1} °C", value / 100.0)));
+        let supply = or_dash(reading(Quantity::Supply).map(|value| format!("{:.2} V", value / 1_000.0)));
+        let state = match (board.is_seen, board.hello.demo) {
+            (false, _) => "  (not seen)",
+            (true, true) => "  DEMO NETWORK",
+            (true, false) => "",
+        };
+        let _ = writeln!(
+            text,
+            "{:>5}  {leader:>6}  {links:>5}  {heard:>5}  {epoch:>5}  {temperature:>7}  {supply:>6}  {:>6}  {:?} {:016x}{state}",
+            board.id, board.lost, board.hello.board, board.hello.chip
+        );
+    }
+    text
+}

@@ -1,0 +1,131 @@
+//! What all boards of a network have in common, and the configuration of one of them.
+
+use anyhow::{Context, anyhow, ensure};
+use common::config::{Config, Protection};
+use common::election::Algorithm;
+use common::limits::{LEVELS_MAX, RING_MAX};
+use common::members::{RingOrder, RingOrderError};
+use common::types::NodeId;
+
+/// The algorithms by the names that the command line and fleet files have for them.
+pub const ALGORITHMS: [(&str, Algorithm); 10] = [
+    ("hs", Algorithm::Hs),
+    ("height", Algorithm::Height),
+    ("hierarchy", Algorithm::Hierarchy),
+    ("frlle", Algorithm::Frlle),
+    ("bully", Algorithm::Bully),
+    ("ring", Algorithm::Ring),
+    ("lcr", Algorithm::Lcr),
+    ("timer-based", Algorithm::TimerBased),
+    ("modified-bully", Algorithm::ModifiedBully),
+    ("abraham", Algorithm::Abraham),
+];
+
+/// The algorithm of this name.
+pub fn algorithm(name: &str) -> Result<Algorithm, String> {
+    let found = ALGORITHMS.iter().find(|(known, _)| *known == name).map(|(_, algorithm)| *algorithm);
+    found.ok_or_else(|| format!("it may be {}", ALGORITHMS.map(|(name, _)| name).join(", ")))
+}
+
+/// What all boards of a network have in common.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The network's number.
+    pub pan: u16,
+    /// The key.
+    pub protection: Protection,
+    /// Which of four keys it is.
+    pub key_id: u8,
+    /// The algorithm; where none is chosen, HS on a ring, the hierarchy where there are radii, and heights otherwise.
+    pub algorithm: Option<Algorithm>,
+    /// The ring, in order.
+    pub ring: Option<Vec<u16>>,
+    /// The hierarchy's radii.
+    pub radii: Vec<u8>,
+    /// The channel; none for the usual one.
+    pub channel: Option<u8>,
+    /// Transmit power; none for the usual one.
+    pub power_dbm: Option<i8>,
+}
+
+impl Settings {
+    /// The configuration of the board with this id, checked.
+    pub fn config(&self, id: u16) -> anyhow::Result<Config> {
+        let usual = Config::ad_hoc(NodeId(id), self.pan, self.protection.clone());
+        let ring = self.ring.as_deref().map(ring_order).transpose()?;
+        let fitting = match (&ring, self.radii.is_empty()) {
+            (Some(_), _) => Algorithm::Hs,
+            (None, false) => Algorithm::Hierarchy,
+            (None, true) => Algorithm::Height,
+        };
+        let mut radii = [0; LEVELS_MAX];
+        ensure!(self.radii.len() <= LEVELS_MAX, "`radii` must be at most {LEVELS_MAX}, one for each level");
+        radii.iter_mut().zip(&self.radii).for_each(|(place, radius)| *place = *radius);
+        let config = Config {
+            algorithm: self.algorithm.unwrap_or(fitting),
+            ring,
+            radii,
+            key_id: self.key_id,
+            channel: self.channel.unwrap_or(usual.channel),
+            power_dbm: self.power_dbm.unwrap_or(usual.power_dbm),
+            ..usual
+        };
+        config.check().map_err(|error| anyhow!("`{}` must be {}", error.field, error.must))?;
+        Ok(config)
+    }
+}
+
+fn ring_order(ids: &[u16]) -> anyhow::Result<RingOrder> {
+    let ids: Vec<NodeId> = ids.iter().copied().map(NodeId).collect();
+    RingOrder::new(&ids)
+        .map_err(|error| match error {
+            RingOrderError::Empty => anyhow!("nobody is on it"),
+            RingOrderError::TooLong => anyhow!("it has {} members, and at most {RING_MAX} fit", ids.len()),
+            RingOrderError::Twice(id) => anyhow!("{id} is on it twice"),
+        })
+        .context("`ring` is no ring")
+}
+
+#[cfg(test)]
+mod tests {
+    use common::config::Protection;
+    use common::election::Algorithm;
+
+    use super::{ALGORITHMS, Settings};
+
+    fn settings() -> Settings {
+        Settings {
+            pan: 7,
+            protection: Protection::Open,
+            key_id: 0,
+            algorithm: None,
+            ring: None,
+            radii: Vec::new(),
+            channel: None,
+            power_dbm: None,
+        }
+    }
+
+    #[test]
+    fn the_algorithm_follows_from_what_is_given() {
+        let of = |settings: Settings| settings.config(1).unwrap().algorithm;
+        assert_eq!(of(settings()), Algorithm::Height);
+        assert_eq!(of(Settings { radii: vec![2, 4], ..settings() }), Algorithm::Hierarchy);
+        assert_eq!(of(Settings { ring: Some(vec![1, 2]), ..settings() }), Algorithm::Hs);
+        let chosen = Some(Algorithm::Bully);
+        assert_eq!(of(Settings { ring: Some(vec![1, 2]), algorithm: chosen, ..settings() }), Algorithm::Bully);
+        assert!(Algorithm::ALL.iter().all(|algorithm| ALGORITHMS.iter().any(|(_, known)| known == algorithm)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let wrong = |settings: Settings| format!("{:#}", settings.config(1).unwrap_err());
+        assert!(wrong(Settings { ring: Some(vec![2, 3]), ..settings() }).contains("`ring` must be a list with this"));
+        assert!(wrong(Settings { ring: Some(vec![1, 3, 3]), ..settings() }).contains("3 is on it twice"));
+        assert!(wrong(Settings { ring: Some((1..=129).collect()), ..settings() }).contains("129 members"));
+        assert!(wrong(Settings { channel: Some(9), ..settings() }).contains("`channel` must be from 11 to 26"));
+        assert!(wrong(Settings { radii: vec![1, 2, 3, 4], ..settings() }).contains("`radii` must be at most 3"));
+        let ringless = Settings { algorithm: Some(Algorithm::Frlle), ..settings() };
+        assert!(wrong(ringless).contains("`ring` must be given"));
+    }
+}

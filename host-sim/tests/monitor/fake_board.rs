@@ -1,0 +1,161 @@
+//! A board that is a thread behind a pseudo-terminal.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use common::config::page;
+use common::election::Algorithm;
+use common::host_link::{
+    Board, BuildId, ConfigAnswer, Decoder, FRAME_BYTES_MAX, Hello, Refusal, ResetReason, ToBoard, ToHost, encode,
+};
+use common::node::snapshot::Snapshot;
+use common::types::NodeId;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::pty::OpenptFlags;
+
+/// Nothing takes this long, unless it never happens.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a board says when it is asked.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// Who it is.
+    pub id: u16,
+    /// The number of its boot.
+    pub epoch: u16,
+    /// Whom it follows.
+    pub leader: Option<u16>,
+    /// Whether it stores a configuration.
+    pub stores: bool,
+}
+
+/// A board that runs until it is dropped, which pulls its plug.
+pub struct FakeBoard {
+    say: Sender<Vec<u8>>,
+    heard: Receiver<ToBoard>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FakeBoard {
+    /// Plugs a board in: `port` is where its port appears.
+    pub fn plug_in(port: &Path, script: Script) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+        let master = rustix::pty::openpt(flags).unwrap();
+        rustix::pty::grantpt(&master).unwrap();
+        rustix::pty::unlockpt(&master).unwrap();
+        let name = rustix::pty::ptsname(&master, Vec::new()).unwrap();
+        let _ = std::fs::remove_file(port);
+        std::os::unix::fs::symlink(PathBuf::from(name.into_string().unwrap()), port).unwrap();
+        let (say, to_say) = mpsc::channel();
+        let (heard_by_board, heard) = mpsc::channel();
+        let thread = std::thread::spawn(move || live(File::from(master), &script, &to_say, &heard_by_board));
+        Self { say, heard, thread: Some(thread) }
+    }
+
+    /// Says something unasked.
+    pub fn say(&self, message: &ToHost) {
+        self.say_bytes(&frame(message));
+    }
+
+    /// Puts bytes on the line.
+    pub fn say_bytes(&self, bytes: &[u8]) {
+        self.say.send(bytes.to_vec()).unwrap();
+    }
+
+    /// Waits until the board was told this.
+    pub fn await_command(&self, wanted: &ToBoard) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.heard.recv_timeout(left).unwrap_or_else(|_| panic!("never told {wanted:?}")) == *wanted {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for FakeBoard {
+    fn drop(&mut self) {
+        // The thread ends when nobody can tell it anything any more.
+        let (closed, _) = mpsc::channel();
+        self.say = closed;
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+pub fn frame(message: &ToHost) -> Vec<u8> {
+    encode(message, &mut [0; FRAME_BYTES_MAX]).unwrap().to_vec()
+}
+
+fn live(mut line: File, script: &Script, to_say: &Receiver<Vec<u8>>, heard: &Sender<ToBoard>) {
+    let start = Instant::now();
+    let at_us = || u64::try_from(start.elapsed().as_micros()).unwrap();
+    let mut decoder = Decoder::<ToBoard>::new();
+    let mut buf = [0; 512];
+    loop {
+        match to_say.try_recv() {
+            Ok(bytes) => line.write_all(&bytes).unwrap(),
+            Err(mpsc::TryRecvError::Disconnected) => return,
+            Err(mpsc::TryRecvError::Empty) => {}
+        }
+        let mut watched = [PollFd::new(&line, PollFlags::IN)];
+        let a_moment = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+        rustix::event::poll(&mut watched, Some(&a_moment)).unwrap();
+        if !watched[0].revents().contains(PollFlags::IN) {
+            // While nobody has the other end open, a pseudo-terminal reports a hang-up at once, every time.
+            std::thread::yield_now();
+            continue;
+        }
+        let Ok(count) = line.read(&mut buf) else { continue };
+        let commands: Vec<ToBoard> = buf[..count].iter().filter_map(|&byte| decoder.push(byte)).collect();
+        for command in commands {
+            for answer in script.answers(&command, at_us()) {
+                line.write_all(&frame(&answer)).unwrap();
+            }
+            let _ = heard.send(command);
+        }
+    }
+}
+
+impl Script {
+    fn answers(&self, command: &ToBoard, at_us: u64) -> Vec<ToHost> {
+        match command {
+            ToBoard::Ping(number) => vec![ToHost::Pong(*number)],
+            ToBoard::GetHello => vec![self.hello(at_us)],
+            ToBoard::GetSnapshot => {
+                let leader = self.leader.map(NodeId);
+                let snapshot = Snapshot { id: NodeId(self.id), leader, links_up: 1, ..Snapshot::default() };
+                vec![ToHost::Snapshot { at_us, snapshot }]
+            }
+            ToBoard::SetConfig(page) => vec![ToHost::Config(match page::decode(page.as_slice()) {
+                Ok(_) if self.stores => ConfigAnswer::Stored,
+                Ok(_) => ConfigAnswer::NotStored,
+                Err(error) => ConfigAnswer::Refused(Refusal::from(error)),
+            })],
+            _ => Vec::new(),
+        }
+    }
+
+    fn hello(&self, at_us: u64) -> ToHost {
+        ToHost::Hello(Hello {
+            at_us,
+            build: BuildId([0xAB; 8]),
+            board: Board::Nrf52840Dk,
+            chip: 0xC0_0000 + u64::from(self.id),
+            id: NodeId(self.id),
+            epoch: Some(self.epoch),
+            pan: 7,
+            channel: 15,
+            algorithm: Algorithm::Height,
+            demo: false,
+            reset: ResetReason::Power,
+            crash: None,
+        })
+    }
+}
