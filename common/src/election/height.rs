@@ -171,7 +171,7 @@ mod tests {
     use super::{Height, HeightElection, HeightOptions};
     use crate::coefficient::Coefficient;
     use crate::engine::Engine;
-    use crate::protocol::Signal;
+    use crate::protocol::{Protocol, Signal};
     use crate::time::Instant;
     use crate::types::NodeId;
 
@@ -185,6 +185,7 @@ mod tests {
         for signal in [Signal::LeaderLost, Signal::LeaderHeard, Signal::Fitness(Coefficient(1)), Signal::Resend] {
             node.handle_signal(Instant::ZERO, signal);
             assert_eq!((node.poll_decoded(), node.protocol()), (None, &follower), "{signal:?}");
+            assert_eq!(node.protocol().leader(), Some(NodeId(9)));
         }
         node.handle_signal(Instant::ZERO, Signal::Elect);
         assert_eq!((node.protocol().time(), node.protocol().height()), (1, Height::elected(NodeId(1), 1)));
