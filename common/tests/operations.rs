@@ -1,6 +1,6 @@
 //! What a fuzzer would try, on seeded bytes and for a bounded time. The same functions are targets in `fuzz/`.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 mod harness;
 

@@ -1,6 +1,6 @@
 //! Frozen frames, the example in `docs/wire.md`, and bodies that come back as they were written.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 use common::config::{BROADCAST, Config, Protection};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
@@ -185,7 +185,7 @@ proptest! {
         let mut buf = [0; 128];
         let length = hello.write(&mut buf).expect("it fits");
         prop_assert_eq!(Hello::read(&buf[..length]), Some(hello.clone()));
-        prop_assert_eq!(Hello::read(&buf[..length + 1]), None);
+        prop_assert_eq!(Hello::read(&buf[..=length]), None);
         prop_assert!(hello.write(&mut buf[..length - 1]).is_err());
     }
 
@@ -195,7 +195,7 @@ proptest! {
         let length = rel.write(true, &mut buf).expect("it fits");
         prop_assert_eq!(length, rel.length(true));
         prop_assert_eq!(Rel::read(&buf[..length], None), Some(rel.clone()));
-        prop_assert_eq!(Rel::read(&buf[..length + 1], None), None);
+        prop_assert_eq!(Rel::read(&buf[..=length], None), None);
         let length = rel.write(false, &mut buf).expect("it fits");
         prop_assert_eq!(length, rel.length(false));
         let alone = Rel::read(&buf[..length], Some(NodeId(3)));

@@ -172,7 +172,7 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
     assert_eq!(driven.node.snapshot().counters.accepted, 0, "no member sent this");
     // The same bytes as the body of a member's frame: they may mean anything, and must do no harm.
     let kind = if bytes.first().is_some_and(|byte| byte & 1 == 1) { Kind::Hello } else { Kind::Rel };
-    let to = if bytes.len() % 2 == 0 { BROADCAST } else { NodeId(1) };
+    let to = if bytes.len().is_multiple_of(2) { BROADCAST } else { NodeId(1) };
     let head = Head { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1 };
     driven.hear(head, bytes, -60);
     driven.settle();
@@ -196,9 +196,13 @@ pub fn operations(bytes: &[u8]) -> u32 {
             8 => {
                 let (length, kind) = (usize::from(script.byte()) % 108, Kind::Rel);
                 let body: Vec<_> = (0..length).map(|_| script.byte()).collect();
-                let kind = if length % 3 == 0 { Kind::Hello } else { kind };
+                let kind = if length.is_multiple_of(3) { Kind::Hello } else { kind };
                 let head = driven.head(from, kind, counter, &mut script);
-                driven.hear(Head { to: if length % 2 == 0 { BROADCAST } else { head.to }, ..head }, &body, -90);
+                driven.hear(
+                    Head { to: if length.is_multiple_of(2) { BROADCAST } else { head.to }, ..head },
+                    &body,
+                    -90,
+                );
             }
             9 => {
                 let ack = [2, 0, script.byte(), script.byte(), 1, 2, 3, 4];

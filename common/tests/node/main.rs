@@ -1,6 +1,6 @@
 //! Whole nodes on a lossy ether.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 mod dense;
 mod ether;
