@@ -292,6 +292,11 @@ impl Links {
         self.pool.room()
     }
 
+    /// How many messages a neighbour is still to get.
+    pub fn waiting_for(&self, peer: NodeId) -> usize {
+        self.table.find(peer).map_or(0, |place| self.pool.count(place))
+    }
+
     /// Ends a link.
     pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
         if let Some(place) = self.table.find(peer) {

@@ -25,6 +25,9 @@ const IMPLICIT_WAIT: Duration = Duration::from_millis(30);
 /// The end of the last answer's slot, and a little for clocks.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
 
+/// A hello that has waited for so long goes before messages.
+const HELLO_PATIENCE: Duration = Duration::from_millis(50);
+
 /// Of a channel that was never clear the radio rests so long.
 const BUSY_REST_US: u32 = 4_000;
 
@@ -42,7 +45,9 @@ impl Links {
         if self.in_flight.is_some() || self.epoch.is_none() || now < self.quiet_until {
             return None;
         }
-        let length = self.transmit_rel(now, buf).or_else(|| self.transmit_hello(now, buf))?;
+        // Messages are in more of a hurry than hellos, but where they never end a hello must still get through.
+        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf);
+        let length = overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf))?;
         count(&mut self.counters.sent);
         Some(Transmit { length, access: Access::Csma })
     }
@@ -65,8 +70,9 @@ impl Links {
         head.seal(keys, buf, length)
     }
 
-    fn transmit_hello(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
-        if !self.trickle.is_due(now) {
+    /// A hello, where one was due at a time.
+    fn transmit_hello(&mut self, due: Instant, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
+        if !self.trickle.is_due(due) {
             return None;
         }
         self.trickle.sent();

@@ -3,6 +3,7 @@
 use common::link::LinkEvent;
 use common::notice::{Notice, Reason};
 use common::time::Duration;
+use common::types::NodeId;
 
 use crate::net::{Net, Passing, is_ack, is_hello};
 
@@ -124,4 +125,28 @@ fn more_messages_than_fit_end_a_link_and_are_not_dropped_silently() {
     assert!(net.messages(1).iter().enumerate().all(|(at, message)| **message == [u8::try_from(at).unwrap_or(0)]));
     net.run(SECOND.times(10), |_| true);
     assert!(net.is_linked(0, 1), "it comes up again after a while");
+}
+
+#[test]
+fn messages_without_end_do_not_keep_a_node_from_saying_hello() {
+    let mut net = Net::new(2, 9);
+    net.run(SECOND.times(12), |_| true);
+    let (until, mut last, mut longest) = (net.now + SECOND.times(20), net.now, Duration::ZERO);
+    let mut peer = 0_u16;
+    while net.now < until {
+        // Another message for each neighbour as soon as its last one is through.
+        peer = peer % 8 + 1;
+        if net.is_linked(0, usize::from(peer)) && net.links[0].waiting_for(NodeId(peer + 1)) == 0 {
+            net.send(0, |id| id.0 == peer + 1, &[7; 40], false);
+        }
+        let (now, mut said) = (net.now, false);
+        net.step(until, &mut |frame| {
+            said |= frame.from == 0 && is_hello(frame.bytes);
+            true
+        });
+        if said {
+            (longest, last) = (longest.max(now.since(last)), now);
+        }
+    }
+    assert!(longest < Duration::from_millis(2_100), "{longest:?} without a hello");
 }

@@ -118,8 +118,11 @@ impl Net {
 
     /// The messages that a board got, oldest first.
     pub fn messages(&self, board: usize) -> Vec<&[u8]> {
-        let message = |event| if let &LinkEvent::Message(_, ref bytes) = event { Some(bytes.as_slice()) } else { None };
-        self.events[board].iter().filter_map(message).collect()
+        let messages = self.events[board].iter().filter_map(|event| match event {
+            LinkEvent::Message(_, bytes) => Some(bytes.as_slice()),
+            LinkEvent::Up(_) | LinkEvent::Down(..) => None,
+        });
+        messages.collect()
     }
 
     /// Whether the link between two boards is up at both ends.

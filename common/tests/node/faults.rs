@@ -36,16 +36,16 @@ fn a_network_that_parts_has_two_leaders_and_one_again_when_it_meets() {
 
 #[test]
 fn boards_that_crash_and_restart_all_the_time_agree_once_they_are_left_alone() {
-    for seed in 0..10 {
-        let mut ether = mesh(seed, 8, 100);
-        for round in 0..30 {
-            let board = (seed as usize * 7 + round * 3) % 8;
+    for seed in 0..10_u32 {
+        let mut ether = mesh(u64::from(seed), 8, 100);
+        for round in 0..30_u32 {
+            let board = ((seed * 7 + round * 3) % 8) as usize;
             ether.switch_off(board);
             ether.run(seconds(1));
             ether.switch_on(board);
-            ether.run(seconds(round as u64 % 3));
+            ether.run(seconds(u64::from(round) % 3));
         }
-        agree(&mut ether, &(0..8).collect::<Vec<_>>(), 20, seed, "after the crashes");
+        agree(&mut ether, &(0..8).collect::<Vec<_>>(), 20, u64::from(seed), "after the crashes");
     }
 }
 
@@ -106,9 +106,9 @@ fn a_link_that_flaps_is_held_down_for_longer_and_longer() {
     for second in 0..240 {
         // Five seconds there, five away.
         if second / 5 % 2 == 1 {
-            ether.cut(0, 1)
+            ether.cut(0, 1);
         } else {
-            ether.join(0, 1)
+            ether.join(0, 1);
         }
         ether.run(seconds(1));
     }

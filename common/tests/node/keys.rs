@@ -10,6 +10,9 @@ use common::types::NodeId;
 use crate::ether::Ether;
 use crate::mesh::seconds;
 
+/// What makes one board's configuration another.
+type Change = fn(&mut Config);
+
 fn ascon(byte: u8) -> Protection {
     Protection::Ascon(NetworkKey::new([byte; 16]))
 }
@@ -28,7 +31,7 @@ fn another_key_network_or_cipher_is_refused_and_counted() {
     let counters = |ether: &Ether| ether.boards[0].node.snapshot().counters;
     let same = pair(|_| ());
     assert!(same.agreed([0, 1]).is_some() && counters(&same).accepted > 0);
-    let cases: [(&str, fn(&mut Config)); 4] = [
+    let cases: [(&str, Change); 4] = [
         ("key", |config| config.protection = ascon(8)),
         ("cipher", |config| config.protection = Protection::AesCcm(NetworkKey::new([9; 16]))),
         ("PAN", |config| config.pan = 8),
@@ -50,7 +53,7 @@ fn boards_move_to_another_key_one_after_the_other_and_stay_one_network() {
     ether.switch_on_all();
     ether.run(seconds(8));
     // First everybody learns the new key without using it, then everybody uses it, then the old one is forgotten.
-    let steps: [fn(&mut Config); 3] = [
+    let steps: [Change; 3] = [
         |config| config.former = Some(FormerKey { key_id: 1, protection: ascon(2) }),
         |config| {
             (config.key_id, config.protection) = (1, ascon(2));

@@ -5,6 +5,7 @@
 mod dense;
 mod ether;
 mod faults;
+mod hostile;
 mod keys;
 mod mesh;
 mod rings;

@@ -53,11 +53,17 @@ fn a_lost_leader_is_replaced_within_five_seconds_although_frames_are_lost() {
 
 #[test]
 fn links_hold_although_a_fifth_of_all_frames_is_lost() {
-    let mut ether = mesh(5, 16, 200);
-    ether.run(seconds(120));
-    assert!(ether.agreed(0..16).is_some());
-    for board in &ether.boards {
-        let snapshot = board.node.snapshot();
-        assert_eq!((snapshot.links_up, snapshot.counters.links_down), (15, 0), "{snapshot:?}");
+    let downs =
+        |ether: &Ether| -> u32 { ether.boards.iter().map(|board| board.node.snapshot().counters.links_down).sum() };
+    let mut broken = 0;
+    for seed in 0..6 {
+        let mut ether = mesh(seed, 16, 200);
+        ether.run(seconds(10));
+        let before = downs(&ether);
+        ether.run(seconds(120));
+        assert!(ether.agreed(0..16).is_some(), "seed {seed}");
+        broken += downs(&ether) - before;
     }
+    // Of 120 links, at both ends: chance takes a whole row of attempts now and then, but hardly ever.
+    assert!(broken <= 4, "{broken} ends of links went down in twelve minutes");
 }

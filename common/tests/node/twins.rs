@@ -19,8 +19,8 @@ fn twins(seed: u64, id_source: IdSource, are_hidden: bool) -> Ether {
     ether
 }
 
-fn is_twin(notice: &Notice) -> bool {
-    *notice == Notice::Twin(NodeId(5))
+fn is_twin(notice: Notice) -> bool {
+    notice == Notice::Twin(NodeId(5))
 }
 
 /// The twins start in every order: together, one after the other, and one of them with many boots behind it.
@@ -51,7 +51,10 @@ fn provisioned_twins_are_reported_by_both_and_keep_their_id() {
             begin(&mut ether, seed);
             ether.run(seconds(20));
             for board in 0..2 {
-                assert!(ether.count(board, is_twin) > 0, "board {board}, seed {seed}, hidden: {are_hidden}");
+                assert!(
+                    ether.count(board, |&notice| is_twin(notice)) > 0,
+                    "board {board}, seed {seed}, hidden: {are_hidden}"
+                );
                 assert_eq!(ether.boards[board].node.id(), NodeId(5));
             }
             let heard = ether.count(2, |notice| *notice == Notice::TwinsHeard(NodeId(5)));
@@ -70,7 +73,10 @@ fn twins_whose_id_came_from_the_chip_take_others_and_the_network_agrees() {
             let ids = [0, 1].map(|board: usize| ether.boards[board].node.id());
             assert_ne!(ids[0], ids[1], "seed {seed}, hidden: {are_hidden}");
             for board in 0..2 {
-                assert!(ether.count(board, is_twin) > 0, "board {board}, seed {seed}, hidden: {are_hidden}");
+                assert!(
+                    ether.count(board, |&notice| is_twin(notice)) > 0,
+                    "board {board}, seed {seed}, hidden: {are_hidden}"
+                );
             }
             let leader = ether.agreed([0, 1, 2]);
             assert!(leader.is_some(), "seed {seed}, hidden: {are_hidden}: {:?}", ether.boards[2].node.snapshot());

@@ -1,0 +1,235 @@
+//! What a fuzzer does with bytes: throws them at a node as a frame, or reads them as a sequence of operations on one.
+//!
+//! Shared by the tests, which run it on seeded bytes for a bounded time, and by the targets in `fuzz/`, where a fuzzer looks
+//! for bytes that do harm. Both stop by panicking.
+
+use common::config::{BROADCAST, Config, IdSource, Protection};
+use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::security::{Keys, NetworkKey};
+use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
+use common::notice::Notice;
+use common::protocol::Signal;
+use common::time::{Duration, Instant};
+use common::types::NodeId;
+
+const PAN: u16 = 7;
+
+/// A node wakes at most this often without time passing: once for each of its timers, generously counted.
+const WAKES_MAX: u32 = 64;
+
+/// Frames that a node gives out between two inputs: an acknowledgement and one other.
+const FRAMES_AT_ONCE: u32 = 2;
+
+const PEER: Peer = Peer { hellos: 0, token: 1, epoch: 1 };
+
+fn protection() -> Protection {
+    Protection::Ascon(NetworkKey::new([9; 16]))
+}
+
+/// What one of the node's neighbours has said so far.
+#[derive(Clone, Copy)]
+struct Peer {
+    hellos: u8,
+    token: u16,
+    epoch: u16,
+}
+
+/// A node with its clock, and what it is owed.
+struct Driven {
+    node: Node,
+    now: Instant,
+    is_sending: bool,
+    epoch: u16,
+    /// Those with the ids from 2 to 17.
+    peers: [Peer; 16],
+}
+
+/// Bytes read one after the other; zeros behind their end.
+struct Script<'b>(&'b [u8]);
+
+impl Script<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    fn half(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+}
+
+impl Driven {
+    fn new(id_source: IdSource) -> Self {
+        let config = Config { id_source, ..Config::ad_hoc(NodeId(1), PAN, protection()) };
+        let node = Node::new(&config, Boot { epoch: Some(1), seed: 5, device: 1 }).expect("a sound configuration");
+        let mut driven = Self { node, now: Instant::ZERO, is_sending: false, epoch: 1, peers: [PEER; 16] };
+        driven.node.handle_start(driven.now);
+        driven.settle();
+        driven
+    }
+
+    /// Collects everything the node wants and holds it against what it may want.
+    fn settle(&mut self) {
+        let (mut buf, mut frames) = ([0; FRAME_MAX], 0);
+        while let Some(transmit) = self.node.poll_transmit(self.now, &mut buf) {
+            frames += 1;
+            assert!(frames <= FRAMES_AT_ONCE, "too many frames at once");
+            assert!(transmit.length <= FRAME_MAX);
+            if transmit.access == Access::Csma {
+                assert!(!self.is_sending, "two frames at once");
+                self.is_sending = true;
+            }
+        }
+        let mut notices = 0;
+        while let Some(notice) = self.node.poll_notice() {
+            notices += 1;
+            assert!(notices <= 64, "notices without end");
+            assert!(!matches!(notice, Notice::Fault(_)), "{notice:?}");
+            if notice == Notice::EpochNeeded {
+                self.epoch += 1;
+                self.node.handle_epoch(self.now, self.epoch);
+            }
+        }
+        assert!(self.node.snapshot().links_up <= 16);
+    }
+
+    /// Lets time pass, waking the node whenever it wants.
+    fn pass(&mut self, length: Duration) {
+        let until = self.now + length;
+        let mut wakes = 0;
+        while let Some(at) = self.node.poll_timeout().filter(|&at| at <= until) {
+            wakes = if at > self.now { 0 } else { wakes + 1 };
+            assert!(wakes < WAKES_MAX, "the node wants to be woken again and again at {:?}", self.now);
+            self.now = self.now.max(at);
+            self.node.handle_timeout(self.now);
+            self.settle();
+        }
+        self.now = until;
+    }
+
+    /// Hears a frame of a member, with the right tag and this body.
+    fn hear(&mut self, head: Head, body: &[u8], strength: i8) {
+        let mut buf = [0; FRAME_MAX];
+        let length = body.len().min(FRAME_MAX - HEAD_BYTES - 4);
+        buf[HEAD_BYTES..HEAD_BYTES + length].copy_from_slice(&body[..length]);
+        let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+        self.node.handle_frame(self.now, &buf[..length], strength);
+    }
+
+    /// A hello that names the node and echoes what it knows, or something else: this is how links come up.
+    fn hear_hello(&mut self, from: u16, counter: u32, script: &mut Script<'_>) {
+        let known = self.node.links().table().iter().find(|(_, neighbour)| neighbour.id == NodeId(from));
+        let echo = known.map_or(0, |(_, neighbour)| neighbour.session.mine().echo());
+        let twist = script.byte();
+        let echo = if twist & 31 == 7 { script.half() } else { echo };
+        let peer = &mut self.peers[usize::from(from - 2)];
+        peer.hellos = peer.hellos.wrapping_add(1 + u8::from(twist & 31 == 9));
+        peer.token += u16::from(twist & 63 == 17);
+        let token = peer.token;
+        let mut body = vec![peer.hellos, 10, twist >> 5 & 1];
+        body.extend(u16::from(twist >> 6).to_le_bytes());
+        body.extend(from.wrapping_add(u16::from(twist == 255)).to_le_bytes());
+        body.extend(self.node.id().0.to_le_bytes());
+        body.extend((token << 4 | 15).to_le_bytes());
+        body.extend(echo.to_le_bytes());
+        let head = self.head(from, Kind::Hello, counter, script);
+        self.hear(Head { to: BROADCAST, ..head }, &body, -60);
+    }
+
+    /// Messages over a link, numbered as the node expects them.
+    fn hear_rel(&mut self, from: u16, counter: u32, script: &mut Script<'_>) {
+        let known = self.node.links().table().iter().find(|(_, neighbour)| neighbour.id == NodeId(from));
+        let Some(session) = known.map(|(_, neighbour)| neighbour.session.clone()) else { return };
+        let twist = script.byte();
+        let (messages, is_asking) = (twist & 3, twist & 0x80);
+        let mut body = vec![is_asking | messages << 4 | 1, 0];
+        body.extend(session.mine().echo().to_le_bytes());
+        body.extend([session.expected().wrapping_add(twist >> 2 & 3), session.oldest().wrapping_add(twist >> 4 & 7)]);
+        for _ in 0..messages {
+            let length = script.byte() & 31;
+            body.push(length);
+            body.extend((0..length).map(|at| if at == 0 { 0 } else { script.byte() }));
+        }
+        let head = self.head(from, Kind::Rel, counter, script);
+        self.hear(head, &body, -60);
+    }
+
+    fn head(&mut self, from: u16, kind: Kind, counter: u32, script: &mut Script<'_>) -> Head {
+        let peer = &mut self.peers[usize::from(from - 2)];
+        peer.epoch += u16::from(script.byte() == 255);
+        let epoch = peer.epoch;
+        Head { pan: PAN, to: self.node.id(), from: NodeId(from), key_id: 0, kind, epoch, counter }
+    }
+}
+
+/// Throws bytes at a node as a frame. Only whoever has the key makes a frame that is accepted. How often a link came up.
+pub fn frame_bytes(bytes: &[u8]) -> u32 {
+    let mut driven = Driven::new(IdSource::Provisioned);
+    driven.pass(Duration::from_millis(300));
+    driven.node.handle_frame(driven.now, bytes, -60);
+    driven.settle();
+    assert_eq!(driven.node.snapshot().counters.accepted, 0, "no member sent this");
+    // The same bytes as the body of a member's frame: they may mean anything, and must do no harm.
+    let kind = if bytes.first().is_some_and(|byte| byte & 1 == 1) { Kind::Hello } else { Kind::Rel };
+    let to = if bytes.len().is_multiple_of(2) { BROADCAST } else { NodeId(1) };
+    let head = Head { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1 };
+    driven.hear(head, bytes, -60);
+    driven.settle();
+    driven.pass(Duration::from_millis(5_000));
+    driven.node.snapshot().counters.links_up
+}
+
+/// Reads bytes as a sequence of operations on a node, and does them; how often a link came up.
+pub fn operations(bytes: &[u8]) -> u32 {
+    let mut script = Script(bytes);
+    let id_source = if script.byte() & 1 == 1 { IdSource::Chip } else { IdSource::Provisioned };
+    let mut driven = Driven::new(id_source);
+    let mut counter = 0;
+    while !script.0.is_empty() {
+        counter += 1;
+        let operation = script.byte();
+        let from = 2 + u16::from(operation >> 4);
+        match operation & 15 {
+            0..=4 => driven.hear_hello(from, counter, &mut script),
+            5..=7 => driven.hear_rel(from, counter, &mut script),
+            8 => {
+                let (length, kind) = (usize::from(script.byte()) % 108, Kind::Rel);
+                let body: Vec<_> = (0..length).map(|_| script.byte()).collect();
+                let kind = if length.is_multiple_of(3) { Kind::Hello } else { kind };
+                let head = driven.head(from, kind, counter, &mut script);
+                driven.hear(
+                    Head { to: if length.is_multiple_of(2) { BROADCAST } else { head.to }, ..head },
+                    &body,
+                    -90,
+                );
+            }
+            9 => {
+                let ack = [2, 0, script.byte(), script.byte(), 1, 2, 3, 4];
+                driven.node.handle_frame(driven.now, &ack, -60);
+            }
+            // Told whether or not anything was sent.
+            10 | 11 => {
+                driven.is_sending = false;
+                let sent = if operation & 16 == 0 { Sent::Done } else { Sent::ChannelBusy };
+                driven.node.handle_sent(driven.now, sent);
+            }
+            12 => driven.node.handle_timeout(driven.now),
+            13 => {
+                let signals = [Signal::LeaderLost, Signal::LeaderHeard, Signal::Elect, Signal::Resend];
+                driven.node.handle_signal(driven.now, signals[usize::from(operation >> 4 & 3)]);
+            }
+            14 if operation >> 4 == 15 => {
+                driven.epoch += 1;
+                driven.node.handle_epoch(driven.now, driven.epoch);
+            }
+            _ => driven.pass(Duration::from_micros(u64::from(script.byte()) << (operation >> 5) << 3)),
+        }
+        driven.settle();
+    }
+    driven.is_sending = false;
+    driven.node.handle_sent(driven.now, Sent::Done);
+    driven.settle();
+    driven.pass(Duration::from_millis(200_000));
+    driven.node.snapshot().counters.links_up
+}

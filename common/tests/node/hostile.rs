@@ -1,0 +1,160 @@
+//! Whoever has no key can do nothing but jam: forged, replayed, truncated, flipped and random frames at running nodes.
+
+use common::node::snapshot::Counters;
+use common::rng::Rng;
+use common::types::NodeId;
+
+use crate::ether::Ether;
+use crate::mesh::{mesh, seconds};
+
+/// Frames thrown at nodes in one run.
+const FRAMES: u32 = 1_000_000;
+
+/// Bytes that no member has sent to this board now: made from frames that members did send.
+fn hostile(rng: &mut Rng, heard: &[Vec<u8>]) -> Vec<u8> {
+    let mut frame = heard[rng.below(u32::try_from(heard.len()).unwrap_or(1)) as usize].clone();
+    let byte = |rng: &mut Rng| rng.next_u64().to_le_bytes()[0];
+    let at = |rng: &mut Rng, frame: &[u8]| rng.below(u32::try_from(frame.len()).unwrap_or(1)) as usize;
+    match rng.below(6) {
+        // Replayed as it was.
+        0 => {}
+        // One to three bits flipped.
+        1 => {
+            let before = frame.clone();
+            while frame == before {
+                for _ in 0..=rng.below(3) {
+                    let place = at(rng, &frame);
+                    frame[place] ^= 1 << rng.below(8);
+                }
+            }
+        }
+        2 => frame.truncate(at(rng, &frame)),
+        // With bytes behind it.
+        3 => (0..=rng.below(8)).for_each(|_| frame.push(byte(rng))),
+        // A true head, with a number to come, and random bytes behind it.
+        4 if frame.len() > 14 => {
+            frame[12] = byte(rng);
+            frame[13] = frame[13].wrapping_add(1);
+            frame[14..].iter_mut().for_each(|place| *place = byte(rng));
+        }
+        _ => {
+            let length = rng.below(140);
+            frame = (0..length).map(|_| byte(rng)).collect();
+        }
+    }
+    frame
+}
+
+fn counters(ether: &Ether, board: usize) -> Counters {
+    ether.boards[board].node.snapshot().counters
+}
+
+#[test]
+fn a_million_hostile_frames_change_nothing() {
+    let seed = 11;
+    let mut ether = mesh(seed, 4, 0);
+    ether.heard = Some(Vec::new());
+    ether.run(seconds(30));
+    let mut rng = Rng::stream(seed, 99);
+    let before: Vec<_> = (0..4).map(|board| counters(&ether, board)).collect();
+    let leader = ether.agreed(0..4).expect("agreement");
+    let (mut thrown, mut refused_acks) = (0, 0_u32);
+    while thrown < FRAMES {
+        ether.run(seconds(1));
+        // Old frames and frames of a moment ago.
+        let heard = ether.heard.clone().expect("recorded");
+        let recent = heard.len().saturating_sub(64);
+        for round in 0..20_000_u32 {
+            let board = (round % 4) as usize;
+            let frame = hostile(&mut rng, if round % 8 < 4 { &heard } else { &heard[recent..] });
+            let accepted = counters(&ether, board).accepted;
+            refused_acks += u32::from(frame.len() == 8);
+            ether.inject(board, &frame);
+            assert_eq!(
+                counters(&ether, board).accepted,
+                accepted,
+                "{frame:?} was accepted, after {thrown}, seed {seed}"
+            );
+            thrown += 1;
+        }
+    }
+    ether.run(seconds(5));
+    assert_eq!(ether.agreed(0..4), Some(leader), "seed {seed}");
+    assert!(refused_acks > 1_000);
+    for (board, before) in before.iter().enumerate() {
+        let after = counters(&ether, board);
+        assert_eq!(
+            (after.links_down, after.links_up),
+            (before.links_down, before.links_up),
+            "board {board}: {after:?}"
+        );
+        assert_eq!(after.leader_changes, before.leader_changes, "board {board}");
+        for (name, count) in [
+            ("forged", after.forged),
+            ("replayed", after.replayed),
+            ("malformed", after.malformed),
+            ("foreign", after.foreign),
+        ] {
+            assert!(count > 10_000, "board {board}: {count} {name}");
+        }
+    }
+}
+
+#[test]
+fn every_frame_of_a_member_is_accepted_once() {
+    let mut ether = mesh(3, 3, 0);
+    ether.run(seconds(20));
+    ether.heard = Some(Vec::new());
+    let sum = |ether: &Ether, of: fn(&Counters) -> u32| (0..3).map(|board| of(&counters(ether, board))).sum::<u32>();
+    let refused = |c: &Counters| c.foreign + c.malformed + c.forged + c.replayed + c.stale;
+    let before = [sum(&ether, |c| c.accepted), sum(&ether, refused)];
+    ether.run(seconds(60));
+    let heard = ether.heard.take().expect("recorded");
+    // Hellos are for everybody: each is accepted by the two others.
+    let hellos = heard.iter().filter(|frame| frame.len() > 10 && frame[9] & 15 == 1).count();
+    assert!(hellos > 100);
+    assert!(sum(&ether, |c| c.accepted) - before[0] >= 2 * u32::try_from(hellos).unwrap_or(u32::MAX));
+    assert_eq!(sum(&ether, refused), before[1]);
+}
+
+#[test]
+fn replays_bring_no_link_up_or_down_whatever_has_happened_since() {
+    for seed in 0..8 {
+        let mut ether = mesh(seed, 3, 50);
+        ether.heard = Some(Vec::new());
+        ether.run(seconds(8));
+        // Sessions come to an end in every way, so that there are frames of many.
+        ether.part(true, |board| board == 0);
+        ether.run(seconds(6));
+        ether.part(false, |board| board == 0);
+        ether.run(seconds(8));
+        for board in 0..3 {
+            ether.switch_off(board);
+            ether.switch_on(board);
+            ether.run(seconds(5));
+        }
+        let old = ether.heard.clone().expect("recorded");
+        // Everything is thrown back at everybody, its own frames included, while links are up ...
+        ether.loss = 0;
+        ether.run(seconds(5));
+        let links = |ether: &Ether| -> Vec<_> {
+            (0..3).map(|board| (counters(ether, board).links_up, counters(ether, board).links_down)).collect()
+        };
+        let before = links(&ether);
+        for frame in &old {
+            (0..3).for_each(|board| ether.inject(board, frame));
+        }
+        assert_eq!(links(&ether), before, "seed {seed}");
+        ether.run(seconds(5));
+        assert_eq!(links(&ether), before, "seed {seed}");
+        // ... and at a board that is alone and has just restarted, in the order in which it was sent.
+        (0..3).for_each(|board| ether.switch_off(board));
+        ether.switch_on(0);
+        for frame in &old {
+            ether.inject(0, frame);
+            ether.run(common::time::Duration::from_millis(2));
+        }
+        assert_eq!(counters(&ether, 0).links_up, 0, "seed {seed}: a link to nobody");
+        assert_eq!(ether.boards[0].node.leader(), Some(NodeId(1)), "seed {seed}");
+    }
+}

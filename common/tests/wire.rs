@@ -1,0 +1,217 @@
+//! Frozen frames, the example in `docs/wire.md`, and bodies that come back as they were written.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+use common::config::{BROADCAST, Config, Protection};
+use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
+use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
+use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status};
+use common::link::security::{Keys, NetworkKey};
+use common::node::{Boot, FRAME_MAX, Node};
+use common::time::Instant;
+use common::types::NodeId;
+use proptest::prelude::*;
+
+const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// Changing any of these is another [`common::link::frame::VERSION`].
+const GOLDEN: [(&str, &str); 6] = [
+    ("hello", "41 88 03 34 12 ff ff 02 01 51 03 00 02 01 58 85 45 ea 80 9c a4 61 70 07 e0 a2 f8 71 5f 53 0c"),
+    (
+        "rel to all",
+        "41 88 04 34 12 ff ff 02 01 52 03 00 02 01 e4 71 07 b8 93 1d 6a 16 6f 2d d3 f3 f6 0e 5f 5d 07 f9 25 6d 30 b0 ee 3f f1",
+    ),
+    ("rel to one", "41 88 05 34 12 03 02 02 01 52 03 00 02 01 00 94 c4 4a d3 b5 fe 5d 67 99 bf 42 48 7b"),
+    ("ack", "02 00 05 00 de da 5c c9"),
+    ("hello, AES-CCM", "41 88 03 34 12 ff ff 02 01 51 03 00 02 01 dd 2e a1 56 dd 12 ea 5e 3e 99 57 8b d2 02 f4 8b 0e"),
+    ("hello, open", "41 88 03 34 12 ff ff 02 01 51 03 00 02 01 2a 0a 00 03 02 ef be 03 02 5f 00 09 40 9f b8 87 24"),
+];
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn head(kind: Kind, to: NodeId, counter: u32) -> Head {
+    Head { pan: 0x1234, to, from: NodeId(0x0102), key_id: 1, kind, epoch: 3, counter }
+}
+
+fn sealed(protection: &Protection, head: Head, body: &[u8]) -> Vec<u8> {
+    let mut buf = [0; FRAME_MAX];
+    buf[HEAD_BYTES..HEAD_BYTES + body.len()].copy_from_slice(body);
+    let length = head.seal(&Keys::new(protection), &mut buf, body.len()).expect("it fits");
+    buf[..length].to_vec()
+}
+
+fn hello() -> Hello {
+    let name = Name { id: NodeId(0x0203), token: 5, willing: true, heard: 7, echo: 0x4009 };
+    Hello {
+        number: 0x2A,
+        interval_log2: 10,
+        is_full: false,
+        leader: NodeId(0x0203),
+        device: 0xBEEF,
+        names: [name].into_iter().collect(),
+    }
+}
+
+fn rel(messages: &[&[u8]]) -> Rel {
+    let entry = Entry { id: NodeId(0x0203), echo: 0x4009, number: 2, ack: 7 };
+    Rel {
+        answer: false,
+        entries: [entry].into_iter().collect(),
+        acks: [AckEntry { id: NodeId(0x0304), echo: 0x1001, ack: 1 }].into_iter().collect(),
+        messages: messages.iter().map(|bytes| bytes.iter().copied().collect()).collect(),
+    }
+}
+
+fn written(write: impl FnOnce(&mut [u8]) -> Result<usize, common::Full>) -> Vec<u8> {
+    let mut buf = [0; FRAME_MAX];
+    let length = write(&mut buf).expect("it fits");
+    buf[..length].to_vec()
+}
+
+fn frames() -> [Vec<u8>; 6] {
+    let ascon = Protection::Ascon(NetworkKey::new(KEY));
+    let ccm = Protection::AesCcm(NetworkKey::new(KEY));
+    let body = written(|buf| hello().write(buf));
+    let hello_head = head(Kind::Hello, BROADCAST, 0x0001_0203);
+    let to_all = written(|buf| rel(&[b"one", b"two"]).write(true, buf));
+    let to_one = Rel { answer: true, acks: [].into_iter().collect(), ..rel(&[b"one"]) };
+    let to_one = written(|buf| to_one.write(false, buf));
+    let answered = Answered { sender: NodeId(0x0102), epoch: 3, counter: 0x0001_0205 };
+    [
+        sealed(&ascon, hello_head, &body),
+        sealed(&ascon, head(Kind::Rel, BROADCAST, 0x0001_0204), &to_all),
+        sealed(&ascon, head(Kind::Rel, NodeId(0x0203), 0x0001_0205), &to_one),
+        answered.acknowledge(&Keys::new(&ascon), NodeId(0x0203), Status::Accepted).to_vec(),
+        sealed(&ccm, hello_head, &body),
+        sealed(&Protection::Open, hello_head, &body),
+    ]
+}
+
+#[test]
+fn frames_are_frozen() {
+    let now: Vec<_> = frames().iter().map(|frame| hex(frame)).collect();
+    let golden: Vec<_> = GOLDEN.iter().map(|(_, bytes)| (*bytes).to_owned()).collect();
+    assert_eq!(now, golden, "{:#?}", GOLDEN.iter().map(|(name, _)| name).zip(&now).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_example_of_the_documentation_is_true() {
+    let page = include_str!("../../docs/wire.md");
+    let (plain, frame) = (written(|buf| hello().write(buf)), &frames()[0]);
+    for (name, bytes) in [("the key", &KEY[..]), ("the body", &plain), ("the frame", frame)] {
+        assert!(page.contains(&hex(bytes)), "docs/wire.md lacks {name}: {}", hex(bytes));
+    }
+}
+
+#[test]
+fn versions_kinds_and_lengths_that_are_not_known_are_refused_and_counted() {
+    let protection = Protection::Ascon(NetworkKey::new(KEY));
+    let config = Config { key_id: 1, ..Config::ad_hoc(NodeId(9), 0x1234, protection.clone()) };
+    let boot = Boot { epoch: Some(1), seed: 1, device: 9 };
+    let counted = |frame: &[u8]| {
+        let mut node = Node::new(&config, boot).expect("sound");
+        node.handle_start(Instant::ZERO);
+        node.handle_frame(Instant::ZERO, frame, -60);
+        let counters = node.snapshot().counters;
+        [counters.accepted, counters.foreign, counters.malformed, counters.forged]
+    };
+    let good = frames()[0].clone();
+    assert_eq!(counted(&good), [1, 0, 0, 0]);
+    for version in [0, 2, 3] {
+        let mut other = good.clone();
+        other[9] = other[9] & 0x3F | version << 6;
+        assert_eq!(counted(&other), [0, 1, 0, 0], "version {version}");
+    }
+    for kind in [0, 3, 15] {
+        let mut other = good.clone();
+        other[9] = other[9] & 0xF0 | kind;
+        assert_eq!(counted(&other), [0, 1, 0, 0], "kind {kind}");
+    }
+    let mut longer = good.clone();
+    longer.push(0);
+    assert_eq!(counted(&longer), [0, 0, 0, 1], "a byte behind the tag moves the tag");
+    let mut body = written(|buf| hello().write(buf));
+    body.push(0);
+    let trailing = sealed(&protection, head(Kind::Hello, BROADCAST, 1), &body);
+    assert_eq!(counted(&trailing), [0, 0, 1, 0], "a byte behind the names, under a right tag");
+    assert_eq!(counted(&good[..HEAD_BYTES + 3]), [0, 0, 1, 0], "too short for a tag");
+    assert_eq!(counted(&[0; FRAME_MAX + 15]), [0, 1, 0, 0]);
+}
+
+fn name() -> impl Strategy<Value = Name> {
+    (any::<u16>(), 0..0x1000_u16, any::<bool>(), 0..8_u8, any::<u16>())
+        .prop_map(|(id, token, willing, heard, echo)| Name { id: NodeId(id), token, willing, heard, echo })
+}
+
+fn any_hello() -> impl Strategy<Value = Hello> {
+    let names = prop::collection::vec(name(), 0..=HELLO_NAMES_MAX);
+    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), any::<u16>(), names).prop_map(
+        |(number, interval_log2, is_full, leader, device, names)| {
+            let (leader, names) = (NodeId(leader), names.into_iter().collect());
+            Hello { number, interval_log2, is_full, leader, device, names }
+        },
+    )
+}
+
+fn any_rel() -> impl Strategy<Value = Rel> {
+    let entry = (any::<u16>(), any::<u16>(), any::<u8>(), any::<u8>()).prop_map(|(id, echo, number, ack)| Entry {
+        id: NodeId(id),
+        echo,
+        number,
+        ack,
+    });
+    let ack =
+        (any::<u16>(), any::<u16>(), any::<u8>()).prop_map(|(id, echo, ack)| AckEntry { id: NodeId(id), echo, ack });
+    let message = prop::collection::vec(any::<u8>(), 0..=PARCEL_MAX);
+    let parts = (
+        any::<bool>(),
+        prop::collection::vec(entry, 0..=NAMED_MAX),
+        prop::collection::vec(ack, 0..=NAMED_MAX),
+        prop::collection::vec(message, 0..=BUNDLE_MAX),
+    );
+    parts.prop_map(|(answer, entries, acks, messages)| Rel {
+        answer,
+        entries: entries.into_iter().collect(),
+        acks: acks.into_iter().collect(),
+        messages: messages.into_iter().map(|bytes| bytes.into_iter().collect()).collect(),
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_hello_comes_back(hello in any_hello()) {
+        let mut buf = [0; 128];
+        let length = hello.write(&mut buf).expect("it fits");
+        prop_assert_eq!(Hello::read(&buf[..length]), Some(hello.clone()));
+        prop_assert_eq!(Hello::read(&buf[..=length]), None);
+        prop_assert!(hello.write(&mut buf[..length - 1]).is_err());
+    }
+
+    #[test]
+    fn a_rel_comes_back_and_is_as_long_as_it_says(rel in any_rel()) {
+        let mut buf = [0; 512];
+        let length = rel.write(true, &mut buf).expect("it fits");
+        prop_assert_eq!(length, rel.length(true));
+        prop_assert_eq!(Rel::read(&buf[..length], None), Some(rel.clone()));
+        prop_assert_eq!(Rel::read(&buf[..=length], None), None);
+        let length = rel.write(false, &mut buf).expect("it fits");
+        prop_assert_eq!(length, rel.length(false));
+        let alone = Rel::read(&buf[..length], Some(NodeId(3)));
+        prop_assert_eq!(alone.is_some(), rel.entries.len() + rel.acks.len() == 1, "for one alone it names one");
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange_to_read(bytes in prop::collection::vec(any::<u8>(), 0..130), to in prop::option::of(any::<u16>())) {
+        if let Some(hello) = Hello::read(&bytes) {
+            prop_assert_eq!(written(|buf| hello.write(buf)), bytes.clone(), "one way to write it");
+        }
+        if let Some(rel) = Rel::read(&bytes, to.map(NodeId)) {
+            prop_assert_eq!(written(|buf| rel.write(to.is_none(), buf)), bytes.clone(), "one way to write it");
+        }
+        if let Ok((head, rest)) = Head::read(&bytes) {
+            prop_assert!(head.open(&Keys::new(&Protection::Open), &mut rest.to_vec()).map_or(true, |length| length < rest.len()));
+        }
+    }
+}
