@@ -29,6 +29,12 @@ pub struct Edges {
     expected: [u8; MEMBERS_MAX],
 }
 
+impl Default for Edges {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Edges {
     /// Nothing was written yet.
     pub const fn new() -> Self {

@@ -113,13 +113,12 @@ impl RingKeeper {
         if self.id_at(to).is_none() || self.id_at(from).is_none() {
             count(&mut self.counters.malformed);
         } else if to != self.own {
-            match hops.checked_sub(1) {
+            if let Some(hops) = hops.checked_sub(1) {
                 // What could not be posted is counted there, and told when there is a way again.
-                Some(hops) => self.post(now, Envelope { hops, ..envelope }, payload).unwrap_or(()),
-                None => {
-                    count(&mut self.counters.expired);
-                    self.disturb(now);
-                }
+                self.post(now, Envelope { hops, ..envelope }, payload).unwrap_or(());
+            } else {
+                count(&mut self.counters.expired);
+                self.disturb(now);
             }
         } else if !self.alive.contains(from) {
             // An answer could not be sent. Once there is a way, the sender is asked to say it again.

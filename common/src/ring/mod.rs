@@ -130,6 +130,7 @@ enum Queued {
 
 /// Things to tell that are told once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is due or not, independent of the others")]
 struct Due {
     place: bool,
     silent: bool,
