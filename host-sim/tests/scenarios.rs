@@ -1,12 +1,15 @@
 //! The built-in scenarios hold, runs repeat, and bad scenario files are explained.
 
+use host_sim::air::trace::{Event, parse_line};
 use host_sim::scenario::catalogue::{BUILT_IN, find};
-use host_sim::scenario::drive::run;
+use host_sim::scenario::drive::{run, run_recorded};
+use host_sim::scenario::observer::Recorders;
 use host_sim::scenario::outcome::Verdict;
-use host_sim::scenario::plan::Scenario;
+use host_sim::scenario::plan::{Mobility, Model, Program, ProtocolPlan, Scenario};
 use host_sim::scenario::read::read;
-use host_sim::scenario::run::failure_text;
+use host_sim::scenario::run::{failure_text, same_twice};
 use host_sim::scenario::sweep::sweep;
+use host_sim::scenario::timeline;
 
 #[test]
 fn every_scenario_holds() {
@@ -95,6 +98,32 @@ fn bad_files_are_explained() {
         ("spacing = \"10 m\"", "spacing = \"10 m\"\nspacing_m = 3", 6, "`spacing` is given twice"),
         ("model = \"plain\"", "channel = 27", 8, "`channel` must be a whole number from 11 to 26"),
         ("model = \"plain\"", "model = \"disc\"", 7, "[radio] needs the key `reach`"),
+        ("model = \"plain\"", "model = \"table\"", 7, "[radio] needs the key `links`"),
+        (
+            "model = \"plain\"",
+            "model = \"table\"\nlinks = \"none.csv\"",
+            9,
+            "`links` names none.csv, which cannot be read",
+        ),
+        ("\"crash\"", "\"drift\"", 9, "[fault] needs the key `drift`"),
+        ("nodes = [2]", "nodes = [2]\nflash = \"turn\"", 12, "`flash` cannot be \"turn\"; did you mean \"torn\"?"),
+        ("\"crash\"\nnodes = [2]", "\"corrupt\"\nshare = \"150 %\"", 11, "`share` must be between 0 % and 100 %"),
+        (
+            "\"crash\"\nnodes = [2]",
+            "\"attack\"\nframes = [\"magic\"]",
+            11,
+            "`frames` must be a list of words out of random",
+        ),
+        (
+            "[expect]",
+            "[protocol]\nkind = \"hirarchy\"\n[expect]",
+            14,
+            "`kind` cannot be \"hirarchy\"; did you mean \"hierarchy\"?",
+        ),
+        ("[expect]", "[[node]]\nid = 5\n[expect]", 14, "`id` must be a whole number from 1 to 4"),
+        ("[expect]", "[[node]]\nid = 1\nkind = \"board\"\n[expect]", 15, "`kind` cannot be \"board\"; it may be sim"),
+        ("[expect]", "[[node]]\nid = 1\n[[node]]\nid = 1\n[expect]", 16, "`id` 1 is given to two nodes"),
+        ("[expect]", "[mobility]\nkind = \"file\"\n[expect]", 13, "[mobility] needs the key `file`"),
     ] {
         let text = GOOD.replacen(good, bad, 1);
         assert_ne!(text, GOOD);
@@ -104,6 +133,158 @@ fn bad_files_are_explained() {
             shown.starts_with(&format!("bad.toml:{line}: ")) && shown.contains(says),
             "{shown}\nwanted {line}: {says}"
         );
+    }
+}
+
+/// A directory for one test, empty and with a name of its own.
+fn directory(name: &str) -> std::path::PathBuf {
+    let path = std::env::temp_dir().join(format!("ringleader-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+#[test]
+fn tables_of_links_and_ways_are_read_from_files() {
+    let directory = directory("tables");
+    let scenario = directory.join("t.toml").display().to_string();
+    let links = directory.join("links.csv");
+    let text = GOOD
+        .replace("model = \"plain\"", "model = \"table\"\nlinks = \"links.csv\"")
+        .replace("[expect]", "[mobility]\nkind = \"file\"\nfile = \"ways.csv\"\n[expect]");
+    std::fs::write(directory.join("ways.csv"), "# seconds, node, x, y\n1, 4, 0, 0\n2.5, 4, 10, 5\n").unwrap();
+    std::fs::write(&links, "1, 2, 70\n2,1, 71.5\n\n3,4,60\n").unwrap();
+    let plan = read(&scenario, &text).unwrap();
+    let Model::Table(losses) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
+    assert_eq!(losses.iter().collect::<Vec<_>>(), [(&(0, 1), &70.0), (&(1, 0), &71.5), (&(2, 3), &60.0)]);
+    assert_eq!(plan.mobility.as_ref().map(Mobility::until_us), Some(2_500_000));
+    for (bad, line, says) in [
+        ("1, 2, 70\n1, 5, 60\n", 2, "there is no node 5; nodes are numbered from 1 to 4"),
+        ("1, 2\n", 1, "must be 3 numbers with commas between them: from, to, loss in dB"),
+        ("1, 2, far\n", 1, "must be 3 numbers"),
+        ("1, 2, -70\n", 1, "as a positive number"),
+        ("1, 1, 70\n", 1, "no link to itself"),
+        ("1, 2, 70\n# again\n1, 2, 71\n", 3, "was listed before"),
+    ] {
+        std::fs::write(&links, bad).unwrap();
+        let problem = read(&scenario, &text).unwrap_err();
+        assert_eq!((problem.line, problem.file.as_str()), (line, links.to_str().unwrap()), "{problem}");
+        assert!(problem.what.contains(says), "{problem}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn nodes_may_have_channels_powers_and_places_of_their_own() {
+    let text = GOOD.replace(
+        "[topology]\nkind = \"grid\"\nnodes = 4\nspacing = \"10 m\"\n",
+        "[[node]]\nid = 1\nat = [0, 0]\n[[node]]\nid = 2\nat = [10, 0]\npower = \"-8 dBm\"\n[[node]]\nid = 3\nat = [20, 0]\nchannel = 20\nkind = \"sim\"\n",
+    );
+    let plan = read("t", &text).unwrap();
+    assert_eq!(plan.topology.nodes(), 3);
+    assert_eq!((plan.nodes[&1].tx_dbm, plan.nodes[&2].channel), (Some(-8.0), Some(20)));
+    let outcome = run(&plan, 1);
+    // The third is on another channel and leads itself; the others have found each other before one fails.
+    let last = |id: u16| outcome.follows.iter().rfind(|follow| follow.node == id).and_then(|follow| follow.leader);
+    assert_eq!(last(3), Some(3));
+    assert!(outcome.follows.iter().any(|follow| follow.node != 3 && follow.leader.is_some_and(|l| l != follow.node)));
+}
+
+#[test]
+fn a_run_can_be_written_down_and_repeats_event_by_event() {
+    let directory = directory("recorded");
+    let (trace, pcap) = (directory.join("t.jsonl"), directory.join("t.pcapng"));
+    let file = |path: &std::path::Path| Some(Box::new(std::fs::File::create(path).unwrap()) as Box<dyn std::io::Write>);
+    let recorders = Recorders { trace: file(&trace), pcap: file(&pcap) };
+    let scenario = read("t", GOOD).unwrap();
+    let outcome = run_recorded(&scenario, 3, recorders).unwrap();
+    assert_eq!(outcome, run(&scenario, 3), "being watched changes nothing");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let records: Vec<_> = text.lines().enumerate().map(|(at, line)| parse_line(at + 1, line).unwrap()).collect();
+    let frames = records.iter().filter(|record| matches!(record.event, Event::Frame { .. })).count() as u64;
+    assert_eq!(frames, outcome.sent);
+    assert_eq!(records.iter().filter(|record| matches!(record.event, Event::PowerOff {})).count(), 1);
+    assert!(std::fs::metadata(&pcap).unwrap().len() > 20 * frames);
+    decode(&pcap, frames);
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(same_twice(&scenario, 3).unwrap().len(), 16);
+}
+
+/// Has Wireshark's command-line tool decode a capture, where it is installed.
+fn decode(pcap: &std::path::Path, frames: u64) {
+    let tshark = std::process::Command::new("tshark")
+        .args([
+            "-o",
+            "wpan.fcs_format:ITU-T CRC-16",
+            "-T",
+            "fields",
+            "-e",
+            "frame.protocols",
+            "-e",
+            "wpan.fcs_ok",
+            "-r",
+        ])
+        .arg(pcap)
+        .output();
+    let output = match tshark {
+        Ok(output) => output,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!("tshark is not installed: the capture was not decoded");
+            return;
+        }
+        Err(error) => panic!("tshark does not start: {error}"),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count() as u64, frames);
+    for line in text.lines() {
+        let (protocols, is_right) = line.split_once('\t').unwrap();
+        assert!(protocols.starts_with("wpan") && ["1", "True"].contains(&is_right), "{line}");
+    }
+}
+
+#[test]
+fn timelines_show_leaders_and_changes() {
+    let outcome = run(&find("partition-merge").unwrap(), 2);
+    let text = timeline::text(&outcome);
+    let rows: Vec<&str> = text.lines().skip(2).take(16).collect();
+    assert!(rows.iter().all(|row| row.len() == 8 + 72), "{text}");
+    assert_eq!(text.lines().nth(1).unwrap().matches('|').count(), 2, "the wall goes up and comes down\n{text}");
+    let ends: std::collections::BTreeSet<String> = rows.iter().map(|row| row[row.len() - 1..].to_uppercase()).collect();
+    assert_eq!(ends.len(), 1, "in the end there is one leader\n{text}");
+    let svg = timeline::svg(&outcome);
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+    assert_eq!(svg.matches("stroke-dasharray").count(), 2);
+}
+
+#[test]
+fn a_node_whose_flash_is_dead_only_listens() {
+    let scenario = find("bad-flash").unwrap();
+    let outcome = run(&scenario, 4);
+    assert_eq!(outcome.verdict, Verdict::Ok, "{}", failure_text(&outcome, "bad-flash"));
+    let last = outcome.follows.iter().rfind(|follow| follow.node == 3).unwrap();
+    assert!(last.at_ms >= 34_000 && last.leader.is_none_or(|leader| leader == 3), "{last:?}");
+}
+
+#[test]
+fn an_attacker_is_refused_by_nodes_with_a_key() {
+    let outcome = run(&find("hostile").unwrap(), 2);
+    assert_eq!(outcome.verdict, Verdict::Ok, "{}", failure_text(&outcome, "hostile"));
+    assert!(outcome.refused > 100, "{}", outcome.refused);
+    let (corrupted, malformed) =
+        outcome.nodes.iter().fold((0, 0), |sum, node| (sum.0 + node.corrupted, sum.1 + node.malformed));
+    assert!(corrupted > 0 && malformed > 0, "{corrupted} {malformed}");
+}
+
+#[test]
+fn nodes_that_broadcast_plainly_still_agree() {
+    let plan = Scenario {
+        protocol: ProtocolPlan { program: Program::SoftState, ..ProtocolPlan::default() },
+        ..find("mesh25").unwrap()
+    };
+    for seed in 1..=2 {
+        let outcome = run(&plan, seed);
+        assert_eq!(outcome.verdict, Verdict::Ok, "{}", failure_text(&outcome, "mesh25 with soft-state"));
+        assert_eq!(outcome.retries, 0, "nothing is ever acknowledged");
     }
 }
 

@@ -2,41 +2,70 @@
 
 use common::time::Instant;
 
-const TICKS_PER_SECOND: i128 = 32_768;
-const MICROS_PER_SECOND: i128 = 1_000_000;
-const MILLION: i128 = 1_000_000;
+const TICKS_PER_SECOND: u64 = 32_768;
+const MICROS_PER_SECOND: u64 = 1_000_000;
+const MILLION: i64 = 1_000_000;
+
+/// Parts of a tick: a million microseconds of a clock that is right to a millionth.
+const PARTS: u64 = 1_000_000_000_000;
 
 /// A clock that runs fast or slow by so many millionths, and started at some moment of the world's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalClock {
-    /// Millionths by which it runs fast; negative for slow.
-    pub drift_ppm: i32,
-    /// The world's time at which it showed zero, in microseconds.
-    pub zero_us: u64,
+    drift_ppm: i32,
+    /// From this moment of the world's time on it has drifted like this, in microseconds.
+    since_us: u64,
+    /// The ticks that it had counted by then, and the parts of the next one.
+    base: (u64, u64),
 }
 
 impl LocalClock {
+    /// A clock that shows zero at this moment of the world's time.
+    pub const fn new(drift_ppm: i32, zero_us: u64) -> Self {
+        Self { drift_ppm, since_us: zero_us, base: (0, 0) }
+    }
+
+    /// Millionths by which it runs fast; negative for slow.
+    pub const fn drift_ppm(self) -> i32 {
+        self.drift_ppm
+    }
+
+    /// From now on it runs fast or slow by this much. What it shows does not jump.
+    pub fn set_drift(&mut self, world_us: u64, drift_ppm: i32) {
+        *self = Self { drift_ppm, since_us: world_us, base: self.count(world_us) };
+    }
+
     /// What it shows at a moment of the world's time, as the microseconds of its last tick.
     pub fn show(self, world_us: u64) -> Instant {
-        let ticks = self.ticks(world_us);
-        let micros = ticks * MICROS_PER_SECOND / TICKS_PER_SECOND;
-        Instant::from_micros(u64::try_from(micros).unwrap_or(0))
+        // The ratio of microseconds to ticks, in lowest terms.
+        Instant::from_micros(self.count(world_us).0 * 15_625 / 512)
     }
 
     /// The first moment of the world's time at which it shows `local` or later: what a driver must wait for.
     pub fn when(self, local: Instant) -> u64 {
-        let micros = i128::from(local.as_micros());
-        let ticks = (micros * TICKS_PER_SECOND + MICROS_PER_SECOND - 1) / MICROS_PER_SECOND;
-        // Invert ticks(): elapsed · (1 + ppm) · rate ≥ ticks, rounded up.
-        let numerator = ticks * MICROS_PER_SECOND * MILLION;
-        let denominator = TICKS_PER_SECOND * (MILLION + i128::from(self.drift_ppm));
-        let elapsed = (numerator + denominator - 1) / denominator;
-        self.zero_us.saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX))
+        let micros = u128::from(local.as_micros());
+        let ticks = (micros * u128::from(TICKS_PER_SECOND)).div_ceil(u128::from(MICROS_PER_SECOND));
+        let (base, parts) = self.base;
+        // Invert count(): elapsed · rate ≥ what is missing, rounded up.
+        let counted = u128::from(base) * u128::from(PARTS) + u128::from(parts);
+        let missing = (ticks * u128::from(PARTS)).saturating_sub(counted);
+        let elapsed = missing.div_ceil(u128::from(self.rate()));
+        self.since_us.saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX))
     }
 
-    fn ticks(self, world_us: u64) -> i128 {
-        let elapsed = i128::from(world_us.saturating_sub(self.zero_us));
-        elapsed * (MILLION + i128::from(self.drift_ppm)) * TICKS_PER_SECOND / (MICROS_PER_SECOND * MILLION)
+    /// Parts of a tick per microsecond of the world.
+    fn rate(self) -> u64 {
+        u64::try_from(MILLION + i64::from(self.drift_ppm)).unwrap_or(1) * TICKS_PER_SECOND
+    }
+
+    /// Ticks, and parts of the next one. Seconds and the rest are kept apart: either product fits 64 bits, and every
+    /// station's every input asks for this.
+    fn count(self, world_us: u64) -> (u64, u64) {
+        let elapsed = world_us.saturating_sub(self.since_us);
+        let (seconds, micros) = (elapsed / MICROS_PER_SECOND, elapsed % MICROS_PER_SECOND);
+        let whole = seconds * self.rate();
+        let parts = whole % MICROS_PER_SECOND * MICROS_PER_SECOND + micros * self.rate() + self.base.1;
+        (self.base.0 + whole / MICROS_PER_SECOND + parts / PARTS, parts % PARTS)
     }
 }
 
@@ -49,7 +78,7 @@ mod tests {
 
     #[test]
     fn it_shows_ticks() {
-        let clock = LocalClock { drift_ppm: 0, zero_us: 1_000 };
+        let clock = LocalClock::new(0, 1_000);
         assert_eq!(clock.show(1_000), Instant::ZERO);
         assert_eq!(clock.show(1_030), Instant::ZERO, "a tick is 30.5 us long");
         assert_eq!(clock.show(1_031), Instant::from_micros(30));
@@ -58,9 +87,24 @@ mod tests {
 
     #[test]
     fn drift_adds_up() {
-        let fast = LocalClock { drift_ppm: 20, zero_us: 0 };
+        let fast = LocalClock::new(20, 0);
         let shown = fast.show(1_000_000_000).as_micros();
         assert!((1_000_019_960..=1_000_020_000).contains(&shown), "{shown}");
+    }
+
+    #[test]
+    fn a_change_of_drift_is_no_jump() {
+        let mut rng = Rng::new(4);
+        for _ in 0..1_000 {
+            let mut clock = LocalClock::new(i32::try_from(rng.below(1_000)).unwrap(), u64::from(rng.below(50_000)));
+            let at = 60_000 + u64::from(rng.next_u32());
+            let before = clock.show(at);
+            clock.set_drift(at, -20_000);
+            assert_eq!(clock.show(at), before);
+            // Ten seconds later it has lost a fiftieth of them, give or take a tick.
+            let passed = clock.show(at + 10_000_000).since(before).as_micros();
+            assert!((9_799_969..=9_800_031).contains(&passed), "{passed}");
+        }
     }
 
     #[test]
@@ -68,8 +112,11 @@ mod tests {
         let mut rng = Rng::new(8);
         for _ in 0..5_000 {
             let drift_ppm = i32::try_from(rng.below(40_000)).unwrap() - 20_000;
-            let clock = LocalClock { drift_ppm, zero_us: u64::from(rng.below(1_000_000)) };
-            let deadline = Instant::from_micros(1 + u64::from(rng.next_u32()));
+            let mut clock = LocalClock::new(drift_ppm, u64::from(rng.below(1_000_000)));
+            if rng.below(2) == 1 {
+                clock.set_drift(2_000_000, drift_ppm / 2);
+            }
+            let deadline = Instant::from_micros(4_000_000 + u64::from(rng.next_u32()));
             let when = clock.when(deadline);
             assert!(
                 clock.show(when) >= deadline

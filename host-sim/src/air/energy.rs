@@ -30,8 +30,8 @@
 //! - Between listed powers the current is interpolated over the decibels. All that is certain there is that it lies
 //!   between its neighbours if it rises steadily. Interpolating over milliwatts would give up to 0.6 mA less between 0
 //!   and +8 dBm.
-//! - Ramps are counted at the full current, which is too much, and the 150 µs after each frame sent, in which the radio
-//!   turns round to listen, as sleep, which is too little: at most 1 µC (0.0003 µAh) per frame.
+//! - Ramps and the 150 µs after each frame sent, in which the radio turns round to listen, are counted at the full
+//!   current, which is too much: by less than 3 µC (0.001 µAh) per frame.
 //! - The processor counts only for as long as the caller says; waking up, sensors, leakage of the board, the battery's own
 //!   losses, temperature and the spread between chips count for nothing.
 //!

@@ -11,14 +11,16 @@ pub mod csma;
 pub mod energy;
 pub mod grid;
 pub mod medium;
+pub mod node_station;
 pub mod oqpsk;
 pub mod pcapng;
 pub mod power;
 pub mod propagation;
 pub mod sink;
 pub mod soft_state;
+pub mod station;
 #[cfg(test)]
-mod talker;
+pub(crate) mod talker;
 pub mod trace;
 pub mod world;
 

@@ -23,29 +23,46 @@ pub fn packet_error_rate(sinr: f64, bits: u32) -> f64 {
 }
 
 /// Beyond this ratio (10 dB) not one frame in a thousand million is lost to noise.
-pub const SURE: f64 = 10.0;
+pub const SURE: u32 = 10;
 
-const STEPS_PER_DB: f64 = 64.0;
-const LOWEST_DB: f64 = -15.0;
-const HIGHEST_DB: f64 = 10.0;
+/// Bits of the mantissa that choose the step; each doubling of the ratio has 2⁸ steps.
+const STEP_BITS: u32 = 8;
+const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
 
-/// `ln(1 - BER)` every 1/64 dB: the formula has fifteen exponentials, and a reception may need it for every neighbour.
+/// The table begins at this ratio (-18 dB), below which bits are as good as guessed, and ends beyond [`SURE`].
+const LOWEST: f64 = 1.0 / 64.0;
+const HIGHEST: f64 = 16.0;
+
+/// Which step of the table a ratio falls into, and how far along it is. A positive floating-point number's exponent and first
+/// bits are its logarithm, roughly: this spares computing one.
+#[expect(clippy::cast_precision_loss, reason = "the fraction has fewer bits than a float's mantissa")]
+fn step(sinr: f64) -> (u64, f64) {
+    let bits = sinr.to_bits();
+    let fraction = bits & ((1 << FRACTION_BITS) - 1);
+    ((bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS), fraction as f64 / (1_u64 << FRACTION_BITS) as f64)
+}
+
+/// `ln(1 - BER)` at every step: the formula has fifteen exponentials, and a reception may
+/// need it for every neighbour.
 static LN_GOOD_BIT: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let steps = 1_600_u32;
-    let db = |step: u32| LOWEST_DB + f64::from(step) / STEPS_PER_DB;
-    (0..=steps + 1).map(|step| (1.0 - bit_error_rate(10_f64.powf(db(step) / 10.0))).ln()).collect()
+    let steps = step(HIGHEST).0;
+    let exact = |step: u64| {
+        let ratio = f64::from_bits((step + (LOWEST.to_bits() >> FRACTION_BITS)) << FRACTION_BITS);
+        (1.0 - bit_error_rate(ratio)).ln()
+    };
+    (0..=steps).map(exact).collect()
 });
 
 /// The natural logarithm of the probability that one bit is right.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the index is clamped to the table")]
+#[expect(clippy::cast_possible_truncation, reason = "the table is far smaller than any address space")]
 pub fn ln_good_bit(sinr: f64) -> f64 {
-    if sinr >= SURE {
+    if sinr >= f64::from(SURE) {
         return 0.0;
     }
-    let place = ((10.0 * sinr.log10()).clamp(LOWEST_DB, HIGHEST_DB) - LOWEST_DB) * STEPS_PER_DB;
-    let at = place as usize;
+    let (step, along) = step(sinr.max(LOWEST));
     let table = &*LN_GOOD_BIT;
-    table[at] + (table[at + 1] - table[at]) * place.fract()
+    let (here, next) = (table[step as usize], table[step as usize + 1]);
+    here + (next - here) * along
 }
 
 #[cfg(test)]

@@ -23,9 +23,24 @@ impl Power {
         10.0 * (self.as_f64() * 1e-15).log10()
     }
 
+    /// This many of the smallest units.
+    pub const fn from_units(units: u32) -> Self {
+        Self(units as u64)
+    }
+
+    /// In the smallest units.
+    pub const fn units(self) -> u64 {
+        self.0
+    }
+
     /// How many times as strong as another.
     pub fn ratio(self, other: Self) -> f64 {
         self.as_f64() / other.as_f64()
+    }
+
+    /// This many times the power.
+    pub const fn times(self, factor: u32) -> Self {
+        Self(self.0.saturating_mul(factor as u64))
     }
 
     /// What is left when another power is taken away; never less than nothing.

@@ -4,7 +4,7 @@
 //! worse), and a jitter per frame. Defaults: exponent 3 and 40.2 dB at one metre (tsch-sim); the harsh preset and the
 //! covariance of the asymmetry are TOSSIM's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::rng::Rng;
 
@@ -60,6 +60,8 @@ pub struct Propagation {
     pub noise_dbm: f64,
     /// Walls that stand now.
     pub walls: Vec<Wall>,
+    /// Groups of radios that are cut off from everybody else now.
+    pub partitions: Vec<BTreeSet<usize>>,
     /// The seed of everything random in here.
     pub seed: u64,
 }
@@ -73,6 +75,7 @@ impl Propagation {
             jitter_db: 1.5,
             noise_dbm: -100.5,
             walls: Vec::new(),
+            partitions: Vec::new(),
             seed,
         }
     }
@@ -92,15 +95,22 @@ impl Propagation {
     /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
     pub fn gain_db(&self, from: (usize, Place), to: (usize, Place)) -> Option<f64> {
         let ((sender, start), (receiver, end)) = (from, to);
-        let distance = (start.0 - end.0).hypot(start.1 - end.1);
+        if self.partitions.iter().any(|group| group.contains(&sender) != group.contains(&receiver)) {
+            return None;
+        }
+        let (dx, dy) = (start.0 - end.0, start.1 - end.1);
+        let distance_squared = dx * dx + dy * dy;
         let spread = match &self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
                 // Closer than a hand's breadth the law means nothing.
-                let loss = at_one_metre_db + 10.0 * exponent * distance.max(0.1).log10();
-                -loss + shadowing_db * self.shadowing(sender, receiver)
+                let loss = at_one_metre_db + 5.0 * exponent * distance_squared.max(0.01).log10();
+                let shadow = if *shadowing_db > 0.0 { shadowing_db * self.shadowing(sender, receiver) } else { 0.0 };
+                shadow - loss
             }
             // Loud enough for any bit to be right, and for energy detection.
-            Spreading::Disc { reach } => return (distance <= *reach && !self.is_walled(start, end)).then_some(-50.0),
+            Spreading::Disc { reach } => {
+                return (distance_squared <= reach * reach && !self.is_walled(start, end)).then_some(-50.0);
+            }
             Spreading::Table(losses) => -losses.get(&(sender, receiver))?,
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
@@ -237,6 +247,14 @@ mod tests {
         assert!((gain(&clear, (10.0, 0.0)) - gain(&air, (10.0, 0.0)) - 30.0).abs() < 1e-9);
         assert!((gain(&clear, (10.0, 20.0)) - gain(&air, (10.0, 20.0))).abs() < 1e-9);
         assert!((gain(&clear, (4.0, 0.0)) - gain(&air, (4.0, 0.0))).abs() < 1e-9);
+    }
+
+    #[test]
+    fn partitions_cut_between_and_not_within() {
+        let air = Propagation { partitions: vec![[0, 1].into()], ..Propagation::plain(0) };
+        let heard = |from: usize, to: usize| air.gain_db((from, HERE), (to, (10.0, 0.0))).is_some();
+        assert!(heard(0, 1) && heard(2, 3));
+        assert!(!heard(0, 2) && !heard(3, 1));
     }
 
     #[test]

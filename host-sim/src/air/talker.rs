@@ -7,7 +7,7 @@ use super::csma::RadioTiming;
 use super::medium::{Medium, Tuning};
 use super::propagation::{Propagation, Spreading};
 use super::trace::Leads;
-use super::world::{Sent, Station, World};
+use super::world::{Access, Room, Sent, Station, Transmit, World};
 use super::{PSDU_MAX, world};
 
 /// Bytes of a talker's frame: header, three bytes of payload, room for the checksum.
@@ -49,20 +49,20 @@ impl Station for Talker {
         self.leader = self.leader.map(|leader| leader.min(heard));
     }
 
-    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
+    fn handle_sent(&mut self, _now: Instant, _access: Access, _sent: Sent) {}
 
     fn handle_timeout(&mut self, _now: Instant) {
         self.next = self.next + self.period;
         self.waiting = true;
     }
 
-    fn poll_transmit(&mut self, _now: Instant, buf: &mut [u8; PSDU_MAX]) -> Option<usize> {
-        if !std::mem::take(&mut self.waiting) {
+    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+        if !room.csma || !std::mem::take(&mut self.waiting) {
             return None;
         }
         self.count += 1;
         buf[..PSDU].copy_from_slice(&data_frame(self.count, self.id.0, 0xFFFF, *b"hey"));
-        Some(PSDU)
+        Some(Transmit { length: PSDU, access: Access::Csma })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -6,6 +6,7 @@
 //! {"time_us":100384,"node":0,"event":"frame","psdu":"418801efbeffff64006865790000"}
 //! {"time_us":101024,"node":1,"event":"received","from":0,"rssi_dbm":-50}
 //! {"time_us":101024,"node":2,"event":"damaged","from":0,"rssi_dbm":-91}
+//! {"time_us":101024,"node":3,"event":"corrupted","psdu":"418801efbeffff64006965790000"}
 //! {"time_us":101024,"node":1,"event":"leader","leader":99}
 //! {"time_us":200000,"node":0,"event":"power_off"}
 //! {"time_us":200000,"node":null,"event":"note","text":"the wall is down"}
@@ -69,6 +70,12 @@ pub enum Event {
         from: usize,
         /// Received power.
         rssi_dbm: i16,
+    },
+    /// The node was handed a frame with wrong bits and a right checksum.
+    Corrupted {
+        /// What it was handed.
+        #[serde(serialize_with = "to_hex", deserialize_with = "from_hex")]
+        psdu: Vec<u8>,
     },
     /// The node changed its mind about its leader. After a start it has none.
     Leader {
@@ -149,6 +156,10 @@ impl<S: Leads, W: Write> Watcher<S> for Trace<W> {
         let event =
             if reception.intact { Event::Received { from, rssi_dbm } } else { Event::Damaged { from, rssi_dbm } };
         self.write(world_us, Some(reception.to), event);
+    }
+
+    fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
+        self.write(world_us, Some(node), Event::Corrupted { psdu: psdu.to_vec() });
     }
 
     fn station(&mut self, world_us: u64, node: usize, station: &S) {

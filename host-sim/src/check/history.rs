@@ -162,7 +162,7 @@ impl Player {
                 let lost = text.strip_prefix(LOST_NOTE).and_then(|count| count.parse::<u64>().ok());
                 self.lost += lost.unwrap_or(0);
             }
-            Event::Damaged { .. } => {}
+            Event::Damaged { .. } | Event::Corrupted { .. } => {}
         }
         if self.is_stale {
             self.judge(time_us);
@@ -196,9 +196,16 @@ impl Player {
         }
         self.is_stale = false;
         let nodes = self.states.len();
-        let index: BTreeMap<NodeId, usize> = self.ids.iter().map(|(&node, &id)| (id, node)).collect();
         let is_on = |node: usize| self.states.get(node) == Some(&State::On);
         let is_off = |node: usize| self.states.get(node) == Some(&State::Off);
+        // Whoever is on has an id rather than whoever only used it: forgers send under the ids of others.
+        let mut index: BTreeMap<NodeId, usize> = BTreeMap::new();
+        for (&node, &id) in &self.ids {
+            let holder = index.entry(id).or_insert(node);
+            if !is_on(*holder) && is_on(node) {
+                *holder = node;
+            }
+        }
         // Leaders that nobody watches get places behind those of the nodes.
         let mut unwatched: Vec<NodeId> = Vec::new();
         let mut places = vec![None; nodes];

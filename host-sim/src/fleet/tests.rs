@@ -53,7 +53,7 @@ fn everything_wrong_is_told_with_its_line() {
         ("network = \"garden\"", "", "fleet.toml:1: the file needs the key `network`"),
         ("key_file", "keyfile", "fleet.toml:2: unknown key `keyfile`; did you mean `key_file`?"),
         ("ring = [1, 2, 3]", "ring = [1, 2, 2]", "`ring` is no ring: 2 is on it twice"),
-        ("ring = [1, 2, 3]", "ring = [1, 2]", "fleet.toml:15: node 3: `ring` must be a list with this node's id on it"),
+        ("ring = [1, 2, 3]", "ring = [1, 2]", "fleet.toml:16: node 3: `ring` must be a list with this node's id on it"),
         ("channel = 20", "channel = 27", "fleet.toml:4: `channel` must be a whole number from 11 to 26"),
         ("id = 2", "id = 1", "fleet.toml:11: `id` is 1 for the second time"),
         ("id = 2", "id = 0", "fleet.toml:11: `id` must be a whole number from 1 to 65533"),

@@ -1,6 +1,6 @@
 //! What is known about boards from what they said, and the trace of it. No input or output here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::host_link::{Call, Hello, Quantity, ToHost};
 use common::node::snapshot::Snapshot;
@@ -37,7 +37,9 @@ pub struct Known {
     /// Whether the trace has it switched off.
     is_off: bool,
     clock: BoardClock,
+    /// The latest time of its own that it spoke of, and when it was last heard by the monitor's clock.
     heard_us: u64,
+    heard_at_us: u64,
 }
 
 /// All boards. Their places in the list are the nodes of the trace.
@@ -48,6 +50,8 @@ pub struct Boards {
     at_port: BTreeMap<usize, usize>,
     /// Since when a port is open.
     open_since: BTreeMap<usize, u64>,
+    /// Ports of boards that are watched at another port already: a development kit has two sockets.
+    spare: BTreeSet<usize>,
 }
 
 impl Boards {
@@ -61,6 +65,11 @@ impl Boards {
         self.known.get(*self.at_port.get(&port)?)
     }
 
+    /// Whether the board at a port is watched at another one already, so that everything is heard twice.
+    pub fn is_spare(&self, port: usize) -> bool {
+        self.spare.contains(&port)
+    }
+
     /// A port was opened.
     pub fn open(&mut self, now_us: u64, port: usize) {
         self.open_since.insert(port, now_us);
@@ -68,6 +77,7 @@ impl Boards {
 
     /// A port is gone. With `is_power` the board has lost its power with the cable, otherwise nobody knows.
     pub fn lose(&mut self, now_us: u64, port: usize, is_power: bool) -> Vec<Record> {
+        self.spare.remove(&port);
         let Some(node) = self.at_port.remove(&port) else { return Vec::new() };
         let Some(board) = self.known.get_mut(node) else { return Vec::new() };
         (board.is_seen, board.is_off, board.is_leader_untold) = (false, is_power, true);
@@ -117,6 +127,11 @@ impl Boards {
     fn greet(&mut self, now_us: u64, port: usize, hello: &Hello) -> Vec<Record> {
         let known = self.known.iter().position(|board| board.hello.chip == hello.chip);
         let node = known.unwrap_or(self.known.len());
+        if self.at_port.iter().any(|(&other, &at)| at == node && other != port) {
+            self.spare.insert(port);
+            return Vec::new();
+        }
+        self.spare.remove(&port);
         // Before the port was open, nobody could have seen the board.
         let opened = self.open_since.get(&port).copied().unwrap_or(0);
         let since = now_us.saturating_sub(hello.at_us).max(opened);
@@ -132,6 +147,7 @@ impl Boards {
             is_off: false,
             clock: BoardClock::default(),
             heard_us: 0,
+            heard_at_us: 0,
         };
         let mut events = Vec::new();
         match self.known.get_mut(node) {
@@ -139,7 +155,7 @@ impl Boards {
                 self.known.push(fresh);
                 events.extend([(since, Event::Id { id: hello.id }), (since, Event::PowerOn {})]);
             }
-            Some(board) if board.hello.epoch == hello.epoch && board.heard_us <= hello.at_us => {
+            Some(board) if board.is_same_boot(now_us, hello) => {
                 if !board.is_seen || board.id != hello.id {
                     events.push((now_us, Event::Id { id: hello.id }));
                 }
@@ -160,7 +176,6 @@ impl Boards {
         if let Some(crash) = &hello.crash {
             events.push((now_us, note(describe::crash(crash))));
         }
-        self.at_port.retain(|_, at| *at != node);
         self.at_port.insert(port, node);
         if let Some(board) = self.known.get_mut(node) {
             board.time(now_us, hello.at_us);
@@ -170,8 +185,16 @@ impl Boards {
 }
 
 impl Known {
+    /// Whether a hello is of the boot that is known. The epoch alone does not tell: a board that has used one up takes
+    /// another. But a board that started before it was last heard has not started again since.
+    fn is_same_boot(&self, now_us: u64, hello: &Hello) -> bool {
+        let goes_on = self.heard_us <= hello.at_us.saturating_add(1_000_000);
+        let started_us = i128::from(now_us) - i128::from(hello.at_us);
+        goes_on && (self.hello.epoch == hello.epoch || started_us < i128::from(self.heard_at_us))
+    }
+
     fn time(&mut self, now_us: u64, at_us: u64) -> u64 {
-        self.heard_us = self.heard_us.max(at_us);
+        (self.heard_us, self.heard_at_us) = (self.heard_us.max(at_us), now_us);
         self.clock.place(now_us, at_us)
     }
 

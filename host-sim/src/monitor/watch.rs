@@ -171,6 +171,9 @@ impl Watch {
                     for &byte in buf.get(..count).unwrap_or_default() {
                         let Some(message) = port.decoder.push(byte) else { continue };
                         let records = self.boards.hear(time_us, number, &message);
+                        if self.boards.is_spare(number) {
+                            continue;
+                        }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
                     }
                     let damaged = port.decoder.damaged();
@@ -208,7 +211,9 @@ impl Watch {
             if self.boards.at(number).is_none() {
                 let _ = say(line, &ToBoard::GetHello);
             }
-            let _ = say(line, &ToBoard::GetSnapshot);
+            if !self.boards.is_spare(number) {
+                let _ = say(line, &ToBoard::GetSnapshot);
+            }
         }
     }
 }

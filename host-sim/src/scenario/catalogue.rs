@@ -10,7 +10,7 @@ use super::read::read;
 use super::toml_section::nearest;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 10] = [
+pub const BUILT_IN: [(&str, &str); 13] = [
     ("mesh25", include_str!("../../../scenarios/mesh25.toml")),
     ("partition-merge", include_str!("../../../scenarios/partition-merge.toml")),
     ("mobile40", include_str!("../../../scenarios/mobile40.toml")),
@@ -21,6 +21,9 @@ pub const BUILT_IN: [(&str, &str); 10] = [
     ("wifi-interference", include_str!("../../../scenarios/wifi-interference.toml")),
     ("crash-storm", include_str!("../../../scenarios/crash-storm.toml")),
     ("field36", include_str!("../../../scenarios/field36.toml")),
+    ("hostile", include_str!("../../../scenarios/hostile.toml")),
+    ("bad-flash", include_str!("../../../scenarios/bad-flash.toml")),
+    ("wild-clocks", include_str!("../../../scenarios/wild-clocks.toml")),
 ];
 
 /// A scenario by its name, or from a file.

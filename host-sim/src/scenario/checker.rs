@@ -9,8 +9,8 @@
 //! That there is one leader is no safety property: while links break, each part rightly has one of its own.
 //!
 //! Liveness, once changes have ceased: in every component of the usable links (mean power both ways at least 8 dB above the
-//! noise) all nodes follow one leader, and it is on, follows itself, and is within reach. Reach counts fainter links too, as
-//! those may well carry hellos and join two components.
+//! noise, and 1 dB above what the program asks of a link) all nodes follow one leader, and it is on, follows itself, and is
+//! within reach. Reach counts fainter links too, as those may well come up and join two components.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,6 @@ use common::election::hierarchy_update::Records;
 use common::types::NodeId;
 
 use crate::air::medium::Medium;
-use crate::air::soft_state::SoftState;
 
 /// Agreement counts once it has lasted this long: longer than it takes to notice that a neighbour is gone.
 pub const HOLD_US: u64 = 2_500_000;
@@ -30,29 +29,37 @@ const USABLE_DB: f64 = 8.0;
 /// A link this far above the noise may be there or not.
 const FAINT_DB: f64 = 2.0;
 
+/// Which links a program takes up, whatever the noise: the link layer refuses neighbours that it hears too faintly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Admission {
+    /// From here on it takes every link up.
+    pub surely_dbm: f64,
+    /// From here on it may keep one that was up.
+    pub perhaps_dbm: f64,
+}
+
+impl Admission {
+    /// Nothing but the noise counts.
+    pub const ANY: Self = Self { surely_dbm: f64::NEG_INFINITY, perhaps_dbm: f64::NEG_INFINITY };
+
+    /// The link layer's: neighbours come up from a mean of -88 dBm on, with 1 dB to spare for the jitter of the mean, and
+    /// may stay down to -95 dBm.
+    pub const LINKS: Self = Self { surely_dbm: -87.0, perhaps_dbm: -95.0 };
+}
+
 /// What the safety check sees of a node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// The node.
     pub id: NodeId,
     /// Its causal time.
     pub time: u32,
-    /// The leader it follows.
-    pub leader: LeaderPair,
+    /// The leader it follows, where the algorithm has heights.
+    pub leader: Option<LeaderPair>,
     /// What it says about each level.
     pub records: Records,
     /// Defects that its engine reported.
     pub faults: u64,
-}
-
-impl View {
-    /// The view of a station.
-    pub fn of(station: &SoftState) -> Self {
-        let node = station.hierarchy();
-        let height = node.height();
-        let faults = station.tally().faults;
-        Self { id: height.id, time: node.time(), leader: height.leader, records: *node.records(), faults }
-    }
 }
 
 /// Checks safety throughout a run.
@@ -91,6 +98,10 @@ impl Safety {
                 return Err(format!("node {id} has node {} as head at distance {}", record.head, record.distance()));
             }
         }
+        if faults > 0 {
+            return Err(format!("the engine of node {id} reports {faults} defects of its own"));
+        }
+        let Some(leader) = leader else { return Ok(()) };
         if let Some(before) = self.pairs.insert(id, leader).filter(|before| leader > *before) {
             return Err(format!("node {id} went back from {} to {}", pair(before), pair(leader)));
         }
@@ -102,9 +113,6 @@ impl Safety {
             self.claimed.insert(claim);
         } else if !self.claimed.contains(&claim) {
             return Err(format!("node {id} follows {}, which that node never was", pair(leader)));
-        }
-        if faults > 0 {
-            return Err(format!("the engine of node {id} reports {faults} defects of its own"));
         }
         Ok(())
     }
@@ -119,28 +127,38 @@ fn pair(pair: LeaderPair) -> String {
 pub struct Components {
     /// Joined by usable links; nodes in ascending order.
     pub usable: Vec<Vec<usize>>,
+    /// The usable links, each with its smaller end first.
+    pub links: BTreeSet<(usize, usize)>,
     /// For each node, the number of the component that faint links join it to.
     within_reach: Vec<usize>,
 }
 
 impl Components {
-    /// The components of the first `nodes` radios as they stand now.
-    pub fn find(medium: &Medium, nodes: usize, is_on: impl Fn(usize) -> bool) -> Self {
-        let noise = medium.propagation().noise_dbm;
+    /// The components of the first `nodes` radios as they stand now. `noise_at` is what a radio hears besides frames.
+    pub fn find(
+        medium: &Medium,
+        nodes: usize,
+        is_on: impl Fn(usize) -> bool,
+        noise_at: impl Fn(usize) -> f64,
+        admission: Admission,
+    ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
+        let noise: Vec<f64> = (0..nodes).map(noise_at).collect();
+        let mut links = BTreeSet::new();
         for a in (0..nodes).filter(|&a| is_on(a)) {
             for b in (0..a).filter(|&b| is_on(b)) {
-                let both = medium.mean_dbm(a, b).zip(medium.mean_dbm(b, a));
-                let weaker = both.map_or(f64::NEG_INFINITY, |(there, back)| there.min(back));
-                if weaker >= noise + USABLE_DB {
+                let Some((there, back)) = medium.mean_dbm(a, b).zip(medium.mean_dbm(b, a)) else { continue };
+                let (weaker, margin) = (there.min(back), (there - noise[b]).min(back - noise[a]));
+                if margin >= USABLE_DB && weaker >= admission.surely_dbm {
                     strong.join(a, b);
+                    links.insert((b, a));
                 }
-                if weaker >= noise + FAINT_DB {
+                if margin >= FAINT_DB && weaker >= admission.perhaps_dbm {
                     faint.join(a, b);
                 }
             }
         }
-        Self::grouped(&strong, &faint, nodes, is_on)
+        Self::grouped(links, &strong, &faint, is_on)
     }
 
     /// The components that links make of nodes; `reach` are further pairs that may well hear of each other.
@@ -151,20 +169,27 @@ impl Components {
         reach: impl IntoIterator<Item = (usize, usize)>,
     ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
-        for (a, b) in links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b)) {
+        let are_on = links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b));
+        let links: BTreeSet<(usize, usize)> = are_on.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        for &(a, b) in &links {
             strong.join(a, b);
             faint.join(a, b);
         }
         reach.into_iter().for_each(|(a, b)| faint.join(a, b));
-        Self::grouped(&strong, &faint, nodes, is_on)
+        Self::grouped(links, &strong, &faint, is_on)
     }
 
-    fn grouped(strong: &Union, faint: &Union, nodes: usize, is_on: impl Fn(usize) -> bool) -> Self {
+    fn grouped(links: BTreeSet<(usize, usize)>, strong: &Union, faint: &Union, is_on: impl Fn(usize) -> bool) -> Self {
+        let nodes = strong.0.len();
         let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for node in (0..nodes).filter(|&node| is_on(node)) {
             groups.entry(strong.root(node)).or_default().push(node);
         }
-        Self { usable: groups.into_values().collect(), within_reach: (0..nodes).map(|node| faint.root(node)).collect() }
+        Self {
+            usable: groups.into_values().collect(),
+            links,
+            within_reach: (0..nodes).map(|node| faint.root(node)).collect(),
+        }
     }
 
     /// The nodes that spoil the agreement; none where every component has one leader. `leader` gives whom a node
@@ -212,12 +237,12 @@ mod tests {
     use common::election::hierarchy_update::{Record, Records};
     use common::types::NodeId;
 
-    use super::{Components, Safety, View};
+    use super::{Admission, Components, Safety, View};
     use crate::air::medium::{Medium, Tuning};
     use crate::air::propagation::{Propagation, Spreading};
 
     fn view(id: u16, time: u32, lid: u16, elected_at: u32) -> View {
-        let leader = LeaderPair { elected_at, lid: NodeId(lid) };
+        let leader = Some(LeaderPair { elected_at, lid: NodeId(lid) });
         View { id: NodeId(id), time, leader, records: Records::default(), faults: 0 }
     }
 
@@ -256,14 +281,23 @@ mod tests {
         for x in [0.0, 9.0, 18.0, 60.0, 69.0] {
             medium.add((x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
         }
-        let all = Components::find(&medium, 5, |_| true);
+        let all = Components::find(&medium, 5, |_| true, |_| -100.5, Admission::ANY);
         assert_eq!(all.usable, [vec![0, 1, 2], vec![3, 4]]);
         let follow = |leaders: [usize; 5]| all.dissenters(move |node| Some(leaders[node]));
         assert!(follow([1, 1, 1, 4, 4]).is_empty());
         assert_eq!(follow([1, 1, 2, 4, 4]), [2]);
         assert_eq!(follow([1, 1, 1, 1, 1]), [3, 4], "a leader out of reach leads nobody");
         assert_eq!(follow([1, 2, 1, 4, 4]), [0, 1, 2], "a leader that follows another is none");
-        let without = Components::find(&medium, 5, |node| node != 1);
+        let jammed =
+            Components::find(&medium, 5, |_| true, |node| if node == 4 { -55.0 } else { -100.5 }, Admission::ANY);
+        assert_eq!(jammed.usable, [vec![0, 1, 2], vec![3], vec![4]], "it hears nothing but noise");
+        // Everything within the disc arrives with -50 dBm.
+        let choosy = Admission { surely_dbm: -49.0, perhaps_dbm: -60.0 };
+        let refused = Components::find(&medium, 5, |_| true, |_| -100.5, choosy);
+        assert_eq!(refused.usable.len(), 5);
+        assert!(refused.dissenters(|node| Some([0, 0, 2, 3, 3][node])).is_empty(), "such links may be there or not");
+        assert_eq!(all.links, [(0, 1), (1, 2), (3, 4)].into());
+        let without = Components::find(&medium, 5, |node| node != 1, |_| -100.5, Admission::ANY);
         assert_eq!(without.usable, [vec![0], vec![2], vec![3, 4]]);
         assert_eq!(without.dissenters(|node| [Some(1), None, Some(2), Some(4), Some(4)][node]), [0], "it is off");
     }

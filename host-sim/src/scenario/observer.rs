@@ -1,53 +1,105 @@
-//! Looks on while a scenario runs: safety, leaders, fingerprint.
+//! Looks on while a scenario runs: safety, leaders, who notices what, fingerprint, and the files that are written.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+
+use common::types::NodeId;
 
 use super::checker::{Safety, View};
+use super::outcome::Follow;
+use super::player::Player;
 use super::units::seconds;
-use crate::air::soft_state::SoftState;
+use crate::air::medium::Reception;
+use crate::air::pcapng::Capture;
+use crate::air::trace::Trace;
 use crate::air::world::Watcher;
 
 /// As many of the last events are told when a run fails.
 const EVENTS_KEPT: usize = 24;
 
+/// Where a run is written down, if anywhere.
+#[derive(Default)]
+pub struct Recorders {
+    /// Every event, a line of JSON each.
+    pub trace: Option<Box<dyn Write>>,
+    /// Every frame, for Wireshark.
+    pub pcap: Option<Box<dyn Write>>,
+}
+
 /// Looks on.
-#[derive(Clone, Debug)]
 pub struct Observer {
     safety: Safety,
-    /// How often each node's state had changed when it was last looked at, and whom it followed.
-    seen: BTreeMap<usize, (u64, u16)>,
+    /// What each node looked like when it was last looked at, and whom it followed.
+    seen: BTreeMap<usize, (View, Option<NodeId>)>,
     /// Whether a leader has changed since this was last cleared.
     pub leaders_changed: bool,
     /// The first thing that never may happen: when, where and what.
     pub violation: Option<(u64, usize, String)>,
+    /// Who followed whom from when on.
+    pub follows: Vec<Follow>,
+    /// The links that the last change concerns: for each end, the other one and whether the link was up there.
+    concerned: BTreeMap<usize, Vec<(NodeId, bool)>>,
+    /// When one of those ends first took its link up or down.
+    pub noticed_us: Option<u64>,
+    trace: Option<Trace<Box<dyn Write>>>,
+    pcap: Option<Capture<Box<dyn Write>>>,
     events: VecDeque<String>,
     digest: u64,
 }
 
 impl Observer {
     /// For a hierarchy with these radii.
-    pub fn new(radii: Vec<u8>) -> Self {
+    pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
             seen: BTreeMap::new(),
             leaders_changed: true,
             violation: None,
+            follows: Vec::new(),
+            concerned: BTreeMap::new(),
+            noticed_us: None,
+            trace: recorders.trace.map(Trace::new),
+            pcap: recorders.pcap.map(Capture::new),
             events: VecDeque::new(),
             digest: 0xCBF2_9CE4_8422_2325,
         }
     }
 
-    /// Notes something that happened.
+    /// Notes something that happened to the network.
     pub fn note(&mut self, world_us: u64, what: &str) {
+        if let Some(trace) = &mut self.trace {
+            trace.note(world_us, None, what);
+        }
+        self.keep(world_us, what);
+    }
+
+    fn keep(&mut self, world_us: u64, what: &str) {
         if self.events.len() == EVENTS_KEPT {
             self.events.pop_front();
         }
         self.events.push_back(format!("{:.3} s: {what}", seconds(world_us)));
     }
 
+    /// From now on these links are what a change concerns.
+    pub fn watch(&mut self, concerned: BTreeMap<usize, Vec<(NodeId, bool)>>) {
+        self.concerned = concerned;
+        self.noticed_us = None;
+    }
+
+    /// A node's power comes or goes; to be said before the world does it.
+    pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.power(world_us, node, on);
+        }
+        if !on {
+            self.seen.remove(&node);
+            self.follow(world_us, node, None);
+        }
+    }
+
     /// A node begins a new life.
-    pub fn reborn(&mut self, node: usize, station: &SoftState) {
-        self.safety.reborn(station.hierarchy().height().id);
+    pub fn reborn(&mut self, node: usize, id: NodeId) {
+        self.safety.reborn(id);
         self.seen.remove(&node);
     }
 
@@ -61,6 +113,22 @@ impl Observer {
         format!("{:016x}", self.digest)
     }
 
+    /// Ends the files; the first error that writing them met.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if let Some(trace) = self.trace.take() {
+            trace.finish()?;
+        }
+        if let Some(pcap) = self.pcap.take() {
+            pcap.finish()?;
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, world_us: u64, node: usize, leader: Option<NodeId>) {
+        let leader = leader.map(|leader| leader.0);
+        self.follows.push(Follow { at_ms: world_us / 1_000, node: super::drive::id_of(node).0, leader });
+    }
+
     /// FNV-1a.
     fn mix(&mut self, bytes: &[u8]) {
         for &byte in bytes {
@@ -69,27 +137,56 @@ impl Observer {
     }
 }
 
-impl Watcher<SoftState> for Observer {
+impl Watcher<Player> for Observer {
     fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
         self.mix(&world_us.to_le_bytes());
         self.mix(&(from as u64).to_le_bytes());
         self.mix(psdu);
+        if let Some(trace) = &mut self.trace {
+            Watcher::<Player>::frame(trace, world_us, from, psdu);
+        }
+        if let Some(pcap) = &mut self.pcap {
+            pcap.record(world_us, from, psdu);
+        }
     }
 
-    fn station(&mut self, world_us: u64, node: usize, station: &SoftState) {
-        let tally = station.tally();
-        let now = (tally.changes + tally.faults, station.leader().0);
+    fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
+        if let Some(trace) = &mut self.trace {
+            Watcher::<Player>::reception(trace, world_us, from, reception);
+        }
+    }
+
+    fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
+        if let Some(trace) = &mut self.trace {
+            Watcher::<Player>::corrupted(trace, world_us, node, psdu);
+        }
+    }
+
+    fn station(&mut self, world_us: u64, node: usize, player: &Player) {
+        if let Some(trace) = &mut self.trace {
+            trace.station(world_us, node, player);
+        }
+        if let Some(links) = self.concerned.get(&node)
+            && links.iter().any(|&(peer, was_up)| player.is_linked(peer) != was_up)
+        {
+            self.noticed_us = Some(world_us);
+            self.concerned.clear();
+        }
+        let now = (player.view(), player.leader());
         let before = self.seen.insert(node, now);
         if before == Some(now) {
             return;
         }
-        let view = View::of(station);
         if before.is_none_or(|before| before.1 != now.1) {
             self.leaders_changed = true;
-            let (id, leader) = (view.id, now.1);
-            self.note(world_us, &format!("node {id} follows {leader} (elected at {})", view.leader.elected_at));
+            self.follow(world_us, node, now.1);
+            let id = now.0.id;
+            match now.1 {
+                Some(leader) => self.keep(world_us, &format!("node {id} follows {leader}")),
+                None => self.keep(world_us, &format!("node {id} follows nobody")),
+            }
         }
-        if let Err(what) = self.safety.look(&view)
+        if let Err(what) = self.safety.look(&now.0)
             && self.violation.is_none()
         {
             self.violation = Some((world_us, node, what));

@@ -45,7 +45,8 @@ pub struct Change {
     pub at_ms: u64,
     /// What changed.
     pub what: String,
-    /// Until the first node took a link up or down.
+    /// Until the first node at an end of a link that the change made or broke took that link up or down. None where no
+    /// link was made or broken, or nobody had noticed before the next change.
     pub detected_after_ms: Option<u64>,
     /// Until agreement that lasted; none where the next change came first.
     pub agreed_after_ms: Option<u64>,
@@ -67,6 +68,17 @@ pub struct Reign {
     pub leaders: Vec<(u16, usize)>,
 }
 
+/// Whom a node followed from when on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follow {
+    /// When, in milliseconds.
+    pub at_ms: u64,
+    /// The node.
+    pub node: u16,
+    /// Its leader; none where it has none, or no power.
+    pub leader: Option<u16>,
+}
+
 /// What one radio did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeUse {
@@ -74,8 +86,21 @@ pub struct NodeUse {
     pub id: u16,
     /// Frames sent.
     pub sent: u64,
+    /// Frames received intact.
+    pub received: u64,
+    /// Frames received damaged.
+    pub damaged: u64,
+    /// Frames that were handed to it with wrong bits.
+    pub corrupted: u64,
+    /// Frames with an impossible length.
+    pub malformed: u64,
     /// Share of the run it was transmitting, in millionths.
     pub airtime_ppm: u64,
+    /// What it took from its battery while it was on, in microampere-hours, by the published currents of the nRF52840; see
+    /// `energy` in the documentation of the air for how far off that can be.
+    pub charge_uah: f64,
+    /// The mean current while it was on, in microamperes.
+    pub mean_ua: f64,
 }
 
 /// What came of a run.
@@ -99,6 +124,8 @@ pub struct Outcome {
     pub relapses: u64,
     /// Who led when.
     pub reigns: Vec<Reign>,
+    /// Who followed whom from when on.
+    pub follows: Vec<Follow>,
     /// Frames sent, by everybody.
     pub sent: u64,
     /// Frames received intact.
@@ -111,6 +138,12 @@ pub struct Outcome {
     pub elections: u64,
     /// Searches for the leader.
     pub searches: u64,
+    /// Links that went up or down at one of their ends.
+    pub link_changes: u64,
+    /// Frames that nodes refused: foreign, senseless, forged or heard before.
+    pub refused: u64,
+    /// Frames sent again because nobody acknowledged them.
+    pub retries: u64,
     /// Events of the simulator.
     pub events: u64,
     /// Each radio.

@@ -1,5 +1,8 @@
 //! What a scenario says, in metres, microseconds and decibels.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::election::Algorithm;
 use common::rng::Rng;
 
 use crate::air::medium::Bursts;
@@ -20,14 +23,66 @@ pub struct Scenario {
     pub topology: Topology,
     /// The radios and the air between them.
     pub radio: RadioPlan,
-    /// Radii of the hierarchy, level 1 first.
-    pub radii: Vec<u8>,
+    /// What differs from node to node; by index.
+    pub nodes: BTreeMap<usize, NodePlan>,
+    /// What runs on the nodes.
+    pub protocol: ProtocolPlan,
     /// How nodes move.
     pub mobility: Option<Mobility>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
     /// After the last change there must be agreement within this time.
     pub within_us: u64,
+}
+
+/// What is special about one node. What is not given is as everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodePlan {
+    /// Where it is.
+    pub at: Option<Place>,
+    /// Its channel.
+    pub channel: Option<u8>,
+    /// Its transmit power.
+    pub tx_dbm: Option<f64>,
+    /// By how many millionths its clock runs fast.
+    pub drift_ppm: Option<i32>,
+}
+
+/// How frames are protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cipher {
+    /// Ascon-AEAD128.
+    Ascon,
+    /// AES-128-CCM.
+    AesCcm,
+    /// Not at all.
+    Open,
+}
+
+/// The program of the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The whole node, with this algorithm.
+    Node(Algorithm),
+    /// The hierarchy over plain broadcasts.
+    SoftState,
+}
+
+/// What runs on the nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtocolPlan {
+    /// The program.
+    pub program: Program,
+    /// How its frames are protected.
+    pub cipher: Cipher,
+    /// Radii of the hierarchy, level 1 first.
+    pub radii: Vec<u8>,
+}
+
+impl Default for ProtocolPlan {
+    fn default() -> Self {
+        Self { program: Program::Node(Algorithm::Hierarchy), cipher: Cipher::Ascon, radii: vec![2] }
+    }
 }
 
 /// Where the nodes are.
@@ -85,7 +140,7 @@ pub fn unit(rng: &mut Rng) -> f64 {
 }
 
 /// How waves spread.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Model {
     /// Path loss alone.
     Plain,
@@ -95,6 +150,8 @@ pub enum Model {
     Harsh,
     /// A disc with this reach.
     Disc(f64),
+    /// Measured losses in dB from one node, by index, to another.
+    Table(BTreeMap<(usize, usize), f64>),
 }
 
 /// The radios and the air between them.
@@ -123,11 +180,16 @@ pub struct RadioPlan {
 impl RadioPlan {
     /// The model with its settings.
     pub fn propagation(&self, seed: u64) -> Propagation {
-        let mut air = match self.model {
+        let mut air = match &self.model {
             Model::Plain => Propagation::plain(seed),
             Model::Usual => Propagation::usual(seed),
             Model::Harsh => Propagation::harsh(seed),
-            Model::Disc(reach) => Propagation { spreading: Spreading::Disc { reach }, ..Propagation::plain(seed) },
+            Model::Disc(reach) => {
+                Propagation { spreading: Spreading::Disc { reach: *reach }, ..Propagation::plain(seed) }
+            }
+            Model::Table(losses) => {
+                Propagation { spreading: Spreading::Table(losses.clone()), ..Propagation::plain(seed) }
+            }
         };
         if let (Some(own), Spreading::LogDistance { exponent, .. }) = (self.exponent, &mut air.spreading) {
             *exponent = own;
@@ -151,8 +213,27 @@ pub struct Wifi {
 }
 
 /// How nodes move, until they stop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mobility {
+    /// To one random point after another.
+    Random(Wander),
+    /// As listed: for each node that moves, times in microseconds and where it is then, in order.
+    Listed(BTreeMap<usize, Vec<(u64, Place)>>),
+}
+
+impl Mobility {
+    /// When everybody stands still.
+    pub fn until_us(&self) -> u64 {
+        match self {
+            Self::Random(wander) => wander.until_us,
+            Self::Listed(ways) => ways.values().filter_map(|way| Some(way.last()?.0)).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Random walks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mobility {
+pub struct Wander {
     /// Whether everybody moves as one, each keeping its place within the group.
     pub as_group: bool,
     /// Slowest and fastest, in metres per second.
@@ -174,17 +255,84 @@ pub enum Who {
     Random,
 }
 
+/// What a node finds in its flash when its power comes back. Its driver keeps the number of the boot there, and stores the
+/// next one before the node may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flash {
+    /// What it has stored.
+    Kept,
+    /// Nothing: it counts its boots from one again.
+    Erased,
+    /// Nothing can be written: the node only listens for all of this life.
+    Failing,
+    /// The write was torn, and its check failed; the driver tries again after a second, and then it works.
+    Torn,
+}
+
+/// What an attacker does with each of its frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trick {
+    /// Random bytes.
+    Random,
+    /// A frame that it has heard, with bits flipped.
+    Flip,
+    /// The beginning of a frame that it has heard.
+    Truncate,
+    /// A frame that it has heard, as it was.
+    Replay,
+    /// A length byte of 0, 1, or more than 127.
+    Length,
+}
+
+/// Somebody who sends what nobody asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attack {
+    /// Where the attacker is.
+    pub place: Place,
+    /// How strong it sends.
+    pub tx_dbm: f64,
+    /// What it does, one of these by lot for each frame.
+    pub tricks: Vec<Trick>,
+    /// Mean time between two frames.
+    pub interval_us: u64,
+    /// For how long.
+    pub lasts_us: u64,
+}
+
 /// What a fault is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Harm {
     /// Power is cut, and comes back after this long, if ever.
-    Crash(Who, Option<u64>),
+    Crash(Who, Option<u64>, Flash),
     /// Power comes back; the state is lost.
-    Restart(Who),
+    Restart(Who, Flash),
     /// A wall goes up, and comes down after this long, if ever.
     Wall(Wall, Option<u64>),
+    /// These nodes and all others do not hear each other, for this long or for good.
+    Partition(BTreeSet<usize>, Option<u64>),
     /// Noise from a place, of this power, for this long.
     Jam(Place, f64, u64),
+    /// Clocks run fast by this many millionths, for this long or for good.
+    Drift(Who, i32, Option<u64>),
+    /// This share of the frames received has wrong bits and a right checksum, for this long or for good.
+    Corrupt(f64, Option<u64>),
+    /// An attacker is about.
+    Attack(Attack),
+}
+
+impl Harm {
+    /// How long it lasts, where it ends by itself.
+    pub fn lasts_us(&self) -> Option<u64> {
+        match self {
+            Self::Crash(_, lasts, _)
+            | Self::Wall(_, lasts)
+            | Self::Partition(_, lasts)
+            | Self::Drift(_, _, lasts)
+            | Self::Corrupt(_, lasts) => *lasts,
+            Self::Jam(_, _, lasts) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
+            Self::Restart(..) => None,
+        }
+    }
 }
 
 /// When a fault strikes.
@@ -208,12 +356,7 @@ pub struct Fault {
 impl Fault {
     /// When its last effect sets in.
     fn ends_us(&self) -> u64 {
-        let lasts = match self.harm {
-            Harm::Crash(_, down) => down.unwrap_or(0),
-            Harm::Wall(_, stands) => stands.unwrap_or(0),
-            Harm::Jam(_, _, lasts) => lasts,
-            Harm::Restart(_) => 0,
-        };
+        let lasts = self.harm.lasts_us().unwrap_or(0);
         let begins = match self.when {
             When::At(at) => at,
             When::Every(_, _, until) => until,
@@ -225,7 +368,7 @@ impl Fault {
 impl Scenario {
     /// When the last change may come.
     pub fn last_change_us(&self) -> u64 {
-        let moves = self.mobility.map_or(0, |mobility| mobility.until_us);
+        let moves = self.mobility.as_ref().map_or(0, Mobility::until_us);
         self.faults.iter().map(Fault::ends_us).fold(moves, u64::max)
     }
 }

@@ -1,13 +1,21 @@
 //! `ringleader run`: one run of a scenario, for people or machines.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::rc::Rc;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 
 use super::catalogue::find;
 use super::drive;
-use super::outcome::{Change, Outcome, Reign, Verdict};
+use super::observer::Recorders;
+use super::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
+use super::plan::Scenario;
+use super::timeline;
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
@@ -23,7 +31,19 @@ pub struct Args {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Run twice and compare every frame
+    /// Write every event to this file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write every frame to this file, as pcapng for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Draw who followed whom over time into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Show who followed whom over time as text, too
+    #[arg(long)]
+    pub timeline: bool,
+    /// Run twice and compare every event
     #[arg(long)]
     pub check_determinism: bool,
 }
@@ -32,25 +52,72 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     let seed = args.seed.unwrap_or(scenario.seed);
+    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
     eprint!("{} with seed {seed} ...\r", scenario.name);
-    let outcome = drive::run(&scenario, seed);
-    if args.check_determinism {
-        let again = drive::run(&scenario, seed);
-        ensure!(again == outcome, "two runs with seed {seed} differ: {} and {}", outcome.digest, again.digest);
-    }
+    let outcome = drive::run_recorded(&scenario, seed, recorders).context("cannot write down the run")?;
+    let same = args.check_determinism.then(|| same_twice(&scenario, seed)).transpose()?;
     eprint!("{:60}\r", "");
+    if let Some(path) = &args.svg {
+        let svg = timeline::svg(&outcome);
+        std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&outcome)?);
     } else {
         print!("{}", text(&outcome));
-        if args.check_determinism {
-            println!("Two runs were the same, frame by frame ({}).", outcome.digest);
+        if args.timeline {
+            print!("\n{}", timeline::text(&outcome));
+        }
+        if let Some(fingerprint) = same {
+            println!("Two runs were the same, event by event ({fingerprint}).");
         }
     }
     if outcome.verdict != Verdict::Ok {
         eprint!("{}", failure_text(&outcome, &args.scenario));
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
+}
+
+fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(Box::new(file)))
+}
+
+/// A file of which only a fingerprint is kept (FNV-1a).
+struct Fingerprint(Rc<Cell<u64>>);
+
+impl Write for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        self.0.set(bytes.iter().fold(self.0.get(), mix));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs a scenario twice and compares what came of it and every event of its trace; the fingerprint of those.
+pub fn same_twice(scenario: &Scenario, seed: u64) -> anyhow::Result<String> {
+    let traced = || -> anyhow::Result<(Outcome, u64)> {
+        let hash = Rc::new(Cell::new(0xCBF2_9CE4_8422_2325));
+        let trace: Box<dyn Write> = Box::new(Fingerprint(Rc::clone(&hash)));
+        let outcome = drive::run_recorded(scenario, seed, Recorders { trace: Some(trace), pcap: None })?;
+        Ok((outcome, hash.get()))
+    };
+    let (first, second) = (traced()?, traced()?);
+    ensure!(
+        first == second,
+        "two runs of {} with seed {seed} differ: traces {:016x} and {:016x}, frames {} and {}",
+        scenario.name,
+        first.1,
+        second.1,
+        first.0.digest,
+        second.0.digest
+    );
+    Ok(format!("{:016x}", first.1))
 }
 
 /// The command that runs the same again.
@@ -92,24 +159,41 @@ fn text(outcome: &Outcome) -> String {
             let _ = writeln!(text, "  {:>9}  {}", secs(last.at_ms), reign_text(last));
         }
     }
-    text.push_str("\nChanges: noticed after, then agreed after, in all\n");
+    text.push_str("\nChanges: noticed at a link that was made or broken, then agreed, in all\n");
     for change in &outcome.changes {
         let _ = writeln!(text, "  {}", change_text(change));
     }
     let _ = writeln!(text, "\nElections {elections}, searches {searches}, agreements lost without a change {relapses}");
-    let Outcome { sent, received, damaged, busy, .. } = outcome;
-    let _ =
-        writeln!(text, "Frames: {sent} sent, {received} received, {damaged} damaged, {busy} not sent (channel busy)");
-    let busiest = outcome.nodes.iter().max_by_key(|node| node.airtime_ppm);
-    let total: u64 = outcome.nodes.iter().map(|node| node.airtime_ppm).sum();
-    if let Some(node) = busiest {
-        let mean = total / outcome.nodes.len().max(1) as u64;
+    let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
+    let _ = writeln!(
+        text,
+        "Frames: {sent} sent ({retries} of them again), {received} received, {damaged} damaged, {busy} not sent (channel busy), {refused} refused by nodes"
+    );
+    let (corrupted, malformed) =
+        outcome.nodes.iter().fold((0, 0), |sum, node| (sum.0 + node.corrupted, sum.1 + node.malformed));
+    if corrupted + malformed > 0 {
+        let _ = writeln!(text, "Of those received {corrupted} were corrupted; {malformed} more had impossible lengths");
+    }
+    text.push_str(&battery_text(&outcome.nodes));
+    text
+}
+
+/// Airtime and energy, on average and of the node that has most of it.
+fn battery_text(nodes: &[NodeUse]) -> String {
+    let mut text = String::new();
+    let count = f64::from(u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX));
+    if let Some(busiest) = nodes.iter().max_by_key(|node| node.airtime_ppm) {
+        let mean = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / nodes.len().max(1) as u64;
+        let (mean, most) = (percent(mean), percent(busiest.airtime_ppm));
+        let _ = writeln!(text, "Airtime per node: {mean} on average, at most {most} (node {})", busiest.id);
+    }
+    if let Some(hungriest) = nodes.iter().max_by(|a, b| a.charge_uah.total_cmp(&b.charge_uah)) {
+        let mean = nodes.iter().map(|node| node.charge_uah).sum::<f64>() / count;
+        let (most, current) = (hungriest.charge_uah, hungriest.mean_ua / 1_000.0);
         let _ = writeln!(
             text,
-            "Airtime per node: {} on average, at most {} (node {})",
-            percent(mean),
-            percent(node.airtime_ppm),
-            node.id
+            "Energy per node: {mean:.1} uAh on average, at most {most:.1} uAh (node {}, {current:.2} mA while on); typical currents of the nRF52840, chips and boards differ by several per cent",
+            hungriest.id
         );
     }
     text
@@ -126,7 +210,7 @@ fn reign_text(reign: &Reign) -> String {
 
 fn change_text(change: &Change) -> String {
     let Change { at_ms, what, detected_after_ms, agreed_after_ms } = change;
-    let detected = detected_after_ms.map_or("not noticed".to_owned(), |ms| format!("noticed {ms} ms"));
+    let detected = detected_after_ms.map_or("noticed at no link".to_owned(), |ms| format!("noticed {ms} ms"));
     let agreed = match (agreed_after_ms, change.elected_after_ms()) {
         (None, _) => "no lasting agreement before the next".to_owned(),
         (Some(0), _) => "agreement went on".to_owned(),

@@ -18,6 +18,9 @@ use super::run::replay_command;
 /// As many failing seeds are shown; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
 
+/// Columns of the progress bar.
+const BAR: usize = 40;
+
 /// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -91,18 +94,27 @@ pub struct Row {
     pub relapses: u64,
     /// Frames sent.
     pub sent: u64,
+    /// Share of the time in which a node was sending, in millionths; the mean over the nodes.
+    pub airtime_ppm: u64,
+    /// What a node took from its battery, in nanoampere-hours; the mean over the nodes.
+    pub charge_nah: u64,
     /// The fingerprint of all frames.
     pub digest: String,
 }
 
 impl From<Outcome> for Row {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { seed, verdict, failure, changes, relapses, sent, digest, .. } = outcome;
-        Self { seed, verdict, failure: failure.map(|failure| failure.what), changes, relapses, sent, digest }
+        let Outcome { seed, verdict, failure, changes, relapses, sent, digest, nodes, .. } = outcome;
+        let count = nodes.len().max(1) as u64;
+        let airtime_ppm = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / count;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
+        let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
+        let failure = failure.map(|failure| failure.what);
+        Self { seed, verdict, failure, changes, relapses, sent, airtime_ppm, charge_nah, digest }
     }
 }
 
-/// How something is distributed, in milliseconds.
+/// How something is distributed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// How many there are.
@@ -141,6 +153,12 @@ pub struct Sweep {
     pub elected_ms: Option<Spread>,
     /// Until agreement, in all.
     pub agreed_ms: Option<Spread>,
+    /// Frames sent in a run.
+    pub sent: Option<Spread>,
+    /// Share of the time in which a node was sending, in millionths.
+    pub airtime_ppm: Option<Spread>,
+    /// What a node took from its battery, in nanoampere-hours.
+    pub charge_nah: Option<Spread>,
     /// The seeds that failed.
     pub failed: Vec<u64>,
     /// What each seed came to, in ascending order.
@@ -164,6 +182,9 @@ impl Sweep {
             detected_ms: spread(|change| change.detected_after_ms),
             elected_ms: spread(Change::elected_after_ms),
             agreed_ms: spread(|change| change.agreed_after_ms),
+            sent: Spread::of(rows.iter().map(|row| row.sent).collect()),
+            airtime_ppm: Spread::of(rows.iter().map(|row| row.airtime_ppm).collect()),
+            charge_nah: Spread::of(rows.iter().map(|row| row.charge_nah).collect()),
             failed: rows.iter().filter(|row| row.verdict != Verdict::Ok).map(|row| row.seed).collect(),
             rows,
         }
@@ -183,16 +204,19 @@ impl Sweep {
         let count = |verdict| self.rows.iter().filter(|row| row.verdict == verdict).count();
         let (ok, safety, liveness) = (count(Verdict::Ok), count(Verdict::Safety), count(Verdict::Liveness));
         println!("{}: {} seeds, {ok} ok, {safety} safety, {liveness} liveness", self.scenario, self.rows.len());
-        println!("  milliseconds       count     p50     p90     p99     max");
+        println!("                         count     p50     p90     p99     max");
         let spreads = [
-            ("start", &self.started_ms),
-            ("change noticed", &self.detected_ms),
-            ("then elected", &self.elected_ms),
-            ("change in all", &self.agreed_ms),
+            ("start, ms", &self.started_ms),
+            ("change noticed, ms", &self.detected_ms),
+            ("then elected, ms", &self.elected_ms),
+            ("change in all, ms", &self.agreed_ms),
+            ("frames sent", &self.sent),
+            ("airtime, ppm", &self.airtime_ppm),
+            ("energy, nAh a node", &self.charge_nah),
         ];
         for (name, spread) in spreads {
             if let Some(Spread { count, p50, p90, p99, max }) = spread {
-                println!("  {name:<16} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}");
+                println!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}");
             }
         }
         let failed: Vec<&Row> = self.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
@@ -231,6 +255,12 @@ pub fn sweep(scenario: &Scenario, seeds: &[u64], jobs: usize, mut progress: impl
     })
 }
 
+/// How far it is.
+fn bar(done: usize, all: usize) -> String {
+    let full = BAR * done / all.max(1);
+    format!("[{}{}] {done} of {all} seeds", "#".repeat(full), " ".repeat(BAR - full))
+}
+
 /// What a scenario says, as a number (FNV-1a).
 fn fingerprint(scenario: &Scenario) -> String {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
@@ -246,8 +276,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Shard { part, parts } = args.shard.unwrap_or(Shard { part: 1, parts: 1 });
     let seeds: Vec<u64> = (from..to).filter(|seed| (seed - from) % parts == part - 1).collect();
     ensure!(!seeds.is_empty(), "no seeds are left for shard {part}/{parts}; there are fewer seeds than shards");
-    let rows = sweep(&scenario, &seeds, jobs, |done| eprint!("{done} of {} seeds\r", seeds.len()));
-    eprint!("{:40}\r", "");
+    let rows = sweep(&scenario, &seeds, jobs, |done| eprint!("{}\r", bar(done, seeds.len())));
+    eprint!("{:70}\r", "");
     let whole = Sweep::new(args.scenario.clone(), fingerprint(&scenario), rows);
     whole.print(args.json)?;
     Ok(whole.exit_code())
@@ -302,7 +332,9 @@ mod tests {
             let crash = Change { at_ms: 9, what: "crash".to_owned(), detected_after_ms, agreed_after_ms };
             let changes = vec![start, crash];
             let verdict = if seed == 5 { Verdict::Liveness } else { Verdict::Ok };
-            Row { seed, verdict, failure: None, changes, relapses: 0, sent: 9, digest: seed.to_string() }
+            let (sent, airtime_ppm, charge_nah) = (9 * seed, 100 * seed, 1_000 * seed);
+            let digest = seed.to_string();
+            Row { seed, verdict, failure: None, changes, relapses: 0, sent, airtime_ppm, charge_nah, digest }
         };
         let rows: BTreeMap<u64, Row> = seeds.map(|seed| (seed, row(seed))).collect();
         Sweep::new("mesh25".to_owned(), fingerprint.to_owned(), rows)
@@ -315,6 +347,8 @@ mod tests {
         assert_eq!(whole.failed, [5]);
         assert_eq!(whole.started_ms, Some(Spread { count: 8, p50: 7, p90: 7, p99: 7, max: 7 }));
         assert_eq!(whole.elected_ms, Some(Spread { count: 8, p50: 80, p90: 160, p99: 160, max: 160 }));
+        assert_eq!(whole.sent, Some(Spread { count: 8, p50: 36, p90: 72, p99: 72, max: 72 }));
+        assert_eq!(whole.charge_nah, Some(Spread { count: 8, p50: 4_000, p90: 8_000, p99: 8_000, max: 8_000 }));
     }
 
     #[test]
@@ -331,6 +365,13 @@ mod tests {
         assert_eq!(spread, Some(Spread { count: 200, p50: 100, p90: 180, p99: 198, max: 200 }));
         assert_eq!(Spread::of(vec![7]), Some(Spread { count: 1, p50: 7, p90: 7, p99: 7, max: 7 }));
         assert_eq!(Spread::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn the_bar_fills_up() {
+        assert_eq!(super::bar(0, 8), format!("[{}] 0 of 8 seeds", " ".repeat(40)));
+        assert_eq!(super::bar(4, 8), format!("[{}{}] 4 of 8 seeds", "#".repeat(20), " ".repeat(20)));
+        assert_eq!(super::bar(8, 8), format!("[{}] 8 of 8 seeds", "#".repeat(40)));
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The file or the name that messages begin with.
+    pub fn file(&self) -> &'a str {
+        self.source.file
+    }
+
     /// A problem with this table as a whole.
     pub fn problem(&self, what: impl Into<String>) -> Problem {
         self.source.problem(self.at, what)
@@ -142,6 +147,19 @@ impl<'a> Section<'a> {
             };
             self.problem_at(key, &format!("cannot be \"{text}\"; {hint}"))
         })
+    }
+
+    /// Some of several words.
+    pub fn words<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<Vec<T>>, Problem> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        let fail = |value| wrong(self.source, value, key, &format!("a list of words out of {}", known()));
+        let list = value.get_ref().as_array().ok_or_else(|| fail(value))?;
+        let meaning = |value: &'a Spanned<DeValue<'a>>| {
+            let text = value.get_ref().as_str().ok_or_else(|| fail(value))?;
+            words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| fail(value))
+        };
+        list.iter().map(meaning).collect::<Result<_, _>>().map(Some)
     }
 
     /// A whole number within a range.

@@ -3,6 +3,7 @@
 
 mod fake_board;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -149,8 +150,9 @@ fn the_command_records_a_trace_that_survives_being_killed() {
     let (port, trace) = (folder.join("a"), folder.join("field.jsonl"));
     let board = FakeBoard::plug_in(&port, script(5, Some(5)));
     let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
-    command.arg("monitor").arg("--port").arg(&port).arg("--record").arg(&trace);
-    let child = Ended(command.stdout(Stdio::null()).spawn().unwrap());
+    command.arg("monitor").arg("--json").arg("--port").arg(&port).arg("--record").arg(&trace);
+    let shown = folder.join("shown.jsonl");
+    let child = Ended(command.stdout(Stdio::from(File::create(&shown).unwrap())).spawn().unwrap());
     let deadline = Instant::now() + PATIENCE;
     let mut text = String::new();
     let mut is_told = false;
@@ -168,7 +170,12 @@ fn the_command_records_a_trace_that_survives_being_killed() {
     let records: Vec<Record> = text.lines().zip(1..).map(|(line, number)| parse_line(number, line).unwrap()).collect();
     assert!(records.iter().all(|record| record.node == Some(0)));
     assert_eq!(records[0].event, Event::Id { id: NodeId(5) });
-    let refused = command.output().unwrap();
+    let shown = std::fs::read_to_string(&shown).unwrap();
+    assert!(text.starts_with(&shown) && shown.contains("power_on"), "it shows what it records: {shown}");
+    let checked = Command::new(env!("CARGO_BIN_EXE_ringleader")).arg("check").arg(&trace).output().unwrap();
+    let said = String::from_utf8(checked.stdout).unwrap();
+    assert!(checked.status.success() && said.contains("1 nodes (5)") && said.contains("9 (1)"), "{said}");
+    let refused = command.stdout(Stdio::null()).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("is there already; a recording is not written over"));
 }
 

@@ -1,4 +1,4 @@
-//! A station that runs the hierarchy over plain broadcasts, until there is a link layer.
+//! A station that runs the hierarchy over plain broadcasts, without the link layer: what the latter is compared with.
 //!
 //! Every half second, and soon after its state has changed, it broadcasts a hello: who it is, whom it hears, and its latest
 //! Update. Nothing is acknowledged. Since the latest value is all that the hierarchy needs, the next hello heals the loss of
@@ -22,7 +22,7 @@ use common::time::{Duration, Instant};
 use common::types::NodeId;
 
 use super::PSDU_MAX;
-use super::world::{Sent, Station};
+use super::world::{Access, Room, Sent, Station, Transmit};
 
 mod frame;
 
@@ -64,6 +64,14 @@ pub struct Tally {
     pub searches: u64,
     /// Frames that were none of ours.
     pub foreign: u64,
+    /// Frames whose contents make no sense.
+    pub malformed: u64,
+    /// Frames whose tag is wrong.
+    pub forged: u64,
+    /// Frames that were heard before.
+    pub replayed: u64,
+    /// Frames sent again because nobody acknowledged them.
+    pub retries: u64,
     /// Frames that it could not send because the channel was never clear.
     pub unsent: u64,
     /// Defects that the engine reported.
@@ -275,7 +283,7 @@ impl Station for SoftState {
         }
     }
 
-    fn handle_sent(&mut self, _now: Instant, sent: Sent) {
+    fn handle_sent(&mut self, _now: Instant, _access: Access, sent: Sent) {
         self.tally.unsent += u64::from(sent == Sent::ChannelBusy);
     }
 
@@ -292,13 +300,14 @@ impl Station for SoftState {
         }
     }
 
-    fn poll_transmit(&mut self, _now: Instant, buf: &mut [u8; PSDU_MAX]) -> Option<usize> {
-        if !std::mem::take(&mut self.waiting) {
+    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+        if !room.csma || !std::mem::take(&mut self.waiting) {
             return None;
         }
         self.dsn = self.dsn.wrapping_add(1);
         let hello = self.hello();
-        encode(self.engine.id(), self.dsn, &hello, buf)
+        let length = encode(self.engine.id(), self.dsn, &hello, buf)?;
+        Some(Transmit { length, access: Access::Csma })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

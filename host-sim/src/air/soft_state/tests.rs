@@ -54,7 +54,7 @@ fn three_elect_anew_when_the_leader_is_gone() {
     let mut world = line(3, 2);
     world.run_until(4_000_000, &mut Nobody);
     assert_eq!(leaders(&world), [1, 1, 1]);
-    world.power_off(0);
+    world.power_off(0, &mut Nobody);
     world.run_until(8_000_000, &mut Nobody);
     let after = leaders(&world);
     assert!(after == [2, 2] || after == [3, 3], "{after:?}");
@@ -66,7 +66,7 @@ fn a_restarted_node_is_a_new_one() {
     let mut world = line(3, 3);
     world.run_until(4_000_000, &mut Nobody);
     // So short that nobody misses a hello: only the new life tells.
-    world.power_off(1);
+    world.power_off(1, &mut Nobody);
     world.replace(1, SoftState::new(NodeId(2), options(), 77));
     world.power_on(1, &mut Nobody);
     world.run_until(8_000_000, &mut Nobody);

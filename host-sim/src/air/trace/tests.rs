@@ -17,7 +17,7 @@ fn run(mut trace: Trace<Vec<u8>>) -> Vec<String> {
     let mut world = room(3, &mut trace);
     world.run_until(500_000, &mut trace);
     trace.power(world.now_us(), 2, false);
-    world.power_off(2);
+    world.power_off(2, &mut trace);
     world.run_until(2_000_000, &mut trace);
     trace.power(world.now_us(), 2, true);
     world.power_on(2, &mut trace);
@@ -145,6 +145,7 @@ fn event() -> impl Strategy<Value = Event> {
         proptest::collection::vec(any::<u8>(), 0..=127).prop_map(|psdu| Event::Frame { psdu }),
         any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Received { from: from as usize, rssi_dbm }),
         any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Damaged { from: from as usize, rssi_dbm }),
+        proptest::collection::vec(any::<u8>(), 0..=127).prop_map(|psdu| Event::Corrupted { psdu }),
         any::<Option<u16>>().prop_map(|leader| Event::Leader { leader: leader.map(NodeId) }),
         Just(Event::PowerOn {}),
         Just(Event::PowerOff {}),

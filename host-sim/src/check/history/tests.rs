@@ -1,7 +1,8 @@
 use common::types::NodeId;
 
 use super::{History, play};
-use crate::air::trace::{Event, Record};
+use crate::air::talker::room;
+use crate::air::trace::{Event, Record, Trace, parse_line};
 use crate::check::trace_file::in_order;
 use crate::scenario::outcome::Verdict;
 
@@ -123,4 +124,25 @@ fn frames_show_who_hears_whom() {
     assert_eq!(history.frames, 200);
     assert_eq!(history.disagreements.len(), 1, "{:?}", history.disagreements);
     assert_eq!(history.disagreements[0].lasted_ms, Some(4_000), "two leaders that hear each other are one too many");
+}
+
+#[test]
+fn a_trace_of_the_simulator_is_checked_like_a_recording() {
+    let mut trace = Trace::new(Vec::new());
+    (0..3).for_each(|node| trace.power(0, node, true));
+    // Three stations in a room; each follows the lowest id it has heard, and never forgets it.
+    let mut world = room(3, &mut trace);
+    world.run_until(10 * SECOND, &mut trace);
+    trace.power(world.now_us(), 2, false);
+    world.power_off(2, &mut trace);
+    world.run_until(40 * SECOND, &mut trace);
+    let text = String::from_utf8(trace.finish().unwrap()).unwrap();
+    let records = text.lines().zip(1..).map(|(line, number)| parse_line(number, line).unwrap()).collect();
+    let history = play(&in_order(records), 10 * SECOND);
+    assert_eq!(history.nodes, ["100", "99", "98"]);
+    assert!(!history.links_told && history.frames > 80, "{history:?}");
+    let [start, lost] = &history.disagreements[..] else { panic!("{:?}", history.disagreements) };
+    assert!(start.lasted_ms.is_some_and(|ms| ms < 1_000), "{start:?}");
+    assert_eq!((lost.from_ms, lost.lasted_ms, lost.after.as_str()), (10_000, None, "node 98 switched off"));
+    assert_eq!(history.verdict, Verdict::Liveness, "a leader that is gone is followed for ever");
 }

@@ -88,10 +88,24 @@ fn a_reset_and_a_cable_are_told_apart() {
     let reborn = boards.hear(20_000, 3, &hello(0xC0, 5, 10, 2_000));
     let expected = [Event::PowerOff {}, Event::Id { id: NodeId(5) }, Event::PowerOn {}];
     assert_eq!(reborn, expected.map(|event| at(18_000, 0, event)));
+    assert_eq!(boards.hear(25_000, 3, &hello(0xC0, 5, 11, 7_000)), [], "another epoch, but no other boot");
     // A board that lives from its cable is off without it.
     assert_eq!(boards.lose(30_000, 3, true), [at(30_000, 0, Event::PowerOff {})]);
-    let back = boards.hear(40_000, 3, &hello(0xC0, 5, 10, 22_000));
+    let back = boards.hear(40_000, 3, &hello(0xC0, 5, 11, 22_000));
     assert_eq!(back, [Event::Id { id: NodeId(5) }, Event::PowerOn {}].map(|event| at(40_000, 0, event)), "it was not");
+}
+
+#[test]
+fn a_board_with_two_sockets_is_watched_at_one() {
+    let mut boards = Boards::default();
+    boards.hear(0, 0, &hello(0xC0, 5, 9, 0));
+    assert_eq!(boards.hear(10, 1, &hello(0xC0, 5, 9, 10)), []);
+    assert!(boards.is_spare(1) && !boards.is_spare(0));
+    assert_eq!(boards.hear(20, 1, &leader(20, 5)), [], "the other port tells");
+    assert_eq!(boards.hear(21, 0, &leader(20, 5)), [at(20, 0, follows(5))]);
+    boards.lose(30, 0, false);
+    assert_eq!(boards.hear(40, 1, &hello(0xC0, 5, 9, 40)), [at(40, 0, Event::Id { id: NodeId(5) })]);
+    assert!(!boards.is_spare(1));
 }
 
 #[test]

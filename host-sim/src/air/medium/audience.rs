@@ -1,0 +1,170 @@
+//! Who is reached by whom, and how strongly.
+//!
+//! An audience has two parts. The loud part may decode the frame. To the faint part, usually the larger one, it is nothing
+//! but interference; what is kept about each of them is as small as it can be, since walking these lists is most of what a
+//! frame costs.
+
+use std::rc::Rc;
+
+use common::rng::Rng;
+
+use super::super::grid::Grid;
+use super::super::power::Power;
+use super::super::propagation::{Place, Propagation, normal};
+use super::{Bursts, Tuning};
+
+/// Signals this far below the noise do not count, not even as interference.
+const NEGLIGIBLE_DB: f64 = 10.0;
+
+/// A radio that is reached, and with which power.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loud {
+    pub to: u32,
+    pub power: Power,
+}
+
+/// A radio to which the signal is interference; the power in its smallest units.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Faint {
+    pub to: u32,
+    pub power: u32,
+}
+
+/// Everybody that one emission reaches.
+#[derive(Clone, Debug)]
+pub(super) struct Reached {
+    pub loud: Rc<[Loud]>,
+    pub faint: Rc<[Faint]>,
+}
+
+impl Reached {
+    /// Sorts radios and the powers that arrive at them into the two parts, each in order of the radios.
+    fn sort(arriving: impl Iterator<Item = (u32, Power)>, lockable: Power) -> Self {
+        let (mut loud, mut faint) = (Vec::new(), Vec::new());
+        for (to, power) in arriving {
+            match u32::try_from(power.units()) {
+                Ok(units) if power < lockable => faint.push(Faint { to, power: units }),
+                _ => loud.push(Loud { to, power }),
+            }
+        }
+        Self { loud: loud.into(), faint: faint.into() }
+    }
+
+    /// Leaves one radio out.
+    pub fn leave_out(&mut self, radio: usize) {
+        self.loud = self.loud.iter().copied().filter(|loud| loud.to as usize != radio).collect();
+        self.faint = self.faint.iter().copied().filter(|faint| faint.to as usize != radio).collect();
+    }
+}
+
+/// What makes one emission arrive otherwise than the last.
+#[derive(Clone, Copy, Debug)]
+struct Whims {
+    to: u32,
+    gain_db: f64,
+    /// When the present spell of this link ends, and whether it is a bad one.
+    spell_end: u64,
+    bad: bool,
+}
+
+/// All radios that one radio reaches, by index.
+#[derive(Clone, Debug)]
+pub(super) struct Audience {
+    /// Shared with the emissions that go out to it.
+    usual: Reached,
+    /// One for each of them; empty where every emission arrives the same.
+    whims: Vec<Whims>,
+}
+
+/// What decides who reaches whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'m> {
+    pub propagation: &'m Propagation,
+    pub places: &'m [Place],
+    pub tunings: &'m [Tuning],
+    pub lockable: Power,
+    pub bursts: Option<Bursts>,
+}
+
+impl Scene<'_> {
+    /// Everybody's audience. Links that were there before keep their spells.
+    pub fn audiences(&self, before: &[Audience]) -> Vec<Audience> {
+        let noise = Power::from_dbm(self.propagation.noise_dbm);
+        // Where receivers find frames far below the noise, those still count.
+        let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
+        let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
+        let index = Grid::new(self.places, self.propagation.reach(strongest, least));
+        (0..self.places.len()).map(|from| self.audience(from, least, &index, before.get(from))).collect()
+    }
+
+    fn audience(&self, from: usize, least: f64, index: &Grid, before: Option<&Audience>) -> Audience {
+        let Tuning { tx_dbm, channel } = self.tunings[from];
+        let mut gains: Vec<(u32, f64)> = Vec::new();
+        index.near(self.places[from], |to| {
+            if to != from
+                && self.tunings[to].channel == channel
+                && let Some(gain_db) = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]))
+                && gain_db + tx_dbm >= least
+            {
+                gains.push((u32::try_from(to).unwrap_or(u32::MAX), gain_db));
+            }
+        });
+        gains.sort_unstable_by_key(|&(to, _)| to);
+        let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
+        let whims = |&(to, gain_db): &(u32, f64)| {
+            let known = before.and_then(|audience| {
+                let at = audience.whims.binary_search_by_key(&to, |whims| whims.to).ok()?;
+                audience.whims.get(at)
+            });
+            // The first spell to begin is a good one.
+            let fresh = Whims { to, gain_db, spell_end: 0, bad: true };
+            known.map_or(fresh, |known| Whims { gain_db, ..*known })
+        };
+        if steady {
+            let arriving = gains.iter().map(|&(to, gain_db)| (to, Power::from_dbm(gain_db + tx_dbm)));
+            return Audience { usual: Reached::sort(arriving, self.lockable), whims: Vec::new() };
+        }
+        let nobody = Reached { loud: Rc::new([]), faint: Rc::new([]) };
+        Audience { usual: nobody, whims: gains.iter().map(whims).collect() }
+    }
+}
+
+impl Audience {
+    /// Whom this one emission reaches: jitter and the links' spells included.
+    pub fn arriving(
+        &mut self,
+        now: u64,
+        tx_dbm: f64,
+        jitter_db: f64,
+        bursts: Option<Bursts>,
+        lockable: Power,
+        rng: &mut Rng,
+    ) -> Reached {
+        if self.whims.is_empty() {
+            return self.usual.clone();
+        }
+        let arrive = |whims: &mut Whims| {
+            let mut db = whims.gain_db + tx_dbm + jitter_db * normal(rng).0;
+            if let Some(bursts) = bursts {
+                while whims.spell_end <= now {
+                    whims.bad = !whims.bad;
+                    let mean = if whims.bad { bursts.bad_us } else { bursts.good_us };
+                    whims.spell_end += exponential(rng, mean);
+                }
+                if whims.bad {
+                    db -= bursts.loss_db;
+                }
+            }
+            (whims.to, Power::from_dbm(db))
+        };
+        Reached::sort(self.whims.iter_mut().map(arrive), lockable)
+    }
+}
+
+/// A length with this mean, memoryless; at least one microsecond.
+fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
+    let length = -(1.0 - super::chance(rng)).ln() * f64::from(mean_us);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^64")]
+    let whole = length as u64;
+    whole.max(1)
+}

@@ -1,0 +1,118 @@
+//! The whole node of the core as a station: the driver that a board has, without the board.
+
+use common::config::{Config, ConfigError};
+use common::node::{self, Boot, FRAME_MAX, Node};
+use common::notice::{Event, Notice};
+use common::time::Instant;
+
+use super::PSDU_MAX;
+use super::pcapng::fcs;
+use super::soft_state::Tally;
+use super::station::{Access, Room, Sent, Station, Transmit};
+
+const FCS_BYTES: usize = 2;
+const _: () = assert!(FRAME_MAX + FCS_BYTES == PSDU_MAX);
+
+/// A node with its driver.
+#[derive(Clone, Debug)]
+pub struct NodeStation {
+    node: Node,
+    tally: Tally,
+}
+
+impl NodeStation {
+    /// A station that has not started.
+    pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
+        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default() })
+    }
+
+    /// The node.
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// What it has counted.
+    pub fn tally(&self) -> Tally {
+        let counters = self.node.links().counters();
+        Tally {
+            ups: u64::from(counters.links_up),
+            downs: u64::from(counters.links_down),
+            foreign: u64::from(counters.foreign),
+            malformed: u64::from(counters.malformed),
+            forged: u64::from(counters.forged),
+            replayed: u64::from(counters.replayed),
+            retries: u64::from(counters.retries),
+            unsent: u64::from(counters.busy),
+            ..self.tally
+        }
+    }
+
+    /// The driver has stored an epoch after all.
+    pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
+        self.node.handle_epoch(now, epoch);
+        self.collect();
+    }
+
+    /// Notices are for people; here they are counted.
+    fn collect(&mut self) {
+        while let Some(notice) = self.node.poll_notice() {
+            match notice {
+                Notice::Event(Event::ElectedSelf) => self.tally.elections += 1,
+                Notice::Event(Event::Searching) => self.tally.searches += 1,
+                Notice::Fault(_) => self.tally.faults += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Station for NodeStation {
+    fn handle_start(&mut self, now: Instant) {
+        self.node.handle_start(now);
+        self.collect();
+    }
+
+    fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64) {
+        let Some((frame, _)) = psdu.split_last_chunk::<FCS_BYTES>() else { return };
+        #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
+        let rssi_dbm = rssi_dbm.round() as i8;
+        self.node.handle_frame(now, frame, rssi_dbm);
+        self.collect();
+    }
+
+    fn handle_sent(&mut self, now: Instant, access: Access, sent: Sent) {
+        // Nobody asks what became of an acknowledgement.
+        if access == Access::Csma {
+            let sent = match sent {
+                Sent::Done => node::Sent::Done,
+                Sent::ChannelBusy => node::Sent::ChannelBusy,
+            };
+            self.node.handle_sent(now, sent);
+            self.collect();
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.node.handle_timeout(now);
+        self.collect();
+    }
+
+    /// The node knows itself what it has given out: one frame that waits for the channel, and one acknowledgement, which is
+    /// through before the next frame that wants one could have arrived.
+    fn poll_transmit(&mut self, now: Instant, _room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+        let frame = buf.first_chunk_mut::<FRAME_MAX>()?;
+        let node::Transmit { length, access } = self.node.poll_transmit(now, frame)?;
+        let length = length.min(FRAME_MAX);
+        let check = fcs(&buf[..length]).to_le_bytes();
+        buf[length..length + FCS_BYTES].copy_from_slice(&check);
+        let access = match access {
+            node::Access::Csma => Access::Csma,
+            node::Access::At(at) => Access::At(at),
+        };
+        Some(Transmit { length: length + FCS_BYTES, access })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.node.poll_timeout()
+    }
+}

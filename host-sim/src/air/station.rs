@@ -1,0 +1,108 @@
+//! What a station with a radio is to the world, and what onlookers may see of it.
+
+use common::time::Instant;
+
+use super::PSDU_MAX;
+use super::medium::Reception;
+
+/// How a frame wants to get on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// After a random back-off, and only while the channel is clear.
+    Csma,
+    /// With its first bit at exactly this time of the station, whatever else is on the air: acknowledgements.
+    At(Instant),
+}
+
+/// A frame that a station wants to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Its length, with the checksum.
+    pub length: usize,
+    /// How it gets on the air.
+    pub access: Access,
+}
+
+/// For which frames the radio has room: at most one of each kind waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// No frame is waiting for a clear channel.
+    pub csma: bool,
+    /// No frame is waiting for its time.
+    pub timed: bool,
+}
+
+/// What became of a frame that a station wanted to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It was on the air.
+    Done,
+    /// The channel was busy at every look; or, where it had a time, the radio was sending something else then.
+    ChannelBusy,
+}
+
+/// Whatever has a radio and decides what to do with it: the shape of the core's driver contract. Times are the
+/// station's own.
+pub trait Station {
+    /// The station starts.
+    fn handle_start(&mut self, now: Instant);
+    /// A frame was received and its checksum is right.
+    fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64);
+    /// The frame that it gave out for this access is through.
+    fn handle_sent(&mut self, now: Instant, access: Access, sent: Sent);
+    /// The time it asked for has come.
+    fn handle_timeout(&mut self, now: Instant);
+    /// The next frame to send, written to `buf`. Asked after every input while there is room for anything; a frame for
+    /// which there is none is lost and counted.
+    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit>;
+    /// When it wants to be called.
+    fn poll_timeout(&self) -> Option<Instant>;
+    /// A frame arrived whose length byte says something impossible: 0, 1, or more than 127. A driver drops it before any
+    /// node sees it, so most stations have nothing to do; an emulated board meets it in its own driver.
+    fn handle_bad_length(&mut self, _now: Instant, _length: u8) {}
+}
+
+/// Somebody who looks on.
+pub trait Watcher<S> {
+    /// A frame begins: its sender and its bytes.
+    fn frame(&mut self, _world_us: u64, _from: usize, _psdu: &[u8]) {}
+    /// A frame ended at a radio that had locked on to it.
+    fn reception(&mut self, _world_us: u64, _from: usize, _reception: Reception) {}
+    /// A frame was handed to a station otherwise than it was sent, with a right checksum.
+    fn corrupted(&mut self, _world_us: u64, _node: usize, _psdu: &[u8]) {}
+    /// A station was given something; its state is as it is now.
+    fn station(&mut self, _world_us: u64, _node: usize, _station: &S) {}
+}
+
+/// Looks at nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Nobody;
+
+impl<S> Watcher<S> for Nobody {}
+
+/// What a radio has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Frames put on the air.
+    pub sent: u64,
+    /// Frames received intact.
+    pub received: u64,
+    /// Frames received damaged.
+    pub damaged: u64,
+    /// Frames that reached the station with wrong bits and a right checksum; received ones are counted with them.
+    pub corrupted: u64,
+    /// Frames with an impossible length, dropped by the driver.
+    pub malformed: u64,
+    /// Frames given up because the channel was never clear.
+    pub busy: u64,
+    /// Frames with a time that came while the radio was sending something else.
+    pub late: u64,
+    /// Frames that a station gave out although there was no room.
+    pub refused: u64,
+    /// Time transmitting.
+    pub tx_us: u64,
+    /// Time with the receiver or a ramp on, and turning round after sending.
+    pub rx_us: u64,
+    /// Time with power.
+    pub on_us: u64,
+}

@@ -1,0 +1,106 @@
+//! A radio that is no station: it overhears frames, and puts on the air whatever it is told to.
+
+use std::collections::VecDeque;
+
+use super::World;
+use crate::air::airtime_us;
+use crate::air::medium::{OnAir, Tuning};
+use crate::air::propagation::Place;
+use crate::air::station::{Station, Watcher};
+
+/// An intruder remembers this many of the last frames that it has heard.
+const HEARD_MAX: usize = 64;
+
+/// The bits of a length byte that the radio heeds.
+const LENGTH_MASK: u8 = 0x7F;
+
+/// Lengths from here on have room for a checksum.
+const LENGTH_MIN: u8 = 2;
+
+/// A frame as the physical layer has it: its length byte may lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawFrame {
+    /// The length byte.
+    pub length: u8,
+    /// As many bytes as its lower seven bits say; missing ones are zero.
+    pub psdu: Vec<u8>,
+}
+
+impl RawFrame {
+    /// A frame whose length byte is right.
+    pub fn honest(psdu: Vec<u8>) -> Self {
+        Self { length: u8::try_from(psdu.len()).unwrap_or(LENGTH_MASK).min(LENGTH_MASK), psdu }
+    }
+
+    /// Whether a driver would hand it on.
+    pub fn has_good_length(&self) -> bool {
+        (LENGTH_MIN..=LENGTH_MASK).contains(&self.length)
+    }
+
+    fn fitted(mut self) -> Self {
+        self.psdu.resize(usize::from(self.length & LENGTH_MASK), 0);
+        self
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Intruder {
+    pub radio: usize,
+    heard: VecDeque<Vec<u8>>,
+    on_air: Option<(OnAir, RawFrame)>,
+}
+
+impl<S: Station> World<S> {
+    /// Adds an intruder that does not listen yet; its radio. Stations must all have been added before.
+    pub fn add_intruder(&mut self, place: Place, tuning: Tuning) -> usize {
+        let radio = self.medium.add(place, tuning);
+        self.intruders.push(Intruder { radio, heard: VecDeque::new(), on_air: None });
+        radio
+    }
+
+    /// The frames that an intruder has overheard lately, the oldest first.
+    pub fn overheard(&self, radio: usize) -> impl ExactSizeIterator<Item = &[u8]> {
+        let heard = self.intruder(radio).map(|index| self.intruders[index].heard.as_slices());
+        let (old, new) = heard.unwrap_or_default();
+        let count = old.len() + new.len();
+        (0..count).map(move |at| old.get(at).unwrap_or_else(|| &new[at - old.len()]).as_slice())
+    }
+
+    /// Has an intruder send a frame now, without looking whether the channel is clear. False where it is still sending.
+    pub fn inject(&mut self, radio: usize, frame: RawFrame, watcher: &mut impl Watcher<S>) -> bool {
+        let Some(index) = self.intruder(radio).filter(|&index| self.intruders[index].on_air.is_none()) else {
+            return false;
+        };
+        let frame = frame.fitted();
+        watcher.frame(self.now_us, radio, &frame.psdu);
+        self.medium.listen(radio, false);
+        let on = self.medium.begin_frame(self.now_us, radio);
+        self.schedule_intruder(self.now_us + airtime_us(frame.psdu.len()), radio);
+        self.intruders[index].on_air = Some((on, frame));
+        true
+    }
+
+    /// An intruder overhears a frame.
+    pub(super) fn overhear(&mut self, radio: usize, psdu: &[u8]) {
+        if let Some(index) = self.intruder(radio) {
+            let heard = &mut self.intruders[index].heard;
+            if heard.len() == HEARD_MAX {
+                heard.pop_front();
+            }
+            heard.push_back(psdu.to_vec());
+        }
+    }
+
+    /// An intruder's frame ends.
+    pub(super) fn injected(&mut self, radio: usize, watcher: &mut impl Watcher<S>) {
+        let Some(index) = self.intruder(radio) else { return };
+        if let Some((on, frame)) = self.intruders[index].on_air.take() {
+            self.deliver(radio, on, &frame, true, watcher);
+        }
+        self.medium.listen(radio, true);
+    }
+
+    fn intruder(&self, radio: usize) -> Option<usize> {
+        self.intruders.iter().position(|intruder| intruder.radio == radio)
+    }
+}

@@ -1,0 +1,475 @@
+//! Nodes with radios and clocks of their own, and one queue of events in whole microseconds.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use common::rng::Rng;
+use common::time::Instant;
+
+use super::PSDU_MAX;
+use super::clock::LocalClock;
+use super::csma::{Backoff, RadioTiming};
+use super::medium::{Medium, OnAir, Reception, Tuning};
+use super::pcapng::fcs;
+use super::propagation::Place;
+pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
+
+mod intruder;
+mod send;
+
+use intruder::Intruder;
+pub use intruder::RawFrame;
+
+/// A tick of a driver's counter, rounded up.
+const TICK_US: u64 = 31;
+
+/// A corrupted frame has up to this many bits wrong.
+const FLIPS_MAX: u32 = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Wake,
+    Look,
+    LookBegins,
+    LookDone,
+    Send,
+    Ramp,
+    SendTimed,
+    SendDone,
+    Ready,
+    Injected,
+}
+
+impl Event {
+    /// Whether it belongs to a look at the channel, which a frame with a time breaks off.
+    const fn is_of_a_look(self) -> bool {
+        matches!(self, Self::Look | Self::LookBegins | Self::LookDone | Self::Send)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    at_us: u64,
+    order: u64,
+    node: u32,
+    /// Entries of a node's former life are void.
+    life: u32,
+    /// So are those of a look that was broken off.
+    turn: u32,
+    event: Event,
+}
+
+/// What a radio is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Listening, or off.
+    Free,
+    /// Dealing with a frame, or turning round after one, and deaf until then.
+    Deaf,
+    /// Looking whether the channel is clear, or sending.
+    Taken,
+}
+
+/// Which of a station's two waiting frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Csma,
+    Timed,
+}
+
+/// The frames of a station that wait or are on the air.
+#[derive(Clone, Debug, Default)]
+struct Outgoing {
+    csma: Vec<u8>,
+    timed: Vec<u8>,
+}
+
+impl Outgoing {
+    fn get(&self, slot: Slot) -> &[u8] {
+        match slot {
+            Slot::Csma => &self.csma,
+            Slot::Timed => &self.timed,
+        }
+    }
+
+    fn get_mut(&mut self, slot: Slot) -> &mut Vec<u8> {
+        match slot {
+            Slot::Csma => &mut self.csma,
+            Slot::Timed => &mut self.timed,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Node<S> {
+    station: S,
+    phase: Phase,
+    on: bool,
+    clock: LocalClock,
+    life: u32,
+    turn: u32,
+    backoff: Option<Backoff>,
+    timed: Option<Instant>,
+    /// When the station last said it wants to be called, and when that is in the world's time.
+    deadline: Option<Instant>,
+    wake_at: Option<u64>,
+    /// Until when it is deaf.
+    ready_at: u64,
+    listening_since: Option<u64>,
+    on_since: u64,
+    rng: Rng,
+    usage: Usage,
+}
+
+/// A medium with stations on it.
+#[derive(Clone, Debug)]
+pub struct World<S> {
+    medium: Medium,
+    timing: RadioTiming,
+    nodes: Vec<Node<S>>,
+    outgoing: Vec<Outgoing>,
+    intruders: Vec<Intruder>,
+    queue: BinaryHeap<Reverse<Entry>>,
+    on_air: Vec<Option<(OnAir, Slot)>>,
+    now_us: u64,
+    order: u64,
+    events: u64,
+    seed: u64,
+    /// The share of received frames whose bits are wrong although their checksum is right.
+    corruption: f64,
+    corrupting: Rng,
+    receptions: Vec<Reception>,
+    scratch: [u8; PSDU_MAX],
+}
+
+impl<S: Station> World<S> {
+    /// A world without stations.
+    pub fn new(medium: Medium, timing: RadioTiming, seed: u64) -> Self {
+        Self {
+            medium,
+            timing,
+            nodes: Vec::new(),
+            outgoing: Vec::new(),
+            intruders: Vec::new(),
+            queue: BinaryHeap::new(),
+            on_air: Vec::new(),
+            now_us: 0,
+            order: 0,
+            events: 0,
+            seed,
+            corruption: 0.0,
+            corrupting: Rng::stream(seed, 0xC0DE),
+            receptions: Vec::new(),
+            scratch: [0; PSDU_MAX],
+        }
+    }
+
+    /// Adds a station that is off. Stations come before every other radio on the medium.
+    ///
+    /// # Panics
+    ///
+    /// Where another radio was added before.
+    pub fn add(&mut self, place: Place, tuning: Tuning, drift_ppm: i32, station: S) -> usize {
+        let index = self.medium.add(place, tuning);
+        assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
+        self.nodes.push(Node {
+            station,
+            phase: Phase::Free,
+            on: false,
+            clock: LocalClock::new(drift_ppm, 0),
+            life: 0,
+            turn: 0,
+            backoff: None,
+            timed: None,
+            deadline: None,
+            wake_at: None,
+            ready_at: 0,
+            listening_since: None,
+            on_since: 0,
+            rng: Rng::stream(self.seed ^ 0xC5, index as u64),
+            usage: Usage::default(),
+        });
+        self.outgoing.push(Outgoing::default());
+        self.on_air.push(None);
+        index
+    }
+
+    /// The world's time.
+    pub fn now_us(&self) -> u64 {
+        self.now_us
+    }
+
+    /// Events dealt with so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How many stations there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are no stations.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// A station.
+    pub fn station(&self, node: usize) -> &S {
+        &self.nodes[node].station
+    }
+
+    /// Whether a station is on.
+    pub fn is_on(&self, node: usize) -> bool {
+        self.nodes[node].on
+    }
+
+    /// The medium.
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    /// The medium, to be changed: places, walls, tuning.
+    pub fn medium_mut(&mut self) -> &mut Medium {
+        &mut self.medium
+    }
+
+    /// What a radio has done until now.
+    pub fn usage(&self, node: usize) -> Usage {
+        let state = &self.nodes[node];
+        let mut usage = state.usage;
+        usage.rx_us += state.listening_since.map_or(0, |since| self.now_us - since);
+        usage.on_us += if state.on { self.now_us - state.on_since } else { 0 };
+        usage
+    }
+
+    /// Switches a station on, as it is: its clock starts at zero.
+    pub fn power_on(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+        let now_us = self.now_us;
+        let state = &mut self.nodes[node];
+        state.on = true;
+        state.on_since = now_us;
+        state.clock = LocalClock::new(state.clock.drift_ppm(), now_us);
+        self.listen(node, true);
+        self.call(node, watcher, S::handle_start);
+    }
+
+    /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
+    pub fn power_off(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+        self.listen(node, false);
+        if let Some((on, slot)) = self.on_air[node].take() {
+            let frame = RawFrame::honest(std::mem::take(self.outgoing[node].get_mut(slot)));
+            self.deliver(node, on, &frame, false, watcher);
+        }
+        self.medium.abort_cca(node);
+        let state = &mut self.nodes[node];
+        state.usage.on_us += if state.on { self.now_us - state.on_since } else { 0 };
+        state.on = false;
+        state.phase = Phase::Free;
+        state.life += 1;
+        state.backoff = None;
+        state.timed = None;
+        state.deadline = None;
+        state.wake_at = None;
+    }
+
+    /// From now on a station's clock runs fast by this many millionths, or slow.
+    pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
+        let state = &mut self.nodes[node];
+        state.clock.set_drift(self.now_us, drift_ppm);
+        if let Some(deadline) = state.deadline.filter(|_| state.wake_at.is_some()) {
+            let at = state.clock.when(deadline).max(self.now_us);
+            state.wake_at = Some(at);
+            self.schedule(at, node, Event::Wake);
+        }
+    }
+
+    /// How fast a station's clock runs, in millionths too many.
+    pub fn drift_ppm(&self, node: usize) -> i32 {
+        self.nodes[node].clock.drift_ppm()
+    }
+
+    /// From now on this share of the frames received has wrong bits and a right checksum.
+    pub fn set_corruption(&mut self, share: f64) {
+        self.corruption = share;
+    }
+
+    /// Replaces a station that is off, for its next life.
+    pub fn replace(&mut self, node: usize, station: S) -> S {
+        std::mem::replace(&mut self.nodes[node].station, station)
+    }
+
+    /// Gives a station something other than a frame or a timeout.
+    pub fn tell(&mut self, node: usize, watcher: &mut impl Watcher<S>, what: impl FnOnce(&mut S, Instant)) {
+        if self.nodes[node].on {
+            self.call(node, watcher, what);
+        }
+    }
+
+    /// Runs until this time of the world; everything due by then has happened.
+    pub fn run_until(&mut self, until_us: u64, watcher: &mut impl Watcher<S>) {
+        while let Some(Reverse(entry)) = self.queue.peek().copied().filter(|next| next.0.at_us <= until_us) {
+            self.queue.pop();
+            self.now_us = entry.at_us;
+            let node = entry.node as usize;
+            if entry.event == Event::Injected {
+                self.events += 1;
+                self.injected(node, watcher);
+                continue;
+            }
+            let state = &self.nodes[node];
+            if state.life == entry.life && (state.turn == entry.turn || !entry.event.is_of_a_look()) {
+                self.events += 1;
+                self.happen(node, entry.event, watcher);
+            }
+        }
+        self.now_us = self.now_us.max(until_us);
+    }
+
+    fn happen(&mut self, node: usize, event: Event, watcher: &mut impl Watcher<S>) {
+        match event {
+            Event::Wake => {
+                if self.nodes[node].wake_at == Some(self.now_us) {
+                    self.nodes[node].wake_at = None;
+                    self.call(node, watcher, S::handle_timeout);
+                }
+            }
+            Event::Look => self.look(node),
+            Event::LookBegins => self.look_begins(node),
+            Event::LookDone => self.look_done(node, watcher),
+            Event::Send => self.send(node, Slot::Csma, watcher),
+            Event::Ramp => self.ramp(node, watcher),
+            Event::SendTimed => self.send(node, Slot::Timed, watcher),
+            Event::SendDone => self.send_done(node, watcher),
+            Event::Ready => {
+                let state = &mut self.nodes[node];
+                if state.phase == Phase::Deaf && state.ready_at <= self.now_us {
+                    state.phase = Phase::Free;
+                    self.listen(node, true);
+                }
+            }
+            Event::Injected => {}
+        }
+    }
+
+    fn schedule(&mut self, at_us: u64, node: usize, event: Event) {
+        let Node { life, turn, .. } = self.nodes[node];
+        self.push(at_us, node, life, turn, event);
+    }
+
+    fn schedule_intruder(&mut self, at_us: u64, radio: usize) {
+        self.push(at_us, radio, 0, 0, Event::Injected);
+    }
+
+    fn push(&mut self, at_us: u64, node: usize, life: u32, turn: u32, event: Event) {
+        let order = self.order;
+        self.order += 1;
+        let node = u32::try_from(node).unwrap_or(u32::MAX);
+        self.queue.push(Reverse(Entry { at_us, order, node, life, turn, event }));
+    }
+
+    fn listen(&mut self, node: usize, listening: bool) {
+        self.medium.listen(node, listening);
+        let state = &mut self.nodes[node];
+        if listening {
+            state.listening_since.get_or_insert(self.now_us);
+        } else if let Some(since) = state.listening_since.take() {
+            state.usage.rx_us += self.now_us - since;
+        }
+    }
+
+    /// The radio hears nothing for a while.
+    fn be_deaf(&mut self, node: usize, lasts_us: u64) {
+        self.listen(node, false);
+        let state = &mut self.nodes[node];
+        state.phase = Phase::Deaf;
+        state.ready_at = self.now_us + lasts_us;
+        self.schedule(self.now_us + lasts_us, node, Event::Ready);
+    }
+
+    /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
+    fn deliver(&mut self, from: usize, on: OnAir, frame: &RawFrame, whole: bool, watcher: &mut impl Watcher<S>) {
+        let mut receptions = std::mem::take(&mut self.receptions);
+        self.medium.end(self.now_us, on, |reception| receptions.push(reception));
+        for mut reception in receptions.drain(..) {
+            reception.intact &= whole;
+            if reception.to >= self.nodes.len() {
+                if reception.intact && frame.has_good_length() {
+                    self.overhear(reception.to, &frame.psdu);
+                }
+                continue;
+            }
+            watcher.reception(self.now_us, from, reception);
+            self.receive(reception, frame, watcher);
+        }
+        self.receptions = receptions;
+    }
+
+    fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
+        let node = reception.to;
+        let state = &mut self.nodes[node];
+        if !frame.has_good_length() {
+            // The driver looks at the length first and listens again.
+            state.usage.malformed += 1;
+            self.call(node, watcher, |station, now| station.handle_bad_length(now, frame.length));
+            return;
+        }
+        if !reception.intact {
+            state.usage.damaged += 1;
+            return;
+        }
+        state.usage.received += 1;
+        let deaf = self.timing.processing_us(&mut state.rng);
+        if deaf > 0 {
+            self.be_deaf(node, deaf);
+        }
+        if self.corruption > 0.0 && f64::from(self.corrupting.next_u32()) < self.corruption * 4_294_967_296.0 {
+            let corrupted = self.corrupt(&frame.psdu);
+            self.nodes[node].usage.corrupted += 1;
+            watcher.corrupted(self.now_us, node, &corrupted);
+            self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
+        } else {
+            self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
+        }
+    }
+
+    /// The frame with some bits flipped that its checksum does not notice.
+    fn corrupt(&mut self, psdu: &[u8]) -> Vec<u8> {
+        let mut bytes = psdu.to_vec();
+        let (body, check) = bytes.split_at_mut(psdu.len().saturating_sub(2));
+        for _ in 0..=self.corrupting.below(FLIPS_MAX) {
+            let bit = self.corrupting.below(u32::try_from(body.len() * 8).unwrap_or(0)) as usize;
+            if let Some(byte) = body.get_mut(bit / 8) {
+                *byte ^= 1 << (bit % 8);
+            }
+        }
+        check.copy_from_slice(&fcs(body).to_le_bytes());
+        bytes
+    }
+
+    /// Gives a station one input, and does what it then wants.
+    fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
+        let now_us = self.now_us;
+        let state = &mut self.nodes[node];
+        let now = state.clock.show(now_us);
+        input(&mut state.station, now);
+        self.take_frames(node, now);
+        let state = &mut self.nodes[node];
+        let deadline = state.station.poll_timeout();
+        if deadline != state.deadline || (deadline.is_some() && state.wake_at.is_none()) {
+            state.deadline = deadline;
+            // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
+            let wake_at = deadline.map(|at| state.clock.when(at).max(now_us + TICK_US));
+            if wake_at != state.wake_at {
+                state.wake_at = wake_at;
+                if let Some(at) = wake_at {
+                    self.schedule(at, node, Event::Wake);
+                }
+            }
+        }
+        watcher.station(now_us, node, &self.nodes[node].station);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! Runs a scenario.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use common::rng::Rng;
+use common::types::NodeId;
+
+use super::agenda::{Agenda, Walk};
+use super::checker::{Components, HOLD_US};
+use super::observer::{Observer, Recorders};
+use super::outcome::{Change, Failure, NodeUse, Outcome, Reign, Verdict};
+use super::plan::{Harm, NodePlan, Scenario};
+use super::player::{Cast, Player};
+use crate::air::csma::RadioTiming;
+use crate::air::energy::Activity;
+use crate::air::medium::{Medium, OnAir, Tuning};
+use crate::air::power::Power;
+use crate::air::world::World;
+
+mod act;
+mod attack;
+
+/// Agreement is looked for this often.
+const SLICE_US: u64 = 10_000;
+
+/// A change that is being dealt with.
+#[derive(Clone, Debug)]
+struct Open {
+    at_us: u64,
+    what: String,
+    noticed_us: Option<u64>,
+    agreed_us: Option<u64>,
+}
+
+struct Run<'s> {
+    scenario: &'s Scenario,
+    cast: Cast,
+    seed: u64,
+    world: World<Player>,
+    timing: RadioTiming,
+    nodes: usize,
+    observer: Observer,
+    agenda: Agenda,
+    walk: Option<Walk>,
+    rng: Rng,
+    lives: BTreeMap<usize, u64>,
+    /// What each node's driver has stored: the number of its last boot.
+    epochs: BTreeMap<usize, u16>,
+    /// The radio of each jamming fault, and its noise while it is on.
+    jammers: BTreeMap<usize, (usize, Option<OnAir>)>,
+    /// The radio of each attacker.
+    attackers: BTreeMap<usize, usize>,
+    wifi: Option<(usize, Option<OnAir>)>,
+    components: Components,
+    moved: bool,
+    dissenters: Vec<usize>,
+    /// Since when there has been agreement.
+    agreed_since: Option<u64>,
+    open: Vec<Open>,
+    relapses: u64,
+    reigns: Vec<Reign>,
+}
+
+/// Runs a scenario with a seed.
+pub fn run(scenario: &Scenario, seed: u64) -> Outcome {
+    let mut run = Run::new(scenario, seed, Recorders::default());
+    run.play();
+    run.finish()
+}
+
+/// Runs a scenario with a seed and writes it down; fails only where writing does.
+pub fn run_recorded(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Result<Outcome> {
+    let mut run = Run::new(scenario, seed, recorders);
+    run.play();
+    run.observer.finish()?;
+    Ok(run.finish())
+}
+
+impl<'s> Run<'s> {
+    fn new(scenario: &'s Scenario, seed: u64, recorders: Recorders) -> Self {
+        let plan = &scenario.radio;
+        let propagation = plan.propagation(seed);
+        let mut places = scenario.topology.places(seed);
+        let nodes = u16::try_from(places.len()).unwrap_or(u16::MAX);
+        let cast = Cast::new(&scenario.protocol, nodes, propagation.noise_dbm, plan.channel);
+        let timing = if plan.is_fast { RadioTiming::FAST } else { RadioTiming::EMBASSY };
+        let mut world = World::new(Medium::new(propagation, plan.bursts, seed), timing, seed);
+        let mut drifts = Rng::stream(seed, 0xD21F);
+        for (node, place) in places.iter_mut().enumerate() {
+            let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);
+            let lot = wide - i32::try_from(plan.drift_ppm).unwrap_or(0);
+            let NodePlan { at, channel, tx_dbm, drift_ppm } = scenario.nodes.get(&node).copied().unwrap_or_default();
+            *place = at.unwrap_or(*place);
+            let tuning = Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
+            world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
+        }
+        let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
+        let on_channel = |tx_dbm| Tuning { channel: plan.channel, tx_dbm };
+        for (index, fault) in scenario.faults.iter().enumerate() {
+            match &fault.harm {
+                Harm::Jam(place, power, _) => {
+                    jammers.insert(index, (world.medium_mut().add(*place, on_channel(*power)), None));
+                }
+                Harm::Attack(attack) => {
+                    attackers.insert(index, world.add_intruder(attack.place, on_channel(attack.tx_dbm)));
+                }
+                _ => {}
+            }
+        }
+        let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, on_channel(wifi.power_dbm)), None));
+        Self {
+            scenario,
+            cast,
+            seed,
+            nodes: places.len(),
+            world,
+            timing,
+            observer: Observer::new(scenario.protocol.radii.clone(), recorders),
+            agenda: Agenda::new(scenario, seed),
+            walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &places, seed)),
+            rng: Rng::stream(seed, 0xFA17),
+            lives: BTreeMap::new(),
+            epochs: (0..places.len()).map(|node| (node, 1)).collect(),
+            jammers,
+            attackers,
+            wifi,
+            components: Components::default(),
+            moved: true,
+            dissenters: Vec::new(),
+            agreed_since: None,
+            open: Vec::new(),
+            relapses: 0,
+            reigns: Vec::new(),
+        }
+    }
+
+    fn play(&mut self) {
+        self.change(0, "start".to_owned());
+        for node in 0..self.nodes {
+            self.observer.power(0, node, true);
+            self.world.power_on(node, &mut self.observer);
+        }
+        // Only now is there anything that could be joined.
+        self.update_components();
+        self.concern(&Components::default());
+        self.look(0);
+        while self.world.now_us() < self.scenario.duration_us && self.observer.violation.is_none() {
+            let now = self.world.now_us();
+            let due = self.agenda.next_us().unwrap_or(u64::MAX).max(now);
+            let next = (now + SLICE_US).min(due).min(self.scenario.duration_us);
+            self.world.run_until(next, &mut self.observer);
+            while let Some(action) = self.agenda.pop(next) {
+                self.act(next, action);
+            }
+            self.look(next);
+        }
+    }
+
+    /// Something has changed, from which on agreement must be found anew.
+    fn change(&mut self, now: u64, what: String) {
+        if let Some(open) = self.open.last_mut() {
+            open.noticed_us = open.noticed_us.or(self.observer.noticed_us);
+        }
+        self.observer.note(now, &what);
+        let before = std::mem::take(&mut self.components);
+        self.update_components();
+        self.concern(&before);
+        self.open.push(Open { at_us: now, what, noticed_us: None, agreed_us: None });
+        self.agreed_since = None;
+    }
+
+    /// Watches the ends of every link that was made or broken since: how they see it now.
+    fn concern(&mut self, before: &Components) {
+        let mut concerned: BTreeMap<usize, Vec<(NodeId, bool)>> = BTreeMap::new();
+        for &(a, b) in before.links.symmetric_difference(&self.components.links) {
+            for (end, other) in [(a, b), (b, a)] {
+                let is_linked = self.world.station(end).is_linked(id_of(other));
+                concerned.entry(end).or_default().push((id_of(other), is_linked));
+            }
+        }
+        self.observer.watch(concerned);
+    }
+
+    fn update_components(&mut self) {
+        let (world, medium) = (&self.world, self.world.medium());
+        let floor = Power::from_dbm(medium.propagation().noise_dbm);
+        let noise_at = |node: usize| {
+            let on = self.jammers.values().filter(|(_, on)| on.is_some());
+            let jammed = on.filter_map(|&(radio, _)| medium.mean_dbm(radio, node)).map(Power::from_dbm);
+            (floor + jammed.sum()).dbm()
+        };
+        let takes_part = |node: usize| world.is_on(node) && !world.station(node).is_mute();
+        self.components = Components::find(medium, self.nodes, takes_part, noise_at, self.cast.admission());
+        self.observer.leaders_changed = true;
+        self.moved = false;
+    }
+
+    /// Each leader that is followed, by index, and by how many.
+    fn followers(&self) -> BTreeMap<usize, usize> {
+        let mut followers = BTreeMap::new();
+        for node in (0..self.nodes).filter(|&node| self.world.is_on(node)) {
+            if let Some(leader) = self.leader(node) {
+                *followers.entry(leader).or_insert(0) += 1;
+            }
+        }
+        followers
+    }
+
+    /// Whom a node that is on follows, as an index. A leader that is no node of the scenario is nobody.
+    fn leader(&self, node: usize) -> Option<usize> {
+        let leader = self.world.station(node).leader().filter(|_| self.world.is_on(node))?;
+        usize::from(leader.0).checked_sub(1).filter(|&leader| leader < self.nodes)
+    }
+
+    /// Finds out whether there is agreement, if that may have changed.
+    fn look(&mut self, now: u64) {
+        if self.moved {
+            self.update_components();
+        }
+        if std::mem::take(&mut self.observer.leaders_changed) {
+            self.dissenters = self.components.dissenters(|node| self.leader(node));
+            let leaders = self.followers().into_iter().map(|(leader, count)| (id_of(leader).0, count)).collect();
+            if self.reigns.last().is_none_or(|last| last.leaders != leaders) {
+                self.reigns.push(Reign { at_ms: now / 1_000, leaders });
+            }
+        }
+        let Some(open) = self.open.last_mut() else { return };
+        open.noticed_us = open.noticed_us.or(self.observer.noticed_us);
+        if self.dissenters.is_empty() {
+            let since = *self.agreed_since.get_or_insert(now);
+            if open.agreed_us.is_none() && now >= since + HOLD_US {
+                open.agreed_us = Some(since);
+            }
+        } else if self.agreed_since.take().is_some() && open.agreed_us.is_some() {
+            self.relapses += 1;
+        }
+    }
+
+    fn finish(self) -> Outcome {
+        let now = self.world.now_us();
+        let changes: Vec<Change> = self.open.iter().map(Open::closed).collect();
+        let (verdict, failure) = self.judge(now, &changes);
+        let usage: Vec<_> = (0..self.nodes).map(|node| self.world.usage(node)).collect();
+        let tallies: Vec<_> = (0..self.nodes).map(|node| self.world.station(node).tally()).collect();
+        let nodes = (0..self.nodes).map(|node| self.node_use(node, now)).collect();
+        Outcome {
+            scenario: self.scenario.name.clone(),
+            seed: self.seed,
+            verdict,
+            failure,
+            ran_ms: now / 1_000,
+            components: self.components.usable.len(),
+            changes,
+            relapses: self.relapses,
+            sent: usage.iter().map(|usage| usage.sent).sum(),
+            received: usage.iter().map(|usage| usage.received).sum(),
+            damaged: usage.iter().map(|usage| usage.damaged).sum(),
+            busy: usage.iter().map(|usage| usage.busy).sum(),
+            elections: tallies.iter().map(|tally| tally.elections).sum(),
+            searches: tallies.iter().map(|tally| tally.searches).sum(),
+            link_changes: tallies.iter().map(|tally| tally.ups + tally.downs).sum(),
+            refused: tallies.iter().map(|t| t.foreign + t.malformed + t.forged + t.replayed).sum(),
+            retries: tallies.iter().map(|tally| tally.retries).sum(),
+            events: self.world.events(),
+            nodes,
+            digest: self.observer.digest(),
+            reigns: self.reigns,
+            follows: self.observer.follows,
+        }
+    }
+
+    fn node_use(&self, node: usize, now: u64) -> NodeUse {
+        let usage = self.world.usage(node);
+        let tx_dbm = self.world.medium().tuning(node).tx_dbm;
+        let energy = Activity::new(usage, tx_dbm, self.timing, usage.on_us).cost();
+        NodeUse {
+            id: id_of(node).0,
+            sent: usage.sent,
+            received: usage.received,
+            damaged: usage.damaged,
+            corrupted: usage.corrupted,
+            malformed: usage.malformed,
+            airtime_ppm: usage.tx_us * 1_000_000 / now.max(1),
+            charge_uah: energy.charge_uah,
+            mean_ua: energy.mean_ua,
+        }
+    }
+
+    fn judge(&self, now: u64, changes: &[Change]) -> (Verdict, Option<Failure>) {
+        let last_events = self.observer.last_events();
+        if let Some((at, node, what)) = &self.observer.violation {
+            let nodes = vec![id_of(*node).0];
+            return (Verdict::Safety, Some(Failure { at_ms: at / 1_000, what: what.clone(), nodes, last_events }));
+        }
+        let Some(last) = changes.last() else { return (Verdict::Ok, None) };
+        let within_ms = self.scenario.within_us / 1_000;
+        let what = match last.agreed_after_ms {
+            Some(took) if took <= within_ms => return (Verdict::Ok, None),
+            Some(took) => format!("agreement took {took} ms after the last change ({}), not {within_ms} ms", last.what),
+            None => {
+                format!("no lasting agreement {} ms after the last change ({})", now / 1_000 - last.at_ms, last.what)
+            }
+        };
+        let nodes = self.dissenters.iter().map(|&node| id_of(node).0).collect();
+        (Verdict::Liveness, Some(Failure { at_ms: now / 1_000, what, nodes, last_events }))
+    }
+}
+
+impl Open {
+    fn closed(&self) -> Change {
+        let after = |us: Option<u64>| us.map(|us| (us - self.at_us) / 1_000);
+        let (detected_after_ms, agreed_after_ms) = (after(self.noticed_us), after(self.agreed_us));
+        Change { at_ms: self.at_us / 1_000, what: self.what.clone(), detected_after_ms, agreed_after_ms }
+    }
+}
+
+/// The id of a node, which are numbered from 1.
+pub(super) fn id_of(node: usize) -> NodeId {
+    NodeId(u16::try_from(node + 1).unwrap_or(u16::MAX))
+}

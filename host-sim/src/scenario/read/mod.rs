@@ -1,0 +1,208 @@
+//! Scenarios as TOML.
+
+use std::collections::BTreeMap;
+
+use common::election::Algorithm;
+use common::limits::{LEVELS_MAX, RADIUS_MAX, RING_MAX};
+use toml::de::DeTable;
+
+use super::checker::HOLD_US;
+use super::plan::{Cipher, NodePlan, Program, ProtocolPlan, Scenario, Topology};
+use super::toml_section::{Problem, Section, Source};
+use super::units::{Unit, micros, seconds};
+
+mod data_file;
+mod fault;
+mod mobility;
+mod radio;
+
+/// More nodes than this take longer than anybody waits.
+const NODES_MAX: u64 = 1_000;
+
+/// Reads a scenario. `file` is what messages call it.
+pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
+    let source = Source { file, text };
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        source.problem(at, format!("not TOML: {}", error.message()))
+    })?;
+    let root = Section::root(source, document.get_ref());
+    let name = root.text("name")?;
+    let summary = root.text("summary")?.unwrap_or_default().to_owned();
+    let seed = root.integer("seed", 0..u64::MAX)?.unwrap_or(1);
+    let duration = root.quantity("duration", Unit::Time)?;
+    let topology = root.section("topology")?;
+    let tables = root.sections("node")?;
+    let radio = root.section("radio")?;
+    let protocol = root.section("protocol")?;
+    let mobility = root.section("mobility")?;
+    let faults = root.sections("fault")?;
+    let expect = root.section("expect")?;
+    let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
+    let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
+    let topology = match topology {
+        Some(section) => read_topology(&section)?,
+        None if tables.is_empty() => return Err(root.missing("topology")),
+        // The nodes say where they are.
+        None => Topology::Places(vec![(0.0, 0.0); tables.len()]),
+    };
+    let has_places = root.section("topology")?.is_some();
+    let nodes = topology.nodes();
+    let special = read_nodes(&root, &tables, nodes, has_places)?;
+    let scenario = Scenario {
+        name,
+        summary,
+        seed,
+        duration_us,
+        radio: radio.map_or_else(|| Ok(radio::usual()), |section| radio::read(&section, nodes))?,
+        nodes: special,
+        protocol: protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?,
+        mobility: mobility.map_or(Ok(None), |section| mobility::read(&section, nodes))?,
+        faults: faults.iter().map(|section| fault::read(section, nodes)).collect::<Result<_, _>>()?,
+        within_us: expect.map_or(Ok(10_000_000), |section| read_expectation(&section))?,
+        topology,
+    };
+    root.finish()?;
+    let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
+    if scenario.duration_us < needed {
+        let what = format!(
+            "is too short: the last change may come at {} s, agreement may take {} s and must last {} s, so it must be at least \"{} s\"",
+            seconds(scenario.last_change_us()),
+            seconds(scenario.within_us),
+            seconds(HOLD_US),
+            seconds(needed)
+        );
+        return Err(root.problem_at("duration", &what));
+    }
+    Ok(scenario)
+}
+
+/// A quantity that must be positive.
+fn positive(section: &Section<'_>, key: &str, unit: Unit) -> Result<Option<f64>, Problem> {
+    let amount = section.quantity(key, unit)?;
+    if amount.is_some_and(|amount| amount <= 0.0) {
+        return Err(section.problem_at(key, &format!("must be more than nothing, such as \"{}\"", unit.example())));
+    }
+    Ok(amount)
+}
+
+fn time_us(section: &Section<'_>, key: &str) -> Result<Option<u64>, Problem> {
+    let time = section.quantity(key, Unit::Time)?;
+    if time.is_some_and(|time| time < 0.0) {
+        return Err(section.problem_at(key, "cannot be before the start"));
+    }
+    Ok(time.map(micros))
+}
+
+fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Line,
+        Ring,
+        Grid,
+        Random,
+    }
+    let kinds = [("line", Kind::Line), ("ring", Kind::Ring), ("grid", Kind::Grid), ("random", Kind::Random)];
+    let kind = section.word("kind", &kinds)?;
+    let nodes = section.integer("nodes", 1..NODES_MAX + 1)?.and_then(|nodes| usize::try_from(nodes).ok());
+    let spacing = positive(section, "spacing", Unit::Length)?;
+    let side = positive(section, "side", Unit::Length)?;
+    let positions = section.points("positions")?;
+    section.finish()?;
+    let Some(kind) = kind else {
+        let places = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
+        if places.is_empty() || places.len() as u64 > NODES_MAX {
+            return Err(section.problem_at("positions", &format!("must have 1 to {NODES_MAX} points")));
+        }
+        return Ok(Topology::Places(places));
+    };
+    if positions.is_some() {
+        return Err(section.problem_at("positions", "and `kind` exclude each other"));
+    }
+    let nodes = nodes.ok_or_else(|| section.missing("nodes"))?;
+    let spacing = || spacing.ok_or_else(|| section.missing("spacing"));
+    Ok(match kind {
+        Kind::Line => Topology::Line(nodes, spacing()?),
+        Kind::Ring => Topology::Ring(nodes, spacing()?),
+        Kind::Grid => Topology::Grid(nodes, spacing()?),
+        Kind::Random => Topology::Random(nodes, side.ok_or_else(|| section.missing("side"))?),
+    })
+}
+
+/// `[[node]]`: what is special about single nodes.
+fn read_nodes(
+    root: &Section<'_>,
+    tables: &[Section<'_>],
+    nodes: usize,
+    has_places: bool,
+) -> Result<BTreeMap<usize, NodePlan>, Problem> {
+    let mut special = BTreeMap::new();
+    for section in tables {
+        // Boards that are emulated may join the same air; their kind has a name already.
+        section.word("kind", &[("sim", ())])?;
+        let id = section.integer("id", 1..nodes as u64 + 1)?.ok_or_else(|| section.missing("id"))?;
+        let at = section.point("at")?;
+        let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
+        let tx_dbm = radio::power(section, "power")?;
+        let drift_ppm = drift(section)?;
+        section.finish()?;
+        if at.is_none() && !has_places {
+            return Err(section.missing("at"));
+        }
+        let index = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        if special.insert(index, NodePlan { at, channel, tx_dbm, drift_ppm }).is_some() {
+            return Err(section.problem_at("id", &format!("{id} is given to two nodes")));
+        }
+    }
+    if !has_places && special.len() < nodes {
+        return Err(root.problem("without [topology] the nodes must be numbered from 1 on"));
+    }
+    Ok(special)
+}
+
+/// How fast a clock runs, in millionths too many.
+fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
+    let Some(ppm) = section.quantity("drift", Unit::Drift)? else { return Ok(None) };
+    if !(-50_000.0..=50_000.0).contains(&ppm) {
+        return Err(section.problem_at("drift", "must be between -50000 ppm and 50000 ppm, a twentieth"));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+    Ok(Some(ppm.round() as i32))
+}
+
+fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Problem> {
+    let usual = ProtocolPlan::default();
+    let kinds = [
+        ("hierarchy", Program::Node(Algorithm::Hierarchy)),
+        ("height", Program::Node(Algorithm::Height)),
+        ("hs", Program::Node(Algorithm::Hs)),
+        ("frlle", Program::Node(Algorithm::Frlle)),
+        ("bully", Program::Node(Algorithm::Bully)),
+        ("ring", Program::Node(Algorithm::Ring)),
+        ("lcr", Program::Node(Algorithm::Lcr)),
+        ("soft-state", Program::SoftState),
+    ];
+    let program = section.word("kind", &kinds)?.unwrap_or(usual.program);
+    let ciphers = [("ascon", Cipher::Ascon), ("aes-ccm", Cipher::AesCcm), ("open", Cipher::Open)];
+    let cipher = section.word("protection", &ciphers)?.unwrap_or(usual.cipher);
+    let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
+    section.finish()?;
+    if matches!(program, Program::Node(algorithm) if algorithm.needs_ring()) && nodes > RING_MAX {
+        return Err(section.problem_at("kind", &format!("runs on rings of up to {RING_MAX} nodes")));
+    }
+    let Some(radii) = radii else { return Ok(ProtocolPlan { program, cipher, ..usual }) };
+    if radii.len() > LEVELS_MAX {
+        return Err(section.problem_at("radii", &format!("may have up to {LEVELS_MAX} levels")));
+    }
+    if !matches!(program, Program::SoftState | Program::Node(Algorithm::Hierarchy)) {
+        return Err(section.problem_at("radii", "are for the hierarchy only: kind = \"hierarchy\" or \"soft-state\""));
+    }
+    let radii = radii.into_iter().filter_map(|radius| u8::try_from(radius).ok()).collect();
+    Ok(ProtocolPlan { program, cipher, radii })
+}
+
+fn read_expectation(section: &Section<'_>) -> Result<u64, Problem> {
+    let within = positive(section, "agreement_within", Unit::Time)?;
+    section.finish()?;
+    Ok(micros(within.ok_or_else(|| section.missing("agreement_within"))?))
+}

@@ -1,0 +1,87 @@
+//! `ringleader check` on traces as files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn check(folder: &Path, args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.arg("check").args(args.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+/// Two boards that agree after a second; at ten seconds the leader is reset and back, and leads again at twelve.
+const FIELD: &str = r#"{"time_us":0,"node":0,"event":"id","id":5}
+{"time_us":0,"node":0,"event":"power_on"}
+{"time_us":0,"node":1,"event":"id","id":6}
+{"time_us":0,"node":1,"event":"power_on"}
+{"time_us":500000,"node":0,"event":"link","peer":6,"up":true}
+{"time_us":500000,"node":1,"event":"link","peer":5,"up":true}
+{"time_us":900000,"node":0,"event":"leader","leader":5}
+{"time_us":1000000,"node":1,"event":"leader","leader":5}
+{"time_us":4000000,"node":1,"event":"note","text":"lost: 3"}
+{"time_us":10000000,"node":0,"event":"power_off"}
+{"time_us":10000000,"node":0,"event":"power_on"}
+{"time_us":11000000,"node":0,"event":"link","peer":6,"up":true}
+{"time_us":12000000,"node":0,"event":"leader","leader":5}
+{"time_us":30000000,"node":0,"event":"note","text":"supply 2.99 V"}
+"#;
+
+#[test]
+fn a_recording_is_told_and_passes() {
+    let folder = folder("good");
+    std::fs::write(folder.join("field.jsonl"), FIELD).unwrap();
+    let output = check(&folder, "field.jsonl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for line in [
+        "field.jsonl: 30.000 s, 2 nodes (5, 6), 0 frames",
+        "CAUTION: boards lost 3 messages",
+        "     1.000 s  5 (2)",
+        "     0.000 s  for 1.000 s after node 5 switched on",
+        "    10.000 s  for 2.000 s after node 5 switched off",
+        "OK: after every change agreement came within 10 s and lasted",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let json = check(&folder, "field.jsonl --json");
+    let value: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(value[0]["verdict"], "ok");
+    assert_eq!(value[0]["disagreements"][1]["lasted_ms"], 2_000);
+}
+
+#[test]
+fn late_agreement_fails_and_traces_are_compared() {
+    let folder = folder("late");
+    std::fs::write(folder.join("a.jsonl"), FIELD).unwrap();
+    std::fs::write(folder.join("b.jsonl"), FIELD.replace("12000000", "29000000")).unwrap();
+    let output = check(&folder, "a.jsonl b.jsonl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("LIVENESS VIOLATED: agreement took longer than 10 s"), "{text}");
+    let rows: Vec<&str> = text.lines().rev().take(2).collect();
+    assert!(rows[1].starts_with("a.jsonl") && rows[1].ends_with("1     2.000 s     2.000 s"), "{text}");
+    assert!(rows[0].starts_with("b.jsonl") && rows[0].contains("1.000 s"), "{text}");
+}
+
+#[test]
+fn what_is_no_trace_is_told_with_its_line() {
+    let folder = folder("bad");
+    std::fs::write(folder.join("bad.jsonl"), FIELD.replace("\"power_off\"", "\"explosion\"")).unwrap();
+    std::fs::write(folder.join("empty.jsonl"), "").unwrap();
+    let wrong = [
+        ("bad.jsonl", "bad.jsonl:10: unknown variant `explosion`"),
+        ("empty.jsonl", "empty.jsonl is empty"),
+        ("none.jsonl", "cannot read none.jsonl"),
+    ];
+    for (file, expected) in wrong {
+        let output = check(&folder, file);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(expected), "{output:?}");
+    }
+}
