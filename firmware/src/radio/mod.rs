@@ -27,8 +27,9 @@ use crate::{clock, progress};
 /// Frames that wait for the node. It is behind by more than one only while it does something long.
 const RECEIVED_MAX: usize = 4;
 
-/// How long everybody is quiet after a frame, so that its acknowledgement gets through: the time until it, and its airtime.
-const QUIET: Duration = Duration::from_micros(850);
+/// How long a frame that already backs off is held after another was heard, so that an acknowledgement of that one gets
+/// through: longer than the time until it and its airtime together. What the node has not given out yet it holds itself.
+const QUIET: Duration = Duration::from_micros(1_600);
 
 /// A frame ends within this time of its beginning, whatever its length says.
 const FRAME_END_WITHIN: embassy_time::Duration = embassy_time::Duration::from_millis(6);
