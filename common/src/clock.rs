@@ -54,5 +54,7 @@ mod tests {
     fn the_end_of_time_holds_still() {
         assert_eq!(Lamport.advance(3, Instant::ZERO, Some(u32::MAX)), u32::MAX);
         assert_eq!(Lamport.advance(u32::MAX, Instant::ZERO, None), u32::MAX);
+        let too_late = Instant::from_millis(u64::from(u32::MAX) + 1);
+        assert_eq!(Perfect.advance(3, too_late, None), u32::MAX);
     }
 }

@@ -68,8 +68,13 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
 
     /// Adds a link that was up before the node started; the protocol finds it in its first [`Cx::peers`].
     pub fn with_peer(mut self, peer: NodeId) -> Result<Self, Full> {
-        self.peers.insert(peer, core::iter::empty())?;
+        self.add_peer(peer)?;
         Ok(self)
+    }
+
+    /// As [`Engine::with_peer`], in place.
+    pub fn add_peer(&mut self, peer: NodeId) -> Result<(), Full> {
+        self.peers.insert(peer, core::iter::empty()).map(|_| ())
     }
 
     /// Starts the node.

@@ -19,10 +19,17 @@ use crate::election::timer_based::TimerBased;
 use crate::election::{Algorithm, Election};
 use crate::engine::Engine;
 use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX};
+use crate::node::Node;
 use crate::protocol::Protocol;
 
 /// The most that a node of the height algorithm may take for its state, neighbours included, in bytes.
 pub const HEIGHT_STATE_MAX: usize = 768;
+
+/// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes.
+pub const NODE_MAX: usize = 6 * 1_024;
+
+/// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
+pub const NODE: usize = 6_120;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +61,8 @@ pub const LAYOUT: &[Row] = &[
     row::<Election>("Election", [560, 32, 36, 1192]),
 ];
 
+const _: () = assert!(size_of::<Node>() == NODE, "a node has another size");
+const _: () = assert!(NODE <= NODE_MAX, "a node outgrew its bar");
 const _: () = assert!(LAYOUT.len() == Algorithm::ALL.len() + 1, "every algorithm has a row");
 const _: () = assert!(size_of::<HeightElection>() <= HEIGHT_STATE_MAX, "the height algorithm outgrew its bar");
 

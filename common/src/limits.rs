@@ -7,6 +7,10 @@ pub const NEIGHBOURS_MAX: usize = 16;
 /// Members of a configured ring. A bitmap of this size still fits a frame beside its header.
 pub const RING_MAX: usize = 128;
 
+/// Members of a ring that a node keeps routes to. A frame of news names nine of them, and one election among so many
+/// takes a second on the air.
+pub const MEMBERS_MAX: usize = 64;
+
 /// Levels of the leaders' hierarchy below the global leader.
 pub const LEVELS_MAX: usize = 3;
 
@@ -46,8 +50,8 @@ pub const TABLE_MAX: usize = NEIGHBOURS_MAX + 4;
 /// Messages waiting to be sent or acknowledged, over all links.
 pub const POOL_MAX: usize = 24;
 
-/// Bytes of the longest message that a link carries: an election message with what the ring adds to it.
-pub const PARCEL_MAX: usize = 48;
+/// Bytes of the longest message that a link carries: an election message, what the ring adds to it, and what it is for.
+pub const PARCEL_MAX: usize = 40;
 
 /// Messages in one frame.
 pub const BUNDLE_MAX: usize = 4;

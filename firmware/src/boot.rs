@@ -20,7 +20,7 @@ use static_cell::StaticCell;
 use crate::boards::board::BOARD;
 use crate::radio::Settings;
 use crate::sensors::{DieTemperature, Supply};
-use crate::{clock, host, identity, node, progress, radio, self_test, sensors, status, storage};
+use crate::{clock, host, identity, node, progress, radio, sensors, status, storage};
 
 /// What the boot needs.
 pub struct Parts {
@@ -88,11 +88,6 @@ pub async fn run(spawner: Spawner, parts: Parts) {
     hold_off(history.hold_off()).await;
 
     let mut rng = Rng::new(seed);
-    // A board whose core does not work must not take part: its neighbours would believe it.
-    if let Err(failure) = self_test::run(config.algorithm, &mut rng) {
-        defmt::panic!("self-test of {} failed: {}", config.algorithm, failure);
-    }
-    defmt::info!("self-test passed");
     let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
     let settings = Settings { channel: config.channel, power_dbm: config.power_dbm, seed: rng.next_u64() };
     let node = make_node(&config, boot);

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "the processor's last words are read from its stack")]
 
 use core::arch::global_asm;
-use core::fmt::Write;
 use core::panic::PanicInfo;
 
 use common::board::retained::Downfall;
@@ -17,29 +16,46 @@ pub fn restart(downfall: Downfall) -> ! {
     SCB::sys_reset()
 }
 
+/// Records where a panic came from, as addresses: the file and line of every place that might ever panic, and the means to
+/// put numbers into text, would be a seventh of the image. The ELF file, which the log needs anyway, turns addresses into
+/// lines.
 #[panic_handler]
-fn panic(info: &PanicInfo<'_>) -> ! {
+fn panic(_: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
-    let (file, line) = info.location().map_or(("", 0), |place| (place.file(), place.line()));
-    let mut message = heapless::String::<72>::new();
-    // What does not fit is cut.
-    let _ = write!(Cut(&mut message), "{}", info.message());
+    let sp = stack_pointer();
+    let [pc, lr] = return_addresses(sp);
     rtt::abandon_log_frame();
-    defmt::error!("panic at {=str}:{=u32}: {=str}", file, line, message.as_str());
-    restart(Downfall::panic(file, line, &message))
+    defmt::error!("panic: called from {=u32:#010x}, called from {=u32:#010x}", pc, lr);
+    let sp = u32::try_from(sp).unwrap_or(0);
+    restart(Downfall { pc, lr, sp, ..Downfall::of(CrashKind::Panic) })
 }
 
-/// A text that takes what fits instead of refusing all of it.
-struct Cut<'a, const N: usize>(&'a mut heapless::String<N>);
-
-impl<const N: usize> Write for Cut<'_, N> {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        for letter in text.chars() {
-            self.0.push(letter).map_err(|_| core::fmt::Error)?;
+/// The nearest two addresses on the stack that a call can return to. Without a frame pointer the stack cannot be walked, but
+/// what a function that panics has pushed last is where it was called from.
+fn return_addresses(sp: usize) -> [u32; 2] {
+    let (code, code_end) = (&raw const __stext as u32, &raw const __etext as u32);
+    let mut found = [0; 2];
+    let mut places = found.iter_mut();
+    let words = (&raw const _stack_start as usize).saturating_sub(sp) / size_of::<u32>();
+    for place in 0..words.min(SCANNED_MAX) {
+        let word = core::ptr::without_provenance::<u32>(sp).wrapping_add(place);
+        // SAFETY: aligned, and between the stack pointer and the stack's beginning.
+        let word = unsafe { word.read_volatile() };
+        // In Thumb code the lowest bit of a return address is set.
+        if word & 1 == 1 && (code..code_end).contains(&word) {
+            let Some(next) = places.next() else { break };
+            *next = word & !1;
         }
-        Ok(())
     }
+    found
 }
+
+fn stack_pointer() -> usize {
+    cortex_m::register::msp::read() as usize & !3
+}
+
+/// Words of the stack that are looked at.
+const SCANNED_MAX: usize = 256;
 
 /// Room that a frame of the processor and this file's code need on the stack.
 const ROOM: usize = 512;
@@ -69,6 +85,8 @@ global_asm!(
 unsafe extern "C" {
     static _stack_start: u32;
     static _stack_end: u32;
+    static __stext: u32;
+    static __etext: u32;
 }
 
 /// What the processor puts on the stack when it takes an exception.

@@ -20,7 +20,6 @@ mod radio;
 mod restart;
 mod retained;
 mod rtt;
-mod self_test;
 mod sensors;
 mod status;
 mod stopwatch;
@@ -91,6 +90,7 @@ fn main() -> ! {
         if let Some(pin) = second {
             spawner.spawn(defmt::unwrap!(status::watch(pin, Meaning::Fixed(Wish::Identify))));
         }
+        spawner.spawn(defmt::unwrap!(restart::run()));
         spawner.spawn(defmt::unwrap!(host::send()));
         spawner.spawn(defmt::unwrap!(host::rtt_line::run()));
         if let Some(pins) = serial {
@@ -112,10 +112,12 @@ fn take_reset_reason() -> ResetReason {
 
 /// The chip's number in hexadecimal, as the operating system of a PC shows it.
 fn serial_number() -> &'static str {
-    use core::fmt::Write;
-    static TEXT: StaticCell<heapless::String<16>> = StaticCell::new();
-    let text = TEXT.init(heapless::String::new());
-    // Sixteen digits fit.
-    let _ = write!(text, "{:016x}", identity::chip());
-    text
+    static TEXT: StaticCell<[u8; 16]> = StaticCell::new();
+    let chip = identity::chip();
+    let digit = |place: usize| {
+        let nibble = chip.to_be_bytes()[place / 2] >> (if place.is_multiple_of(2) { 4 } else { 0 }) & 0xF;
+        if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
+    };
+    // Digits are text.
+    core::str::from_utf8(TEXT.init(core::array::from_fn(digit))).unwrap_or_default()
 }

@@ -2,15 +2,26 @@
 
 use common::board::retained::LastRun;
 use cortex_m::peripheral::SCB;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::signal::Signal;
 use embassy_time::{Duration, Timer};
 
 use crate::{clock, retained};
 
+static REQUESTED: Signal<CriticalSectionRawMutex, bool> = Signal::new();
+
 /// How long the last words have to leave the board.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Starts again, recording the node's calls from the start if that is wanted.
-pub async fn on_purpose(record_calls: bool) -> ! {
+/// Asks for a start anew, with the node's calls recorded from the start if that is wanted.
+pub fn request(record_calls: bool) {
+    REQUESTED.signal(record_calls);
+}
+
+/// Starts anew when somebody asks for it.
+#[embassy_executor::task]
+pub async fn run() -> ! {
+    let record_calls = REQUESTED.wait().await;
     defmt::info!("restarting on request");
     Timer::after(FAREWELL).await;
     retained::write(&LastRun { uptime_s: clock::uptime_s(), record_calls, crash: None });

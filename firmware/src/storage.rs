@@ -5,6 +5,8 @@
 //! loss; the storage is laid out so that there are few.
 #![expect(unsafe_code, reason = "the configuration page is read where it lies")]
 
+use core::cell::RefCell;
+
 use common::board::history::next_checkpoint_s;
 use common::board::storage::{Override, Store, StoreError};
 use common::board::vigil::Part;
@@ -16,6 +18,7 @@ use embassy_futures::select::{Either, select};
 use embassy_nrf::Peri;
 use embassy_nrf::nvmc::Nvmc;
 use embassy_nrf::peripherals::NVMC;
+use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Timer};
@@ -27,17 +30,26 @@ use crate::{clock, host, node, progress, restart};
 pub type Flash = Store<BlockingAsync<Nvmc<'static>>>;
 
 /// What can be asked of the storage.
-#[expect(clippy::large_enum_variant, reason = "there is no heap, and there are two places")]
+#[derive(Clone, Copy)]
 pub enum Request {
     /// Take the next epoch and tell the node.
     NextEpoch,
-    /// Take this configuration and start again with it.
-    SetConfig(Page),
+    /// Take the configuration that came last and start again with it.
+    SetConfig,
     /// Go back to the demo network and start again.
     EraseConfig,
 }
 
 static REQUESTS: Channel<CriticalSectionRawMutex, Request, 2> = Channel::new();
+
+/// The configuration that came last, in the one place that is kept for it.
+static NEW_CONFIG: Mutex<CriticalSectionRawMutex, RefCell<Option<Page>>> = Mutex::new(RefCell::new(None));
+
+/// Asks for a configuration to be taken.
+pub fn ask_for_config(page: &Page) {
+    NEW_CONFIG.lock(|cell| *cell.borrow_mut() = Some(page.clone()));
+    ask(Request::SetConfig);
+}
 
 /// Asks for something. Where two things are already waiting, this one is lost, and the log says so.
 pub fn ask(request: Request) {
@@ -84,14 +96,15 @@ async fn serve(store: &mut Flash, request: Request) {
             Ok(epoch) => node::tell(node::Told::Epoch(epoch)),
             Err(error) => warn(error),
         },
-        Request::SetConfig(page) => {
-            let answer = match page::decode(page.as_slice()) {
-                Ok(_) => set(store, Some(page.as_slice()), ConfigAnswer::Stored).await,
-                Err(error) => ConfigAnswer::Refused(error.into()),
-            };
-            finish(answer).await;
+        Request::SetConfig => {
+            let Some(page) = NEW_CONFIG.lock(|cell| cell.borrow_mut().take()) else { return };
+            let refusal = page::decode(page.as_slice()).err();
+            finish(match refusal {
+                None => set(store, Some(page.as_slice()), ConfigAnswer::Stored).await,
+                Some(error) => ConfigAnswer::Refused(error.into()),
+            });
         }
-        Request::EraseConfig => finish(set(store, None, ConfigAnswer::Erased).await).await,
+        Request::EraseConfig => finish(set(store, None, ConfigAnswer::Erased).await),
     }
 }
 
@@ -107,11 +120,11 @@ async fn set(store: &mut Flash, page: Option<&[u8]>, answer: ConfigAnswer) -> Co
 }
 
 /// Says what became of a configuration, and starts again where there is another one now.
-async fn finish(answer: ConfigAnswer) {
+fn finish(answer: ConfigAnswer) {
     let is_changed = matches!(answer, ConfigAnswer::Stored | ConfigAnswer::Erased);
     host::say(ToHost::Config(answer));
     if is_changed {
-        restart::on_purpose(false).await;
+        restart::request(false);
     }
 }
 

@@ -128,32 +128,30 @@ impl Graph {
         self.edges.contains(&(u.min(v), u.max(v)))
     }
 
-    /// Hops from one node to every other; none where there is no way.
-    pub fn distances(&self, from: usize) -> Vec<Option<usize>> {
+    /// The neighbours of every node.
+    fn neighbours(&self) -> Vec<Vec<usize>> {
         let mut neighbours = vec![Vec::new(); self.len()];
         for &(u, v) in &self.edges {
             neighbours[u].push(v);
             neighbours[v].push(u);
         }
-        let mut hops = vec![None; self.len()];
-        let mut queue = VecDeque::from([(from, 0)]);
-        while let Some((node, distance)) = queue.pop_front() {
-            if hops[node].is_none() {
-                hops[node] = Some(distance);
-                queue.extend(neighbours[node].iter().map(|&next| (next, distance + 1)));
-            }
-        }
-        hops
+        neighbours
+    }
+
+    /// Hops from one node to every other; none where there is no way.
+    pub fn distances(&self, from: usize) -> Vec<Option<usize>> {
+        hops_from(from, &self.neighbours())
     }
 
     /// The nodes of each component, components by their smallest node.
     pub fn components(&self) -> Vec<Vec<usize>> {
+        let neighbours = self.neighbours();
         let mut seen = vec![false; self.len()];
         let mut components = Vec::new();
         for node in 0..self.len() {
             if !seen[node] {
                 let members: Vec<usize> =
-                    self.distances(node).iter().enumerate().filter_map(|(v, hops)| hops.map(|_| v)).collect();
+                    hops_from(node, &neighbours).iter().enumerate().filter_map(|(v, hops)| hops.map(|_| v)).collect();
                 for &v in &members {
                     seen[v] = true;
                 }
@@ -170,8 +168,21 @@ impl Graph {
 
     /// The longest of all shortest ways, within components.
     pub fn diameter(&self) -> usize {
-        (0..self.len()).flat_map(|node| self.distances(node)).flatten().max().unwrap_or(0)
+        let neighbours = self.neighbours();
+        (0..self.len()).flat_map(|node| hops_from(node, &neighbours)).flatten().max().unwrap_or(0)
     }
+}
+
+fn hops_from(from: usize, neighbours: &[Vec<usize>]) -> Vec<Option<usize>> {
+    let mut hops = vec![None; neighbours.len()];
+    let mut queue = VecDeque::from([(from, 0)]);
+    while let Some((node, distance)) = queue.pop_front() {
+        if hops[node].is_none() {
+            hops[node] = Some(distance);
+            queue.extend(neighbours[node].iter().map(|&next| (next, distance + 1)));
+        }
+    }
+    hops
 }
 
 fn below(rng: &mut Rng, bound: usize) -> usize {

@@ -134,6 +134,63 @@ fn expectations(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
+/// The paths of everything below `value`, inputs included.
+fn places(value: &Value, path: &str, found: &mut Vec<String>) {
+    let mut below = |name: &str, inner: &Value| {
+        let path = format!("{path}/{name}");
+        places(inner, &path, found);
+        found.push(path);
+    };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, field)| below(name, field)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(at, item)| below(&at.to_string(), item)),
+        _ => {}
+    }
+}
+
+/// Whatever stands where in a file, it is replayed or refused; a panic would fail this test.
+#[test]
+fn nonsense_anywhere_is_replayed_or_refused_with_its_place() {
+    let nonsense = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(0),
+        json!(17),
+        json!(65_535),
+        json!(65_536),
+        json!(u64::MAX),
+        json!(1.5),
+        json!(""),
+        json!("deliver"),
+        json!([]),
+        json!([1]),
+        json!([[1, 2], [2, 1]]),
+        json!({}),
+    ];
+    let mut rng = Rng::new(3);
+    let mut pick = |count: usize| rng.below(u32::try_from(count).unwrap()) as usize;
+    let mut refused = 0;
+    for (name, text) in FILES.into_iter().chain(HIERARCHY) {
+        let golden: Value = serde_json::from_str(text).unwrap();
+        let mut paths = Vec::new();
+        places(&golden, "", &mut paths);
+        for _ in 0..20 {
+            let path = &paths[pick(paths.len())];
+            let mut changed = golden.clone();
+            *changed.pointer_mut(path).unwrap() = nonsense[pick(nonsense.len())].clone();
+            if let Err(error) = replay_text(&changed.to_string()) {
+                let message = format!("{error:#}");
+                let field = path.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap();
+                let is_placed = message.contains(field) || message.contains('[') || message.contains("format");
+                assert!(is_placed, "{name}{path}: {message}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 100, "only {refused} were refused");
+}
+
 fn altered(value: &Value) -> Value {
     match value {
         Value::Bool(flag) => json!(!flag),

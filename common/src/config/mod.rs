@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::election::Algorithm;
 use crate::election::hierarchy::Radii;
-use crate::limits::{LEVELS_MAX, RADIUS_MAX};
+use crate::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use crate::link::security::NetworkKey;
 use crate::members::RingOrder;
 use crate::time::Duration;
@@ -222,6 +222,7 @@ impl Config {
                 Some(ring) if ring.ids().iter().any(|member| !IDS.contains(&member.0)) => {
                     return wrong("ring", "made of ids from 1 to 65533");
                 }
+                Some(ring) if ring.ids().len() > MEMBERS_MAX => return wrong("ring", "at most 64 members long"),
                 Some(_) => {}
             }
         }

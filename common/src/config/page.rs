@@ -123,7 +123,7 @@ mod tests {
     use crate::types::NodeId;
 
     fn config() -> Config {
-        let ids: heapless::Vec<NodeId, 128> = (1..=128).map(NodeId).collect();
+        let ids: heapless::Vec<NodeId, 64> = (1..=64).map(NodeId).collect();
         let Ok(ring) = RingOrder::new(&ids) else { panic!("a ring") };
         let protection = Protection::Ascon(NetworkKey::new([7; 16]));
         Config::on_ring(NodeId(5), 0x1234, protection, Algorithm::Hs, ring)

@@ -264,6 +264,17 @@ impl Election {
 fn within<P: Protocol>(cx: &mut Cx<'_, Election>, wrap: fn(P::Msg) -> ElectionMsg, call: impl FnOnce(&mut Cx<'_, P>)) {
     let mut out = Outbox::new();
     call(&mut Cx { id: cx.id, now: cx.now, peers: cx.peers, rng: cx.rng, out: &mut out });
+    hand_on::<P>(cx, wrap, &mut out);
+}
+
+/// Hands an inner algorithm's commands on. There is one copy of it for each algorithm, not for each of its handlers: on a
+/// board that is several kilobytes.
+#[inline(never)]
+fn hand_on<P: Protocol>(
+    cx: &mut Cx<'_, Election>,
+    wrap: fn(P::Msg) -> ElectionMsg,
+    out: &mut Outbox<P::Msg, P::Timer>,
+) {
     if out.overflowed() {
         cx.out.overflow();
     }

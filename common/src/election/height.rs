@@ -165,3 +165,31 @@ impl<const N: usize> Protocol for HeightElection<N> {
         Some(self.core.height().leader.lid)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Height, HeightElection, HeightOptions};
+    use crate::coefficient::Coefficient;
+    use crate::engine::Engine;
+    use crate::protocol::{Protocol, Signal};
+    use crate::time::Instant;
+    use crate::types::NodeId;
+
+    #[test]
+    fn a_request_and_nothing_else_makes_a_node_elect_itself_and_say_so() {
+        let follower =
+            HeightElection::<4>::with_height(Height::initial(NodeId(1), NodeId(9), 1), HeightOptions::default())
+                .with_neighbour(Height::initial(NodeId(9), NodeId(9), 0))
+                .unwrap();
+        let mut node = Engine::<_, 4>::new(NodeId(1), 0, follower.clone()).with_peer(NodeId(9)).unwrap();
+        for signal in [Signal::LeaderLost, Signal::LeaderHeard, Signal::Fitness(Coefficient(1)), Signal::Resend] {
+            node.handle_signal(Instant::ZERO, signal);
+            assert_eq!((node.poll_decoded(), node.protocol()), (None, &follower), "{signal:?}");
+            assert_eq!(node.protocol().leader(), Some(NodeId(9)));
+        }
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        assert_eq!((node.protocol().time(), node.protocol().height()), (1, Height::elected(NodeId(1), 1)));
+        let (to, update) = node.poll_decoded().unwrap();
+        assert_eq!((to, update.stamp, update.leader.lid), (NodeId(9), 1, NodeId(1)));
+    }
+}

@@ -234,3 +234,99 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Height, HeightCore, HeightOptions, HeightRules, RefLevel};
+    use crate::clock::ClockKind;
+    use crate::notice::Event;
+    use crate::time::Instant;
+    use crate::types::NodeId;
+
+    const ALL_RULES: [HeightRules; 3] = [HeightRules::Published, HeightRules::Claiming, HeightRules::Radio];
+    const LEADER: NodeId = NodeId(9);
+
+    /// A node one hop from the leader, without links.
+    fn follower(id: u16, rules: HeightRules) -> HeightCore<4> {
+        let options = HeightOptions { clock: ClockKind::Lamport, rules };
+        HeightCore::new(Height::initial(NodeId(id), LEADER, 1), options)
+    }
+
+    fn at_distance(id: u16, distance: i16) -> Height {
+        Height::initial(NodeId(id), LEADER, distance)
+    }
+
+    #[test]
+    fn only_radio_rules_pass_over_the_loss_of_a_channel_that_never_became_a_link() {
+        for rules in ALL_RULES {
+            let reaction = (rules != HeightRules::Radio).then_some(Event::ElectedSelf);
+            let mut node = follower(1, rules);
+            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
+            let before = node.height();
+            assert_eq!(node.link_down(Instant::ZERO, NodeId(5)), reaction, "forming, {rules:?}");
+            assert_eq!(node.height() == before, reaction.is_none(), "{rules:?}");
+            assert_eq!(follower(1, rules).link_down(Instant::ZERO, NodeId(5)), reaction, "never up, {rules:?}");
+
+            let mut node = follower(1, rules);
+            assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
+            assert_eq!(node.link_down(Instant::ZERO, NodeId(5)), Some(Event::ElectedSelf), "a link, {rules:?}");
+        }
+    }
+
+    #[test]
+    fn a_height_without_a_channel_moves_nothing_but_the_clock() {
+        for rules in ALL_RULES {
+            let mut node = follower(1, rules);
+            let before = node.height();
+            let better = Height::elected(NodeId(5), 3);
+            assert_eq!(node.receive(Instant::ZERO, 7, better, ()), Some(Event::Ignored(NodeId(5))));
+            assert_eq!((node.height(), node.time(), node.neighbours().count()), (before, 8, 0));
+        }
+    }
+
+    #[test]
+    fn a_node_claims_what_it_led_in_a_former_life_unless_the_rules_are_as_published() {
+        for rules in ALL_RULES {
+            let mut node = follower(1, rules);
+            assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
+            let peer = Height { delta: 1, id: NodeId(5), ..Height::elected(NodeId(1), 6) };
+            let did = node.receive(Instant::ZERO, 7, peer, ());
+            if rules == HeightRules::Published {
+                assert_eq!(
+                    (did, node.height()),
+                    (Some(Event::Adopted(NodeId(5))), Height { delta: 2, id: NodeId(1), ..peer })
+                );
+            } else {
+                assert_eq!(
+                    (did, node.height()),
+                    (Some(Event::ElectedSelf), Height::elected(NodeId(1), 8)),
+                    "{rules:?}"
+                );
+            }
+        }
+    }
+
+    /// No run is known to come here, but the rule asks for the level alone and not for whose search it is.
+    #[test]
+    fn a_sink_among_its_own_search_reflects_it_first() {
+        let mut node = follower(1, HeightRules::Published);
+        assert_eq!(node.insert_neighbour(at_distance(5, 2)), Ok(()));
+        let level = RefLevel { tau: 4, oid: NodeId(1), reflected: false };
+        let peer = Height { level, ..at_distance(5, 2) };
+        assert_eq!(node.receive(Instant::ZERO, 4, peer, ()), Some(Event::Reflected));
+        assert_eq!((node.height().level, node.height().delta), (RefLevel { reflected: true, ..level }, 0));
+        let peer = Height { level: RefLevel { reflected: true, ..level }, delta: 3, ..peer };
+        assert_eq!(node.receive(Instant::ZERO, 5, peer, ()), Some(Event::ElectedSelf));
+    }
+
+    /// The id 0 is also what stands for nobody in the level that is no search.
+    #[test]
+    fn no_search_is_nobodys_search() {
+        for id in [0, 1] {
+            let mut node = follower(id, HeightRules::Radio);
+            assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
+            assert_eq!(node.receive(Instant::ZERO, 2, at_distance(5, 2), ()), Some(Event::Searching), "id {id}");
+            assert_eq!(node.height().level, RefLevel { tau: 3, oid: NodeId(id), reflected: false });
+        }
+    }
+}

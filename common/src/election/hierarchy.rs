@@ -318,3 +318,122 @@ impl<const N: usize> Protocol for Hierarchy<N> {
 pub const HIERARCHY_STATE_MAX: usize = 560;
 
 const _: () = assert!(size_of::<Hierarchy>() <= HIERARCHY_STATE_MAX, "the hierarchy outgrew its bar");
+
+#[cfg(test)]
+mod tests {
+    use super::{Height, Hierarchy, HierarchyOptions, Radii, RadiiError};
+    use crate::coefficient::Coefficient;
+    use crate::election::height_tuple::LeaderPair;
+    use crate::engine::Engine;
+    use crate::notice::{Event, Notice};
+    use crate::protocol::Signal;
+    use crate::time::Instant;
+    use crate::types::NodeId;
+
+    type Node = Engine<Hierarchy<4>, 4>;
+
+    fn node(id: u16) -> Node {
+        let options = HierarchyOptions { radii: Radii::new(&[2]).unwrap(), ..HierarchyOptions::default() };
+        Node::new(NodeId(id), 0, Hierarchy::new(NodeId(id), options))
+    }
+
+    /// Two nodes that follow the first.
+    fn pair() -> [Node; 2] {
+        let mut nodes = [node(1), node(2)];
+        for (at, peer) in [(0, 2), (1, 1)] {
+            nodes[at].handle_link_up(Instant::ZERO, NodeId(peer)).unwrap();
+        }
+        // A few rounds settle two nodes; a defect that keeps them talking must not keep the test running.
+        for _ in 0..8 {
+            let [said, answered] = nodes.each_mut().map(Node::poll_decoded);
+            for (message, from, to) in [(said, 1, 1), (answered, 2, 0)] {
+                if let Some((_, message)) = message {
+                    nodes[to].handle_decoded(Instant::ZERO, NodeId(from), message);
+                }
+            }
+        }
+        for node in &mut nodes {
+            assert_eq!(node.poll_decoded(), None, "all is said");
+            while node.poll_notice().is_some() {}
+        }
+        nodes
+    }
+
+    #[test]
+    fn a_node_asked_to_elect_leads_and_says_so() {
+        let [_, mut node] = pair();
+        let time = node.protocol().time();
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        assert_eq!(node.protocol().height(), Height::elected(NodeId(2), time + 1));
+        let (_, update) = node.poll_decoded().unwrap();
+        assert_eq!((update.stamp, update.leader.lid, update.fresh), (time + 1, NodeId(2), false));
+    }
+
+    #[test]
+    fn fitness_is_an_event_and_is_told() {
+        let coefficient = Coefficient(5_000);
+        for (signal, fitness) in [(Signal::Fitness(coefficient), coefficient.as_byte()), (Signal::Rank(7), 7)] {
+            let [mut head, _] = pair();
+            let time = head.protocol().time();
+            head.handle_signal(Instant::ZERO, signal);
+            assert_eq!((head.protocol().fitness(), head.protocol().time()), (fitness, time + 1), "{signal:?}");
+            let record = head.poll_decoded().unwrap().1.records[0].unwrap();
+            assert_eq!((record.fitness, record.head), (fitness, NodeId(1)));
+        }
+    }
+
+    #[test]
+    fn a_node_never_takes_its_own_name_from_others() {
+        let [mut head, mut other] = pair();
+        other.handle_signal(Instant::ZERO, Signal::Resend);
+        let (_, mut update) = other.poll_decoded().unwrap();
+        // Somebody else leads, or nobody could capture this node; it became less fit, and its neighbour does not know.
+        update.leader = LeaderPair { elected_at: 9, lid: NodeId(2) };
+        head.handle_signal(Instant::ZERO, Signal::Rank(7));
+        head.handle_decoded(Instant::ZERO, NodeId(2), update);
+        let standing = head.protocol().standing(0).unwrap();
+        assert_eq!((standing.head, standing.fitness, standing.distance), (NodeId(1), 7, 0));
+    }
+
+    #[test]
+    fn what_is_said_again_is_recomputed_first() {
+        let [_, mut node] = pair();
+        let right = *node.protocol().records();
+        node.protocol_mut().records = [None; 3];
+        node.handle_signal(Instant::ZERO, Signal::Resend);
+        assert_eq!((node.poll_decoded().unwrap().1.records, node.poll_decoded()), (right, None));
+    }
+
+    /// The better node's Update brings its leader; the worse one's asks for an answer by its mark alone.
+    #[test]
+    fn a_worse_leader_is_answered_where_asked_and_never_noted_as_answered() {
+        let [mut head, mut other] = pair();
+        other.handle_signal(Instant::ZERO, Signal::Resend);
+        let (_, mut update) = other.poll_decoded().unwrap();
+        update.leader.lid = NodeId(2);
+        for fresh in [false, true] {
+            update.fresh = fresh;
+            head.handle_decoded(Instant::ZERO, NodeId(2), update.clone());
+            assert_eq!(head.poll_decoded().map(|(to, answer)| (to, answer.fresh)), fresh.then_some((NodeId(2), false)));
+            assert_eq!(head.poll_notice(), None);
+        }
+    }
+
+    #[test]
+    fn a_stranger_moves_nothing() {
+        let [mut head, other] = pair();
+        let before = head.protocol().clone();
+        head.handle_decoded(Instant::ZERO, NodeId(3), other.protocol().update(true));
+        assert_eq!((head.poll_decoded(), head.protocol()), (None, &before));
+        assert_eq!(head.poll_notice(), Some(Notice::NotAPeer(NodeId(3))));
+        assert_eq!(head.poll_notice(), Some(Notice::Event(Event::Ignored(NodeId(3)))));
+    }
+
+    #[test]
+    fn radii_that_describe_no_hierarchy_are_refused() {
+        assert_eq!(Radii::new(&[1, 15, 3]).map(Radii::levels), Ok(3));
+        assert_eq!(Radii::new(&[1, 1, 1, 1]), Err(RadiiError::TooMany));
+        assert_eq!(Radii::new(&[1, 0]), Err(RadiiError::OutOfRange(2)));
+        assert_eq!(Radii::new(&[16]), Err(RadiiError::OutOfRange(1)));
+    }
+}

@@ -35,7 +35,7 @@ pub struct Hello {
     pub number: u8,
     /// The time to the next one is about two to this power, in milliseconds.
     pub interval_log2: u8,
-    /// Whether the sender's table is full.
+    /// Whether the sender has more neighbours than it can name.
     pub is_full: bool,
     /// The leader it follows; 0 is nobody.
     pub leader: NodeId,

@@ -107,7 +107,9 @@ pub struct Links {
     leader: NodeId,
     counters: Counters,
     notices: NoticeQueue,
-    /// Another board has this node's id, and this node may take another.
+    /// Another board has this node's id, and this node may take another: as soon as it has said hello once more, so that
+    /// the other one learns of it, too.
+    has_twin: bool,
     must_rename: bool,
 }
 
@@ -140,6 +142,7 @@ impl Links {
             leader: NodeId(0),
             counters: Counters::default(),
             notices: NoticeQueue::new(),
+            has_twin: false,
             must_rename: false,
         }
     }
@@ -159,9 +162,15 @@ impl Links {
         self.begin_anew(now, Reason::NewIncarnation);
     }
 
+    /// Leaves out frame numbers up to this one, so that a test of the last ones need not send sixteen million frames.
+    pub fn skip_numbers(&mut self, up_to: u32) {
+        self.counter = self.counter.max(up_to);
+    }
+
     /// Takes another id: every link begins anew.
     pub fn rename(&mut self, now: Instant, id: NodeId) {
         self.id = id;
+        self.has_twin = false;
         self.must_rename = false;
         self.begin_anew(now, Reason::Renamed);
     }
@@ -172,9 +181,10 @@ impl Links {
         }
         let epoch = self.epoch.unwrap_or(0);
         for place in 0..crate::limits::TABLE_MAX {
-            let token = self.fresh_token();
+            let token = self.next_token();
             if let Some(neighbour) = self.table.get_mut(place) {
                 neighbour.session = session::Session::new(Incarnation { epoch, token });
+                self.token = token;
             }
         }
         self.trickle.start(now, &mut self.rng);
@@ -277,6 +287,11 @@ impl Links {
         Ok(())
     }
 
+    /// How many more messages the pool has room for.
+    pub fn room(&self) -> usize {
+        self.pool.room()
+    }
+
     /// Ends a link.
     pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
         if let Some(place) = self.table.find(peer) {
@@ -284,17 +299,23 @@ impl Links {
         }
     }
 
+    /// The token that is given out next.
+    fn next_token(&self) -> u16 {
+        if self.token >= TOKEN_MAX { 1 } else { self.token + 1 }
+    }
+
     fn fresh_token(&mut self) -> u16 {
-        self.token = if self.token >= TOKEN_MAX { 1 } else { self.token + 1 };
+        self.token = self.next_token();
         self.token
     }
 
     /// Takes a link down with everything that follows from it.
     fn take_down(&mut self, now: Instant, place: usize, reason: Reason) {
-        let token = self.fresh_token();
+        let token = self.next_token();
         let Some(neighbour) = self.table.get_mut(place) else { return };
         if neighbour.session.is_up() {
             neighbour.session.down(token);
+            self.token = token;
             self.fell(now, place, reason);
         }
     }
@@ -338,6 +359,7 @@ impl Links {
                 if let Some(neighbour) = self.table.get_mut(place) {
                     neighbour.news.up = true;
                     neighbour.unlisted = 0;
+                    neighbour.quality.begin();
                 }
                 self.counters.links_up = self.counters.links_up.saturating_add(1);
                 self.make_room(now, place);

@@ -77,6 +77,11 @@ impl Pool {
         self.waiting.is_full()
     }
 
+    /// How many more messages fit.
+    pub fn room(&self) -> usize {
+        POOL_MAX - self.waiting.len()
+    }
+
     /// The most messages that ever waited.
     pub fn high_water(&self) -> u8 {
         self.high_water

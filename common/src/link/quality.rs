@@ -56,6 +56,12 @@ impl Quality {
         *self = Self::new(number, rssi_dbm);
     }
 
+    /// A link begins: what was lost before the hellos that made it count does not count against it.
+    pub fn begin(&mut self) {
+        self.history &= 15;
+        self.seen = self.seen.min(4);
+    }
+
     /// Whether a link is worth having.
     pub fn is_good(&self) -> bool {
         (self.history & 15).count_ones() >= 3 && self.strength >= STRONG_DBM * 16
@@ -109,6 +115,20 @@ mod tests {
         assert_eq!(quality.eighths(), 7);
         (10..40).map(|half| half * 2 + 1).for_each(|number| assert!(quality.hear(number, -99) <= 1));
         assert!(quality.is_bad(), "faint, and every other hello is lost");
+    }
+
+    #[test]
+    fn a_long_silence_before_a_link_does_not_count_against_it() {
+        let mut quality = Quality::new(0, -50);
+        for number in [60, 61, 62] {
+            quality.hear(number, -50);
+        }
+        assert!(quality.is_good() && quality.is_bad());
+        quality.begin();
+        (63..200).for_each(|number| {
+            quality.hear(number, -50);
+            assert!(!quality.is_bad());
+        });
     }
 
     #[test]

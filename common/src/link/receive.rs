@@ -4,7 +4,7 @@ use super::body::{Entry, Hello, Name, Rel};
 use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
 use super::neighbour::Neighbour;
 use super::quality::Quality;
-use super::session::{Incarnation, Receipt, Session};
+use super::session::{Incarnation, Receipt, Session, Turn};
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
 use crate::limits::{BUNDLE_MAX, NEIGHBOURS_MAX};
@@ -42,18 +42,14 @@ impl Links {
         }
         match self.open(frame) {
             Ok((head, body, length)) => {
+                if head.to != self.id && head.to != BROADCAST {
+                    // Somebody else is asked and answers right away.
+                    self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
+                }
                 let body = body.get(..length).unwrap_or(&[]);
                 self.accept(now, head, body, rssi_dbm);
             }
             Err(refusal) => self.refuse(refusal),
-        }
-        if let Ok((head, _)) = Head::read(frame)
-            && head.pan == self.pan
-            && head.to != self.id
-            && head.to != BROADCAST
-        {
-            // Somebody else is asked and answers right away.
-            self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
         }
     }
 
@@ -81,13 +77,17 @@ impl Links {
 
     fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8) {
         if head.from == self.id {
-            self.on_own_id(head, body);
+            self.on_own_id(now, head, body);
             return;
         }
         let place = self.table.find(head.from);
         let last = place.and_then(|place| self.table.get(place)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
             count(&mut self.counters.replayed);
+            // Of two boards with one id, one has the lower numbers.
+            if let (Some(place), Kind::Hello, Some(hello)) = (place, head.kind, Hello::read(body)) {
+                self.note_device(now, place, hello.device);
+            }
             return;
         }
         if head.to != self.id && head.to != BROADCAST {
@@ -104,21 +104,34 @@ impl Links {
     }
 
     /// A frame of this node's own id: its own, thrown back at it, or another board's.
-    fn on_own_id(&mut self, head: Head, body: &[u8]) {
+    fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
         let twin = match head.kind {
             Kind::Hello => Hello::read(body).is_some_and(|hello| hello.device != self.device),
             Kind::Rel => false,
         };
         if twin {
-            self.on_twin();
+            self.on_twin(now);
         } else {
             count(&mut self.counters.replayed);
         }
     }
 
-    fn on_twin(&mut self) {
+    fn on_twin(&mut self, now: Instant) {
         self.notices.push(Notice::Twin(self.id));
-        self.must_rename = self.id_source == IdSource::Chip;
+        if self.id_source == IdSource::Chip {
+            self.has_twin = true;
+            self.trickle.reset(now, &mut self.rng);
+        }
+    }
+
+    /// Holds a hello's piece of a serial number against the one heard lately under the same id.
+    fn note_device(&mut self, now: Instant, place: usize, device: u16) {
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+        if neighbour.device != 0 && neighbour.device != device && was_heard {
+            neighbour.shun_twins(now, TWINS_TOLD);
+            self.notices.push(Notice::TwinsHeard(neighbour.id));
+        }
     }
 
     fn on_hello(&mut self, now: Instant, head: Head, place: Option<usize>, hello: &Hello, rssi_dbm: i8) {
@@ -128,12 +141,13 @@ impl Links {
         };
         let name = hello.names.iter().find(|name| name.id == self.id).copied();
         if name.is_some_and(|name| self.is_of_twin(name)) {
-            self.on_twin();
+            self.on_twin(now);
         }
         self.note_hello(now, place, head, hello, rssi_dbm);
         let i_want = self.is_wanted(now, place);
         let (epoch, is_linked) = (head.epoch, self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up()));
-        let token = self.fresh_token();
+        // Tokens are scarce: a hello that takes no link down uses none.
+        let token = self.next_token();
         let Some(neighbour) = self.table.get_mut(place) else { return };
         let turn = match name {
             Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
@@ -147,6 +161,9 @@ impl Links {
             }
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
+        if matches!(turn, Turn::Down(_)) {
+            self.token = token;
+        }
         self.turned(now, place, turn);
         if is_linked && is_bad {
             self.take_down(now, place, Reason::Quality);
@@ -163,12 +180,8 @@ impl Links {
     fn note_hello(&mut self, now: Instant, place: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
         let linked = hello.names.iter().filter(|name| name.willing && self.table.is_linked(name.id)).count();
         let own_leader = self.leader;
+        self.note_device(now, place, hello.device);
         let Some(neighbour) = self.table.get_mut(place) else { return };
-        let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
-        if neighbour.device != 0 && neighbour.device != hello.device && was_heard {
-            neighbour.shun_twins(now, TWINS_TOLD);
-            self.notices.push(Notice::TwinsHeard(neighbour.id));
-        }
         let missed = if head.epoch == neighbour.last.0 {
             neighbour.quality.hear(hello.number, rssi_dbm)
         } else {

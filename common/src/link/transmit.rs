@@ -78,14 +78,24 @@ impl Links {
         Some(length)
     }
 
-    /// Links are always named; those that are not linked take turns where not all fit.
+    /// Links are named first; those that are not linked take turns where not all fit.
     fn hello(&mut self, now: Instant) -> Hello {
         self.hello_number = self.hello_number.wrapping_add(1);
         self.first_name = self.first_name.wrapping_add(1);
         let mut names = Vec::<Name, HELLO_NAMES_MAX, u8>::new();
-        let others = || self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
-        let turn = usize::from(self.first_name) % others().count().max(1);
-        for (place, neighbour) in self.table.linked().chain(others().skip(turn)).chain(others().take(turn)) {
+        let links = self.table.links();
+        // Where links alone fill the hello, one of them gives its place to a newcomer that must be let in: a link may be
+        // left out once, a newcomer that is never named never gets one.
+        let is_crowded = links >= HELLO_NAMES_MAX;
+        let others = || {
+            let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
+            unlinked.filter(|&(place, _)| !is_crowded || self.is_wanted(now, place))
+        };
+        let count = others().count();
+        let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
+        let linked = self.table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named);
+        let turn = usize::from(self.first_name) % count.max(1);
+        for (place, neighbour) in linked.chain(others().skip(turn)).chain(others().take(turn)) {
             let is_twin = neighbour.has_twin(now);
             let name = Name {
                 id: neighbour.id,
@@ -101,7 +111,7 @@ impl Links {
         Hello {
             number: self.hello_number,
             interval_log2: self.trickle.next_interval_log2(),
-            is_full: self.table.free().is_none(),
+            is_full: self.table.iter().count() > HELLO_NAMES_MAX,
             leader: self.leader,
             device: self.device,
             names,
@@ -117,6 +127,8 @@ impl Links {
         let answered = Answered { sender: self.id, epoch: head.epoch, counter: head.counter };
         let answers = if rel.answer { u8::try_from(rel.entries.len()).unwrap_or(0) } else { 0 };
         self.in_flight = Some(InFlight::Rel(Flight { answered, to: flight_to, answers }));
+        // An answer to an earlier frame that comes only now must not be taken for one to these messages.
+        self.asked = None;
         Some(length)
     }
 
@@ -205,6 +217,8 @@ impl Links {
             // There is room: they were counted.
             if rel.entries.push(entry).is_ok() {
                 neighbour.arq.outstanding = messages;
+                // A question that takes messages along is none any more: only an acknowledgement settles it.
+                neighbour.arq.is_probe &= messages == 0;
                 neighbour.arq.due = Instant::NEVER;
                 neighbour.ack_due = Instant::NEVER;
             }
@@ -236,7 +250,12 @@ impl Links {
                 count(&mut self.counters.busy);
                 return;
             }
-            (Some(InFlight::Hello) | None, _) => return,
+            (Some(InFlight::Hello), Sent::Done) => {
+                // The twin has been shown this board's serial number, so that it knows as well.
+                self.must_rename |= self.has_twin;
+                return;
+            }
+            (None, _) => return,
         };
         let answers = ANSWER_SLOT.times(u32::from(flight.answers));
         let wait = if flight.answers > 0 { TURN_ROUND + answers + ANSWER_WAIT } else { IMPLICIT_WAIT };

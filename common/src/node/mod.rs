@@ -17,6 +17,7 @@
 //! acknowledgements. Bytes are what is between the length and the checksum of the physical layer; the radio adds and checks
 //! the latter.
 
+mod on_ring;
 pub mod snapshot;
 
 use postcard::experimental::max_size::MaxSize;
@@ -29,11 +30,14 @@ use crate::election::height::{HeightOptions, HeightRules};
 use crate::election::hierarchy::Radii;
 use crate::election::{Algorithm, Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
-use crate::limits::PARCEL_MAX;
+use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
+use crate::link::body::Parcel;
 use crate::link::{LinkEvent, Links};
 use crate::members::RingOrder;
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
 use crate::protocol::{Message, Protocol, Signal};
+use crate::ring::RingKeeper;
+use crate::ring::wire::PAYLOAD_MAX;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
@@ -86,8 +90,14 @@ pub struct Boot {
 /// What a message of a link is for: its first byte.
 const FOR_ELECTION: u8 = 0;
 
+/// A message of ring mode.
+const FOR_RING: u8 = 1;
+
 /// Milliseconds that an election on a ring may take for each member, on top of the configured patience.
 const PATIENCE_PER_MEMBER_MS: u64 = 60;
+
+/// Peers are neighbours in an ad hoc network and members of the ring in ring mode.
+type NodeEngine = Engine<Election, MEMBERS_MAX>;
 
 /// One node.
 #[derive(Clone, Debug)]
@@ -97,7 +107,8 @@ pub struct Node {
     wanted: Wanted,
     is_open: bool,
     links: Links,
-    engine: Engine<Election>,
+    engine: NodeEngine,
+    ring: Option<RingKeeper>,
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
@@ -108,9 +119,13 @@ impl Node {
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
+        let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
+        // A ring without this node did not pass the check.
+        let keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
         Ok(Self {
             boot,
             wanted,
+            ring: keeper,
             is_open: config.protection == Protection::Open,
             links: Links::new(config, boot),
             engine: wanted.engine(config.id, boot, config.ring.as_ref()),
@@ -126,6 +141,9 @@ impl Node {
             self.notices.push(Notice::Unprotected);
         }
         self.links.start(now);
+        if let Some(ring) = &mut self.ring {
+            ring.start(now);
+        }
         self.engine.handle_start(now);
         self.work(now);
     }
@@ -139,11 +157,15 @@ impl Node {
     /// The frame given out with [`Access::Csma`] is through.
     pub fn handle_sent(&mut self, now: Instant, sent: Sent) {
         self.links.sent(now, sent);
+        self.work(now);
     }
 
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.links.timeout(now);
+        if let Some(ring) = &mut self.ring {
+            ring.timeout(now);
+        }
         self.engine.handle_timeout(now);
         self.work(now);
     }
@@ -172,7 +194,8 @@ impl Node {
 
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.links.poll_timeout().into_iter().chain(self.engine.poll_timeout()).min()
+        let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
+        [self.links.poll_timeout(), ring, self.engine.poll_timeout()].into_iter().flatten().min()
     }
 
     /// This node's id.
@@ -214,7 +237,7 @@ impl Node {
         match self.election() {
             Election::Height(height) => height.next_hop(),
             Election::Hierarchy(hierarchy) => hierarchy.next_hop(),
-            _ => None,
+            _ => self.ring.as_ref()?.next_hop(self.leader?),
         }
     }
 
@@ -241,24 +264,32 @@ impl Node {
             self.leader_changes = self.leader_changes.saturating_add(1);
         }
         let parent = self.next_hop();
+        let place = self.ring.as_ref().map(RingKeeper::place);
         self.links.set_leader(leader);
-        self.links.pin(|id| Some(id) == parent);
+        self.links.pin(|id| Some(id) == parent || place.is_some_and(|place| place.left == id || place.right == id));
     }
 
     fn on_link(&mut self, now: Instant, event: &LinkEvent) {
         match event {
             LinkEvent::Up(peer) => {
                 self.notices.push(Notice::LinkUp(*peer));
-                if self.engine.handle_link_up(now, *peer).is_err() {
+                if let Some(ring) = &mut self.ring {
+                    ring.link_up(now, *peer);
+                } else if self.engine.handle_link_up(now, *peer).is_err() {
                     self.links.end(now, *peer, Reason::Overrun);
                 }
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
-                self.engine.handle_link_down(now, *peer);
+                if let Some(ring) = &mut self.ring {
+                    ring.link_down(now, *peer);
+                } else {
+                    self.engine.handle_link_down(now, *peer);
+                }
             }
-            LinkEvent::Message(from, message) => match message.split_first() {
-                Some((&FOR_ELECTION, bytes)) => self.engine.handle_message(now, *from, bytes),
+            LinkEvent::Message(from, message) => match (message.split_first(), &mut self.ring) {
+                (Some((&FOR_ELECTION, bytes)), None) => self.engine.handle_message(now, *from, bytes),
+                (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
                 _ => self.notices.push(Notice::BadMessage(*from)),
             },
         }
@@ -266,6 +297,10 @@ impl Node {
 
     /// Takes what the election has to say to the links, and its notices.
     fn collect(&mut self, now: Instant) {
+        if self.ring.is_some() {
+            self.collect_ring(now);
+            return;
+        }
         while let Some(notice) = self.engine.poll_notice() {
             if let Notice::LinkEnded(peer, reason) = notice {
                 self.links.end(now, peer, reason);
@@ -273,17 +308,19 @@ impl Node {
             self.notices.push(notice);
         }
         while let Some((to, msg)) = self.engine.poll_group() {
-            let mut bytes = [FOR_ELECTION; PARCEL_MAX];
-            let length = match bytes.split_first_mut() {
-                Some((_, room)) => postcard::to_slice(&msg, room).map_or(0, |used| 1 + used.len()),
-                None => 0,
-            };
-            let message = bytes.get(..length).unwrap_or(&[]);
-            let is_sent = self.links.send(now, |id| to.contains(&id), message, msg.is_latest_value());
-            if is_sent.is_err() {
-                // A message fits by its largest encoding, and the pool makes room; anything else is a defect.
-                self.notices.push(Notice::Fault(Fault::OutboxOverflow));
-            }
+            let mut bytes = [0; PARCEL_MAX];
+            let message = postcard::to_slice(&msg, &mut bytes).map_or(&[][..], |used| used);
+            self.send(now, |id| to.contains(&id), FOR_ELECTION, message, msg.is_latest_value());
+        }
+    }
+
+    /// Gives a message to the links.
+    fn send(&mut self, now: Instant, to: impl Fn(NodeId) -> bool, service: u8, message: &[u8], is_latest_value: bool) {
+        let mut parcel = Parcel::new();
+        let is_whole = parcel.push(service).is_ok() && parcel.extend_from_slice(message).is_ok();
+        if !is_whole || self.links.send(now, to, &parcel, is_latest_value).is_err() {
+            // A message fits by its largest encoding, and the pool makes room; anything else is a defect.
+            self.notices.push(Notice::Fault(Fault::OutboxOverflow));
         }
     }
 
@@ -305,6 +342,8 @@ impl Node {
 }
 
 const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
+const _: () =
+    assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE <= PAYLOAD_MAX, "an election message fits an envelope");
 
 /// The election that a configuration asks for.
 #[derive(Clone, Copy, Debug)]
@@ -315,7 +354,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn engine(self, id: NodeId, boot: Boot, ring: Option<&RingOrder>) -> Engine<Election> {
+    fn engine(self, id: NodeId, boot: Boot, ring: Option<&RingOrder>) -> NodeEngine {
         let Self { algorithm, radii, timings } = self;
         let order = ring.cloned().unwrap_or_else(|| RingOrder::alone(id));
         let members = u64::try_from(order.ids().len()).unwrap_or(0);

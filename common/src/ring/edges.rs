@@ -4,7 +4,7 @@
 //! comes back after it was given up, is written to from 0 again, and 0 is always accepted. What arrives too early (the
 //! way has changed, or a link has lost something) is accepted and the gap is told; what arrives too late is refused.
 
-use crate::limits::RING_MAX;
+use crate::limits::MEMBERS_MAX;
 
 /// A message is late, and not the first of another count, while it is behind by at most this much.
 const LATE_MAX: u8 = 16;
@@ -24,15 +24,15 @@ pub enum Arrival {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edges {
     /// The number of the next message to each member.
-    sending: [u8; RING_MAX],
+    sending: [u8; MEMBERS_MAX],
     /// The number expected from each member; 0 before the first.
-    expected: [u8; RING_MAX],
+    expected: [u8; MEMBERS_MAX],
 }
 
 impl Edges {
     /// Nothing was written yet.
     pub const fn new() -> Self {
-        Self { sending: [0; RING_MAX], expected: [0; RING_MAX] }
+        Self { sending: [0; MEMBERS_MAX], expected: [0; MEMBERS_MAX] }
     }
 
     /// The number for a message to a member.

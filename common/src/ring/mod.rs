@@ -39,7 +39,7 @@ use self::routes::Routes;
 use self::upkeep::Deadlines;
 use self::wire::{Entry, Envelope, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
-use crate::limits::RING_MAX;
+use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
 use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
@@ -61,7 +61,7 @@ pub const SETTLE: Duration = Duration::from_millis(50);
 /// Disturbances are told at most this often.
 pub const DISTURB_GAP: Duration = Duration::from_millis(250);
 
-/// A ring that this node is not on.
+/// A ring that this node is not on, or that has more than [`MEMBERS_MAX`] members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NotAMember;
@@ -148,7 +148,7 @@ pub struct RingKeeper {
     routes: Routes,
     edges: Edges,
     /// How many ticks more a member without a way is waited for, or asked for.
-    hold: [u8; RING_MAX],
+    hold: [u8; MEMBERS_MAX],
     linked: Members,
     alive: Members,
     /// Those of which the driver was told that they are alive.
@@ -183,7 +183,7 @@ pub struct RingKeeper {
 impl RingKeeper {
     /// A member of a ring that knows of nobody yet.
     pub fn new(id: NodeId, order: RingOrder, timings: Timings) -> Result<Self, NotAMember> {
-        let own = order.position(id).ok_or(NotAMember)?;
+        let own = order.position(id).filter(|_| order.ids().len() <= MEMBERS_MAX).ok_or(NotAMember)?;
         Ok(Self {
             id,
             own,
@@ -192,7 +192,7 @@ impl RingKeeper {
             silence: timings.leader_silence(),
             routes: Routes::new(own),
             edges: Edges::new(),
-            hold: [0; RING_MAX],
+            hold: [0; MEMBERS_MAX],
             linked: Members::default(),
             alive: Members::of(own),
             told: Members::of(own),

@@ -11,7 +11,7 @@
 //! number. Whoever needs one asks for it ([`Verdict::Wanted`]).
 
 use super::wire::{Entry, NO_WAY, NOBODY};
-use crate::limits::RING_MAX;
+use crate::limits::MEMBERS_MAX;
 
 /// Whether a number is newer than another, as numbers that wrap around are compared (RFC 1982).
 pub fn is_newer(number: u16, than: u16) -> bool {
@@ -66,13 +66,13 @@ pub enum Verdict {
 /// The routes to all members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Routes {
-    table: [Route; RING_MAX],
+    table: [Route; MEMBERS_MAX],
 }
 
 impl Routes {
     /// What the member at this position knows before it has heard anything.
     pub fn new(own: u8) -> Self {
-        let mut routes = Self { table: [Route::UNKNOWN; RING_MAX] };
+        let mut routes = Self { table: [Route::UNKNOWN; MEMBERS_MAX] };
         if let Some(route) = routes.table.get_mut(usize::from(own)) {
             *route = Route { number: 0, distance: 0, next: own };
         }

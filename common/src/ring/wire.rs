@@ -18,15 +18,18 @@ pub const NOBODY: u8 = 255;
 /// No number of hops: there is no way.
 pub const NO_WAY: u8 = 255;
 
+/// Bytes of the longest message: a link's, without the byte that says what it is for.
+const MESSAGE_MAX: usize = PARCEL_MAX - 1;
+
 const ENTRY_BYTES: usize = 4;
 const UPDATE_HEADER: usize = 2;
 const ENVELOPE_HEADER: usize = 5;
 
 /// Entries in one message.
-pub const ENTRIES_MAX: usize = (PARCEL_MAX - UPDATE_HEADER) / ENTRY_BYTES;
+pub const ENTRIES_MAX: usize = (MESSAGE_MAX - UPDATE_HEADER) / ENTRY_BYTES;
 
 /// Bytes of the longest election message that ring mode carries.
-pub const PAYLOAD_MAX: usize = PARCEL_MAX - ENVELOPE_HEADER;
+pub const PAYLOAD_MAX: usize = MESSAGE_MAX - ENVELOPE_HEADER;
 
 /// What a message says of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +128,9 @@ fn put(parcel: &mut Parcel, entries: impl Iterator<Item = Entry>) -> Result<(), 
 
 /// An envelope with an election message in it.
 pub fn envelope(outside: Envelope, payload: &[u8]) -> Result<Parcel, Full> {
+    if payload.len() > PAYLOAD_MAX {
+        return Err(Full);
+    }
     let Envelope { to, from, hops, number } = outside;
     let mut parcel = Parcel::from_slice(&[3, to, from, hops, number]).map_err(|_| Full)?;
     parcel.extend_from_slice(payload).map_err(|_| Full)?;

@@ -38,8 +38,12 @@ pub struct Board {
 pub struct Ether {
     pub now: Instant,
     pub boards: Vec<Board>,
-    /// Pairs that do not hear each other, lower index first.
+    /// Who does not hear whom: from, to.
     pub cuts: BTreeSet<(usize, usize)>,
+    /// How strong a frame is between two boards where it is not as usual: from, to.
+    pub strengths: BTreeMap<(usize, usize), i8>,
+    /// Whether frames that overlap at a receiver are lost, and carriers out of range are not sensed.
+    pub collides: bool,
     /// Of a thousand frames so many are lost, at each receiver by itself.
     pub loss: u32,
     /// Every frame that was sent, where it is wanted.
@@ -49,6 +53,8 @@ pub struct Ether {
     queue: BTreeMap<(Instant, u64), Event>,
     order: u64,
     busy_until: Instant,
+    /// What is or was lately on the air: who sends, from when to when.
+    on_air: Vec<(usize, Instant, Instant)>,
 }
 
 impl Ether {
@@ -57,6 +63,8 @@ impl Ether {
             now: Instant::ZERO,
             boards: Vec::new(),
             cuts: BTreeSet::new(),
+            strengths: BTreeMap::new(),
+            collides: false,
             loss,
             heard: None,
             rng: Rng::stream(seed, 1),
@@ -64,6 +72,7 @@ impl Ether {
             queue: BTreeMap::new(),
             order: 0,
             busy_until: Instant::ZERO,
+            on_air: Vec::new(),
         };
         for (index, config) in configs.into_iter().enumerate() {
             let node = make(&config, seed, index, 1);
@@ -94,11 +103,41 @@ impl Ether {
     }
 
     pub fn cut(&mut self, a: usize, b: usize) {
-        self.cuts.insert((a.min(b), a.max(b)));
+        self.cuts.extend([(a, b), (b, a)]);
     }
 
     pub fn join(&mut self, a: usize, b: usize) {
-        self.cuts.remove(&(a.min(b), a.max(b)));
+        self.cuts.remove(&(a, b));
+        self.cuts.remove(&(b, a));
+    }
+
+    /// Cuts or joins every pair of boards on two sides.
+    pub fn part(&mut self, is_cut: bool, is_left: impl Fn(usize) -> bool) {
+        let count = self.boards.len();
+        for (a, b) in (0..count).flat_map(|a| (0..a).map(move |b| (a, b))).filter(|&(a, b)| is_left(a) != is_left(b)) {
+            if is_cut { self.cut(a, b) } else { self.join(a, b) }
+        }
+    }
+
+    /// Whether boards are connected by links that are up at both ends.
+    pub fn is_connected(&self, boards: &[usize]) -> bool {
+        let is_linked = |a: usize, b: usize| {
+            let [x, y] = [a, b].map(|board| &self.boards[board].node);
+            x.links().table().is_linked(y.id()) && y.links().table().is_linked(x.id())
+        };
+        let mut reached = BTreeSet::from([boards[0]]);
+        let mut edge = vec![boards[0]];
+        while let Some(a) = edge.pop() {
+            let found: Vec<_> = boards.iter().copied().filter(|&b| !reached.contains(&b) && is_linked(a, b)).collect();
+            reached.extend(&found);
+            edge.extend(found);
+        }
+        reached.len() == boards.len()
+    }
+
+    /// The notices of a board that are of some kind.
+    pub fn count(&self, board: usize, is_meant: impl Fn(&Notice) -> bool) -> usize {
+        self.boards[board].notices.iter().filter(|(_, notice)| is_meant(notice)).count()
     }
 
     /// Throws bytes at a board, as if they had been received.
@@ -160,14 +199,15 @@ impl Ether {
                 if self.boards[board].waiting.is_none() {
                     return;
                 }
-                if self.busy_until > self.now {
+                let busy_until = self.busy_until(board);
+                if busy_until > self.now {
                     let pause = Duration::from_micros(320 * u64::from(1 + self.rng.below(7)));
-                    self.add(self.busy_until + pause, Event::Begin(board));
+                    self.add(busy_until + pause, Event::Begin(board));
                     return;
                 }
                 if let Some(bytes) = self.boards[board].waiting.take() {
                     let end = self.now + Self::airtime(&bytes);
-                    self.busy_until = end;
+                    self.occupy(board, self.now, end);
                     self.add(end, Event::End(board, bytes));
                 }
             }
@@ -183,15 +223,43 @@ impl Ether {
         }
     }
 
+    fn occupy(&mut self, board: usize, begin: Instant, end: Instant) {
+        self.busy_until = self.busy_until.max(end);
+        let long_ago = self.now - Duration::from_millis(20);
+        self.on_air.retain(|&(_, _, end)| end > long_ago);
+        self.on_air.push((board, begin, end));
+    }
+
+    /// Until when a board senses a carrier.
+    fn busy_until(&self, board: usize) -> Instant {
+        if !self.collides {
+            return self.busy_until;
+        }
+        let is_sensed = |&&(from, begin, _): &&(usize, Instant, Instant)| {
+            begin <= self.now && (from == board || !self.cuts.contains(&(from, board)))
+        };
+        self.on_air.iter().filter(is_sensed).map(|&(_, _, end)| end).max().unwrap_or(Instant::ZERO)
+    }
+
+    /// Whether a frame that ends now and was sent from one board is spoilt at another.
+    fn is_spoilt(&self, from: usize, to: usize, begin: Instant) -> bool {
+        let overlaps = |&(other, other_begin, other_end): &(usize, Instant, Instant)| {
+            other != from && !self.cuts.contains(&(other, to)) && other_begin < self.now && other_end > begin
+        };
+        self.collides && self.on_air.iter().any(overlaps)
+    }
+
     fn deliver(&mut self, from: usize, bytes: &[u8]) {
+        let begin = self.now - Self::airtime(bytes);
         if let Some(heard) = &mut self.heard {
             heard.push(bytes.to_vec());
         }
         for to in 0..self.boards.len() {
-            let is_cut = self.cuts.contains(&(from.min(to), from.max(to)));
+            let is_cut = self.cuts.contains(&(from, to)) || self.is_spoilt(from, to, begin);
             if to != from && self.boards[to].is_on && !is_cut && self.rng.below(1_000) >= self.loss {
                 let now = self.now;
-                self.boards[to].node.handle_frame(now, bytes, RSSI_DBM);
+                let strength = self.strengths.get(&(from, to)).copied().unwrap_or(RSSI_DBM);
+                self.boards[to].node.handle_frame(now, bytes, strength);
                 self.settle(to);
             }
         }
@@ -206,7 +274,7 @@ impl Ether {
             match transmit.access {
                 Access::At(at) => {
                     let end = at + Self::airtime(&bytes);
-                    self.busy_until = self.busy_until.max(end);
+                    self.occupy(board, at, end);
                     self.add(end, Event::TimedEnd(board, bytes));
                 }
                 Access::Csma => {

@@ -1,4 +1,11 @@
 //! Whole nodes on a lossy ether.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test stops where it fails")]
+
+mod dense;
 mod ether;
+mod faults;
+mod keys;
 mod mesh;
+mod rings;
+mod twins;

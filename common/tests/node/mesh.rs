@@ -7,11 +7,11 @@ use common::types::NodeId;
 
 use crate::ether::Ether;
 
-const fn seconds(seconds: u64) -> Duration {
+pub const fn seconds(seconds: u64) -> Duration {
     Duration::from_millis(seconds * 1_000)
 }
 
-fn mesh(seed: u64, nodes: u16, loss: u32) -> Ether {
+pub fn mesh(seed: u64, nodes: u16, loss: u32) -> Ether {
     let key = || Protection::Ascon(NetworkKey::new([9; 16]));
     let mut ether = Ether::new(seed, loss, (1..=nodes).map(|id| Config::ad_hoc(NodeId(id), 7, key())));
     ether.switch_on_all();

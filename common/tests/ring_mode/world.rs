@@ -43,26 +43,27 @@ enum Happening {
 }
 
 /// One node: ring mode and the election on it, driven as the whole node drives them.
-struct Node {
-    keeper: RingKeeper,
-    engine: Engine<Election, 128>,
+pub struct Node {
+    pub keeper: RingKeeper,
+    pub engine: Engine<Election, 128>,
     wake: Option<Instant>,
 }
 
 /// A link as nature has it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
-    session: u32,
-    is_whole: bool,
+pub struct Link {
+    pub session: u32,
+    pub is_whole: bool,
 }
 
+/// The network.
 pub struct World {
-    algorithm: Algorithm,
-    order: RingOrder,
-    coefficients: Vec<Coefficient>,
-    nodes: Vec<Option<Node>>,
+    pub algorithm: Algorithm,
+    pub order: RingOrder,
+    pub coefficients: Vec<Coefficient>,
+    pub nodes: Vec<Option<Node>>,
     lives: Vec<u32>,
-    edges: BTreeMap<(usize, usize), Link>,
+    pub edges: BTreeMap<(usize, usize), Link>,
     /// The session in which an end holds a link to be up, by (this end, other end).
     ends: BTreeMap<(usize, usize), u32>,
     last_arrival: BTreeMap<(usize, usize), u64>,
@@ -78,6 +79,7 @@ pub struct World {
     pub messages: u64,
 }
 
+/// What a world is made from.
 pub struct Plan {
     pub algorithm: Algorithm,
     pub ids: Vec<NodeId>,
@@ -89,7 +91,7 @@ pub struct Plan {
     pub is_cramped: bool,
 }
 
-fn pair(a: usize, b: usize) -> (usize, usize) {
+pub fn pair(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
 
@@ -117,18 +119,12 @@ impl World {
             messages: 0,
         };
         for (index, &id) in plan.ids.iter().enumerate() {
-            world.ids_check(index, id, plan);
             world.boot(index, id);
         }
         for &(a, b) in &plan.edges {
             world.mend(a, b);
         }
         world
-    }
-
-    fn ids_check(&self, index: usize, id: NodeId, plan: &Plan) {
-        assert_eq!(plan.ids[index], id);
-        assert!(self.order.position(id).is_some());
     }
 
     fn boot(&mut self, index: usize, id: NodeId) {
@@ -204,7 +200,7 @@ impl World {
         }
     }
 
-    fn around(&self, index: usize) -> Vec<usize> {
+    pub fn around(&self, index: usize) -> Vec<usize> {
         let other = |&(a, b): &(usize, usize)| if a == index { Some(b) } else { (b == index).then_some(a) };
         self.edges.keys().filter_map(other).collect()
     }
@@ -232,32 +228,34 @@ impl World {
 
     /// Runs until a time.
     pub fn run(&mut self, until: Instant, ids: &[NodeId]) {
-        while let Some(entry) = self.agenda.first_entry() {
-            if entry.key().0 > until {
-                break;
-            }
-            let ((at, _), happening) = entry.remove_entry();
-            self.now = at;
-            match happening {
-                Happening::Outside(change) => self.change(change, ids),
-                Happening::Up { at, peer, session } => self.come_up(at, peer, session),
-                Happening::Down { at, peer, session } => {
-                    if self.ends.get(&(at, peer)) == Some(&session) {
-                        self.ends.remove(&(at, peer));
-                        self.with(at, |node, now| node.keeper.link_down(now, ids[peer]));
-                    }
-                }
-                Happening::Message { from, to, session, bytes } => self.arrive(from, to, session, &bytes, ids),
-                Happening::Wake { at, life } if self.lives[at] == life => {
-                    self.with(at, |node, now| {
-                        node.keeper.timeout(now);
-                        node.engine.handle_timeout(now);
-                    });
-                }
-                Happening::Wake { .. } => {}
-            }
-        }
+        while self.step(until, ids) {}
         self.now = until;
+    }
+
+    /// Lets one more thing happen before a time; false where there is none.
+    pub fn step(&mut self, until: Instant, ids: &[NodeId]) -> bool {
+        let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= until) else { return false };
+        let ((at, _), happening) = entry.remove_entry();
+        self.now = at;
+        match happening {
+            Happening::Outside(change) => self.change(change, ids),
+            Happening::Up { at, peer, session } => self.come_up(at, peer, session),
+            Happening::Down { at, peer, session } => {
+                if self.ends.get(&(at, peer)) == Some(&session) {
+                    self.ends.remove(&(at, peer));
+                    self.with(at, |node, now| node.keeper.link_down(now, ids[peer]));
+                }
+            }
+            Happening::Message { from, to, session, bytes } => self.arrive(from, to, session, &bytes, ids),
+            Happening::Wake { at, life } if self.lives[at] == life => {
+                self.with(at, |node, now| {
+                    node.keeper.timeout(now);
+                    node.engine.handle_timeout(now);
+                });
+            }
+            Happening::Wake { .. } => {}
+        }
+        true
     }
 
     /// One end takes a link up, unless that interval is over or has begun.
@@ -375,98 +373,5 @@ impl World {
         if let Some(at) = changed {
             self.enter(at.max(self.now), Happening::Wake { at: index, life: self.lives[index] });
         }
-    }
-
-    /// The living nodes of each component, by index.
-    pub fn components(&self) -> Vec<Vec<usize>> {
-        let mut left: Vec<usize> = (0..self.nodes.len()).filter(|&index| self.nodes[index].is_some()).collect();
-        let mut components = Vec::new();
-        while let Some(first) = left.pop() {
-            let mut component = vec![first];
-            let mut next = 0;
-            while let Some(&index) = component.get(next) {
-                next += 1;
-                for peer in self.around(index) {
-                    if self.edges[&pair(index, peer)].is_whole && left.contains(&peer) {
-                        left.retain(|&other| other != peer);
-                        component.push(peer);
-                    }
-                }
-            }
-            components.push(component);
-        }
-        components
-    }
-
-    /// Who should lead a component; nobody in particular where the algorithm draws lots.
-    fn rightful(&self, component: &[usize]) -> Option<NodeId> {
-        let by_fitness = |&&index: &&usize| (core::cmp::Reverse(self.coefficients[index]), self.id(index));
-        match self.algorithm {
-            Algorithm::Abraham => None,
-            Algorithm::Frlle => component.iter().max_by_key(by_fitness).and_then(|&index| self.id(index)),
-            _ => component.iter().filter_map(|&index| self.id(index)).max(),
-        }
-    }
-
-    /// Holds the outcome against what it must be.
-    pub fn check(&self, calm: Duration) -> Result<(), String> {
-        for component in self.components() {
-            let leaders: Vec<_> = component.iter().map(|&index| self.leader(index)).collect();
-            let ids: Vec<_> = component.iter().filter_map(|&index| self.id(index)).collect();
-            let agreed = leaders.first().copied().flatten();
-            if agreed.is_none() || leaders.iter().any(|&leader| leader != agreed) {
-                return Err(format!("{ids:?} follow {leaders:?}"));
-            }
-            let is_rightful = self
-                .rightful(&component)
-                .map_or_else(|| agreed.is_some_and(|id| ids.contains(&id)), |id| agreed == Some(id));
-            if !is_rightful {
-                return Err(format!("{ids:?} all follow {agreed:?}, not {:?}", self.rightful(&component)));
-            }
-            for &index in &component {
-                self.check_place(index, &ids)?;
-            }
-        }
-        if self.last_started + calm > self.now {
-            return Err(format!("an election began at {:?}, {calm:?} before {:?}", self.last_started, self.now));
-        }
-        Ok(())
-    }
-
-    fn check_place(&self, index: usize, component: &[NodeId]) -> Result<(), String> {
-        let Some(node) = &self.nodes[index] else { return Ok(()) };
-        let id = node.engine.id();
-        let members: Vec<NodeId> = self.order.after(id).filter(|member| component.contains(member)).collect();
-        let right = members.first().copied().unwrap_or(id);
-        let left = members.last().copied().unwrap_or(id);
-        let place = node.keeper.place();
-        let alive = self.order.ids().iter().filter(|&&member| node.keeper.is_alive(member)).count();
-        if (place != RingPlace { left, right }) || alive != component.len() {
-            return Err(format!("{id} stands at {place:?} with {alive} alive, {component:?} are there"));
-        }
-        Ok(())
-    }
-
-    fn leader(&self, index: usize) -> Option<NodeId> {
-        self.nodes[index].as_ref().and_then(|node| node.engine.protocol().leader())
-    }
-
-    /// Whether somebody's way to a member comes back to itself.
-    pub fn has_loop(&self) -> bool {
-        let by_id: BTreeMap<NodeId, usize> =
-            (0..self.nodes.len()).filter_map(|index| Some((self.id(index)?, index))).collect();
-        self.order.ids().iter().any(|&member| {
-            by_id.keys().any(|&start| {
-                let mut at = start;
-                for _ in 0..self.nodes.len() {
-                    let Some(node) = by_id.get(&at).and_then(|&index| self.nodes[index].as_ref()) else { return false };
-                    match node.keeper.next_hop(member) {
-                        Some(next) if at != member => at = next,
-                        _ => return false,
-                    }
-                }
-                true
-            })
-        })
     }
 }

@@ -98,10 +98,11 @@ impl Ear {
     }
 
     /// Hears some bytes.
-    pub async fn hear(&mut self, bytes: &[u8]) {
+    #[inline(never)]
+    pub fn hear(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             if let Some(command) = self.0.push(byte) {
-                commands::obey(command).await;
+                commands::obey(&command);
             }
         }
     }

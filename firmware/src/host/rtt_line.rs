@@ -15,7 +15,7 @@ pub async fn run() -> ! {
     let mut ear = Ear::new();
     loop {
         while let Some(byte) = rtt::receive() {
-            ear.hear(&[byte]).await;
+            ear.hear(&[byte]);
         }
         Timer::after(LOOK_EVERY).await;
     }

@@ -75,7 +75,7 @@ async fn hear(mut receiver: BufferedUarteRx<'static>) -> ! {
     let mut bytes = [0; 64];
     loop {
         if let Ok(length) = receiver.read(&mut bytes).await {
-            ear.hear(bytes.get(..length).unwrap_or_default()).await;
+            ear.hear(bytes.get(..length).unwrap_or_default());
         } else {
             // A line that floats gives errors without end.
             Timer::after(Duration::from_millis(10)).await;

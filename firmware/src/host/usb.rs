@@ -101,7 +101,7 @@ async fn hear(mut receiver: Receiver<'static, Bus>) -> ! {
     loop {
         receiver.wait_connection().await;
         while let Ok(length) = receiver.read_packet(&mut bytes).await {
-            ear.hear(bytes.get(..length).unwrap_or_default()).await;
+            ear.hear(bytes.get(..length).unwrap_or_default());
         }
     }
 }

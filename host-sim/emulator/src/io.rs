@@ -42,6 +42,9 @@ pub trait Io {
     fn read(&mut self, now: u64, address: u32, width: Width) -> Result<u32, BusError>;
 
     /// Writes a register at cycle `now`.
+    ///
+    /// A store to flash comes here, too: only the flash controller knows whether it may. After `Ok` the processor stops
+    /// before its next instruction, and stands still until the controller has cleared the bits in memory.
     fn write(&mut self, now: u64, address: u32, width: Width, value: u32) -> Result<(), BusError>;
 
     /// The interrupt lines that are high, one bit per number. The processor looks after every access and whenever the

@@ -53,7 +53,10 @@ struct Step {
 
 /// An event is a list whose first entry names it.
 #[derive(Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "an event is [\"up\", u, v], [\"down\", u, v], [\"deliver\", u, v], [\"fitness\", u, byte] or [\"crash\", u]"
+)]
 enum Event {
     Three(Verb, u16, u16),
     Two(Verb, u16),
@@ -188,7 +191,7 @@ fn apply(net: &mut HierarchyNet, event: Event, radii: &[u8]) -> anyhow::Result<(
             net.restart(node, 0, Hierarchy::new(NodeId(u), options(radii, fitness)?));
         }
         Event::Three(verb, ..) | Event::Two(verb, _) => {
-            anyhow::bail!("{verb:?} has the wrong number of arguments")
+            anyhow::bail!("{} has the wrong number of arguments", format!("{verb:?}").to_lowercase())
         }
     }
     Ok(())

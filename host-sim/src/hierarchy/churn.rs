@@ -2,8 +2,10 @@
 
 use common::election::hierarchy::Radii;
 use common::rng::Rng;
+use common::types::NodeId;
 use serde::Serialize;
 
+use super::density::{self, Density};
 use super::field::{Change, Field, moved};
 use crate::graph::{Graph, Kind};
 use crate::shuffle::shuffled_ids;
@@ -22,7 +24,8 @@ pub const INSTANCES: u64 = 8;
 pub const CHANGES: u32 = 50;
 
 /// Others in reach of a node of the random geometric graphs, away from the rim. Churn falls with it: where there are few
-/// ways, losing one often moves somebody.
+/// ways, losing one often moves somebody. The design that the bars come from does not say how dense its graphs are, but
+/// how many heads they have: 12.7, 7.3 and 5.4 for K = 1, 2 and 3. With nine in reach there are as many.
 pub const DEGREE: f64 = 9.0;
 
 /// The graph and radii that have bars.
@@ -72,16 +75,20 @@ impl Churn {
 }
 
 /// What was measured for one kind and size of graph and one set of radii.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The kind of graph.
     pub graph: &'static str,
     /// Its size.
     pub nodes: u16,
+    /// Others in reach of a node away from the rim, where the graph is geometric; elsewhere it means nothing.
+    pub degree: f64,
     /// The radii; none for the election of the global leader alone.
     pub radii: &'static [u8],
     /// How many graphs were measured.
     pub graphs: u64,
+    /// Their links before anything changed.
+    pub edges: u64,
     /// Updates until they had formed.
     pub forming_updates: u64,
     /// Updates after changes.
@@ -127,6 +134,11 @@ impl Row {
         ratio(self.heads, self.all().changes)
     }
 
+    /// Links per node before anything changed, counted at both ends.
+    pub fn mean_degree(&self) -> f64 {
+        2.0 * ratio(self.edges, self.graphs * u64::from(self.nodes))
+    }
+
     /// Updates until a network had formed.
     pub fn mean_forming(&self) -> f64 {
         ratio(self.forming_updates, self.graphs)
@@ -139,13 +151,15 @@ fn ratio(sum: u64, count: u64) -> f64 {
 }
 
 impl Row {
-    fn new(kind: Kind, nodes: u16, radii: &'static [u8]) -> Self {
+    pub(super) fn new(kind: Kind, nodes: u16, radii: &'static [u8], degree: f64) -> Self {
         let (links, restarts) = (Churn::default(), Churn::default());
         Self {
             graph: kind.name(),
             nodes,
+            degree,
             radii,
             graphs: 0,
+            edges: 0,
             forming_updates: 0,
             updates: 0,
             rounds: 0,
@@ -174,6 +188,8 @@ pub struct Measured {
     pub rows: Vec<Row>,
     /// The row that has bars, over more graphs.
     pub bars: Bars,
+    /// The same at other densities.
+    pub densities: Vec<Density>,
 }
 
 /// Measures everything; `progress` is told what is being measured.
@@ -182,21 +198,26 @@ pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> anyhow::Result<Meas
     for (kind, nodes) in GRAPHS {
         for radii in RADII {
             progress(&row_name(kind, nodes, radii));
-            let mut row = Row::new(kind, nodes, radii);
-            for instance in 0..INSTANCES {
-                measure_graph(&mut row, kind, instance, seed)?;
-            }
-            rows.push(row);
+            rows.push(measure_row(Row::new(kind, nodes, radii, DEGREE), kind, seed, INSTANCES)?);
         }
     }
     progress("the bars");
-    Ok(Measured { rows, bars: measure_bars(seed, BAR_INSTANCES)? })
+    let bars = measure_bars(seed, DEGREE, BAR_INSTANCES)?;
+    Ok(Measured { rows, bars, densities: density::measure(seed, progress)? })
 }
 
-/// Measures the row that has bars over this many graphs.
-pub fn measure_bars(seed: u64, instances: u64) -> anyhow::Result<Bars> {
+/// Measures so many graphs of a row.
+pub(super) fn measure_row(mut row: Row, kind: Kind, seed: u64, instances: u64) -> anyhow::Result<Row> {
+    for instance in 0..instances {
+        measure_graph(&mut row, kind, instance, seed)?;
+    }
+    Ok(row)
+}
+
+/// Measures the row that has bars over this many graphs of this density.
+pub fn measure_bars(seed: u64, degree: f64, instances: u64) -> anyhow::Result<Bars> {
     let (kind, nodes, radii) = BARRED;
-    let mut row = Row::new(kind, nodes, radii);
+    let mut row = Row::new(kind, nodes, radii, degree);
     let (mut moved, mut still) = (Vec::new(), Vec::new());
     for instance in 0..instances {
         let before = row.links;
@@ -216,23 +237,29 @@ fn standard_error(values: &[f64]) -> f64 {
     (spread / count).sqrt()
 }
 
+/// A graph with ids strewn over it.
+pub(super) fn strew(kind: Kind, nodes: u16, degree: f64, seed: u64, rng: &mut Rng) -> (Graph, Vec<NodeId>) {
+    let graph = match kind {
+        Kind::Rgg => Graph::random_geometric(nodes.into(), degree, seed),
+        _ => Graph::new(kind, nodes.into(), seed),
+    };
+    (graph, shuffled_ids(nodes, rng))
+}
+
 /// Adds one graph to a row. The graph, its ids and the changes do not depend on the radii.
 fn measure_graph(row: &mut Row, kind: Kind, instance: u64, seed: u64) -> anyhow::Result<()> {
-    let Row { nodes, radii, .. } = *row;
+    let Row { nodes, radii, degree, .. } = *row;
     let levels = Radii::new(radii).map_err(|error| anyhow::anyhow!("{}: {error:?}", radii_name(radii)))?;
     let mut rng = Rng::stream(seed, (instance << 16) + u64::from(nodes));
     let seed = rng.next_u64();
-    let graph = match kind {
-        Kind::Rgg => Graph::random_geometric(nodes.into(), DEGREE, seed),
-        _ => Graph::new(kind, nodes.into(), seed),
-    };
-    let ids = shuffled_ids(nodes, &mut rng);
+    let (graph, ids) = strew(kind, nodes, degree, seed, &mut rng);
     let wrong = |violation| {
         let name = row_name(kind, nodes, radii);
         anyhow::anyhow!("{name}, graph {instance}: {violation}; replay: ringleader hierarchy --churn --seed {seed}")
     };
     let (mut field, cost) = Field::form(&graph, &ids, levels, seed).map_err(wrong)?;
     row.graphs += 1;
+    row.edges += graph.edges().count() as u64;
     row.forming_updates += cost.updates;
     for _ in 0..CHANGES {
         let change = draw(&graph, &field.graph, &mut rng);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::churn::{Bars, CHANGES, GRAPHS, INSTANCES, Measured, RADII, Row};
+use super::density::Density;
 use crate::stress::hierarchy::radii_name;
 
 /// The most nodes that may change their local leader per change of a link, random geometric 60, K = 2.
@@ -12,7 +13,7 @@ const STILL_MIN: f64 = 90.0;
 
 /// Everything that `--churn` prints.
 pub(super) fn markdown(measured: &Measured) -> String {
-    let Measured { rows, bars } = measured;
+    let Measured { rows, bars, densities } = measured;
     let mut out = format!(
         "Means over {} changes per cell: {INSTANCES} graphs, {CHANGES} changes each, 45 % links cut, 45 % links back, \
          10 % nodes restarted.\n\n",
@@ -35,8 +36,49 @@ pub(super) fn markdown(measured: &Measured) -> String {
     table(&mut out, &levels, "", |row| format!("{:.3}", row.all().mean_elsewhere()));
     out.push_str("Heads of level 1\n\n");
     table(&mut out, &levels, "", |row| format!("{:.1}", row.mean_heads()));
-    put(&mut out, format_args!("{}\n", verdict(bars)));
+    put(&mut out, format_args!("{}\n\n", verdict(bars)));
+    by_density(&mut out, densities);
     out
+}
+
+/// One line per density: what tells it from others, and whether the bars hold there.
+fn by_density(out: &mut String, densities: &[Density]) {
+    let Some(Density { bars: Bars { row, .. }, .. }) = densities.first() else { return };
+    put(out, format_args!("{} by how many others are in reach of a node away from the rim\n\n", row.graph_name()));
+    out.push_str(
+        "| in reach | links per node | heads where any node leads, K = 1 / 2 / 3 | heads in these runs | Updates to form, single / K = 1 / 2 / 3 | K = 2: nodes moved \
+         per change of a link | per change of either kind | changes of links that move nobody | bars |\n\
+         |---:|---:|---|---|---|---:|---:|---:|---|\n",
+    );
+    for Density { bars: Bars { row, moved_error, still_error }, others, heads } in densities {
+        let join =
+            |rows: Vec<&Row>, cell: fn(&Row) -> String| rows.into_iter().map(cell).collect::<Vec<_>>().join(" / ");
+        let [single, one, three] = &others[..] else { continue };
+        put(
+            out,
+            format_args!(
+                "| {} | {:.1} | {} | {} | {} | {:.3} ± {moved_error:.3} | {:.3} | {:.1} ± {still_error:.1} % | {} |\n",
+                row.degree,
+                row.mean_degree(),
+                heads.map(|heads| format!("{heads:.1}")).join(" / "),
+                join(vec![one, row, three], |row| format!("{:.1}", row.mean_heads())),
+                join(vec![single, one, row, three], |row| format!("{:.0}", row.mean_forming())),
+                row.links.mean(),
+                row.all().mean(),
+                row.links.still_percent(),
+                verdict_in_words(row),
+            ),
+        );
+    }
+}
+
+fn verdict_in_words(row: &Row) -> &'static str {
+    match (row.links.mean() <= MOVED_MAX, row.links.still_percent() >= STILL_MIN) {
+        (true, true) => "both kept",
+        (true, false) => "too few move nobody",
+        (false, true) => "too many move",
+        (false, false) => "neither kept",
+    }
 }
 
 fn verdict(bars: &Bars) -> String {

@@ -2,6 +2,7 @@
 
 mod churn;
 mod churn_report;
+mod density;
 mod field;
 mod story;
 mod svg;
@@ -17,7 +18,8 @@ use common::election::hierarchy::{Radii, RadiiError};
 use common::limits::{LEVELS_MAX, RADIUS_MAX};
 use serde::Serialize;
 
-pub use churn::{Bars, Churn, Measured, Row, measure_bars};
+pub use churn::{Bars, Churn, DEGREE, Measured, Row, measure_bars};
+pub use density::Density;
 pub use field::{Change, Cost, Field, moved};
 pub use story::{Line, Request, Story};
 
@@ -43,8 +45,9 @@ Columns of the text output:
 
 Fields of --json: radii, changes (what, updates, single_level_updates, rounds, moved, heads), nodes
 (id, alive, leader, levels: head, distance, parent), links. With --churn: rows, one per graph and
-radii (graph, nodes, radii, graphs, forming_updates, updates, rounds, heads, links, restarts, the last
-two with changes, moved, moved_elsewhere, still; all sums), and bars (row, moved_error, still_error).
+radii (graph, nodes, degree, radii, graphs, edges, forming_updates, updates, rounds, heads, links,
+restarts, the last two with changes, moved, moved_elsewhere, still; all sums), bars (row, moved_error,
+still_error), and densities, one per number of nodes in reach (bars, others: rows, heads).
 
 Examples:
   ringleader hierarchy
@@ -69,7 +72,8 @@ pub struct Args {
     /// Draw the network as it is in the end into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Instead of all this, measure how much changes move and cost: 5 graphs, 5 sets of radii, 400 changes each
+    /// Instead of all this, measure how much changes move and cost: 5 graphs, 5 sets of radii, 400 changes each, and
+    /// the bars at 8 densities; about a minute
     #[arg(long, conflicts_with_all = ["graph", "nodes", "radius", "changes", "svg"])]
     churn: bool,
     /// Print JSON instead of text
@@ -201,7 +205,7 @@ impl<'a> Report<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Request, Story, measure_bars, parse_radii};
+    use super::{DEGREE, Request, Story, measure_bars, parse_radii};
     use crate::graph::Kind;
 
     #[test]
@@ -234,7 +238,7 @@ mod tests {
 
     #[test]
     fn most_changes_of_links_move_nobody() {
-        let bars = measure_bars(1, 100).unwrap();
+        let bars = measure_bars(1, DEGREE, 100).unwrap();
         let links = bars.row.links;
         assert!(links.changes + bars.row.restarts.changes == 5_000 && links.changes > 4_300, "{links:?}");
         assert!(links.still_percent() > 88.0 && links.mean() < 0.3, "{links:?}");

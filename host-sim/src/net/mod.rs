@@ -149,9 +149,8 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         for (from, to) in [(u, v), (v, u)] {
             if self.up.insert((from, to)) {
                 let peer = self.id(to);
-                let engine = self.nodes[from].engine.clone().with_peer(peer);
-                self.nodes[from].engine =
-                    engine.unwrap_or_else(|_| panic!("node {} has too many links", self.id(from)));
+                let added = self.nodes[from].engine.add_peer(peer);
+                added.unwrap_or_else(|_| panic!("node {} has too many links", self.id(from)));
             }
         }
     }

@@ -9,8 +9,8 @@
 //! That there is one leader is no safety property: while links break, each part rightly has one of its own.
 //!
 //! Liveness, once changes have ceased: in every component of the usable links (mean power both ways at least 8 dB above the
-//! noise) all nodes follow one leader, and it is on, follows itself, and is within reach. Reach counts fainter links too, as
-//! those may well carry hellos and join two components.
+//! noise, and 1 dB above what the program asks of a link) all nodes follow one leader, and it is on, follows itself, and is
+//! within reach. Reach counts fainter links too, as those may well come up and join two components.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +28,24 @@ const USABLE_DB: f64 = 8.0;
 
 /// A link this far above the noise may be there or not.
 const FAINT_DB: f64 = 2.0;
+
+/// Which links a program takes up, whatever the noise: the link layer refuses neighbours that it hears too faintly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Admission {
+    /// From here on it takes every link up.
+    pub surely_dbm: f64,
+    /// From here on it may keep one that was up.
+    pub perhaps_dbm: f64,
+}
+
+impl Admission {
+    /// Nothing but the noise counts.
+    pub const ANY: Self = Self { surely_dbm: f64::NEG_INFINITY, perhaps_dbm: f64::NEG_INFINITY };
+
+    /// The link layer's: neighbours come up from a mean of -88 dBm on, with 1 dB to spare for the jitter of the mean, and
+    /// may stay down to -95 dBm.
+    pub const LINKS: Self = Self { surely_dbm: -87.0, perhaps_dbm: -95.0 };
+}
 
 /// What the safety check sees of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,19 +135,25 @@ pub struct Components {
 
 impl Components {
     /// The components of the first `nodes` radios as they stand now. `noise_at` is what a radio hears besides frames.
-    pub fn find(medium: &Medium, nodes: usize, is_on: impl Fn(usize) -> bool, noise_at: impl Fn(usize) -> f64) -> Self {
+    pub fn find(
+        medium: &Medium,
+        nodes: usize,
+        is_on: impl Fn(usize) -> bool,
+        noise_at: impl Fn(usize) -> f64,
+        admission: Admission,
+    ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
         let noise: Vec<f64> = (0..nodes).map(noise_at).collect();
         let mut links = BTreeSet::new();
         for a in (0..nodes).filter(|&a| is_on(a)) {
             for b in (0..a).filter(|&b| is_on(b)) {
-                let both = medium.mean_dbm(a, b).zip(medium.mean_dbm(b, a));
-                let margin = both.map_or(f64::NEG_INFINITY, |(there, back)| (there - noise[b]).min(back - noise[a]));
-                if margin >= USABLE_DB {
+                let Some((there, back)) = medium.mean_dbm(a, b).zip(medium.mean_dbm(b, a)) else { continue };
+                let (weaker, margin) = (there.min(back), (there - noise[b]).min(back - noise[a]));
+                if margin >= USABLE_DB && weaker >= admission.surely_dbm {
                     strong.join(a, b);
                     links.insert((b, a));
                 }
-                if margin >= FAINT_DB {
+                if margin >= FAINT_DB && weaker >= admission.perhaps_dbm {
                     faint.join(a, b);
                 }
             }
@@ -213,7 +237,7 @@ mod tests {
     use common::election::hierarchy_update::{Record, Records};
     use common::types::NodeId;
 
-    use super::{Components, Safety, View};
+    use super::{Admission, Components, Safety, View};
     use crate::air::medium::{Medium, Tuning};
     use crate::air::propagation::{Propagation, Spreading};
 
@@ -257,17 +281,23 @@ mod tests {
         for x in [0.0, 9.0, 18.0, 60.0, 69.0] {
             medium.add((x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
         }
-        let all = Components::find(&medium, 5, |_| true, |_| -100.5);
+        let all = Components::find(&medium, 5, |_| true, |_| -100.5, Admission::ANY);
         assert_eq!(all.usable, [vec![0, 1, 2], vec![3, 4]]);
         let follow = |leaders: [usize; 5]| all.dissenters(move |node| Some(leaders[node]));
         assert!(follow([1, 1, 1, 4, 4]).is_empty());
         assert_eq!(follow([1, 1, 2, 4, 4]), [2]);
         assert_eq!(follow([1, 1, 1, 1, 1]), [3, 4], "a leader out of reach leads nobody");
         assert_eq!(follow([1, 2, 1, 4, 4]), [0, 1, 2], "a leader that follows another is none");
-        let jammed = Components::find(&medium, 5, |_| true, |node| if node == 4 { -55.0 } else { -100.5 });
+        let jammed =
+            Components::find(&medium, 5, |_| true, |node| if node == 4 { -55.0 } else { -100.5 }, Admission::ANY);
         assert_eq!(jammed.usable, [vec![0, 1, 2], vec![3], vec![4]], "it hears nothing but noise");
+        // Everything within the disc arrives with -50 dBm.
+        let choosy = Admission { surely_dbm: -49.0, perhaps_dbm: -60.0 };
+        let refused = Components::find(&medium, 5, |_| true, |_| -100.5, choosy);
+        assert_eq!(refused.usable.len(), 5);
+        assert!(refused.dissenters(|node| Some([0, 0, 2, 3, 3][node])).is_empty(), "such links may be there or not");
         assert_eq!(all.links, [(0, 1), (1, 2), (3, 4)].into());
-        let without = Components::find(&medium, 5, |node| node != 1, |_| -100.5);
+        let without = Components::find(&medium, 5, |node| node != 1, |_| -100.5, Admission::ANY);
         assert_eq!(without.usable, [vec![0], vec![2], vec![3, 4]]);
         assert_eq!(without.dissenters(|node| [Some(1), None, Some(2), Some(4), Some(4)][node]), [0], "it is off");
     }

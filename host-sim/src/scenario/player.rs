@@ -11,7 +11,7 @@ use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
 
-use super::checker::View;
+use super::checker::{Admission, View};
 use super::plan::{Cipher, Program, ProtocolPlan};
 use crate::air::PSDU_MAX;
 use crate::air::node_station::NodeStation;
@@ -44,6 +44,14 @@ pub struct Cast {
 }
 
 impl Cast {
+    /// Which links the programs take up.
+    pub fn admission(&self) -> Admission {
+        match self.plan.program {
+            Program::Node(_) => Admission::LINKS,
+            Program::SoftState => Admission::ANY,
+        }
+    }
+
     /// The programs of this many nodes.
     pub fn new(plan: &ProtocolPlan, nodes: u16, noise_dbm: f64, channel: u8) -> Self {
         Self { plan: plan.clone(), nodes, noise_dbm, channel }

@@ -191,7 +191,7 @@ impl<'s> Run<'s> {
             (floor + jammed.sum()).dbm()
         };
         let takes_part = |node: usize| world.is_on(node) && !world.station(node).is_mute();
-        self.components = Components::find(medium, self.nodes, takes_part, noise_at);
+        self.components = Components::find(medium, self.nodes, takes_part, noise_at, self.cast.admission());
         self.observer.leaders_changed = true;
         self.moved = false;
     }

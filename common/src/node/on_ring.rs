@@ -1,0 +1,75 @@
+//! What a node does on a ring: the keeper's routes between the links and the election.
+
+use super::{FOR_RING, Node};
+use crate::limits::MESSAGE_MAX;
+use crate::notice::{Fault, Notice};
+use crate::protocol::{Protocol, Signal};
+use crate::ring::{RingOutput, SendError};
+use crate::time::Instant;
+
+/// So many places of the pool are left for what is passed on for others.
+const ROOM: usize = 8;
+
+impl Node {
+    /// Carries everything between ring, election and links until none of them has anything more to say.
+    pub(super) fn collect_ring(&mut self, now: Instant) {
+        loop {
+            let leader = self.engine.protocol().leader();
+            let has_room = self.links.room() > ROOM;
+            let Some(ring) = &mut self.ring else { return };
+            ring.set_room(has_room);
+            ring.set_leader(now, leader);
+            let output = ring.poll_output(now);
+            let is_idle = output.is_none();
+            if let Some(output) = output {
+                self.on_ring(now, output);
+            }
+            if is_idle && !self.pass_on(now) {
+                return;
+            }
+            while let Some(notice) = self.engine.poll_notice() {
+                if let (Notice::LinkEnded(member, _), Some(ring)) = (notice, &mut self.ring) {
+                    ring.renew(now, member);
+                }
+                self.notices.push(notice);
+            }
+        }
+    }
+
+    /// Gives the election's next message to the ring; whether there was one.
+    fn pass_on(&mut self, now: Instant) -> bool {
+        let Some(ring) = self.ring.as_mut().filter(|ring| ring.can_send()) else { return false };
+        let mut buf = [0; MESSAGE_MAX];
+        let Some(transmit) = self.engine.poll_transmit(&mut buf) else { return false };
+        match ring.send(now, transmit.to, transmit.bytes) {
+            // A member that is just being lost; the election hears of that.
+            Ok(()) | Err(SendError::NoRoute) => {}
+            Err(SendError::Full | SendError::TooLong) => self.notices.push(Notice::Fault(Fault::OutboxOverflow)),
+        }
+        true
+    }
+
+    fn on_ring(&mut self, now: Instant, output: RingOutput) {
+        match output {
+            RingOutput::SendAll(bytes) => self.send(now, |_| true, FOR_RING, &bytes, false),
+            RingOutput::SendTo(peer, bytes) => self.send(now, |id| id == peer, FOR_RING, &bytes, false),
+            RingOutput::MemberUp(member) => {
+                // The engine has room for every member; if not, it says so itself.
+                if self.engine.handle_link_up(now, member).is_err() {
+                    self.notices.push(Notice::PeerRefused(member));
+                }
+            }
+            RingOutput::MemberDown(member) => self.engine.handle_link_down(now, member),
+            RingOutput::Place(place) => {
+                self.notices.push(Notice::RingPlace(place.left, place.right));
+                self.engine.handle_signal(now, Signal::Ring(place));
+            }
+            RingOutput::Deliver(from, bytes) => self.engine.handle_message(now, from, &bytes),
+            RingOutput::LeaderSilent(leader) => {
+                self.notices.push(Notice::LeaderSilent(leader));
+                self.engine.handle_signal(now, Signal::LeaderLost);
+            }
+            RingOutput::Disturbed | RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::Elect),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Sessions, checked exhaustively: two nodes with the core's own [`common::link::session::Session`] and every order of what
+//! can happen between them, within bounds.
+//!
+//! Covered: frames lost at any moment but not reordered or repeated, at most `window` of them under way in each direction
+//! (a frame is made at one moment and arrives at another); answers that overtake frames; links taken down by either end,
+//! wanted again at once or only later; neighbours forgotten; reboots; messages both ways, bundled, repeated and
+//! acknowledged in all three ways; questions without messages. Not covered: tokens and epochs that start over, which need
+//! four thousand downs or sixteen boots while an old frame is under way.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+
+mod end;
+mod pair;
+mod search;
+
+use end::Echo;
+use pair::{Budget, Pair};
+use search::search;
+
+const NOTHING: Budget = Budget { downs: 0, evictions: 0, reboots: 0, letters: [0, 0] };
+
+/// More states than this do not fit the memory of an ordinary PC.
+const MOST: usize = 40_000_000;
+
+fn check(name: &str, window: usize, budget: Budget) {
+    let pair = Pair { compare: Echo::Whole, budget, window, is_live: true };
+    match search(&pair, MOST) {
+        Ok(states) => println!("{name}: {states} states, window {window}, {budget:?}"),
+        Err((path, breach)) => panic!("{name}: {breach}: {path:?}"),
+    }
+}
+
+/// Somebody has the time for more: `RINGLEADER_DEEP=1 cargo test -p common --test link_model`.
+fn is_deep() -> bool {
+    std::env::var_os("RINGLEADER_DEEP").is_some()
+}
+
+#[test]
+fn sessions_agree_although_links_are_taken_down() {
+    check("one message each way", 1, Budget { downs: 2, letters: [1, 1], ..NOTHING });
+    check("two frames under way", 2, Budget { downs: 1, letters: [1, 0], ..NOTHING });
+    check("bundles", 1, Budget { downs: 1, letters: [2, 1], ..NOTHING });
+    if is_deep() {
+        check("two frames under way, one message each way", 2, Budget { downs: 1, letters: [1, 1], ..NOTHING });
+        check("bundles and two downs", 1, Budget { downs: 2, letters: [2, 2], ..NOTHING });
+    }
+}
+
+#[test]
+fn sessions_agree_although_nodes_reboot() {
+    check("one message each way", 1, Budget { reboots: 1, letters: [1, 1], ..NOTHING });
+    check("two frames under way", 2, Budget { reboots: 1, letters: [1, 0], ..NOTHING });
+    if is_deep() {
+        check("two boots, and a down", 1, Budget { reboots: 2, downs: 1, letters: [1, 1], ..NOTHING });
+        check("two frames under way, and a down", 2, Budget { reboots: 1, downs: 1, letters: [1, 0], ..NOTHING });
+    }
+}
+
+#[test]
+fn sessions_agree_although_neighbours_are_forgotten() {
+    check("and the link taken down", 1, Budget { evictions: 1, downs: 1, letters: [1, 1], ..NOTHING });
+    check("two frames under way", 2, Budget { evictions: 1, downs: 1, ..NOTHING });
+    check("everything", 1, Budget { evictions: 1, downs: 1, reboots: 1, letters: [1, 0] });
+    if is_deep() {
+        check("everything", 1, Budget { evictions: 1, downs: 2, reboots: 1, letters: [1, 1] });
+        check("everything, bundles", 1, Budget { evictions: 1, downs: 1, reboots: 1, letters: [2, 2] });
+    }
+}
+
+#[test]
+fn an_echo_without_the_epoch_is_not_enough() {
+    let budget = Budget { reboots: 1, letters: [1, 1], downs: 1, ..NOTHING };
+    for is_live in [true, false] {
+        let found = search(&Pair { compare: Echo::WithoutEpoch, budget, window: 2, is_live }, MOST);
+        let (path, breach) = found.expect_err("the mutant breaks a promise");
+        println!("a counterexample of {} steps: {breach}: {path:?}", path.len());
+    }
+}

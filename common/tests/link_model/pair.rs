@@ -1,0 +1,230 @@
+//! Two nodes and the air between them.
+
+use crate::end::{Breach, Echo, End, Frame, Known, Status};
+
+/// How often things may happen, over both nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// Links taken down for no reason that the other end knows of.
+    pub downs: u8,
+    /// Neighbours forgotten.
+    pub evictions: u8,
+    /// Reboots.
+    pub reboots: u8,
+    /// Messages of each node.
+    pub letters: [u8; 2],
+}
+
+/// What is explored.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub compare: Echo,
+    pub budget: Budget,
+    /// Frames under way in each direction.
+    pub window: usize,
+    /// Whether agreement is asked for as well, and not only safety.
+    pub is_live: bool,
+}
+
+/// Everything at one moment. Frames keep their order; an answer that is sent at once may overtake them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    pub ends: [End; 2],
+    /// From each end to the other.
+    air: [Vec<Frame>; 2],
+    answers: [Option<Status>; 2],
+    left: Budget,
+}
+
+/// What happens; the number is the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    Hello(usize),
+    Rel(usize),
+    Probe(usize),
+    AckOnly(usize),
+    /// The next frame to this node arrives.
+    Arrive(usize),
+    /// It is lost.
+    Lose(usize),
+    AnswerArrives(usize),
+    AnswerLost(usize),
+    HandOver(usize),
+    /// The link is taken down and wanted at once.
+    Down(usize),
+    /// The link is taken down and not wanted for a while.
+    Break(usize),
+    Release(usize),
+    Forget(usize),
+    Reboot(usize),
+}
+
+impl State {
+    fn new(budget: Budget) -> Self {
+        Self { ends: [End::new(), End::new()], air: [Vec::new(), Vec::new()], answers: [None; 2], left: budget }
+    }
+
+    /// Whether both ends are up and mean each other.
+    fn is_agreed(&self) -> bool {
+        let [Some(a), Some(b)] = [0, 1].map(|at: usize| self.ends[at].known.as_ref()) else { return false };
+        let [a, b] = [&a.session, &b.session];
+        a.is_up() && b.is_up() && a.echo() == b.mine().echo() && b.echo() == a.mine().echo()
+    }
+
+    /// A new frame is put on the air. An answer to an earlier one is not waited for any longer.
+    fn send_rel(&mut self, from: usize, frame: Frame) {
+        self.answers[1 - from] = None;
+        for earlier in &mut self.air[from] {
+            if let Frame::Rel { answer, .. } = earlier {
+                *answer = false;
+            }
+        }
+        self.air[from].push(frame);
+    }
+
+    fn arrive(&mut self, to: usize, compare: Echo) {
+        if !self.air[1 - to].is_empty() {
+            let frame = self.air[1 - to].remove(0);
+            if let Some(status) = self.ends[to].take(frame, compare) {
+                self.answers[to] = Some(status);
+            }
+        }
+    }
+
+    fn answer_arrives(&mut self, to: usize) {
+        if let Some(status) = self.answers[1 - to].take() {
+            self.ends[to].take_answer(status);
+        }
+    }
+
+    /// Everything under way arrives.
+    fn drain(&mut self, compare: Echo) {
+        for to in [0, 1, 0, 1, 0, 1, 0, 1] {
+            self.arrive(to, compare);
+            self.answer_arrives(1 - to);
+        }
+    }
+
+    /// Nothing is lost from here on, and nothing breaks: whether hellos lead to agreement, and messages then arrive.
+    fn converges(&self, first: usize, compare: Echo) -> bool {
+        let mut state = self.clone();
+        for end in &mut state.ends {
+            end.is_held = false;
+        }
+        state.drain(compare);
+        for round in 0..8 {
+            let from = (first + round) % 2;
+            state.air[from].push(state.ends[from].hello());
+            state.arrive(1 - from, compare);
+        }
+        if !state.is_agreed() {
+            return false;
+        }
+        for from in [0, 1] {
+            state.ends[from].hand_over();
+            for _ in 0..4 {
+                if let Some(frame) = state.ends[from].rel(false) {
+                    state.send_rel(from, frame);
+                    state.drain(compare);
+                }
+            }
+        }
+        let is_done = |end: &End| end.known.as_ref().is_some_and(Known::is_done);
+        state.is_agreed() && state.ends.iter().all(|end| is_done(end) && end.breach.is_none())
+    }
+}
+
+impl Pair {
+    pub fn start(&self) -> State {
+        State::new(self.budget)
+    }
+
+    /// What can happen next.
+    pub fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        for node in [0, 1] {
+            let end = &state.ends[node];
+            if state.air[node].len() < self.window {
+                actions.push(Action::Hello(node));
+                if end.is_up() {
+                    actions.extend([Action::Rel(node), Action::Probe(node), Action::AckOnly(node)]);
+                }
+            }
+            if !state.air[1 - node].is_empty() {
+                actions.extend([Action::Arrive(node), Action::Lose(node)]);
+            }
+            if state.answers[1 - node].is_some() {
+                actions.extend([Action::AnswerArrives(node), Action::AnswerLost(node)]);
+            }
+            if end.is_up() {
+                if state.left.letters[node] > 0 {
+                    actions.push(Action::HandOver(node));
+                }
+                if state.left.downs > 0 {
+                    actions.extend([Action::Down(node), Action::Break(node)]);
+                }
+            } else if end.known.is_some() && state.left.evictions > 0 {
+                actions.push(Action::Forget(node));
+            }
+            if end.is_held {
+                actions.push(Action::Release(node));
+            }
+            if state.left.reboots > 0 {
+                actions.push(Action::Reboot(node));
+            }
+        }
+    }
+
+    /// Makes it happen; none where that changes nothing.
+    pub fn next(&self, last: &State, action: Action) -> Option<State> {
+        let mut state = last.clone();
+        match action {
+            Action::Hello(node) => state.air[node].push(state.ends[node].hello()),
+            Action::Rel(node) => {
+                let frame = state.ends[node].rel(false)?;
+                state.send_rel(node, frame);
+            }
+            Action::Probe(node) => {
+                let frame = state.ends[node].rel(true)?;
+                state.send_rel(node, frame);
+            }
+            Action::AckOnly(node) => {
+                let frame = state.ends[node].ack_only()?;
+                state.send_rel(node, frame);
+            }
+            Action::Arrive(node) => state.arrive(node, self.compare),
+            Action::Lose(node) => drop(state.air[1 - node].remove(0)),
+            Action::AnswerArrives(node) => state.answer_arrives(node),
+            Action::AnswerLost(node) => state.answers[1 - node] = None,
+            Action::HandOver(node) => {
+                state.left.letters[node] -= 1;
+                state.ends[node].hand_over();
+            }
+            Action::Down(node) | Action::Break(node) => {
+                state.left.downs -= 1;
+                state.ends[node].take_down();
+                state.ends[node].is_held = matches!(action, Action::Break(_));
+            }
+            Action::Release(node) => state.ends[node].is_held = false,
+            Action::Forget(node) => {
+                state.left.evictions -= 1;
+                state.ends[node].forget();
+            }
+            Action::Reboot(node) => {
+                state.left.reboots -= 1;
+                state.ends[node].reboot();
+                // Whoever has rebooted waits for no answer.
+                state.answers[1 - node] = None;
+            }
+        }
+        (state != *last).then_some(state)
+    }
+
+    /// The promise that a state breaks.
+    pub fn breach(&self, state: &State) -> Option<&'static str> {
+        let breach = state.ends.iter().find_map(|end| end.breach);
+        breach.map(Breach::text).or_else(|| {
+            let converges = !self.is_live || [0, 1].iter().all(|&first| state.converges(first, self.compare));
+            (!converges).then_some("hellos without loss do not lead to agreement")
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Whole nodes on a configured ring: they elect, lose members, fold into a line and close again.
+
+use common::config::{Config, Protection};
+use common::election::Algorithm;
+use common::link::security::NetworkKey;
+use common::members::RingOrder;
+use common::time::Duration;
+use common::types::NodeId;
+
+use crate::ether::Ether;
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_millis(seconds * 1_000)
+}
+
+/// A ring in which everybody hears the two next on either side.
+fn ring(seed: u64, nodes: u16, loss: u32, algorithm: Algorithm) -> Ether {
+    let ids: Vec<NodeId> = (1..=nodes).map(NodeId).collect();
+    let Ok(order) = RingOrder::new(&ids) else { panic!("a ring") };
+    let key = || Protection::Ascon(NetworkKey::new([9; 16]));
+    let config = |id| Config::on_ring(NodeId(id), 7, key(), algorithm, order.clone());
+    let mut ether = Ether::new(seed, loss, (1..=nodes).map(config));
+    let nodes = usize::from(nodes);
+    for a in 0..nodes {
+        for b in a + 1..nodes {
+            if (b - a).min(nodes - (b - a)) > 2 {
+                ether.cut(a, b);
+            }
+        }
+    }
+    ether.switch_on_all();
+    ether
+}
+
+#[test]
+fn every_ring_algorithm_elects_the_largest_and_replaces_it() {
+    for algorithm in [Algorithm::Hs, Algorithm::Lcr, Algorithm::Bully, Algorithm::Ring, Algorithm::ModifiedBully] {
+        let mut ether = ring(3, 8, 100, algorithm);
+        ether.run(seconds(15));
+        assert_eq!(ether.agreed(0..8), Some(NodeId(8)), "{algorithm:?}");
+        ether.switch_off(7);
+        let killed = ether.now;
+        let is_replaced = ether.run_until(killed + seconds(10), |ether| ether.agreed(0..7) == Some(NodeId(7)));
+        assert!(is_replaced, "{algorithm:?}");
+        ether.switch_on(7);
+        let back = ether.now;
+        let has_returned = ether.run_until(back + seconds(15), |ether| ether.agreed(0..8) == Some(NodeId(8)));
+        assert!(has_returned, "{algorithm:?}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Builds images for boards, so that whoever needs one need not know how: tests, and the command that runs boards.
+//!
+//! They are built into a directory of their own, because the one of the caller may be locked
+//! by the very cargo that runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The target of every image.
+pub const TARGET: &str = "thumbv7em-none-eabihf";
+
+/// Builds a package of the workspace at `root` for the board with a profile of that workspace, mostly `firmware`, and
+/// gives the ELF file. The binary has the package's name.
+pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, String> {
+    have_target(root)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let directory = target.join("images");
+    let arguments = ["build", "--quiet", "--locked", "--package", package, "--target", TARGET, "--profile", profile];
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root).args(arguments).arg("--target-dir").arg(&directory);
+    // What coverage or sanitizers add for the PC is nothing for a board.
+    cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    run(cargo)?;
+    Ok(directory.join(TARGET).join(profile).join(package))
+}
+
+/// The workspace that this crate was built in.
+pub fn workspace() -> PathBuf {
+    let crate_directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_directory.ancestors().nth(2).unwrap_or(crate_directory).to_path_buf()
+}
+
+/// Installs the target where it is missing; rustup does not do that by itself everywhere.
+fn have_target(root: &Path) -> Result<(), String> {
+    let rustup = |arguments: &[&str]| {
+        let mut command = Command::new("rustup");
+        command.current_dir(root).args(arguments);
+        command
+    };
+    // Without rustup the compiler says what is missing, if anything is.
+    let Ok(installed) = run(rustup(&["target", "list", "--installed"])) else { return Ok(()) };
+    if installed.lines().any(|line| line.trim() == TARGET) {
+        return Ok(());
+    }
+    run(rustup(&["target", "add", TARGET])).map(drop)
+}
+
+fn run(mut command: Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr)))
+}
