@@ -161,7 +161,8 @@ fn the_command_records_a_trace_that_survives_being_killed() {
         text = std::fs::read_to_string(&trace).unwrap_or_default();
         if text.contains("\"leader\":5") && !is_told {
             is_told = true;
-            board.say(&ToHost::Notice { at_us: 1, notice: Notice::Leader(Some(NodeId(9))) });
+            // Later by the board's clock than everything it has said, and so in the trace.
+            board.say(&ToHost::Notice { at_us: 60_000_000, notice: Notice::Leader(Some(NodeId(9))) });
         }
         std::thread::yield_now();
     }
