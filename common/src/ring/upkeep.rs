@@ -142,7 +142,12 @@ impl RingKeeper {
 
     /// A member was without a way for too long.
     fn give_up(&mut self, now: Instant, member: u8) {
-        self.wanted = self.wanted.without(member);
+        if self.wanted.contains(member) {
+            // Somebody had a way, and asking for a newer number came to nothing: the request was lost with a link, or the way
+            // with it. Saying once more that there is none here makes those speak that have one.
+            self.wanted = self.wanted.without(member);
+            self.tell_of(member);
+        }
         if self.alive.contains(member) && self.routes.next(member).is_none() {
             self.alive = self.alive.without(member);
             self.missed = self.missed.without(member);
