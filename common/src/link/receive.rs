@@ -13,16 +13,25 @@ use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 
 /// The time between the end of a frame and the first answer to it: a radio needs so long to turn round and check a tag.
-pub const TURN_ROUND: Duration = Duration::from_micros(300);
+pub const TURN_ROUND: Duration = Duration::from_micros(1_000);
 
 /// The time that each answer has.
 pub const ANSWER_SLOT: Duration = Duration::from_micros(1_000);
 
+/// Microseconds that a byte takes on the air.
+const BYTE_US: u64 = 32;
+
+/// Bytes of a frame that the driver does not see: preamble, delimiter, length and checksum.
+const FRAME_EXTRA_BYTES: u64 = 8;
+
+/// What getting on to the channel takes, about.
+const ACCESS_TIME: Duration = Duration::from_micros(1_000);
+
 /// An acknowledgement that rides along goes out within this time, at the latest.
-const ACK_DELAY_MAX_US: u32 = 16_000;
+const ACK_DELAY_MAX_US: u32 = 32_000;
 
 /// And not before this, so that an answer of the election itself can take it along.
-const ACK_DELAY_MIN_US: u32 = 6_000;
+const ACK_DELAY_MIN_US: u32 = 8_000;
 
 /// So many hellos in a row that name another leader are believed.
 const DISSENT: u8 = 3;
@@ -36,6 +45,7 @@ const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
+        self.wait_for_others(now, frame.len());
         if let Some(ack) = as_ack(frame) {
             self.on_ack(now, ack);
             return;
@@ -50,6 +60,20 @@ impl Links {
                 self.accept(now, head, body, rssi_dbm);
             }
             Err(refusal) => self.refuse(refusal),
+        }
+    }
+
+    /// Time in which others had the channel does not count as time without an acknowledgement. Where everybody sends at
+    /// once, acknowledgements come late; sending again before they can come would only make them later.
+    fn wait_for_others(&mut self, now: Instant, bytes: usize) {
+        let airtime = Duration::from_micros(BYTE_US * (FRAME_EXTRA_BYTES + u64::try_from(bytes).unwrap_or(0)));
+        for (_, neighbour) in self.table.iter_mut() {
+            let arq = &mut neighbour.arq;
+            // Later attempts ask for an answer at once and need not wait; and a dead neighbour must not seem alive for longer
+            // because others talk about it.
+            if arq.attempts == 1 && !arq.is_probe && arq.due > now && arq.due != Instant::NEVER {
+                arq.due = arq.due + airtime + ACCESS_TIME;
+            }
         }
     }
 

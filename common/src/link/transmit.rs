@@ -20,7 +20,7 @@ use crate::types::NodeId;
 const BODY_MAX: usize = FRAME_MAX - HEAD_BYTES - TAG_BYTES;
 
 /// How long a frame that asks for no answer waits for the others' own frames to acknowledge it.
-const IMPLICIT_WAIT: Duration = Duration::from_millis(30);
+const IMPLICIT_WAIT: Duration = Duration::from_millis(60);
 
 /// The end of the last answer's slot, and a little for clocks.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
