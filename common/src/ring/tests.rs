@@ -99,6 +99,24 @@ fn a_detour_in_time_breaks_nothing_and_what_was_lost_is_told() {
 }
 
 #[test]
+fn asking_for_a_newer_number_goes_on_while_somebody_has_a_way() {
+    let mut keeper = joined();
+    pass(&mut keeper, Instant::from_millis(100));
+    let now = Instant::from_millis(200);
+    tell(&mut keeper, now, 3, 4, NO_WAY);
+    tell(&mut keeper, now, 3, 4, 6);
+    let then = now + keeper.hold_time() + Duration::from_millis(200);
+    let sent = pass(&mut keeper, then);
+    let asks = |output: &RingOutput| matches!(output, RingOutput::SendAll(bytes) if bytes[..] == [2, 3, 5, 0, 4]);
+    assert!(sent.iter().filter(|&output| asks(output)).count() >= 3, "{sent:?}");
+    let none = wire::update(None, core::iter::once(Entry { position: 3, number: 4, hops: NO_WAY })).unwrap();
+    let repeats = sent.iter().filter(|&output| *output == RingOutput::SendAll(none.clone())).count();
+    assert_eq!(repeats, 2, "no answer: whoever has a way is to say so again; {sent:?}");
+    tell(&mut keeper, then, 3, 4, 6);
+    assert!(pass(&mut keeper, then + Duration::from_millis(50)).iter().any(asks));
+}
+
+#[test]
 fn a_silent_leader_is_told_in_bounded_time_and_a_beating_one_is_not() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(FAR));
