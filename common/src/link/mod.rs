@@ -287,6 +287,11 @@ impl Links {
         Ok(())
     }
 
+    /// Others answer each other until then.
+    pub fn quiet_until(&self) -> Instant {
+        self.quiet_until
+    }
+
     /// How many more messages the pool has room for.
     pub fn room(&self) -> usize {
         self.pool.room()

@@ -13,7 +13,7 @@ use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 
 /// The time between the end of a frame and the first answer to it: a radio needs so long to turn round and check a tag.
-pub const TURN_ROUND: Duration = Duration::from_micros(1_000);
+pub const TURN_ROUND: Duration = Duration::from_micros(800);
 
 /// The time that each answer has.
 pub const ANSWER_SLOT: Duration = Duration::from_micros(1_000);
@@ -69,9 +69,7 @@ impl Links {
         let airtime = Duration::from_micros(BYTE_US * (FRAME_EXTRA_BYTES + u64::try_from(bytes).unwrap_or(0)));
         for (_, neighbour) in self.table.iter_mut() {
             let arq = &mut neighbour.arq;
-            // Later attempts ask for an answer at once and need not wait; and a dead neighbour must not seem alive for longer
-            // because others talk about it.
-            if arq.attempts == 1 && !arq.is_probe && arq.due > now && arq.due != Instant::NEVER {
+            if arq.attempts > 0 && arq.due > now && arq.due != Instant::NEVER {
                 arq.due = arq.due + airtime + ACCESS_TIME;
             }
         }

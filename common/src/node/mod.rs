@@ -198,6 +198,11 @@ impl Node {
         [self.links.poll_timeout(), ring, self.engine.poll_timeout()].into_iter().flatten().min()
     }
 
+    /// Until then others answer each other: a driver whose frame waits for a clear channel does not look at it before.
+    pub fn quiet_until(&self) -> Instant {
+        self.links.quiet_until()
+    }
+
     /// This node's id.
     pub fn id(&self) -> NodeId {
         self.links.id()

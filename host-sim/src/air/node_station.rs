@@ -115,4 +115,8 @@ impl Station for NodeStation {
     fn poll_timeout(&self) -> Option<Instant> {
         self.node.poll_timeout()
     }
+
+    fn quiet_until(&self) -> Instant {
+        self.node.quiet_until()
+    }
 }

@@ -57,6 +57,10 @@ pub trait Station {
     fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit>;
     /// When it wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
+    /// Before that time it does not want the channel looked at for a frame that waits.
+    fn quiet_until(&self) -> Instant {
+        Instant::ZERO
+    }
     /// A frame arrived whose length byte says something impossible: 0, 1, or more than 127. A driver drops it before any
     /// node sees it, so most stations have nothing to do; an emulated board meets it in its own driver.
     fn handle_bad_length(&mut self, _now: Instant, _length: u8) {}

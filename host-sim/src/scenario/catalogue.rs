@@ -10,9 +10,8 @@ use super::read::read;
 use super::toml_section::nearest;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 15] = [
+pub const BUILT_IN: [(&str, &str); 14] = [
     ("ring16", include_str!("../../../scenarios/ring16.toml")),
-    ("ring64-with-dead-nodes", include_str!("../../../scenarios/ring64-with-dead-nodes.toml")),
     ("mesh25", include_str!("../../../scenarios/mesh25.toml")),
     ("partition-merge", include_str!("../../../scenarios/partition-merge.toml")),
     ("mobile40", include_str!("../../../scenarios/mobile40.toml")),

@@ -193,6 +193,13 @@ impl Station for Player {
             Self::Soft(station) => station.poll_timeout(),
         }
     }
+
+    fn quiet_until(&self) -> Instant {
+        match self {
+            Self::Node(station) => station.quiet_until(),
+            Self::Soft(station) => station.quiet_until(),
+        }
+    }
 }
 
 impl Leads for Player {

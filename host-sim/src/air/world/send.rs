@@ -65,8 +65,10 @@ impl<S: Station> World<S> {
             self.schedule(state.ready_at.max(self.now_us + 1), node, Event::Look);
             return;
         }
-        if state.phase == Phase::Taken || self.medium.is_locked(node) {
-            self.schedule(self.now_us + ASK_AGAIN_US, node, Event::Look);
+        let is_quiet = state.clock.show(self.now_us) < state.station.quiet_until();
+        if state.phase == Phase::Taken || is_quiet || self.medium.is_locked(node) {
+            let chance = u64::from(self.nodes[node].rng.below(u32::try_from(ASK_AGAIN_US).unwrap_or(u32::MAX)));
+            self.schedule(self.now_us + ASK_AGAIN_US / 2 + chance, node, Event::Look);
             return;
         }
         self.listen(node, false);
