@@ -174,13 +174,12 @@ impl Links {
             .map(|(place, _)| place)
     }
 
-    /// The messages of a neighbour's next frame: those that are outstanding, or as many new ones as fit. A question has none.
+    /// The messages of a neighbour's next frame: those that are outstanding, and as many behind them as fit. A question has
+    /// none.
     fn bundle(&self, place: usize) -> Option<Bundle> {
-        let neighbour = self.table.get(place)?;
-        let most = if neighbour.arq.outstanding > 0 { usize::from(neighbour.arq.outstanding) } else { BUNDLE_MAX };
         let mut room = BODY_MAX - super::body::REL_BYTES - 6;
         let mut bundle = Bundle::new();
-        for (at, message) in self.pool.queue(place).take(most) {
+        for (at, message) in self.pool.queue(place).take(BUNDLE_MAX) {
             let Some(left) = room.checked_sub(1 + message.len()) else { break };
             room = left;
             bundle.push(at).ok()?;
@@ -203,7 +202,7 @@ impl Links {
             let is_due =
                 neighbour.arq.due <= now && (neighbour.arq.attempts > 0) == is_retry && !neighbour.arq.is_probe;
             let outstanding = usize::from(neighbour.arq.outstanding);
-            let is_same = outstanding == 0 || outstanding == bundle.len();
+            let is_same = outstanding <= bundle.len();
             let mut next = self.pool.queue(place).map(|(at, _)| at);
             if more > 0 && is_due && is_same && bundle.iter().all(|&at| next.next() == Some(at)) {
                 to = to.with(Places::of(place));
