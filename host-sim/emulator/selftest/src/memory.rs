@@ -56,6 +56,12 @@ fn sorting(digest: &mut Digest, bytes: &[u8; BYTES]) {
     for pair in halves.chunks_exact(2) {
         digest.add(u32::from(pair[0]) << 16 | u32::from(pair[1]));
     }
+    for &half in black_box(&halves.map(u16::cast_signed)) {
+        digest.add(i32::from(half).cast_unsigned());
+    }
+    for &byte in black_box(&bytes.map(u8::cast_signed)) {
+        digest.add(i32::from(byte).cast_unsigned());
+    }
     digest.add(u32::try_from(halves.partition_point(|&half| half < 0x1234)).unwrap_or(0));
 }
 

@@ -3,8 +3,8 @@
 //! Source: the ARMv7-M Architecture Reference Manual (DDI 0403). Assumed model: one instruction takes one cycle, memory
 //! answers at once, and interrupts are taken between instructions. `docs/emulator.md` lists what is left out.
 //!
-//! An instruction is decoded once per address ([`decode`]) into a compact operation ([`op`]) and executed from there
-//! ([`execute`]). Whatever keeps it from completing is a [`trap`]; [`exceptions`] turns it into an exception of the
+//! An instruction is decoded once per address (`decode`) into a compact operation (`op`) and executed from there
+//! (`execute`). Whatever keeps it from completing is a `trap`; `exceptions` turns it into an exception of the
 //! program, or into the end of the run.
 
 #![expect(clippy::inline_always, reason = "the hot loop is meant to be one function")]
