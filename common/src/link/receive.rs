@@ -12,7 +12,8 @@ use crate::node::FRAME_MAX;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 
-/// The time between the end of a frame and the first answer to it: a radio needs so long to turn round and check a tag.
+/// The time between the end of a frame and the first answer to it. A board checks the frame's tag, acts on it and makes the
+/// answer's tag in about 620 µs, by the instructions that its image takes; the rest is for slower memory.
 pub const TURN_ROUND: Duration = Duration::from_micros(800);
 
 /// The time that each answer has.

@@ -14,7 +14,7 @@
 //! A frame that was given out is the driver's until it is through: sent after carrier sensing ([`Access::Csma`], one at a
 //! time, its end told by [`handle_sent`](Node::handle_sent)), or at a given time without ([`Access::At`]; only
 //! acknowledgements, whose end nobody asks for). A driver that has a frame waiting for a free channel asks on and gets only
-//! acknowledgements. Bytes are what is between the length and the checksum of the physical layer; the radio adds and checks
+//! acknowledgements, and looks at the channel for it only after [`quiet_until`](Node::quiet_until). Bytes are what is between the length and the checksum of the physical layer; the radio adds and checks
 //! the latter.
 
 mod on_ring;
