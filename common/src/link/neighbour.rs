@@ -27,12 +27,14 @@ pub struct Arq {
     pub attempts: u8,
     /// Whether the frame carries no message and only asks whether the neighbour is there.
     pub is_probe: bool,
+    /// Whether it asked for an answer at once.
+    pub is_asked: bool,
     /// When it is to be sent (again).
     pub due: Instant,
 }
 
 impl Arq {
-    const IDLE: Self = Self { outstanding: 0, attempts: 0, is_probe: false, due: Instant::NEVER };
+    const IDLE: Self = Self { outstanding: 0, attempts: 0, is_probe: false, is_asked: false, due: Instant::NEVER };
 
     /// Whether a frame waits for its acknowledgement or to be sent.
     pub fn is_busy(&self) -> bool {
@@ -129,6 +131,13 @@ impl Neighbour {
     /// When a silent neighbour is asked whether it is there.
     pub fn suspect_at(&self, eighths: u8) -> Instant {
         self.heard_at + Duration::from_micros(self.interval().times(u32::from(eighths)).as_micros() / 8)
+    }
+
+    /// The neighbour may be gone: it is asked, where it is not being written to anyway.
+    pub fn suspect(&mut self, now: Instant) {
+        if !self.arq.is_busy() && self.arq.due == Instant::NEVER {
+            self.arq = Arq { is_probe: true, attempts: 1, due: now, ..Arq::IDLE };
+        }
     }
 
     /// When a neighbour that is not linked is forgotten.

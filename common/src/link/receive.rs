@@ -70,7 +70,8 @@ impl Links {
         let airtime = Duration::from_micros(BYTE_US * (FRAME_EXTRA_BYTES + u64::try_from(bytes).unwrap_or(0)));
         for (_, neighbour) in self.table.iter_mut() {
             let arq = &mut neighbour.arq;
-            if arq.attempts > 0 && arq.due > now && arq.due != Instant::NEVER {
+            // An answer that was asked for comes at once or not at all.
+            if arq.attempts > 0 && !arq.is_asked && arq.due > now && arq.due != Instant::NEVER {
                 arq.due = arq.due + airtime + ACCESS_TIME;
             }
         }
@@ -220,7 +221,20 @@ impl Links {
         neighbour.dissent = if hello.leader == own_leader { 0 } else { neighbour.dissent.saturating_add(1) };
         neighbour.calm(now);
         self.is_there(now, place);
+        self.share_suspicion(now, hello);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
+    }
+
+    /// Somebody this node has a link to, and has not heard lately, is named without a link: it is asked now whether it is
+    /// there. Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
+    fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
+        for name in hello.names.iter().filter(|name| !name.willing) {
+            let Some(neighbour) = self.table.find(name.id).and_then(|place| self.table.get_mut(place)) else { continue };
+            let is_silent = now.since(neighbour.heard_at) > neighbour.interval();
+            if neighbour.session.is_up() && is_silent {
+                neighbour.suspect(now);
+            }
+        }
     }
 
     /// Whether a hello's words on this node are about another board with its id: it was said so, or an epoch is echoed

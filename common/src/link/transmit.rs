@@ -144,12 +144,17 @@ impl Links {
         if let Some(leading) = self.most_urgent(now) {
             let is_retry = self.table.get(leading)?.arq.attempts > 0;
             let bundle = self.bundle(leading)?;
-            rel.answer = is_retry;
             for &at in &bundle {
                 rel.messages.push(self.message(leading, at)?).ok()?;
             }
             to = self.listeners(now, leading, &bundle, is_retry, BODY_MAX - rel.length(true));
+            // Where one alone is asked its answer costs less than the frame that would bring the acknowledgement later, and
+            // the next message need not wait for that.
+            rel.answer = is_retry || to == Places::of(leading);
             self.enlist(to, &bundle, &mut rel);
+            if is_retry {
+                count(&mut self.counters.retries);
+            }
         }
         let is_urgent = !to.is_empty() || self.table.linked().any(|(_, neighbour)| neighbour.ack_due <= now);
         if !is_urgent {
@@ -160,9 +165,6 @@ impl Links {
             let entry = rel.entries.first().map(|entry| entry.id);
             entry.or_else(|| rel.acks.first().map(|entry| entry.id))
         });
-        if rel.answer {
-            count(&mut self.counters.retries);
-        }
         Some((rel, alone.flatten().unwrap_or(BROADCAST), to))
     }
 
@@ -222,6 +224,7 @@ impl Links {
             // There is room: they were counted.
             if rel.entries.push(entry).is_ok() {
                 neighbour.arq.outstanding = messages;
+                neighbour.arq.is_asked = rel.answer;
                 // A question that takes messages along is none any more: only an acknowledgement settles it.
                 neighbour.arq.is_probe &= messages == 0;
                 neighbour.arq.due = Instant::NEVER;

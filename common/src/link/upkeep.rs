@@ -26,13 +26,8 @@ impl Links {
         if neighbour.arq.due <= now && neighbour.arq.attempts >= attempts {
             let reason = if neighbour.arq.is_probe { Reason::Silent } else { Reason::Unacknowledged };
             self.take_down(now, place, reason);
-        } else if !neighbour.arq.is_busy()
-            && neighbour.suspect_at(eighths) <= now
-            && neighbour.arq.due == Instant::NEVER
-        {
-            neighbour.arq.is_probe = true;
-            neighbour.arq.attempts = 1;
-            neighbour.arq.due = now;
+        } else if neighbour.suspect_at(eighths) <= now {
+            neighbour.suspect(now);
         }
     }
 

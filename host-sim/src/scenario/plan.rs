@@ -167,6 +167,8 @@ pub struct RadioPlan {
     pub bursts: Option<Bursts>,
     /// A wireless network next door.
     pub wifi: Option<Wifi>,
+    /// The share of receptions that is lost besides.
+    pub loss: f64,
     /// Whether the radio's driver is the fast one.
     pub is_fast: bool,
     /// The channel.

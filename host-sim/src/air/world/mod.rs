@@ -138,6 +138,9 @@ pub struct World<S> {
     /// The share of received frames whose bits are wrong although their checksum is right.
     corruption: f64,
     corrupting: Rng,
+    /// The share of receptions that are lost whatever the radio model says.
+    loss: f64,
+    losing: Rng,
     receptions: Vec<Reception>,
     scratch: [u8; PSDU_MAX],
 }
@@ -159,6 +162,8 @@ impl<S: Station> World<S> {
             seed,
             corruption: 0.0,
             corrupting: Rng::stream(seed, 0xC0DE),
+            loss: 0.0,
+            losing: Rng::stream(seed, 0x105E),
             receptions: Vec::new(),
             scratch: [0; PSDU_MAX],
         }
@@ -294,6 +299,11 @@ impl<S: Station> World<S> {
         self.corruption = share;
     }
 
+    /// From now on this share of the receptions is lost, each by itself, whatever the radio model says.
+    pub fn set_loss(&mut self, share: f64) {
+        self.loss = share;
+    }
+
     /// Replaces a station that is off, for its next life.
     pub fn replace(&mut self, node: usize, station: S) -> S {
         std::mem::replace(&mut self.nodes[node].station, station)
@@ -392,7 +402,7 @@ impl<S: Station> World<S> {
         let mut receptions = std::mem::take(&mut self.receptions);
         self.medium.end(self.now_us, on, |reception| receptions.push(reception));
         for mut reception in receptions.drain(..) {
-            reception.intact &= whole;
+            reception.intact &= whole && !self.is_lost();
             if reception.to >= self.nodes.len() {
                 if reception.intact && frame.has_good_length() {
                     self.overhear(reception.to, &frame.psdu);
@@ -403,6 +413,10 @@ impl<S: Station> World<S> {
             self.receive(reception, frame, watcher);
         }
         self.receptions = receptions;
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
     }
 
     fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {

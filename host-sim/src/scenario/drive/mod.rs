@@ -86,6 +86,7 @@ impl<'s> Run<'s> {
         let cast = Cast::new(&scenario.protocol, nodes, propagation.noise_dbm, plan.channel);
         let timing = if plan.is_fast { RadioTiming::FAST } else { RadioTiming::EMBASSY };
         let mut world = World::new(Medium::new(propagation, plan.bursts, seed), timing, seed);
+        world.set_loss(plan.loss);
         let mut drifts = Rng::stream(seed, 0xD21F);
         for (node, place) in places.iter_mut().enumerate() {
             let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);

@@ -14,7 +14,9 @@ pub(super) fn usual() -> RadioPlan {
         noise_dbm: None,
         bursts: None,
         wifi: None,
-        is_fast: false,
+        loss: 0.0,
+        // That of the firmware, which listens whenever it does not send.
+        is_fast: true,
         channel: 15,
         tx_dbm: 0.0,
         drift_ppm: 20,
@@ -31,6 +33,10 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
     let noise_dbm = section.quantity("noise", Unit::Power)?;
     let bursts = section.section("bursts")?.map(|bursts| read_bursts(&bursts)).transpose()?;
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
+    let loss = section.quantity("loss", Unit::Share)?.unwrap_or(usual.loss);
+    if !(0.0..=1.0).contains(&loss) {
+        return Err(section.problem_at("loss", "must be between 0 % and 100 %"));
+    }
     let is_fast = section.word("timing", &[("embassy", false), ("fast", true)])?.unwrap_or(usual.is_fast);
     let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
     let tx_dbm = power(section, "power")?.unwrap_or(usual.tx_dbm);
@@ -42,7 +48,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
     let drift_ppm = drift as u32;
     section.finish()?;
     let channel = channel.unwrap_or(usual.channel);
-    Ok(RadioPlan { model, exponent, noise_dbm, bursts, wifi, is_fast, channel, tx_dbm, drift_ppm })
+    Ok(RadioPlan { model, exponent, noise_dbm, bursts, wifi, loss, is_fast, channel, tx_dbm, drift_ppm })
 }
 
 /// A transmit power that radios have.
