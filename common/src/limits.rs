@@ -62,5 +62,12 @@ pub const NAMED_MAX: usize = 15;
 /// Neighbours named in one hello: a hello of sixteen is the longest frame there is.
 pub const HELLO_NAMES_MAX: usize = 16;
 
+/// Links that a node wants of its own accord: every message goes to all of them, and the slowest decides. More come up only
+/// where they must, because a neighbour follows another leader or stands beside this node on the ring.
+pub const LINKS_ENOUGH: usize = 6;
+
+/// Neighbours named in a hello that also tells of the ring, and so the links of a node in ring mode.
+pub const RING_NAMES_MAX: usize = 10;
+
 const _: () = assert!(TABLE_MAX <= 32, "a set of places in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);

@@ -55,6 +55,8 @@ pub enum Signal {
     Rank(u8),
     /// Neighbours may have missed what was last said, so it is said again.
     Resend,
+    /// Messages of an election may have been lost on their way: somebody is to begin again, not necessarily this node.
+    Disturbed,
 }
 
 /// An election algorithm: a state machine with fixed memory. It holds no time and no way to send; both come with

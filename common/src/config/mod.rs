@@ -92,7 +92,7 @@ impl Timings {
     pub const ALWAYS_ON: Self = Self {
         hello_min_ms: 128,
         hello_doublings: 3,
-        suspect_eighths: 18,
+        suspect_eighths: 14,
         hold_down_ms: 2_000,
         attempts: 10,
         heartbeat_ms: 1_000,

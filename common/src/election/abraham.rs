@@ -169,8 +169,12 @@ impl Protocol for Abraham {
         }
     }
 
-    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
-        self.lose_patience(cx);
+    fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        self.lose_member(peer, cx);
+    }
+
+    fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        self.time_out(timer, cx);
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {

@@ -190,7 +190,7 @@ impl Protocol for Bully {
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             Signal::LeaderLost if self.state != State::Following || self.taking_over => {}
-            Signal::LeaderLost | Signal::Elect => self.hold_election(cx),
+            Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
             Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }

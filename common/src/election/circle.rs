@@ -3,14 +3,17 @@
 //! The rules every ring algorithm follows with it:
 //! - each message carries its election's [`Term`]; a higher one is joined, a lower one is stale;
 //! - a stale message is answered with the current leader where there is one, so that a node that was away catches up;
-//! - whoever takes part in an election begins the next one when there is no leader within the patience.
+//! - whoever takes part in an election begins the next one when there is no leader within the patience;
+//! - when the ring changes, everybody concerned would begin at once. The node with the highest id among those it knows of
+//!   begins first, the next ones a moment later each, and none at all that has joined an election since: any set of
+//!   starters is right, and one of them is cheapest.
 
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
-use crate::types::{RingPlace, Side, Term};
+use crate::types::{NodeId, RingPlace, Side, Term};
 
 /// The one timer of a ring algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,10 +22,18 @@ pub enum RingTimer {
     Patience,
     /// The time an algorithm computes with has come (only Timer-based does).
     Decide,
+    /// An election is to be begun, unless somebody else has done so.
+    Begin,
 }
 
+/// How long the node with the highest id waits before it begins, and each one after it waits longer.
+const STAGGER: Duration = Duration::from_millis(30);
+
+/// The lowest ones begin together: before that the election of a higher one will have reached them.
+const STAGGER_MAX: u32 = 12;
+
 impl TimerKey for RingTimer {
-    const ALL: &'static [Self] = &[Self::Patience, Self::Decide];
+    const ALL: &'static [Self] = &[Self::Patience, Self::Decide, Self::Begin];
 
     fn index(self) -> usize {
         self as usize
@@ -85,13 +96,14 @@ impl Circle {
         }
     }
 
-    /// Starts waiting for the end of an election. Up to a quarter is added by chance, so that not everybody loses
+    /// Starts waiting for the end of an election, and no longer for the time to begin one. Up to a quarter is added by chance, so that not everybody loses
     /// patience at once.
     pub fn wait<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
         if !self.patience.is_zero() {
             let quarter = u32::try_from(self.patience.as_micros() / 4).unwrap_or(u32::MAX);
             let extra = Duration::from_micros(u64::from(cx.rng.below(quarter)));
             cx.set_timer(RingTimer::Patience, self.patience + extra);
+            cx.stop_timer(RingTimer::Begin);
         }
     }
 
@@ -121,11 +133,39 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             // Whoever is in an election already need not begin another.
             Signal::LeaderLost if in_election => {}
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
+            Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
                 self.circle().place = place;
-                self.begin(cx);
+                self.begin_soon(cx);
             }
             Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
+        }
+    }
+
+    /// Begins the next election in a moment. Where nobody is waited for, at once.
+    fn begin_soon(&mut self, cx: &mut Cx<'_, Self>) {
+        let circle = self.circle();
+        if circle.patience.is_zero() || circle.place.is_alone(cx.id) {
+            self.begin(cx);
+            return;
+        }
+        let higher = u32::try_from(cx.peers.iter().filter(|&&peer| peer > cx.id).count()).unwrap_or(STAGGER_MAX);
+        cx.set_timer(RingTimer::Begin, STAGGER.times(1 + higher.min(STAGGER_MAX)));
+    }
+
+    /// A member of the ring is gone: where it was the leader, another is needed.
+    fn lose_member(&mut self, member: NodeId, cx: &mut Cx<'_, Self>) {
+        if self.leader() == Some(member) && !self.circle().patience.is_zero() {
+            self.begin_soon(cx);
+        }
+    }
+
+    /// A timer of the circle has run out.
+    fn time_out(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        match timer {
+            RingTimer::Begin => self.begin(cx),
+            RingTimer::Decide => {}
+            RingTimer::Patience => self.lose_patience(cx),
         }
     }
 

@@ -425,8 +425,12 @@ impl Protocol for Frlle {
         self.handle(msg, cx);
     }
 
-    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
-        self.lose_patience(cx);
+    fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        self.lose_member(peer, cx);
+    }
+
+    fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        self.time_out(timer, cx);
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
@@ -435,7 +439,9 @@ impl Protocol for Frlle {
             Signal::Fitness(coefficient) => self.coefficient = coefficient,
             Signal::LeaderLost if !self.hardened() => self.detect_published(cx),
             Signal::Ring(place) => self.take_place(place, cx),
-            Signal::LeaderLost | Signal::Elect | Signal::Rank(_) | Signal::Resend => self.heed(signal, cx),
+            Signal::LeaderLost | Signal::Elect | Signal::Disturbed | Signal::Rank(_) | Signal::Resend => {
+                self.heed(signal, cx);
+            },
         }
     }
 

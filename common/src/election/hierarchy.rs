@@ -304,7 +304,7 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.tell_everybody(cx);
                 return;
             }
-            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) => return,
+            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Disturbed => return,
         };
         self.finish(did, before, None, cx);
     }

@@ -159,7 +159,7 @@ impl Protocol for ModifiedBully {
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             Signal::LeaderLost if self.state != State::Following => {}
-            Signal::LeaderLost | Signal::Elect => self.hold_election(cx),
+            Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
             Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }

@@ -202,7 +202,7 @@ impl Protocol for Ring {
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             Signal::LeaderLost if self.waiting => {}
-            Signal::LeaderLost | Signal::Elect | Signal::Ring(_) => self.begin(cx),
+            Signal::LeaderLost | Signal::Elect | Signal::Ring(_) | Signal::Disturbed => self.begin(cx),
             Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }

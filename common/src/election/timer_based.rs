@@ -135,6 +135,7 @@ impl Protocol for TimerBased {
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         match timer {
             RingTimer::Patience => {}
+            RingTimer::Begin => self.time_out(timer, cx),
             RingTimer::Decide => {
                 self.leader = self.best;
                 if self.leader == Some(cx.id) {

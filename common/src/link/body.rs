@@ -1,7 +1,8 @@
 //! The bodies of frames: hellos, and what carries messages.
 //!
 //! ```text
-//! HELLO  number 1 | log2 of the interval in ms 1 | flags 1 | leader 2 | device 2 | names × { id 2, token12 quality4 2, echo 2 }
+//! HELLO  number 1 | log2 of the interval in ms 1 | names5 0 0 full1 | leader 2 | device 2
+//!        | names × { id 2, token12 quality4 2, echo 2 } | what ring mode tells, or nothing
 //! REL    answer1 messages3 entries4 | 1 acks4 | entries × { [id 2], echo 2, number 1, ack 1 }
 //!        | acks × { [id 2], echo 2, ack 1 } | messages × { length 1, bytes }
 //! ```
@@ -96,6 +97,9 @@ pub const REL_BYTES: usize = 2;
 
 const HELLO_FULL: u8 = 1;
 
+/// The number of names is above this many bits.
+const HELLO_COUNT: u8 = 3;
+
 /// Writes numbers one after the other.
 struct Writer<'b> {
     buf: &'b mut [u8],
@@ -140,7 +144,9 @@ impl Hello {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let mut writer = Writer { buf, used: 0 };
-        writer.put(&[self.number, self.interval_log2, if self.is_full { HELLO_FULL } else { 0 }])?;
+        let count = u8::try_from(self.names.len()).map_err(|_| Full)?;
+        let flags = count << HELLO_COUNT | if self.is_full { HELLO_FULL } else { 0 };
+        writer.put(&[self.number, self.interval_log2, flags])?;
         writer.put(&self.leader.0.to_le_bytes())?;
         writer.put(&self.device.to_le_bytes())?;
         for name in &self.names {
@@ -154,19 +160,25 @@ impl Hello {
 
     /// Reads one; bytes left over make it none.
     pub fn read(body: &[u8]) -> Option<Self> {
+        Self::split(body).filter(|(_, more)| more.is_empty()).map(|(hello, _)| hello)
+    }
+
+    /// Reads one, and what stands behind it.
+    pub fn split(body: &[u8]) -> Option<(Self, &[u8])> {
         let mut reader = Reader(body);
         let [number, interval_log2, flags] = reader.array()?;
         let (leader, device) = (NodeId(reader.half()?), reader.half()?);
-        if flags & !HELLO_FULL != 0 || interval_log2 > 20 {
+        let (count, is_full) = (flags >> HELLO_COUNT, flags & HELLO_FULL != 0);
+        if flags & (HELLO_FULL << 1 | HELLO_FULL << 2) != 0 || interval_log2 > 20 {
             return None;
         }
         let mut names = Vec::new();
-        while !reader.0.is_empty() {
+        for _ in 0..count {
             let (id, packed, echo) = (NodeId(reader.half()?), reader.half()?, reader.half()?);
             let heard = u8::try_from(packed & 7).ok()?;
             names.push(Name { id, token: packed >> 4, willing: packed & 8 != 0, heard, echo }).ok()?;
         }
-        Some(Self { number, interval_log2, is_full: flags & HELLO_FULL != 0, leader, device, names })
+        Some((Self { number, interval_log2, is_full, leader, device, names }, reader.0))
     }
 }
 

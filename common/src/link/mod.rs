@@ -31,7 +31,7 @@ use self::table::Table;
 use self::trickle::Trickle;
 use crate::Full;
 use crate::config::{Config, IdSource, Timings};
-use crate::limits::BUNDLE_MAX;
+use crate::limits::{BUNDLE_MAX, NEIGHBOURS_MAX, RING_NAMES_MAX};
 use crate::node::Boot;
 use crate::node::snapshot::Counters;
 use crate::notice::{Notice, NoticeQueue, Reason};
@@ -111,6 +111,8 @@ pub struct Links {
     /// the other one learns of it, too.
     has_twin: bool,
     must_rename: bool,
+    /// Hellos leave room for what ring mode tells, and name fewer neighbours.
+    is_on_ring: bool,
 }
 
 impl Links {
@@ -144,7 +146,18 @@ impl Links {
             notices: NoticeQueue::new(),
             has_twin: false,
             must_rename: false,
+            is_on_ring: config.ring.is_some() && config.algorithm.needs_ring(),
         }
+    }
+
+    /// As many links may be up: those that a hello can name.
+    fn links_max(&self) -> usize {
+        if self.is_on_ring { RING_NAMES_MAX } else { NEIGHBOURS_MAX }
+    }
+
+    /// There is something to tell in a hello.
+    pub fn hurry(&mut self, now: Instant) {
+        self.trickle.hurry(now, &mut self.rng);
     }
 
     /// Begins to say hello.
@@ -262,10 +275,7 @@ impl Links {
         let wanted = self.table.linked().filter(|(_, neighbour)| to(neighbour.id));
         let mut set = wanted.fold(Places::default(), |set, (place, _)| set.with(Places::of(place)));
         if is_latest_value {
-            for place in set.iter() {
-                let outstanding = self.table.get(place).map_or(0, |neighbour| neighbour.arq.outstanding);
-                self.pool.replace_older(place, outstanding);
-            }
+            set.iter().for_each(|place| self.replace_states(place));
         }
         while self.pool.is_full() {
             let linked = self.table.linked_places();
@@ -285,6 +295,33 @@ impl Links {
             }
         }
         Ok(())
+    }
+
+    /// Takes older states for a neighbour out, one that was sent and is not acknowledged included: whether it arrived does
+    /// not matter any more, and all neighbours are to get the same one again.
+    fn replace_states(&mut self, place: usize) {
+        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let sent = neighbour.arq.outstanding;
+        if sent == 0 || !self.pool.are_states(place, sent) {
+            self.pool.replace_older(place, sent);
+            return;
+        }
+        neighbour.session.skip(sent);
+        neighbour.arq.outstanding = 0;
+        self.pool.delivered(place, sent);
+        self.pool.replace_older(place, 0);
+        self.no_longer_asked(place);
+    }
+
+    /// An answer that still comes from a neighbour is not about what it is now to get.
+    fn no_longer_asked(&mut self, place: usize) {
+        let gone = Places::of(place);
+        if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
+            flight.to = flight.to.without(gone);
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.to = asked.to.without(gone);
+        }
     }
 
     /// Others answer each other until then.
@@ -346,17 +383,14 @@ impl Links {
         ) {
             neighbour.hold(now, base);
         }
+        if matches!(reason, Reason::Unacknowledged | Reason::Silent) {
+            neighbour.quality.lose();
+        }
         let id = neighbour.id;
         // What arrived over it belongs to an interval that is over.
         self.inbox.retain(|(from, _)| *from != id);
         self.pool.forget(place);
-        let gone = Places::of(place);
-        if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
-            flight.to = flight.to.without(gone);
-        }
-        if let Some(asked) = &mut self.asked {
-            asked.to = asked.to.without(gone);
-        }
+        self.no_longer_asked(place);
         self.counters.links_down = self.counters.links_down.saturating_add(1);
         self.trickle.reset(now, &mut self.rng);
     }
@@ -380,7 +414,7 @@ impl Links {
 
     /// One link more than the protocol has room for: the one that can best be spared goes.
     fn make_room(&mut self, now: Instant, newest: usize) {
-        if self.table.links() <= crate::limits::NEIGHBOURS_MAX {
+        if self.table.links() <= self.links_max() {
             return;
         }
         let victim = self.table.redundant().filter(|&place| place != newest).unwrap_or(newest);

@@ -16,7 +16,7 @@ const CALM: Duration = Duration::from_millis(60_000);
 const HOLD_MAX: Duration = Duration::from_millis(60_000);
 
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
-const GAPS_MS: [u32; 6] = [8, 16, 32, 64, 128, 128];
+const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
 /// Sending and waiting for acknowledgements: one frame at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]

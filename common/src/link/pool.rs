@@ -97,6 +97,12 @@ impl Pool {
             .map(|(at, waiting)| (at, &waiting.message))
     }
 
+    /// Whether the first `count` messages for a place are states.
+    pub fn are_states(&self, place: usize, count: u8) -> bool {
+        let mut first = self.waiting.iter().filter(|waiting| waiting.to.contains(place)).take(usize::from(count));
+        first.all(|waiting| waiting.is_latest_value)
+    }
+
     /// How many messages wait for a place.
     pub fn count(&self, place: usize) -> usize {
         self.queue(place).count()

@@ -56,6 +56,12 @@ impl Quality {
         *self = Self::new(number, rssi_dbm);
     }
 
+    /// The neighbour is lost: what was heard of it does not count any more.
+    pub fn lose(&mut self) {
+        self.history = 0;
+        self.seen = 0;
+    }
+
     /// A link begins: what was lost before the hellos that made it count does not count against it.
     pub fn begin(&mut self) {
         self.history &= 15;

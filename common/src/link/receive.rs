@@ -4,13 +4,14 @@ use super::body::{Entry, Hello, Name, Rel};
 use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
 use super::neighbour::Neighbour;
 use super::quality::Quality;
-use super::session::{Incarnation, Receipt, Session, Turn};
+use super::session::{Incarnation, Session, Turn};
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
-use crate::limits::{BUNDLE_MAX, NEIGHBOURS_MAX};
+use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH};
 use crate::node::FRAME_MAX;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
+use crate::types::NodeId;
 
 /// The time between the end of a frame and the first answer to it. A board checks the frame's tag, acts on it and makes the
 /// answer's tag in about 620 µs, by the instructions that its image takes; the rest is for slower memory.
@@ -44,8 +45,8 @@ const UNLISTED: u8 = 3;
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
 impl Links {
-    /// A frame with a right checksum has arrived.
-    pub fn receive(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
+    /// A frame with a right checksum has arrived. What a linked neighbour tells of the ring in its hello is given to `told`.
+    pub fn receive(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8, told: &mut dyn FnMut(NodeId, &[u8])) {
         self.wait_for_others(now, frame.len());
         if let Some(ack) = as_ack(frame) {
             self.on_ack(now, ack);
@@ -58,7 +59,7 @@ impl Links {
                     self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
                 }
                 let body = body.get(..length).unwrap_or(&[]);
-                self.accept(now, head, body, rssi_dbm);
+                self.accept(now, head, body, rssi_dbm, told);
             }
             Err(refusal) => self.refuse(refusal),
         }
@@ -99,7 +100,14 @@ impl Links {
         Ok((head, body, length))
     }
 
-    fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8) {
+    fn accept(
+        &mut self,
+        now: Instant,
+        head: Head,
+        body: &[u8],
+        rssi_dbm: i8,
+        told: &mut dyn FnMut(NodeId, &[u8]),
+    ) {
         if head.from == self.id {
             self.on_own_id(now, head, body);
             return;
@@ -109,7 +117,7 @@ impl Links {
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
             count(&mut self.counters.replayed);
             // Of two boards with one id, one has the lower numbers.
-            if let (Some(place), Kind::Hello, Some(hello)) = (place, head.kind, Hello::read(body)) {
+            if let (Some(place), Kind::Hello, Some((hello, _))) = (place, head.kind, Hello::split(body)) {
                 self.note_device(now, place, hello.device);
             }
             return;
@@ -118,7 +126,12 @@ impl Links {
             return;
         }
         let is_understood = match head.kind {
-            Kind::Hello => Hello::read(body).map(|hello| self.on_hello(now, head, place, &hello, rssi_dbm)),
+            Kind::Hello => Hello::split(body).map(|(hello, more)| {
+                self.on_hello(now, head, place, &hello, rssi_dbm);
+                if !more.is_empty() && self.table.is_linked(head.from) {
+                    told(head.from, more);
+                }
+            }),
             Kind::Rel => {
                 let to = (head.to == self.id).then_some(self.id);
                 Rel::read(body, to).map(|rel| self.on_rel(now, head, place, &rel, rssi_dbm))
@@ -130,7 +143,7 @@ impl Links {
     /// A frame of this node's own id: its own, thrown back at it, or another board's.
     fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
         let twin = match head.kind {
-            Kind::Hello => Hello::read(body).is_some_and(|hello| hello.device != self.device),
+            Kind::Hello => Hello::split(body).is_some_and(|(hello, _)| hello.device != self.device),
             Kind::Rel => false,
         };
         if twin {
@@ -225,12 +238,12 @@ impl Links {
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
-    /// Somebody this node has a link to, and has not heard lately, is named without a link: it is asked now whether it is
-    /// there. Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
+    /// Somebody this node has a link to is named as lost: it is asked now whether it is there, unless it was heard just now.
+    /// Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
     fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
-        for name in hello.names.iter().filter(|name| !name.willing) {
+        for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
             let Some(neighbour) = self.table.find(name.id).and_then(|place| self.table.get_mut(place)) else { continue };
-            let is_silent = now.since(neighbour.heard_at) > neighbour.interval();
+            let is_silent = now.since(neighbour.heard_at).as_micros() > neighbour.interval().as_micros() / 2;
             if neighbour.session.is_up() && is_silent {
                 neighbour.suspect(now);
             }
@@ -263,8 +276,9 @@ impl Links {
         if neighbour.session.is_up() {
             return true;
         }
-        let has_room = self.table.links() < NEIGHBOURS_MAX;
         let must_enter = neighbour.is_pinned || neighbour.dissent >= DISSENT;
+        let links = self.table.links();
+        let has_room = links < LINKS_ENOUGH || (must_enter && links < self.links_max());
         neighbour.quality.is_good()
             && neighbour.held_until <= now
             && (has_room || (must_enter && self.table.redundant().is_some()))
@@ -328,20 +342,16 @@ impl Links {
         }
         let delay = u64::from(ACK_DELAY_MIN_US + self.rng.below(ACK_DELAY_MAX_US - ACK_DELAY_MIN_US));
         let Some(neighbour) = self.table.get_mut(place) else { return Status::NoSession };
-        match neighbour.session.receive(entry.number, messages) {
-            Receipt::Gap => Status::NoRoom,
-            Receipt::Skip(known) => {
-                for message in rel.messages.iter().skip(usize::from(known)) {
-                    // There is room: it was looked for above.
-                    if self.inbox.push((head.from, message.clone())).is_err() {
-                        return Status::NoRoom;
-                    }
-                }
-                neighbour.ack_due =
-                    if rel.answer { Instant::NEVER } else { neighbour.ack_due.min(now + Duration::from_micros(delay)) };
-                Status::Accepted
+        let known = neighbour.session.receive(entry.number, messages);
+        for message in rel.messages.iter().skip(usize::from(known)) {
+            // There is room: it was looked for above.
+            if self.inbox.push((head.from, message.clone())).is_err() {
+                return Status::NoRoom;
             }
         }
+        neighbour.ack_due =
+            if rel.answer { Instant::NEVER } else { neighbour.ack_due.min(now + Duration::from_micros(delay)) };
+        Status::Accepted
     }
 
     fn answer(&mut self, at: Instant, head: Head, status: Status) {

@@ -49,15 +49,6 @@ pub enum Turn {
     Down(Reason),
 }
 
-/// What is to be done with the messages of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receipt {
-    /// So many are known already; the rest are delivered. All are acknowledged.
-    Skip(u8),
-    /// One before them is missing: none is delivered or acknowledged.
-    Gap,
-}
-
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
@@ -168,17 +159,20 @@ impl Session {
         Turn::Down(reason)
     }
 
-    /// What to do with `count` messages of which the first has this number.
-    pub fn receive(&mut self, number: u8, count: u8) -> Receipt {
+    /// Takes `count` messages of which the first has this number; how many of them are known already.
+    pub fn receive(&mut self, number: u8, count: u8) -> u8 {
         let known = self.expected.wrapping_sub(number);
-        if known <= count {
-            self.expected = number.wrapping_add(count);
-            Receipt::Skip(known)
-        } else if known < 128 {
-            Receipt::Skip(count)
-        } else {
-            Receipt::Gap
+        if (count..128).contains(&known) {
+            return count;
         }
+        self.expected = number.wrapping_add(count);
+        // Ahead of what is expected: states in between were replaced by newer ones.
+        if known < 128 { known } else { 0 }
+    }
+
+    /// The oldest `count` messages will not be sent again: newer states replace them, whether or not they arrived.
+    pub fn skip(&mut self, count: u8) {
+        self.oldest = self.oldest.wrapping_add(count);
     }
 
     /// The peer expects the message of this number next; how many of `outstanding` sent ones that acknowledges.
@@ -194,7 +188,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use super::{Incarnation, Receipt, Session, Turn};
+    use super::{Incarnation, Session, Turn};
     use crate::notice::Reason;
 
     fn inc(epoch: u16, token: u16) -> Incarnation {
@@ -227,13 +221,14 @@ mod tests {
     fn messages_are_taken_in_order_and_once() {
         let mut session = Session::new(inc(1, 1));
         session.expected = 254;
-        assert_eq!(session.receive(254, 3), Receipt::Skip(0));
+        assert_eq!(session.receive(254, 3), 0);
         assert_eq!(session.expected(), 1);
-        assert_eq!(session.receive(254, 3), Receipt::Skip(3), "again");
-        assert_eq!(session.receive(255, 4), Receipt::Skip(2), "two of four are new");
+        assert_eq!(session.receive(254, 3), 3, "again");
+        assert_eq!(session.receive(255, 4), 2, "two of four are new");
         assert_eq!(session.expected(), 3);
-        assert_eq!(session.receive(4, 1), Receipt::Gap);
-        assert_eq!(session.expected(), 3);
+        assert_eq!(session.receive(2, 1), 1, "one of long ago");
+        assert_eq!(session.receive(4, 1), 0, "the one before was replaced");
+        assert_eq!(session.expected(), 5);
     }
 
     #[test]

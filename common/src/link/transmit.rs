@@ -10,7 +10,7 @@ use super::receive::{ANSWER_SLOT, TURN_ROUND};
 use super::security::TAG_BYTES;
 use super::{Flight, InFlight, Links, count};
 use crate::config::BROADCAST;
-use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX};
+use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, RING_NAMES_MAX};
 use crate::node::{Access, FRAME_MAX, Sent, Transmit};
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
@@ -36,7 +36,14 @@ type Bundle = Vec<usize, BUNDLE_MAX, u8>;
 
 impl Links {
     /// The next frame to send, written to `buf`.
-    pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+    ///
+    /// A hello has room behind its names for what ring mode tells, which `tell` writes; it returns how many bytes.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buf: &mut [u8; FRAME_MAX],
+        tell: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Option<Transmit> {
         if let Some(reply) = self.reply.take() {
             buf.first_chunk_mut::<ACK_BYTES>()?.copy_from_slice(&reply.bytes);
             count(&mut self.counters.sent);
@@ -46,8 +53,9 @@ impl Links {
             return None;
         }
         // Messages are in more of a hurry than hellos, but where they never end a hello must still get through.
-        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf);
-        let length = overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf))?;
+        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, tell);
+        let length =
+            overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, tell))?;
         count(&mut self.counters.sent);
         Some(Transmit { length, access: Access::Csma })
     }
@@ -71,14 +79,23 @@ impl Links {
     }
 
     /// A hello, where one was due at a time.
-    fn transmit_hello(&mut self, due: Instant, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
+    fn transmit_hello(
+        &mut self,
+        due: Instant,
+        now: Instant,
+        buf: &mut [u8; FRAME_MAX],
+        tell: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Option<usize> {
         if !self.trickle.is_due(due) {
             return None;
         }
-        self.trickle.sent();
+        self.trickle.sent(now);
         let head = self.next_head(BROADCAST, Kind::Hello)?;
         let hello = self.hello(now);
-        let length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
+        let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
+        if self.is_on_ring {
+            length += tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
+        }
         let length = self.seal(head, buf, length)?;
         self.in_flight = Some(InFlight::Hello);
         Some(length)
@@ -92,7 +109,8 @@ impl Links {
         let links = self.table.links();
         // Where links alone fill the hello, one of them gives its place to a newcomer that must be let in: a link may be
         // left out once, a newcomer that is never named never gets one.
-        let is_crowded = links >= HELLO_NAMES_MAX;
+        let names_max = if self.is_on_ring { RING_NAMES_MAX } else { HELLO_NAMES_MAX };
+        let is_crowded = links >= names_max;
         let others = || {
             let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
             unlinked.filter(|&(place, _)| !is_crowded || self.is_wanted(now, place))
@@ -110,14 +128,14 @@ impl Links {
                 heard: neighbour.quality.eighths(),
                 echo: if is_twin { 0 } else { neighbour.session.echo() },
             };
-            if names.push(name).is_err() {
+            if names.len() == names_max || names.push(name).is_err() {
                 break;
             }
         }
         Hello {
             number: self.hello_number,
             interval_log2: self.trickle.next_interval_log2(),
-            is_full: self.table.iter().count() > HELLO_NAMES_MAX,
+            is_full: self.table.iter().count() > names_max,
             leader: self.leader,
             device: self.device,
             names,
@@ -172,8 +190,12 @@ impl Links {
     fn most_urgent(&self, now: Instant) -> Option<usize> {
         let has_tries = |arq: &Arq| arq.attempts < self.timings.attempts;
         let due = self.table.linked().filter(|(_, neighbour)| neighbour.arq.due <= now && has_tries(&neighbour.arq));
-        due.min_by_key(|&(place, _)| self.pool.queue(place).next().map_or(usize::MAX, |(at, _)| at))
-            .map(|(place, _)| place)
+        // Of those with the same message, one who is to get it for the first time: such a frame takes the others along.
+        due.min_by_key(|(place, neighbour)| {
+            let first = self.pool.queue(*place).next().map_or(usize::MAX, |(at, _)| at);
+            (first, neighbour.arq.attempts > 0)
+        })
+        .map(|(place, _)| place)
     }
 
     /// The messages of a neighbour's next frame: those that are outstanding, and as many behind them as fit. A question has
@@ -201,8 +223,7 @@ impl Links {
         }
         let mut more = (room / 6).min(NAMED_MAX).saturating_sub(1);
         for (place, neighbour) in self.table.linked().filter(|&(place, _)| place != leading) {
-            let is_due =
-                neighbour.arq.due <= now && (neighbour.arq.attempts > 0) == is_retry && !neighbour.arq.is_probe;
+            let is_due = neighbour.arq.due <= now && (!is_retry || neighbour.arq.attempts > 0) && !neighbour.arq.is_probe;
             let outstanding = usize::from(neighbour.arq.outstanding);
             let is_same = outstanding <= bundle.len();
             let mut next = self.pool.queue(place).map(|(at, _)| at);
@@ -270,8 +291,9 @@ impl Links {
         if flight.answers > 0 {
             self.quiet_until = now + TURN_ROUND + answers + ANSWER_WAIT;
         }
+        // One chance for all: those that are missing are written to together.
+        let chance = self.rng.below(1_024);
         for place in flight.to.iter() {
-            let chance = self.rng.below(1_024);
             let Some(neighbour) = self.table.get_mut(place) else { continue };
             if neighbour.arq.is_busy() {
                 neighbour.arq.attempts = neighbour.arq.attempts.saturating_add(1);

@@ -10,6 +10,10 @@ use crate::time::{Duration, Instant};
 /// Resets closer together than this are one.
 const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 
+/// A hello that is wanted soon comes within this time, and not so soon after the one before.
+const HURRY: Duration = Duration::from_millis(40);
+const HURRY_PAUSE: Duration = Duration::from_millis(200);
+
 /// The timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trickle {
@@ -21,12 +25,13 @@ pub struct Trickle {
     /// When the hello of this interval is due; none once it was sent.
     due: Option<Instant>,
     reset_at: Option<Instant>,
+    sent_at: Instant,
 }
 
 impl Trickle {
     /// A timer that has not started.
     pub fn new(min: Duration, doublings_max: u8) -> Self {
-        Self { min, doublings_max, doublings: 0, ends: Instant::ZERO, due: None, reset_at: None }
+        Self { min, doublings_max, doublings: 0, ends: Instant::ZERO, due: None, reset_at: None, sent_at: Instant::ZERO }
     }
 
     /// The present interval.
@@ -57,6 +62,13 @@ impl Trickle {
         }
     }
 
+    /// Something is to be told: the next hello comes soon, and the interval stays as it is.
+    pub fn hurry(&mut self, now: Instant, rng: &mut Rng) {
+        let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
+        let soon = now.max(self.sent_at + HURRY_PAUSE) + Duration::from_micros(u64::from(rng.below(spread)));
+        self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
+    }
+
     fn begin(&mut self, now: Instant, rng: &mut Rng) {
         let half = u32::try_from(self.interval().as_micros() / 2).unwrap_or(u32::MAX);
         self.due = Some(now + Duration::from_micros(u64::from(half) + u64::from(rng.below(half))));
@@ -74,7 +86,8 @@ impl Trickle {
     }
 
     /// The hello of this interval was sent.
-    pub fn sent(&mut self) {
+    pub fn sent(&mut self, now: Instant) {
+        self.sent_at = now;
         self.due = None;
     }
 
@@ -108,7 +121,7 @@ mod tests {
             now = trickle.next();
             if trickle.is_due(now) {
                 sent.push(now.as_millis());
-                trickle.sent();
+                trickle.sent(now);
             }
             trickle.pass(now, &mut rng);
         }

@@ -150,7 +150,12 @@ impl Node {
 
     /// A frame with a right checksum has arrived, with this strength.
     pub fn handle_frame(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
-        self.links.receive(now, frame, rssi_dbm);
+        let ring = &mut self.ring;
+        self.links.receive(now, frame, rssi_dbm, &mut |from, told| {
+            if let Some(ring) = ring {
+                ring.hear_hello(now, from, told);
+            }
+        });
         self.work(now);
     }
 
@@ -184,7 +189,17 @@ impl Node {
 
     /// The next frame to send, written to `buf`.
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
-        self.links.poll_transmit(now, buf)
+        let ring = &mut self.ring;
+        let transmit = self.links.poll_transmit(now, buf, &mut |room| ring.as_mut().map_or(0, |ring| ring.tell(now, room)));
+        self.hurry(now);
+        transmit
+    }
+
+    /// Lets the next hello come soon where the ring has something to tell.
+    fn hurry(&mut self, now: Instant) {
+        if self.ring.as_mut().is_some_and(RingKeeper::take_hurry) {
+            self.links.hurry(now);
+        }
     }
 
     /// The oldest notice not yet collected.
@@ -268,6 +283,7 @@ impl Node {
             self.leader = leader;
             self.leader_changes = self.leader_changes.saturating_add(1);
         }
+        self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
         self.links.set_leader(leader);

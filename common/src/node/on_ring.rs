@@ -51,7 +51,6 @@ impl Node {
 
     fn on_ring(&mut self, now: Instant, output: RingOutput) {
         match output {
-            RingOutput::SendAll(bytes) => self.send(now, |_| true, FOR_RING, &bytes, false),
             RingOutput::SendTo(peer, bytes) => self.send(now, |id| id == peer, FOR_RING, &bytes, false),
             RingOutput::MemberUp(member) => {
                 // The engine has room for every member; if not, it says so itself.
@@ -69,7 +68,7 @@ impl Node {
                 self.notices.push(Notice::LeaderSilent(leader));
                 self.engine.handle_signal(now, Signal::LeaderLost);
             }
-            RingOutput::Disturbed | RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::Elect),
+            RingOutput::Disturbed | RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::Disturbed),
         }
     }
 }

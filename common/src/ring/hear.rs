@@ -2,7 +2,7 @@
 
 use super::edges::Arrival;
 use super::routes::{Verdict, is_newer};
-use super::wire::{self, Entry, Envelope, Message, NOBODY};
+use super::wire::{self, Entry, Envelope, Message, NO_WAY, NOBODY};
 use super::{Queued, RingKeeper, SendError, count};
 use crate::link::body::Parcel;
 use crate::time::Instant;
@@ -12,18 +12,24 @@ impl RingKeeper {
     /// One message from a linked neighbour has arrived.
     pub fn receive(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
         let sender = self.order.position(from).filter(|&position| self.linked.contains(position));
-        let (Some(from), Some(message)) = (sender, Message::decode(bytes)) else {
+        let (Some(_), Some(Message::Envelope(envelope, payload))) = (sender, Message::decode(bytes)) else {
             count(&mut self.counters.malformed);
             return;
         };
-        match message {
-            Message::Update(leader, entries) => {
-                entries.iter().for_each(|entry| self.hear(now, from, entry));
-                self.compare_leaders(now, from, leader);
-            }
-            Message::Request(entries) => entries.iter().for_each(|entry| self.answer(now, from, entry)),
-            Message::Envelope(envelope, payload) => self.carry(now, envelope, payload),
-        }
+        self.carry(now, envelope, payload);
+    }
+
+    /// A linked neighbour's hello told this of the ring.
+    pub fn hear_hello(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
+        let sender = self.order.position(from).filter(|&position| self.linked.contains(position));
+        // A neighbour that is not on the ring, or whose link is only just coming up.
+        let Some(from) = sender else { return };
+        let Some((leader, entries)) = wire::told(bytes) else {
+            count(&mut self.counters.malformed);
+            return;
+        };
+        entries.iter().for_each(|entry| self.hear(now, from, entry));
+        self.compare_leaders(now, from, leader);
     }
 
     fn hear(&mut self, now: Instant, from: u8, entry: Entry) {
@@ -45,11 +51,13 @@ impl RingKeeper {
             self.at.silence = now + self.silence;
         }
         match self.routes.hear(from, entry) {
-            Verdict::Nothing => {}
+            Verdict::Nothing if self.helper == from && self.wanted.contains(position) => self.want_no_longer(now, position),
+            Verdict::Nothing | Verdict::Newer => {}
             Verdict::Gained => self.gain(now, position),
-            Verdict::Changed | Verdict::Helps => self.tell_of(position),
+            Verdict::Helps if entry.hops != NO_WAY => self.news = self.news.with(position),
+            Verdict::Nearer | Verdict::Helps => self.tell_of(position),
             Verdict::Lost => self.lose(now, position),
-            Verdict::Wanted => self.want(now, position),
+            Verdict::Wanted => self.want(now, from, position),
         }
     }
 
@@ -73,38 +81,18 @@ impl RingKeeper {
         self.hold_on(now, member);
     }
 
-    fn want(&mut self, now: Instant, member: u8) {
+    fn want(&mut self, now: Instant, helper: u8, member: u8) {
+        self.helper = helper;
         if !self.wanted.contains(member) {
             self.wanted = self.wanted.with(member);
             self.hold_on(now, member);
         }
     }
 
-    /// A neighbour asks for a newer number of a member.
-    fn answer(&mut self, now: Instant, from: u8, entry: Entry) {
-        let Entry { position, number, hops } = entry;
-        if position == self.own {
-            if is_newer(number, self.routes.number(position)) {
-                self.routes.set_own(position, number);
-            }
-            self.tell_of(position);
-            return;
-        }
-        // A neighbour through which this node's own way leads cannot be helped by it.
-        let Some(next) = self.routes.next(position).filter(|&next| next != from) else { return };
-        if !is_newer(number, self.routes.number(position)) {
-            self.tell_of(position);
-            return;
-        }
-        if hops == 0 || self.asked.contains(position) {
-            return;
-        }
-        let Ok(parcel) = wire::request(core::iter::once(Entry { position, number, hops: hops - 1 })) else { return };
-        // Whoever asked asks again, so a full queue only costs time.
-        if self.queue.push(Queued::To(next, parcel)).is_ok() {
-            self.asked = self.asked.with(position);
-            self.arm_tick(now);
-        }
+    /// Whoever said to have a way has none any more.
+    fn want_no_longer(&mut self, now: Instant, member: u8) {
+        self.wanted = self.wanted.without(member);
+        self.hold_on(now, member);
     }
 
     /// An envelope is for this node, or to be passed on.

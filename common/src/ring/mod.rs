@@ -7,12 +7,17 @@
 //! bridges is carried by the members between, where need be the whole line back (the fold). Election messages travel in
 //! numbered envelopes ([`edges`]) and keep their order while ways do not change.
 //!
+//! Ways are told of in hellos, which are sent anyway ([`tell`](RingKeeper::tell), [`hear_hello`](RingKeeper::hear_hello)):
+//! what has changed first, then everybody in turn. Such a word may be lost, and is said again. Only election messages go over
+//! the links.
+//!
 //! What keeps elections going:
-//! - *Heartbeat.* Whoever leads issues a new number of its own each heartbeat, which spreads like any other news. A
-//!   member that hears no newer one for [`Timings::leader_silence`] is told [`RingOutput::LeaderSilent`].
+//! - *Heartbeat.* Every member gives its own announcements a newer number each heartbeat. One that hears no newer number of
+//!   the leader for [`SILENCE`] times [`Timings::leader_silence`] is told [`RingOutput::LeaderSilent`]. That is for a leader
+//!   that has lost its voice; one that is gone is noticed by its neighbours long before.
 //! - *Disturbance.* Where a message was or may have been lost on the way, somebody who knows is told
 //!   [`RingOutput::Disturbed`], so that the election is begun again instead of waiting for the end of its patience.
-//! - *Dispute.* Every update names the leader that its sender follows. Neighbours that keep naming different ones are
+//! - *Dispute.* Every hello names the leader that its sender follows. Neighbours that keep naming different ones are
 //!   told [`RingOutput::Disputed`]. No algorithm should need it; it bounds what a defect or bad luck can do.
 //!
 //! # The driver contract
@@ -20,9 +25,9 @@
 //! Inputs are [`start`](RingKeeper::start), [`link_up`](RingKeeper::link_up), [`link_down`](RingKeeper::link_down),
 //! [`receive`](RingKeeper::receive), [`set_leader`](RingKeeper::set_leader), [`send`](RingKeeper::send) (while
 //! [`can_send`](RingKeeper::can_send)), [`timeout`](RingKeeper::timeout). After each of them the driver collects
-//! [`poll_output`](RingKeeper::poll_output) until there is nothing more, then asks [`poll_timeout`](RingKeeper::poll_timeout).
-//! Where the links have little room left it says so with [`set_room`](RingKeeper::set_room): news are then held back, and
-//! are fewer the longer they wait, since only the newest word on each member is sent.
+//! [`poll_output`](RingKeeper::poll_output) until there is nothing more, then asks [`poll_timeout`](RingKeeper::poll_timeout)
+//! and [`take_hurry`](RingKeeper::take_hurry): whether the next hello should come soon. Where the links have little room left
+//! it says so with [`set_room`](RingKeeper::set_room): election messages are then held back.
 
 pub mod edges;
 mod hear;
@@ -37,7 +42,7 @@ use heapless::Vec;
 use self::edges::Edges;
 use self::routes::Routes;
 use self::upkeep::Deadlines;
-use self::wire::{Entry, Envelope, NOBODY, PAYLOAD_MAX};
+use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
@@ -49,11 +54,8 @@ use crate::types::{NodeId, RingPlace};
 /// greeted with.
 pub const ENVELOPES_MAX: usize = 4;
 
-/// Between two messages of news, so that a node does not fill its links with what will soon be old.
-pub const NEWS_GAP: Duration = Duration::from_millis(15);
-
-/// Between two rounds of asking for newer numbers.
-pub const ASK_GAP: Duration = Duration::from_millis(100);
+/// So many times the configured silence of a leader is borne, since its numbers come in hellos, hop by hop.
+pub const SILENCE: u32 = 3;
 
 /// After a change of members the new place is told this much later: changes come in swarms, elections should not.
 pub const SETTLE: Duration = Duration::from_millis(50);
@@ -81,8 +83,6 @@ pub enum SendError {
 /// What a [`RingKeeper`] wants or tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RingOutput {
-    /// Send this to all linked neighbours.
-    SendAll(Parcel),
     /// Send this to one linked neighbour.
     SendTo(NodeId, Parcel),
     /// There is a way to this member: it is alive.
@@ -154,12 +154,16 @@ pub struct RingKeeper {
     alive: Members,
     /// Those of which the driver was told that they are alive.
     told: Members,
-    /// Of whom there is news for the neighbours.
+    /// Of whom there is news for the neighbours, and of whom it was told once.
     news: Members,
-    /// Of whom a newer number is wanted.
+    again: Members,
+    /// Whose turn it is to be told of where there is no news.
+    turn: u8,
+    /// Whether the next hello should come soon.
+    in_hurry: bool,
+    /// Of whom a newer number is wanted, and the neighbour that spoke last of such a one.
     wanted: Members,
-    /// For whom a request was passed on in this tick.
-    asked: Members,
+    helper: u8,
     /// To whom something could not be sent, or may have been lost.
     missed: Members,
     /// Who wrote before this node knew of it.
@@ -190,7 +194,7 @@ impl RingKeeper {
             own,
             order,
             heartbeat: Duration::from_millis(u64::from(timings.heartbeat_ms)),
-            silence: timings.leader_silence(),
+            silence: timings.leader_silence().times(SILENCE),
             routes: Routes::new(own),
             edges: Edges::new(),
             hold: [0; MEMBERS_MAX],
@@ -198,8 +202,11 @@ impl RingKeeper {
             alive: Members::of(own),
             told: Members::of(own),
             news: Members::default(),
+            again: Members::default(),
+            turn: 0,
+            in_hurry: false,
             wanted: Members::default(),
-            asked: Members::default(),
+            helper: NOBODY,
             missed: Members::default(),
             unmet: Members::default(),
             lapsed: Members::default(),
@@ -228,8 +235,8 @@ impl RingKeeper {
             self.link_down(now, peer);
         }
         self.linked = self.linked.with(position);
-        let known = (0_u8..).take(self.order.ids().len()).filter(|&member| self.routes.entry(member).is_some());
-        self.news = known.fold(Members::default(), Members::with);
+        // Everybody is told of in turn, this node first.
+        self.in_hurry = true;
     }
 
     /// The link to a neighbour went down: every way through it is gone.
@@ -296,7 +303,6 @@ impl RingKeeper {
         self.leader = leader;
         self.leader_number = self.routes.number(leader);
         self.settle_dispute();
-        self.at.beat = if leader == self.own { now } else { Instant::NEVER };
         self.at.silence = if leader == self.own || leader == NOBODY { Instant::NEVER } else { now + self.silence };
         self.tell_of(self.own);
         self.timeout(now);
@@ -328,7 +334,7 @@ impl RingKeeper {
                 Queued::From(from, parcel) => self.id_at(from).map(|from| RingOutput::Deliver(from, parcel)),
             };
         }
-        self.poll_signal().or_else(|| self.poll_news(now))
+        self.poll_signal()
     }
 
     fn poll_signal(&mut self) -> Option<RingOutput> {
@@ -346,28 +352,42 @@ impl RingKeeper {
         core::mem::take(&mut self.due.disturbed).then_some(RingOutput::Disturbed)
     }
 
-    /// A message of news, or one that asks, where it is time for one.
-    fn poll_news(&mut self, now: Instant) -> Option<RingOutput> {
-        if !self.has_room || self.linked.is_empty() || now < self.at.news {
-            return None;
+    /// Writes what the next hello tells of the ring; how many bytes that took.
+    pub fn tell(&mut self, now: Instant, room: &mut [u8]) -> usize {
+        if now >= self.at.beat {
+            self.at.beat = now + self.heartbeat;
+            self.routes.set_own(self.own, self.routes.number(self.own).wrapping_add(1));
         }
-        let parcel = if !self.news.is_empty() {
-            let told = self.news.iter().take(wire::ENTRIES_MAX).fold(Members::default(), Members::with);
-            self.news = self.news.minus(told);
-            let leader = Some(self.leader).filter(|&leader| leader != NOBODY);
-            wire::update(leader, told.iter().filter_map(|member| self.routes.entry(member)))
-        } else if !self.wanted.is_empty() && now >= self.at.ask {
-            self.at.ask = now + ASK_GAP;
-            let hops = self.hops_max();
-            wire::request(self.wanted.iter().map(|position| {
-                let number = self.routes.number(position).wrapping_add(1);
-                Entry { position, number, hops }
-            }))
-        } else {
-            return None;
-        };
-        self.at.news = now + NEWS_GAP;
-        parcel.ok().map(RingOutput::SendAll)
+        let size = self.order.ids().len();
+        let first = Members::of(self.own).with(self.leader);
+        let urgent = self.news.minus(first);
+        let repeated = self.again.minus(first).minus(urgent);
+        let turn = usize::from(self.turn);
+        let in_turn = (0_u8..).take(size).skip(turn).chain((0_u8..).take(turn.min(size)));
+        let others = in_turn.filter(|&member| ![first, urgent, repeated].iter().any(|set| set.contains(member)));
+        let all = first.iter().chain(urgent.iter()).chain(repeated.iter()).chain(others);
+        let mut told = Members::default();
+        let mut last = self.turn;
+        let entries = all.filter_map(|member| self.routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
+            told = told.with(entry.position);
+            last = entry.position;
+        });
+        let length = wire::tell(self.leader, entries, room);
+        let is_last_in_turn = ![first, urgent, repeated].iter().any(|set| set.contains(last));
+        if is_last_in_turn {
+            self.turn = last.wrapping_add(1);
+        }
+        self.again = self.again.minus(told.minus(self.news));
+        self.news.iter().filter(|&member| told.contains(member)).for_each(|member| self.again = self.again.with(member));
+        self.news = self.news.minus(told);
+        // A hello may be lost: news are told twice in a hurry.
+        self.in_hurry |= !self.again.is_empty();
+        length
+    }
+
+    /// Whether the next hello should come soon; asked once each time.
+    pub fn take_hurry(&mut self) -> bool {
+        core::mem::take(&mut self.in_hurry)
     }
 
     /// The place last told.
@@ -403,6 +423,7 @@ impl RingKeeper {
     fn tell_of(&mut self, member: u8) {
         if !self.linked.is_empty() {
             self.news = self.news.with(member);
+            self.in_hurry = true;
         }
     }
 

@@ -7,8 +7,9 @@
 //! cannot close. Every link counts one hop, therefore a node's distance at one number only ever falls, and its
 //! distance and its measure (Babel's feasibility distance) are the same: four bytes a member are enough.
 //!
-//! The price: after a break, a detour that is longer than the old way is refused until the destination has issued a newer
-//! number. Whoever needs one asks for it ([`Verdict::Wanted`]).
+//! The price: after a break, a detour that is longer than the old way is refused until the destination's next number comes
+//! that way ([`Verdict::Wanted`]). Every member issues one each heartbeat, so nobody needs to ask for it: on a shared channel
+//! the requests of many, each passed on hop by hop, were found to cost far more than they gain.
 
 use super::wire::{Entry, NO_WAY, NOBODY};
 use crate::limits::MEMBERS_MAX;
@@ -53,8 +54,10 @@ pub enum Verdict {
     Nothing,
     /// There is a route where there was none; it is to be announced.
     Gained,
-    /// The route has changed; that is to be announced.
-    Changed,
+    /// The route has another length; that is to be announced.
+    Nearer,
+    /// The route has a newer number, and is otherwise as before.
+    Newer,
     /// The route is gone; that is to be announced.
     Lost,
     /// There is no route, and this one could close a loop: a newer number is wanted.
@@ -119,7 +122,11 @@ impl Routes {
             }
             let before = *route;
             route.take(from, heard);
-            return if *route == before { Verdict::Nothing } else { Verdict::Changed };
+            return match (*route == before, route.distance == before.distance) {
+                (true, _) => Verdict::Nothing,
+                (false, true) => Verdict::Newer,
+                (false, false) => Verdict::Nearer,
+            };
         }
         if !route.exists() {
             return match (is_way, is_feasible) {
@@ -136,7 +143,7 @@ impl Routes {
         let through = heard.hops.saturating_add(1);
         if is_feasible && through < route.distance {
             route.take(from, heard);
-            return Verdict::Changed;
+            return Verdict::Nearer;
         }
         let is_worse = heard.hops > route.distance.saturating_add(1) && !is_newer(heard.number, route.number);
         if !is_way || is_worse { Verdict::Helps } else { Verdict::Nothing }
@@ -188,8 +195,8 @@ mod tests {
         assert_eq!(routes.hear(1, word(5, 9, 2)), Verdict::Gained);
         assert_eq!(routes.hear(2, word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
         assert_eq!(routes.next(5), Some(1));
-        assert_eq!(routes.hear(1, word(5, 10, 2)), Verdict::Changed);
-        assert_eq!(routes.hear(2, word(5, 10, 1)), Verdict::Changed);
+        assert_eq!(routes.hear(1, word(5, 10, 2)), Verdict::Newer);
+        assert_eq!(routes.hear(2, word(5, 10, 1)), Verdict::Nearer);
         assert_eq!(routes.next(5), Some(2));
         assert_eq!(routes.hear(3, word(5, 10, 4)), Verdict::Helps);
         assert_eq!(routes.hear(3, word(5, 10, NO_WAY)), Verdict::Helps);

@@ -8,10 +8,12 @@ use crate::types::{NodeId, RingPlace};
 /// The pace at which waiting is counted.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a member without a way is waited for: time for a request to go there and an answer to come back the longest
-/// way there is, about four milliseconds a hop, and something for links that are busy.
-const HOLD_BASE_MS: usize = 300;
-const HOLD_MEMBER_MS: usize = 8;
+/// How long a member without a way is waited for: time for a hello in which somebody has one.
+const HOLD_BASE_MS: usize = 150;
+const HOLD_MEMBER_MS: usize = 12;
+
+/// And so many times as long where somebody says that it has one: time for a newer number to come that way.
+const HOLD_WANTED: u8 = 2;
 
 /// Envelopes given to a neighbour count as possibly lost, when its link goes down, for one to two times this many ticks.
 /// That is longer than a link tries.
@@ -20,10 +22,6 @@ const CARRIED_TICKS: u8 = 24;
 /// When things are to happen; [`Instant::NEVER`] where they are not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Deadlines {
-    /// The next message of news may go.
-    pub news: Instant,
-    /// The next round of asking may go.
-    pub ask: Instant,
     /// Waiting is counted.
     pub tick: Instant,
     /// A changed place is told.
@@ -31,7 +29,7 @@ pub(super) struct Deadlines {
     /// A disturbance is told, and when the last one was.
     pub disturb: Instant,
     pub disturbed: Instant,
-    /// The next heartbeat.
+    /// The next hello after that has a newer number.
     pub beat: Instant,
     /// The leader was silent for too long.
     pub silence: Instant,
@@ -43,13 +41,11 @@ pub(super) struct Deadlines {
 
 impl Deadlines {
     pub const NONE: Self = Self {
-        news: Instant::ZERO,
-        ask: Instant::ZERO,
         tick: Instant::NEVER,
         settle: Instant::NEVER,
         disturb: Instant::NEVER,
         disturbed: Instant::ZERO,
-        beat: Instant::NEVER,
+        beat: Instant::ZERO,
         silence: Instant::NEVER,
         dispute: Instant::NEVER,
         generation: CARRIED_TICKS,
@@ -78,12 +74,8 @@ impl RingKeeper {
 
     /// When [`timeout`](Self::timeout) or the next poll is wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let Deadlines { news, ask, tick, settle, disturb, beat, silence, dispute, .. } = self.at;
-        let timed = [tick, settle, disturb, beat, silence, dispute].into_iter().min()?;
-        let may_tell = self.has_room && !self.linked.is_empty();
-        let tell = if may_tell && !self.news.is_empty() { news } else { Instant::NEVER };
-        let ask = if may_tell && !self.wanted.is_empty() { ask.max(news) } else { Instant::NEVER };
-        Some(timed.min(tell).min(ask)).filter(|&at| at != Instant::NEVER)
+        let Deadlines { tick, settle, disturb, silence, dispute, .. } = self.at;
+        [tick, settle, disturb, silence, dispute].into_iter().min().filter(|&at| at != Instant::NEVER)
     }
 
     /// The time that [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
@@ -102,11 +94,6 @@ impl RingKeeper {
             self.due.disturbed = true;
             self.told = self.told.minus(core::mem::take(&mut self.lapsed));
         }
-        if take(&mut self.at.beat, now) {
-            self.routes.set_own(self.own, self.routes.number(self.own).wrapping_add(1));
-            self.tell_of(self.own);
-            self.at.beat = now + self.heartbeat;
-        }
         if take(&mut self.at.silence, now) {
             self.due.silent = true;
             self.at.silence = now + self.silence;
@@ -118,7 +105,6 @@ impl RingKeeper {
     }
 
     fn tick(&mut self, now: Instant) {
-        self.asked = Members::default();
         self.at.generation = self.at.generation.saturating_sub(1);
         if self.at.generation == 0 {
             self.at.generation = CARRIED_TICKS;
@@ -143,8 +129,8 @@ impl RingKeeper {
     /// A member was without a way for too long.
     fn give_up(&mut self, now: Instant, member: u8) {
         if self.wanted.contains(member) {
-            // Somebody had a way, and asking for a newer number came to nothing: the request was lost with a link, or the way
-            // with it. Saying once more that there is none here makes those speak that have one.
+            // Somebody had a way, and no newer number came with it. Saying once more that there is none here makes those
+            // speak that have one.
             self.wanted = self.wanted.without(member);
             self.tell_of(member);
         }
@@ -166,12 +152,11 @@ impl RingKeeper {
         }
     }
 
-    /// Starts waiting for a member, where it is not waited for already.
+    /// Starts waiting for a member.
     pub(super) fn hold_on(&mut self, now: Instant, member: u8) {
-        let ticks = self.hold_ticks();
-        if self.hold.get(usize::from(member)) == Some(&0) {
-            self.set_hold(member, ticks);
-        }
+        let is_wanted = self.wanted.contains(member);
+        let ticks = self.hold_ticks().saturating_mul(if is_wanted { HOLD_WANTED } else { 1 });
+        self.set_hold(member, ticks);
         self.arm_tick(now);
     }
 
