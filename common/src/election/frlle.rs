@@ -441,7 +441,7 @@ impl Protocol for Frlle {
             Signal::Ring(place) => self.take_place(place, cx),
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed | Signal::Rank(_) | Signal::Resend => {
                 self.heed(signal, cx);
-            },
+            }
         }
     }
 

@@ -100,14 +100,7 @@ impl Links {
         Ok((head, body, length))
     }
 
-    fn accept(
-        &mut self,
-        now: Instant,
-        head: Head,
-        body: &[u8],
-        rssi_dbm: i8,
-        told: &mut dyn FnMut(NodeId, &[u8]),
-    ) {
+    fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8, told: &mut dyn FnMut(NodeId, &[u8])) {
         if head.from == self.id {
             self.on_own_id(now, head, body);
             return;
@@ -126,12 +119,15 @@ impl Links {
             return;
         }
         let is_understood = match head.kind {
-            Kind::Hello => Hello::split(body).map(|(hello, more)| {
-                self.on_hello(now, head, place, &hello, rssi_dbm);
-                if !more.is_empty() && self.table.is_linked(head.from) {
-                    told(head.from, more);
-                }
-            }),
+            // Only whoever is on a ring tells anything behind the names.
+            Kind::Hello => {
+                Hello::split(body).filter(|(_, more)| self.is_on_ring || more.is_empty()).map(|(hello, more)| {
+                    self.on_hello(now, head, place, &hello, rssi_dbm);
+                    if !more.is_empty() && self.table.is_linked(head.from) {
+                        told(head.from, more);
+                    }
+                })
+            }
             Kind::Rel => {
                 let to = (head.to == self.id).then_some(self.id);
                 Rel::read(body, to).map(|rel| self.on_rel(now, head, place, &rel, rssi_dbm))
@@ -242,7 +238,9 @@ impl Links {
     /// Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
     fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
         for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
-            let Some(neighbour) = self.table.find(name.id).and_then(|place| self.table.get_mut(place)) else { continue };
+            let Some(neighbour) = self.table.find(name.id).and_then(|place| self.table.get_mut(place)) else {
+                continue;
+            };
             let is_silent = now.since(neighbour.heard_at).as_micros() > neighbour.interval().as_micros() / 2;
             if neighbour.session.is_up() && is_silent {
                 neighbour.suspect(now);

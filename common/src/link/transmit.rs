@@ -223,7 +223,8 @@ impl Links {
         }
         let mut more = (room / 6).min(NAMED_MAX).saturating_sub(1);
         for (place, neighbour) in self.table.linked().filter(|&(place, _)| place != leading) {
-            let is_due = neighbour.arq.due <= now && (!is_retry || neighbour.arq.attempts > 0) && !neighbour.arq.is_probe;
+            let is_due =
+                neighbour.arq.due <= now && (!is_retry || neighbour.arq.attempts > 0) && !neighbour.arq.is_probe;
             let outstanding = usize::from(neighbour.arq.outstanding);
             let is_same = outstanding <= bundle.len();
             let mut next = self.pool.queue(place).map(|(at, _)| at);

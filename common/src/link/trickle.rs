@@ -31,7 +31,15 @@ pub struct Trickle {
 impl Trickle {
     /// A timer that has not started.
     pub fn new(min: Duration, doublings_max: u8) -> Self {
-        Self { min, doublings_max, doublings: 0, ends: Instant::ZERO, due: None, reset_at: None, sent_at: Instant::ZERO }
+        Self {
+            min,
+            doublings_max,
+            doublings: 0,
+            ends: Instant::ZERO,
+            due: None,
+            reset_at: None,
+            sent_at: Instant::ZERO,
+        }
     }
 
     /// The present interval.

@@ -190,7 +190,8 @@ impl Node {
     /// The next frame to send, written to `buf`.
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         let ring = &mut self.ring;
-        let transmit = self.links.poll_transmit(now, buf, &mut |room| ring.as_mut().map_or(0, |ring| ring.tell(now, room)));
+        let transmit =
+            self.links.poll_transmit(now, buf, &mut |room| ring.as_mut().map_or(0, |ring| ring.tell(now, room)));
         self.hurry(now);
         transmit
     }

@@ -51,7 +51,9 @@ impl RingKeeper {
             self.at.silence = now + self.silence;
         }
         match self.routes.hear(from, entry) {
-            Verdict::Nothing if self.helper == from && self.wanted.contains(position) => self.want_no_longer(now, position),
+            Verdict::Nothing if self.helper == from && self.wanted.contains(position) => {
+                self.want_no_longer(now, position)
+            }
             Verdict::Nothing | Verdict::Newer => {}
             Verdict::Gained => self.gain(now, position),
             Verdict::Helps if entry.hops != NO_WAY => self.news = self.news.with(position),

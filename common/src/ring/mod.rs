@@ -368,17 +368,21 @@ impl RingKeeper {
         let all = first.iter().chain(urgent.iter()).chain(repeated.iter()).chain(others);
         let mut told = Members::default();
         let mut last = self.turn;
-        let entries = all.filter_map(|member| self.routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
-            told = told.with(entry.position);
-            last = entry.position;
-        });
+        let entries =
+            all.filter_map(|member| self.routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
+                told = told.with(entry.position);
+                last = entry.position;
+            });
         let length = wire::tell(self.leader, entries, room);
         let is_last_in_turn = ![first, urgent, repeated].iter().any(|set| set.contains(last));
         if is_last_in_turn {
             self.turn = last.wrapping_add(1);
         }
         self.again = self.again.minus(told.minus(self.news));
-        self.news.iter().filter(|&member| told.contains(member)).for_each(|member| self.again = self.again.with(member));
+        self.news
+            .iter()
+            .filter(|&member| told.contains(member))
+            .for_each(|member| self.again = self.again.with(member));
         self.news = self.news.minus(told);
         // A hello may be lost: news are told twice in a hurry.
         self.in_hurry |= !self.again.is_empty();

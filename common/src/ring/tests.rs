@@ -4,8 +4,8 @@ use std::vec::Vec;
 
 use super::edges::Edges;
 use super::routes::Routes;
-use super::wire::{self, Entry, Envelope, NO_WAY};
-use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError};
+use super::wire::{self, Entry, Envelope, NO_WAY, NOBODY};
+use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SILENCE, SendError};
 use crate::config::Timings;
 use crate::limits::RING_MAX;
 use crate::members::RingOrder;
@@ -29,8 +29,22 @@ fn outputs(keeper: &mut RingKeeper, now: Instant) -> Vec<RingOutput> {
 
 /// A word of the linked neighbour on a member.
 fn tell(keeper: &mut RingKeeper, now: Instant, position: u8, number: u16, hops: u8) {
-    let parcel = wire::update(None, core::iter::once(Entry { position, number, hops })).unwrap();
-    keeper.receive(now, NEXT, &parcel);
+    hello(keeper, now, NOBODY, Entry { position, number, hops });
+}
+
+/// A hello of the linked neighbour with one word.
+fn hello(keeper: &mut RingKeeper, now: Instant, leader: u8, entry: Entry) {
+    let mut room = [0; 5];
+    let length = wire::tell(leader, core::iter::once(entry), &mut room);
+    keeper.hear_hello(now, NEXT, &room[..length]);
+}
+
+/// The words of a keeper's next hello.
+fn said(keeper: &mut RingKeeper, now: Instant) -> (Option<u8>, Vec<Entry>) {
+    let mut room = [0; 17];
+    let length = keeper.tell(now, &mut room);
+    let (leader, entries) = wire::told(&room[..length]).unwrap();
+    (leader, entries.iter().collect())
 }
 
 /// A keeper whose neighbour is linked and knows the way to the fourth member.
@@ -99,21 +113,42 @@ fn a_detour_in_time_breaks_nothing_and_what_was_lost_is_told() {
 }
 
 #[test]
-fn asking_for_a_newer_number_goes_on_while_somebody_has_a_way() {
-    let mut keeper = joined();
-    pass(&mut keeper, Instant::from_millis(100));
+fn a_member_is_waited_for_longer_while_somebody_has_a_way() {
     let now = Instant::from_millis(200);
+    let gone_after = |told: &[u8]| {
+        let mut keeper = joined();
+        pass(&mut keeper, Instant::from_millis(100));
+        tell(&mut keeper, now, 3, 4, NO_WAY);
+        for &hops in told {
+            tell(&mut keeper, now, 3, 4, hops);
+        }
+        let hold = keeper.hold_time();
+        (1..20).find(|&part| !pass(&mut keeper, now + hold.times(part)).is_empty() && !keeper.is_alive(FAR))
+    };
+    let (short, long) = (gone_after(&[]).unwrap(), gone_after(&[6]).unwrap());
+    assert!(short < long, "{short} and {long} times the usual");
+    assert_eq!(gone_after(&[6, NO_WAY]), Some(short), "whoever had one has none any more");
+}
+
+#[test]
+fn hellos_tell_what_changed_first_and_twice_and_then_everybody_in_turn() {
+    let mut keeper = joined();
+    let mut turns = Vec::new();
+    for second in 1..6 {
+        let (_, entries) = said(&mut keeper, Instant::from_millis(second * 1_000));
+        assert_eq!((entries[0].position, entries[0].hops), (0, 0), "this node comes first");
+        turns.extend(entries.iter().map(|entry| entry.position));
+    }
+    assert!((0..4).filter(|&member| member != 1).all(|member| turns.contains(&member)), "{turns:?}");
+    keeper.take_hurry();
+    let now = Instant::from_millis(6_000);
     tell(&mut keeper, now, 3, 4, NO_WAY);
-    tell(&mut keeper, now, 3, 4, 6);
-    let then = now + keeper.hold_time() + Duration::from_millis(200);
-    let sent = pass(&mut keeper, then);
-    let asks = |output: &RingOutput| matches!(output, RingOutput::SendAll(bytes) if bytes[..] == [2, 3, 5, 0, 4]);
-    assert!(sent.iter().filter(|&output| asks(output)).count() >= 3, "{sent:?}");
-    let none = wire::update(None, core::iter::once(Entry { position: 3, number: 4, hops: NO_WAY })).unwrap();
-    let repeats = sent.iter().filter(|&output| *output == RingOutput::SendAll(none.clone())).count();
-    assert_eq!(repeats, 2, "no answer: whoever has a way is to say so again; {sent:?}");
-    tell(&mut keeper, then, 3, 4, 6);
-    assert!(pass(&mut keeper, then + Duration::from_millis(50)).iter().any(asks));
+    assert!(keeper.take_hurry() && !keeper.take_hurry());
+    for time in 0..2 {
+        let (_, entries) = said(&mut keeper, now);
+        assert_eq!(entries[1], Entry { position: 3, number: 4, hops: NO_WAY }, "{entries:?}");
+        assert_eq!(keeper.take_hurry(), time == 0, "the second one is hurried as well");
+    }
 }
 
 #[test]
@@ -125,21 +160,24 @@ fn a_silent_leader_is_told_in_bounded_time_and_a_beating_one_is_not() {
         assert!(!pass(&mut keeper, now).contains(&RingOutput::LeaderSilent(FAR)));
         tell(&mut keeper, now, 3, 4 + u16::try_from(beat).unwrap(), 1);
     }
-    let bound = Instant::from_millis(20_000) + Timings::ALWAYS_ON.leader_silence();
+    let bound = Instant::from_millis(20_000) + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::LeaderSilent(FAR)));
 }
 
 #[test]
-fn a_leader_beats_and_a_restarted_one_goes_on_above_what_it_said_before() {
+fn a_member_beats_and_a_restarted_one_goes_on_above_what_it_said_before() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(ME));
-    let beats = pass(&mut keeper, Instant::from_millis(10_500));
-    let own = |output: &&RingOutput| matches!(output, RingOutput::SendAll(bytes) if bytes[..3] == [1, 0, 0]);
-    assert!(beats.iter().filter(own).count() >= 10, "{beats:?}");
-    tell(&mut keeper, Instant::from_millis(10_600), 0, 500, NO_WAY);
-    let after = pass(&mut keeper, Instant::from_millis(10_700));
-    let above = wire::update(Some(0), core::iter::once(Entry { position: 0, number: 501, hops: 0 })).unwrap();
-    assert!(after.contains(&RingOutput::SendAll(above)), "{after:?}");
+    let number = |keeper: &mut RingKeeper, millis| {
+        let (leader, entries) = said(keeper, Instant::from_millis(millis));
+        assert_eq!((leader, entries[0].position), (Some(0), 0));
+        entries[0].number
+    };
+    let first = number(&mut keeper, 1_000);
+    assert_eq!(number(&mut keeper, 1_300), first, "one number in a heartbeat");
+    assert_eq!(number(&mut keeper, 2_000), first + 1);
+    tell(&mut keeper, Instant::from_millis(2_100), 0, 500, NO_WAY);
+    assert_eq!(number(&mut keeper, 2_200), 501);
 }
 
 #[test]
@@ -180,10 +218,10 @@ fn who_writes_before_it_is_known_is_asked_to_say_it_again() {
 fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(FAR));
-    let other = wire::update(Some(2), core::iter::once(Entry { position: 2, number: 0, hops: 0 })).unwrap();
-    keeper.receive(Instant::ZERO, NEXT, &other);
-    assert!(pass(&mut keeper, Instant::from_millis(3_600)).contains(&RingOutput::Disputed(NEXT)));
-    keeper.receive(Instant::ZERO, FAR, &other);
+    hello(&mut keeper, Instant::ZERO, 2, Entry { position: 2, number: 0, hops: 0 });
+    let bound = Instant::ZERO + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
+    assert!(pass(&mut keeper, bound).contains(&RingOutput::Disputed(NEXT)));
+    keeper.hear_hello(Instant::ZERO, NEXT, &[1, 2]);
     keeper.receive(Instant::ZERO, NEXT, &[9, 9]);
     tell(&mut keeper, Instant::ZERO, 99, 0, 0);
     assert_eq!(keeper.counters().malformed, 3);

@@ -1,7 +1,7 @@
 //! One end of a link as the model has it: the very [`Session`] of the core, and around it in small what the core's links do
 //! with frames, numbers and acknowledgements.
 
-use common::link::session::{Incarnation, Receipt, Session, Turn};
+use common::link::session::{Incarnation, Session, Turn};
 
 /// Messages in one frame; the core has more, but two show everything that bundling can do.
 const BUNDLE_MAX: u8 = 2;
@@ -30,7 +30,6 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     Accepted,
-    NoRoom,
     NoSession,
 }
 
@@ -226,7 +225,7 @@ impl End {
         if count == 0 {
             return Status::Accepted;
         }
-        let Receipt::Skip(skip) = known.session.receive(number, count) else { return Status::NoRoom };
+        let skip = known.session.receive(number, count);
         let (theirs, mine) = (known.session.echo(), known.session.mine().echo());
         for letter in letters.iter().flatten().skip(usize::from(skip)) {
             if *letter != (Letter { from: theirs, to: mine, index: known.received }) {
@@ -243,7 +242,6 @@ impl End {
         known.is_asking = false;
         match status {
             Status::Accepted => known.acknowledged(known.session.oldest().wrapping_add(known.outstanding)),
-            Status::NoRoom => {}
             Status::NoSession => self.take_down(),
         }
     }

@@ -76,7 +76,7 @@ impl Net {
             let (from, is_waited_for, bytes) = self.air.remove(&key).expect("it was there");
             for to in (0..self.links.len()).filter(|&to| to != from) {
                 if passes(&Passing { from, bytes: &bytes }) {
-                    self.links[to].receive(self.now, &bytes, -60);
+                    self.links[to].receive(self.now, &bytes, -60, &mut |_, _| {});
                     self.settle(to);
                 }
             }
@@ -100,7 +100,7 @@ impl Net {
     /// Collects what a board wants.
     pub fn settle(&mut self, board: usize) {
         let mut buf = [0; FRAME_MAX];
-        while let Some(transmit) = self.links[board].poll_transmit(self.now, &mut buf) {
+        while let Some(transmit) = self.links[board].poll_transmit(self.now, &mut buf, &mut |_| 0) {
             let bytes = buf[..transmit.length].to_vec();
             let airtime = Duration::from_micros((8 + bytes.len() as u64) * 32);
             let (begin, is_waited_for) = match transmit.access {

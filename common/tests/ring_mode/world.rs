@@ -1,5 +1,6 @@
 //! An ideal network for ring mode: links that are reliable and in order while up, whose ends learn of ups and downs at
-//! different moments, and that lose what is under way when they break. Everything follows from one seed.
+//! different moments, and that lose what is under way when they break; hellos, of which each neighbour misses one in
+//! five. Everything follows from one seed.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,16 @@ use common::types::{NodeId, RingPlace};
 /// The longest time a message takes over one link, in microseconds.
 const DELAY_MAX: u32 = 8_000;
 
+/// Hellos are this long apart where nothing is in a hurry, in microseconds, and at most so much later.
+const HELLO_MIN: u32 = 500_000;
+const HELLO_SPREAD: u32 = 1_000_000;
+
+/// A hello in a hurry comes within this time, in microseconds.
+const HURRY_MAX: u32 = 200_000;
+
+/// Bytes that a hello has for the ring.
+const HELLO_ROOM: usize = 40;
+
 /// The longest time until an end of a broken link knows that it is broken, in microseconds.
 const DETECT_MAX: u32 = 600_000;
 
@@ -36,10 +47,37 @@ pub enum Change {
 #[derive(Clone, Debug)]
 enum Happening {
     Outside(Change),
-    Up { at: usize, peer: usize, session: u32 },
-    Down { at: usize, peer: usize, session: u32 },
-    Message { from: usize, to: usize, session: u32, bytes: Vec<u8> },
-    Wake { at: usize, life: u32 },
+    Up {
+        at: usize,
+        peer: usize,
+        session: u32,
+    },
+    Down {
+        at: usize,
+        peer: usize,
+        session: u32,
+    },
+    Message {
+        from: usize,
+        to: usize,
+        session: u32,
+        bytes: Vec<u8>,
+    },
+    Wake {
+        at: usize,
+        life: u32,
+    },
+    /// A node says hello.
+    Say {
+        at: usize,
+        life: u32,
+    },
+    Hello {
+        from: usize,
+        to: usize,
+        session: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 /// One node: ring mode and the election on it, driven as the whole node drives them.
@@ -47,6 +85,8 @@ pub struct Node {
     pub keeper: RingKeeper,
     pub engine: Engine<Election, 128>,
     wake: Option<Instant>,
+    /// When it says hello next.
+    says: Instant,
 }
 
 /// A link as nature has it.
@@ -146,10 +186,13 @@ impl World {
         };
         let seed = self.rng.next_u64();
         let keeper = RingKeeper::new(id, self.order.clone(), Timings::ALWAYS_ON).expect("a member");
-        let mut node = Node { keeper, engine: Engine::new(id, seed, Election::new(id, config)), wake: None };
+        let engine = Engine::new(id, seed, Election::new(id, config));
+        let mut node = Node { keeper, engine, wake: None, says: Instant::NEVER };
         node.keeper.start(self.now);
         node.engine.handle_start(self.now);
         self.nodes[index] = Some(node);
+        let first = self.later(HELLO_MIN);
+        self.appoint(index, first);
         self.pump(index);
     }
 
@@ -253,7 +296,14 @@ impl World {
                     node.engine.handle_timeout(now);
                 });
             }
-            Happening::Wake { .. } => {}
+            Happening::Say { at, life } if self.lives[at] == life => self.say(at),
+            Happening::Hello { from, to, session, bytes } => {
+                let is_linked = self.ends.get(&(to, from)) == Some(&session);
+                if is_linked && self.edges[&pair(from, to)].is_whole {
+                    self.with(to, |node, now| node.keeper.hear_hello(now, ids[from], &bytes));
+                }
+            }
+            Happening::Wake { .. } | Happening::Say { .. } => {}
         }
         true
     }
@@ -304,6 +354,36 @@ impl World {
         self.enter(at, Happening::Message { from, to, session, bytes: bytes.to_vec() });
     }
 
+    /// A node says hello, where this is not an appointment that an earlier one has replaced.
+    fn say(&mut self, index: usize) {
+        let (now, room) = (self.now, &mut [0; HELLO_ROOM]);
+        let Some(node) = self.nodes[index].as_mut().filter(|node| node.says == now) else { return };
+        let length = node.keeper.tell(now, room);
+        let linked: Vec<(usize, u32)> = self
+            .ends
+            .iter()
+            .filter(|((at, _), _)| *at == index)
+            .map(|(&(_, peer), &session)| (peer, session))
+            .collect();
+        for (to, session) in linked {
+            let when = self.later(DELAY_MAX);
+            if self.rng.below(5) > 0 {
+                let bytes = room[..length].to_vec();
+                self.enter(when, Happening::Hello { from: index, to, session, bytes });
+            }
+        }
+        let when = Instant::from_micros(self.later(HELLO_SPREAD).as_micros() + u64::from(HELLO_MIN));
+        self.appoint(index, when);
+        self.pump(index);
+    }
+
+    fn appoint(&mut self, index: usize, when: Instant) {
+        if let Some(node) = &mut self.nodes[index] {
+            node.says = when;
+            self.enter(when, Happening::Say { at: index, life: self.lives[index] });
+        }
+    }
+
     fn pump(&mut self, index: usize) {
         let now = self.now;
         let Some(mut node) = self.nodes[index].take() else { return };
@@ -315,14 +395,15 @@ impl World {
             while let Some(output) = node.keeper.poll_output(now) {
                 is_idle = false;
                 match output {
-                    RingOutput::SendAll(bytes) => sends.push((None, bytes)),
-                    RingOutput::SendTo(to, bytes) => sends.push((Some(to), bytes)),
+                    RingOutput::SendTo(to, bytes) => sends.push((to, bytes)),
                     RingOutput::MemberUp(id) => node.engine.handle_link_up(now, id).expect("room for all"),
                     RingOutput::MemberDown(id) => node.engine.handle_link_down(now, id),
                     RingOutput::Place(place) => node.engine.handle_signal(now, Signal::Ring(place)),
                     RingOutput::Deliver(from, bytes) => node.engine.handle_message(now, from, &bytes),
                     RingOutput::LeaderSilent(_) => node.engine.handle_signal(now, Signal::LeaderLost),
-                    RingOutput::Disturbed | RingOutput::Disputed(_) => node.engine.handle_signal(now, Signal::Elect),
+                    RingOutput::Disturbed | RingOutput::Disputed(_) => {
+                        node.engine.handle_signal(now, Signal::Disturbed);
+                    }
                 }
             }
             let mut buf = [0; MESSAGE_MAX];
@@ -365,10 +446,15 @@ impl World {
         self.nodes[index] = Some(node);
         for (to, bytes) in sends {
             for (&id, &peer) in &id_index {
-                if to.is_none_or(|to| to == id) {
+                if to == id {
                     self.transmit(index, peer, &bytes);
                 }
             }
+        }
+        let is_hurried = self.nodes[index].as_mut().is_some_and(|node| node.keeper.take_hurry());
+        let soon = self.later(HURRY_MAX);
+        if is_hurried && self.nodes[index].as_ref().is_some_and(|node| node.says > soon) {
+            self.appoint(index, soon);
         }
         if let Some(at) = changed {
             self.enter(at.max(self.now), Happening::Wake { at: index, life: self.lives[index] });
