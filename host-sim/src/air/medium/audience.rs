@@ -20,8 +20,12 @@ const NEGLIGIBLE_DB: f64 = 10.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loud {
     pub to: u32,
+    /// The same power as receivers tell it; a logarithm for each reception would cost more than the rest of it.
+    pub dbm: f32,
     pub power: Power,
 }
+
+const _: () = assert!(size_of::<Loud>() == 16);
 
 /// A radio to which the signal is interference; the power in its smallest units.
 #[derive(Clone, Copy, Debug)]
@@ -30,30 +34,32 @@ pub(super) struct Faint {
     pub power: u32,
 }
 
-/// Everybody that one emission reaches.
-#[derive(Clone, Debug)]
+/// Everybody that one emission reaches, in two parts, each in order of the radios.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
-    pub loud: Rc<[Loud]>,
-    pub faint: Rc<[Faint]>,
+    pub loud: Vec<Loud>,
+    pub faint: Vec<Faint>,
 }
 
 impl Reached {
-    /// Sorts radios and the powers that arrive at them into the two parts, each in order of the radios.
-    fn sort(arriving: impl Iterator<Item = (u32, Power)>, lockable: Power) -> Self {
-        let (mut loud, mut faint) = (Vec::new(), Vec::new());
-        for (to, power) in arriving {
+    /// Fills the two parts anew with radios and the powers in dBm that arrive at them.
+    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64)>, lockable: Power) {
+        self.loud.clear();
+        self.faint.clear();
+        for (to, dbm) in arriving {
+            let power = Power::from_dbm(dbm);
             match u32::try_from(power.units()) {
-                Ok(units) if power < lockable => faint.push(Faint { to, power: units }),
-                _ => loud.push(Loud { to, power }),
+                Ok(units) if power < lockable => self.faint.push(Faint { to, power: units }),
+                #[expect(clippy::cast_possible_truncation, reason = "seven digits are far more than any radio tells")]
+                _ => self.loud.push(Loud { to, dbm: dbm as f32, power }),
             }
         }
-        Self { loud: loud.into(), faint: faint.into() }
     }
 
     /// Leaves one radio out.
     pub fn leave_out(&mut self, radio: usize) {
-        self.loud = self.loud.iter().copied().filter(|loud| loud.to as usize != radio).collect();
-        self.faint = self.faint.iter().copied().filter(|faint| faint.to as usize != radio).collect();
+        self.loud.retain(|loud| loud.to as usize != radio);
+        self.faint.retain(|faint| faint.to as usize != radio);
     }
 }
 
@@ -71,7 +77,7 @@ struct Whims {
 #[derive(Clone, Debug)]
 pub(super) struct Audience {
     /// Shared with the emissions that go out to it.
-    usual: Reached,
+    usual: Rc<Reached>,
     /// One for each of them; empty where every emission arrives the same.
     whims: Vec<Whims>,
 }
@@ -121,16 +127,19 @@ impl Scene<'_> {
             known.map_or(fresh, |known| Whims { gain_db, ..*known })
         };
         if steady {
-            let arriving = gains.iter().map(|&(to, gain_db)| (to, Power::from_dbm(gain_db + tx_dbm)));
-            return Audience { usual: Reached::sort(arriving, self.lockable), whims: Vec::new() };
+            let mut usual = Reached::default();
+            usual.fill(gains.iter().map(|&(to, gain_db)| (to, gain_db + tx_dbm)), self.lockable);
+            usual.loud.shrink_to_fit();
+            usual.faint.shrink_to_fit();
+            return Audience { usual: Rc::new(usual), whims: Vec::new() };
         }
-        let nobody = Reached { loud: Rc::new([]), faint: Rc::new([]) };
-        Audience { usual: nobody, whims: gains.iter().map(whims).collect() }
+        Audience { usual: Rc::default(), whims: gains.iter().map(whims).collect() }
     }
 }
 
 impl Audience {
-    /// Whom this one emission reaches: jitter and the links' spells included.
+    /// Whom this one emission reaches: jitter and the links' spells included. A list that is of no use any more is
+    /// filled anew where the usual one does not fit.
     pub fn arriving(
         &mut self,
         now: u64,
@@ -139,9 +148,10 @@ impl Audience {
         bursts: Option<Bursts>,
         lockable: Power,
         rng: &mut Rng,
-    ) -> Reached {
+        spare: &mut Vec<Rc<Reached>>,
+    ) -> Rc<Reached> {
         if self.whims.is_empty() {
-            return self.usual.clone();
+            return Rc::clone(&self.usual);
         }
         let arrive = |whims: &mut Whims| {
             let mut db = whims.gain_db + tx_dbm + jitter_db * normal(rng).0;
@@ -155,9 +165,11 @@ impl Audience {
                     db -= bursts.loss_db;
                 }
             }
-            (whims.to, Power::from_dbm(db))
+            (whims.to, db)
         };
-        Reached::sort(self.whims.iter_mut().map(arrive), lockable)
+        let mut reached = spare.pop().unwrap_or_default();
+        Rc::make_mut(&mut reached).fill(self.whims.iter_mut().map(arrive), lockable);
+        reached
     }
 }
 

@@ -69,26 +69,67 @@ pub struct Fates {
     pub intact: u64,
 }
 
+/// What every signal in reach touches: a quarter of a cache line, so that the radios around a sender stay in the cache
+/// however many there are elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lock {
-    pub on: OnAir,
-    since: u64,
+pub(super) struct Hot {
+    /// Everything that arrives on its channel now.
+    pub total: Power,
+    /// Up to this total nobody minds what it is: the frame being received is safe, or there is none.
+    pub carefree: Power,
+}
+
+const _: () = assert!(size_of::<Hot>() == 16);
+
+impl Default for Hot {
+    fn default() -> Self {
+        Self { total: Power::NONE, carefree: Power::MAX }
+    }
+}
+
+/// The rest of a radio, touched by what it might decode: half a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Receiver {
+    /// The frame that it is receiving; the next three have no meaning without.
+    pub lock: Option<OnAir>,
+    /// Frames on the air that it could decode alone: what carrier sense finds.
+    pub carriers: u16,
+    pub listening: bool,
+    pub assessing: bool,
     pub signal: Power,
     /// Logarithm of the probability that all bits so far are right.
     pub ln_good: f64,
-    /// Up to here the bits have been weighed.
-    weighed_to: u64,
+    /// Up to here the bits have been weighed; until the preamble is over, when it will be.
+    pub weighed_to: u64,
 }
 
-impl Lock {
-    /// A lock on a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
-    pub fn begin(now: u64, on: OnAir, signal: Power) -> Self {
-        Self { on, since: now, signal, ln_good: 0.0, weighed_to: now + SYNC_US }
+const _: () = assert!(size_of::<Receiver>() == 32);
+
+impl Receiver {
+    /// Locks on to a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
+    pub fn lock_on(&mut self, now: u64, on: OnAir, signal: Power) {
+        self.lock = Some(on);
+        self.signal = signal;
+        self.ln_good = 0.0;
+        self.weighed_to = now + SYNC_US;
     }
 
-    /// Whether a frame that begins now takes the receiver over.
+    /// Whether a frame that begins now takes over from the one being received.
     pub fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
-        rules.captures && now < self.since + SYNC_US && power >= self.signal.times(CAPTURE_RATIO)
+        rules.captures && now < self.weighed_to && power >= self.signal.times(CAPTURE_RATIO)
+    }
+
+    /// The total up to which changes need not be weighed. Most stretches of most frames stay below it, and cost one
+    /// comparison.
+    pub fn carefree(&self, noise: Power) -> Power {
+        match self.lock {
+            _ if self.assessing => Power::NONE,
+            None => Power::MAX,
+            Some(_) => {
+                let bearable = self.signal.part(SURE);
+                if bearable < noise { Power::NONE } else { self.signal + bearable.without(noise) }
+            }
+        }
     }
 
     /// Weighs the stretch since the last change, before something changes. `total` is everything that arrives.
@@ -99,7 +140,7 @@ impl Lock {
         let elapsed = now - self.weighed_to;
         self.weighed_to = now;
         let others = total.without(self.signal);
-        // Most stretches are beyond doubt, and need no floating-point arithmetic to say so.
+        // Of the stretches that come here, too, most are beyond doubt.
         if self.signal >= (others + noise).times(SURE) {
             return;
         }
@@ -115,28 +156,6 @@ impl Lock {
 /// Whether a frame can be found among everything else.
 pub(super) fn is_found(power: Power, others: Power, rules: &Rules) -> bool {
     !rules.captures || power.ratio(others) >= LOCK_RATIO
-}
-
-/// What every signal in reach touches: a quarter of a cache line, so that the radios around a sender stay in the cache
-/// however many there are elsewhere.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Hot {
-    /// Everything that arrives on its channel now.
-    pub total: Power,
-    /// Frames among it that it could decode alone: what carrier sense finds.
-    pub carriers: u32,
-    pub listening: bool,
-    pub locked: bool,
-    pub assessing: bool,
-}
-
-const _: () = assert!(size_of::<Hot>() == 16);
-
-impl Hot {
-    /// Whether a change of the interference matters to somebody.
-    pub fn is_sensitive(self) -> bool {
-        self.locked || self.assessing
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
