@@ -12,6 +12,9 @@ use common::protocol::Signal;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
+pub mod formats;
+pub mod mutate;
+
 const PAN: u16 = 7;
 
 /// A node wakes at most this often without time passing: once for each of its timers, generously counted.

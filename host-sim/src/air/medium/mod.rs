@@ -368,7 +368,6 @@ impl Medium {
     }
 
     /// Weighs the stretch since the last change at a radio for which it matters, before something changes.
-    #[cold]
     fn weigh(&mut self, now: u64, radio: usize) {
         let total = self.hot[radio].total;
         let receiver = &mut self.receivers[radio];

@@ -12,17 +12,14 @@ const _: () = assert!(super::super::BYTE_US == 8 * 4);
 /// A frame this many times as strong (3 dB) takes over a lock that is still in its preamble, and keeps one against another.
 const CAPTURE_RATIO: u32 = 2;
 
-/// Below this ratio to the noise (-1 dB) no receiver finds the preamble.
-const LOCK_RATIO: f64 = 0.794;
-
 /// A mean power from here on is a busy channel.
 pub const CCA_BUSY_DBM: f64 = -75.0;
 
 /// How receivers work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// The weakest frame that a receiver finds; 1 dB below the noise where none is given.
-    pub sensitivity_dbm: Option<f64>,
+    /// Below this ratio to everything else, noise included, no receiver finds a frame's preamble.
+    pub lock_ratio: f64,
     /// Whether other signals within 3 dB of a frame drown it, and a stronger one takes over during its preamble. Without,
     /// interference is noise like any other, and whoever was first keeps the receiver.
     pub captures: bool,
@@ -33,16 +30,17 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The nRF52's radio, as the rest of the project assumes it.
-    pub const USUAL: Self = Self { sensitivity_dbm: None, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
+    /// The nRF52's radio, as the rest of the project assumes it: it finds preambles down to -1 dB.
+    pub const USUAL: Self = Self { lock_ratio: 0.794, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
 
-    /// The receivers of ns-3's lr-wpan: a fixed sensitivity, and energy detection 10 dB above it.
-    pub const NS3: Self =
-        Self { sensitivity_dbm: Some(-106.58), captures: false, cca_dbm: -96.58, carrier_sense: false };
+    /// The receivers of ns-3's lr-wpan, read from its `lr-wpan-phy.cc` of July 2026: whatever is above -5 dB is received,
+    /// first come, first served; the channel is busy from 10 dB above the sensitivity of -106.58 dBm on. (ns-3 takes the
+    /// peak of the power while it looks, this model the mean.)
+    pub const NS3: Self = Self { lock_ratio: 0.316_228, captures: false, cca_dbm: -96.58, carrier_sense: false };
 
-    /// The weakest frame that is found.
+    /// The weakest frame that is found where nothing else is on the air.
     pub fn lockable(&self, noise_dbm: f64) -> Power {
-        Power::from_dbm(self.sensitivity_dbm.unwrap_or(noise_dbm + 10.0 * LOCK_RATIO.log10()))
+        Power::from_dbm(noise_dbm + 10.0 * self.lock_ratio.log10())
     }
 }
 
@@ -155,7 +153,7 @@ impl Receiver {
 
 /// Whether a frame can be found among everything else.
 pub(super) fn is_found(power: Power, others: Power, rules: &Rules) -> bool {
-    !rules.captures || power.ratio(others) >= LOCK_RATIO
+    power.ratio(others) >= rules.lock_ratio
 }
 
 #[derive(Clone, Copy, Debug, Default)]
