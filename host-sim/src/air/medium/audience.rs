@@ -27,18 +27,61 @@ pub(super) struct Loud {
 
 const _: () = assert!(size_of::<Loud>() == 16);
 
-/// A radio to which the signal is interference; the power in its smallest units.
-#[derive(Clone, Copy, Debug)]
+/// Radios to which the signal is interference, in ascending order. Each takes four bytes: how far it is from the one before, and
+/// the power in its smallest units. At ten thousand nodes such lists no longer fit any cache, and their length decides.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Faint {
-    pub to: u32,
-    pub power: u32,
+    packed: Vec<u32>,
+    last: u32,
+    count: usize,
+}
+
+/// Bits for the power: up to -90 dBm. What is stronger, where the noise is, is kept with the loud ones.
+const POWER_BITS: u32 = 20;
+const POWER_MASK: u32 = (1 << POWER_BITS) - 1;
+const STEP_MAX: u32 = u32::MAX >> POWER_BITS;
+
+impl Faint {
+    /// Notes a radio beyond all those before; false where the power is too much for it.
+    fn push(&mut self, to: u32, power: Power) -> bool {
+        let Some(units) = u32::try_from(power.units()).ok().filter(|units| *units <= POWER_MASK) else { return false };
+        // Longer ways go by radios at which nothing arrives.
+        while to - self.last > STEP_MAX {
+            self.packed.push(STEP_MAX << POWER_BITS);
+            self.last += STEP_MAX;
+        }
+        self.packed.push((to - self.last) << POWER_BITS | units);
+        self.last = to;
+        self.count += 1;
+        true
+    }
+
+    fn clear(&mut self) {
+        self.packed.clear();
+        self.last = 0;
+        self.count = 0;
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Everyone with the power that arrives there; some may come with none.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Power)> {
+        let mut to = 0;
+        self.packed.iter().map(move |&packed| {
+            to += (packed >> POWER_BITS) as usize;
+            (to, Power::from_units(packed & POWER_MASK))
+        })
+    }
 }
 
 /// Everybody that one emission reaches, in two parts, each in order of the radios.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
     pub loud: Vec<Loud>,
-    pub faint: Vec<Faint>,
+    pub faint: Faint,
 }
 
 impl Reached {
@@ -48,10 +91,9 @@ impl Reached {
         self.faint.clear();
         for (to, dbm) in arriving {
             let power = Power::from_dbm(dbm);
-            match u32::try_from(power.units()) {
-                Ok(units) if power < lockable => self.faint.push(Faint { to, power: units }),
+            if power >= lockable || !self.faint.push(to, power) {
                 #[expect(clippy::cast_possible_truncation, reason = "seven digits are far more than any radio tells")]
-                _ => self.loud.push(Loud { to, dbm: dbm as f32, power }),
+                self.loud.push(Loud { to, dbm: dbm as f32, power });
             }
         }
     }
@@ -59,7 +101,10 @@ impl Reached {
     /// Leaves one radio out.
     pub fn leave_out(&mut self, radio: usize) {
         self.loud.retain(|loud| loud.to as usize != radio);
-        self.faint.retain(|faint| faint.to as usize != radio);
+        let before = std::mem::take(&mut self.faint);
+        for (to, power) in before.iter().filter(|&(to, power)| to != radio && power > Power::NONE) {
+            self.faint.push(u32::try_from(to).unwrap_or(u32::MAX), power);
+        }
     }
 }
 
@@ -130,7 +175,7 @@ impl Scene<'_> {
             let mut usual = Reached::default();
             usual.fill(gains.iter().map(|&(to, gain_db)| (to, gain_db + tx_dbm)), self.lockable);
             usual.loud.shrink_to_fit();
-            usual.faint.shrink_to_fit();
+            usual.faint.packed.shrink_to_fit();
             return Audience { usual: Rc::new(usual), whims: Vec::new() };
         }
         Audience { usual: Rc::default(), whims: gains.iter().map(whims).collect() }
@@ -179,4 +224,22 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^64")]
     let whole = length as u64;
     whole.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Faint, POWER_MASK, Power, STEP_MAX};
+
+    #[test]
+    fn what_was_packed_comes_out_again() {
+        let noted = [(0, 7), (1, POWER_MASK), (1 + STEP_MAX, 9), (2 + 2 * STEP_MAX, 1), (90_000, 70_800)];
+        let mut faint = Faint::default();
+        assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units))));
+        assert!(!faint.push(90_001, Power::from_units(POWER_MASK + 1)), "too strong");
+        let heard: Vec<_> = faint.iter().filter(|(_, power)| *power > Power::NONE).collect();
+        assert_eq!(heard, noted.map(|(to, units)| (to as usize, Power::from_units(units))));
+        assert_eq!(faint.len(), noted.len());
+        faint.clear();
+        assert_eq!(faint.iter().count() + faint.len(), 0);
+    }
 }

@@ -21,7 +21,7 @@ use super::{BYTE_US, HEADER_BYTES, SYNC_US};
 mod audience;
 mod receiver;
 
-use audience::{Audience, Faint, Loud, Reached, Scene};
+use audience::{Audience, Loud, Reached, Scene};
 use receiver::{Assessment, Hot, Receiver, is_found};
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 
@@ -235,12 +235,12 @@ impl Medium {
     pub fn end(&mut self, now: u64, on: OnAir, mut tell: impl FnMut(Reception)) {
         let Some(Emission { is_frame, reached }) = self.emissions[on.index()].take() else { return };
         self.vacant.push(on);
-        for &Faint { to, power } in &reached.faint {
-            let Hot { total, carefree } = self.hot[to as usize];
+        for (radio, power) in reached.faint.iter() {
+            let Hot { total, carefree } = self.hot[radio];
             if total > carefree {
-                self.weigh(now, to as usize);
+                self.weigh(now, radio);
             }
-            self.hot[to as usize].total = total.without(Power::from_units(power));
+            self.hot[radio].total = total.without(power);
         }
         for &Loud { to, power, dbm } in &reached.loud {
             let radio = to as usize;
@@ -315,13 +315,13 @@ impl Medium {
         let (rng, spare) = (&mut self.rng, &mut self.spare);
         let reached = self.audiences[from].arriving(now, tx_dbm, jitter_db, self.bursts, self.lockable, rng, spare);
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
-        for &Faint { to, power } in &reached.faint {
-            let Hot { total, carefree } = self.hot[to as usize];
-            let more = total + Power::from_units(power);
+        for (radio, power) in reached.faint.iter() {
+            let Hot { total, carefree } = self.hot[radio];
+            let more = total + power;
             if more > carefree {
-                self.weigh(now, to as usize);
+                self.weigh(now, radio);
             }
-            self.hot[to as usize].total = more;
+            self.hot[radio].total = more;
         }
         for &Loud { to, power, .. } in &reached.loud {
             self.arrive(now, on, to as usize, power, is_frame && power >= self.lockable);
