@@ -54,10 +54,8 @@ fn no_sequence_of_operations_does_harm() {
 fn pages() -> Vec<Vec<u8>> {
     let ascon = Protection::Ascon(NetworkKey::new([3; 16]));
     let ring = RingOrder::new(&[NodeId(4), NodeId(9), NodeId(2)]).expect("three different nodes");
-    let configs = [
-        Config::ad_hoc(NodeId(1), 7, ascon.clone()),
-        Config::on_ring(NodeId(4), 0x1234, ascon, Algorithm::Hs, ring),
-    ];
+    let configs =
+        [Config::ad_hoc(NodeId(1), 7, ascon.clone()), Config::on_ring(NodeId(4), 0x1234, ascon, Algorithm::Hs, ring)];
     let mut inputs = Vec::new();
     for config in &configs {
         let mut buf = [0; PAGE_MAX];

@@ -112,7 +112,8 @@ impl Reached {
 #[derive(Clone, Copy, Debug)]
 struct Whims {
     to: u32,
-    gain_db: f64,
+    /// The mean power that arrives.
+    mean_dbm: f64,
     /// When the present spell of this link ends, and whether it is a bad one.
     spell_end: u64,
     bad: bool,
@@ -168,8 +169,8 @@ impl Scene<'_> {
                 audience.whims.get(at)
             });
             // The first spell to begin is a good one.
-            let fresh = Whims { to, gain_db, spell_end: 0, bad: true };
-            known.map_or(fresh, |known| Whims { gain_db, ..*known })
+            let fresh = Whims { to, mean_dbm: gain_db + tx_dbm, spell_end: 0, bad: true };
+            known.map_or(fresh, |known| Whims { mean_dbm: fresh.mean_dbm, ..*known })
         };
         if steady {
             let mut usual = Reached::default();
@@ -188,7 +189,6 @@ impl Audience {
     pub fn arriving(
         &mut self,
         now: u64,
-        tx_dbm: f64,
         jitter_db: f64,
         bursts: Option<Bursts>,
         lockable: Power,
@@ -199,7 +199,7 @@ impl Audience {
             return Rc::clone(&self.usual);
         }
         let arrive = |whims: &mut Whims| {
-            let mut db = whims.gain_db + tx_dbm + jitter_db * normal(rng).0;
+            let mut db = whims.mean_dbm + jitter_db * normal(rng).0;
             if let Some(bursts) = bursts {
                 while whims.spell_end <= now {
                     whims.bad = !whims.bad;

@@ -311,9 +311,8 @@ impl Medium {
             self.emissions.push(None);
             OnAir(NonZeroU32::new(u32::try_from(self.emissions.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MAX))
         });
-        let (tx_dbm, jitter_db) = (self.tunings[from].tx_dbm, self.propagation.jitter_db);
-        let (rng, spare) = (&mut self.rng, &mut self.spare);
-        let reached = self.audiences[from].arriving(now, tx_dbm, jitter_db, self.bursts, self.lockable, rng, spare);
+        let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
+        let reached = self.audiences[from].arriving(now, jitter_db, self.bursts, self.lockable, rng, spare);
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
         for (radio, power) in reached.faint.iter() {
             let Hot { total, carefree } = self.hot[radio];
@@ -374,7 +373,9 @@ impl Medium {
         if receiver.lock.is_some() {
             receiver.weigh(now, total, self.noise, self.rules.captures);
         }
-        if receiver.assessing && let Some(assessment) = self.assessments.get_mut(&radio) {
+        if receiver.assessing
+            && let Some(assessment) = self.assessments.get_mut(&radio)
+        {
             assessment.weigh(now, total + self.noise);
         }
     }
