@@ -28,7 +28,7 @@ pub(super) struct Loud {
 const _: () = assert!(size_of::<Loud>() == 16);
 
 /// Radios to which the signal is interference, in ascending order. Each takes four bytes: how far it is from the one before, and
-/// the power in its smallest units. At ten thousand nodes such lists no longer fit any cache, and their length decides.
+/// the power in its smallest units. At ten thousand nodes such lists outgrow most caches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faint {
     packed: Vec<u32>,

@@ -67,7 +67,7 @@ impl Outgoing {
 }
 
 /// A station and its radio. The fields stand in this order in memory: what a reception needs comes first and fits two lines
-/// of the cache, the station aside, so that the cost of a reception does not grow with the number of nodes.
+/// of the cache, the station aside, so that a reception among very many nodes waits for less memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Node<S> {
@@ -371,7 +371,7 @@ impl<S: Station> World<S> {
     fn deliver(&mut self, from: usize, on: OnAir, frame: &RawFrame, whole: bool, watcher: &mut impl Watcher<S>) {
         let mut receptions = std::mem::take(&mut self.receptions);
         self.medium.end(self.now_us, on, |reception| receptions.push(reception));
-        // All are counted before any is dealt with: what has to come from far memory comes at once, not one by one.
+        // All are counted before any is dealt with: what has to come from far memory can come at once.
         for reception in &mut receptions {
             reception.intact &= whole;
             if let Some(state) = self.nodes.get_mut(reception.to) {
