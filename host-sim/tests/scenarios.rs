@@ -1,5 +1,10 @@
 //! The built-in scenarios hold, runs repeat, and bad scenario files are explained.
 
+mod harness;
+#[path = "../../common/tests/harness/mutate.rs"]
+mod mutate;
+
+use common::rng::Rng;
 use host_sim::air::trace::{Event, parse_line};
 use host_sim::scenario::catalogue::{BUILT_IN, find};
 use host_sim::scenario::drive::{run, run_recorded};
@@ -293,4 +298,16 @@ fn unknown_scenarios_are_explained() {
     assert!(find("mesh52").unwrap_err().to_string().contains("did you mean \"mesh25\"?"));
     assert!(find("nowhere.toml").unwrap_err().to_string().contains("cannot read"));
     assert!(find("something").unwrap_err().to_string().contains("ringleader scenarios"));
+}
+
+#[test]
+fn no_text_of_a_scenario_does_harm() {
+    let inputs: Vec<Vec<u8>> = BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
+    let mut accepted = 0;
+    for seed in 0..20_000 {
+        let bytes = mutate::mutated(&inputs, &mut Rng::stream(seed, 4_321));
+        let outcome = std::panic::catch_unwind(|| harness::scenario_text(&bytes));
+        accepted += outcome.unwrap_or_else(|_| panic!("seed {seed}: {}", String::from_utf8_lossy(&bytes)));
+    }
+    assert!((2_000..18_000).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
 }

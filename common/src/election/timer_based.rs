@@ -134,8 +134,7 @@ impl Protocol for TimerBased {
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         match timer {
-            RingTimer::Patience => {}
-            RingTimer::Begin => self.time_out(timer, cx),
+            RingTimer::Patience | RingTimer::Begin => {}
             RingTimer::Decide => {
                 self.leader = self.best;
                 if self.leader == Some(cx.id) {
@@ -146,7 +145,15 @@ impl Protocol for TimerBased {
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
-        self.heed(signal, cx);
+        match signal {
+            // Nobody waits for another here: it has no patience that would end an election of which a part was lost.
+            Signal::Disturbed => self.begin(cx),
+            Signal::Ring(place) => {
+                self.circle.place = place;
+                self.begin(cx);
+            }
+            _ => self.heed(signal, cx),
+        }
     }
 
     fn leader(&self) -> Option<NodeId> {

@@ -52,7 +52,7 @@ impl RingKeeper {
         }
         match self.routes.hear(from, entry) {
             Verdict::Nothing if self.helper == from && self.wanted.contains(position) => {
-                self.want_no_longer(now, position)
+                self.want_no_longer(now, position);
             }
             Verdict::Nothing | Verdict::Newer => {}
             Verdict::Gained => self.gain(now, position),

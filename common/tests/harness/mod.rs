@@ -12,6 +12,9 @@ use common::protocol::Signal;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
+pub mod formats;
+pub mod mutate;
+
 const PAN: u16 = 7;
 
 /// A node wakes at most this often without time passing: once for each of its timers, generously counted.
@@ -127,7 +130,7 @@ impl Driven {
         peer.hellos = peer.hellos.wrapping_add(1 + u8::from(twist & 31 == 9));
         peer.token += u16::from(twist & 63 == 17);
         let token = peer.token;
-        let mut body = vec![peer.hellos, 10, twist >> 5 & 1];
+        let mut body = vec![peer.hellos, 10, 1 << 3 | twist >> 5 & 1];
         body.extend(u16::from(twist >> 6).to_le_bytes());
         body.extend(from.wrapping_add(u16::from(twist == 255)).to_le_bytes());
         body.extend(self.node.id().0.to_le_bytes());

@@ -12,6 +12,9 @@ impl Power {
     /// No power at all.
     pub const NONE: Self = Self(0);
 
+    /// More than there ever is.
+    pub const MAX: Self = Self(u64::MAX);
+
     /// A power given in decibels above one milliwatt.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
@@ -41,6 +44,11 @@ impl Power {
     /// This many times the power.
     pub const fn times(self, factor: u32) -> Self {
         Self(self.0.saturating_mul(factor as u64))
+    }
+
+    /// One of this many equal parts, rounded down.
+    pub const fn part(self, of: u32) -> Self {
+        Self(self.0 / of as u64)
     }
 
     /// What is left when another power is taken away; never less than nothing.

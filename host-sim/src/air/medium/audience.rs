@@ -20,40 +20,91 @@ const NEGLIGIBLE_DB: f64 = 10.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loud {
     pub to: u32,
+    /// The same power as receivers tell it; a logarithm for each reception would cost more than the rest of it.
+    pub dbm: f32,
     pub power: Power,
 }
 
-/// A radio to which the signal is interference; the power in its smallest units.
-#[derive(Clone, Copy, Debug)]
+const _: () = assert!(size_of::<Loud>() == 16);
+
+/// Radios to which the signal is interference, in ascending order. Each takes four bytes: how far it is from the one before, and
+/// the power in its smallest units. At ten thousand nodes such lists outgrow most caches.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Faint {
-    pub to: u32,
-    pub power: u32,
+    packed: Vec<u32>,
+    last: u32,
+    count: usize,
 }
 
-/// Everybody that one emission reaches.
-#[derive(Clone, Debug)]
+/// Bits for the power: up to -90 dBm. What is stronger, where the noise is, is kept with the loud ones.
+const POWER_BITS: u32 = 20;
+const POWER_MASK: u32 = (1 << POWER_BITS) - 1;
+const STEP_MAX: u32 = u32::MAX >> POWER_BITS;
+
+impl Faint {
+    /// Notes a radio beyond all those before; false where the power is too much for it.
+    fn push(&mut self, to: u32, power: Power) -> bool {
+        let Some(units) = u32::try_from(power.units()).ok().filter(|units| *units <= POWER_MASK) else { return false };
+        // Longer ways go by radios at which nothing arrives.
+        while to - self.last > STEP_MAX {
+            self.packed.push(STEP_MAX << POWER_BITS);
+            self.last += STEP_MAX;
+        }
+        self.packed.push((to - self.last) << POWER_BITS | units);
+        self.last = to;
+        self.count += 1;
+        true
+    }
+
+    fn clear(&mut self) {
+        self.packed.clear();
+        self.last = 0;
+        self.count = 0;
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Everyone with the power that arrives there; some may come with none.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Power)> {
+        let mut to = 0;
+        self.packed.iter().map(move |&packed| {
+            to += (packed >> POWER_BITS) as usize;
+            (to, Power::from_units(packed & POWER_MASK))
+        })
+    }
+}
+
+/// Everybody that one emission reaches, in two parts, each in order of the radios.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
-    pub loud: Rc<[Loud]>,
-    pub faint: Rc<[Faint]>,
+    pub loud: Vec<Loud>,
+    pub faint: Faint,
 }
 
 impl Reached {
-    /// Sorts radios and the powers that arrive at them into the two parts, each in order of the radios.
-    fn sort(arriving: impl Iterator<Item = (u32, Power)>, lockable: Power) -> Self {
-        let (mut loud, mut faint) = (Vec::new(), Vec::new());
-        for (to, power) in arriving {
-            match u32::try_from(power.units()) {
-                Ok(units) if power < lockable => faint.push(Faint { to, power: units }),
-                _ => loud.push(Loud { to, power }),
+    /// Fills the two parts anew with radios and the powers in dBm that arrive at them.
+    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64)>, lockable: Power) {
+        self.loud.clear();
+        self.faint.clear();
+        for (to, dbm) in arriving {
+            let power = Power::from_dbm(dbm);
+            if power >= lockable || !self.faint.push(to, power) {
+                #[expect(clippy::cast_possible_truncation, reason = "seven digits are far more than any radio tells")]
+                self.loud.push(Loud { to, dbm: dbm as f32, power });
             }
         }
-        Self { loud: loud.into(), faint: faint.into() }
     }
 
     /// Leaves one radio out.
     pub fn leave_out(&mut self, radio: usize) {
-        self.loud = self.loud.iter().copied().filter(|loud| loud.to as usize != radio).collect();
-        self.faint = self.faint.iter().copied().filter(|faint| faint.to as usize != radio).collect();
+        self.loud.retain(|loud| loud.to as usize != radio);
+        let before = std::mem::take(&mut self.faint);
+        for (to, power) in before.iter().filter(|&(to, power)| to != radio && power > Power::NONE) {
+            self.faint.push(u32::try_from(to).unwrap_or(u32::MAX), power);
+        }
     }
 }
 
@@ -61,7 +112,8 @@ impl Reached {
 #[derive(Clone, Copy, Debug)]
 struct Whims {
     to: u32,
-    gain_db: f64,
+    /// The mean power that arrives.
+    mean_dbm: f64,
     /// When the present spell of this link ends, and whether it is a bad one.
     spell_end: u64,
     bad: bool,
@@ -71,7 +123,7 @@ struct Whims {
 #[derive(Clone, Debug)]
 pub(super) struct Audience {
     /// Shared with the emissions that go out to it.
-    usual: Reached,
+    usual: Rc<Reached>,
     /// One for each of them; empty where every emission arrives the same.
     whims: Vec<Whims>,
 }
@@ -117,34 +169,37 @@ impl Scene<'_> {
                 audience.whims.get(at)
             });
             // The first spell to begin is a good one.
-            let fresh = Whims { to, gain_db, spell_end: 0, bad: true };
-            known.map_or(fresh, |known| Whims { gain_db, ..*known })
+            let fresh = Whims { to, mean_dbm: gain_db + tx_dbm, spell_end: 0, bad: true };
+            known.map_or(fresh, |known| Whims { mean_dbm: fresh.mean_dbm, ..*known })
         };
         if steady {
-            let arriving = gains.iter().map(|&(to, gain_db)| (to, Power::from_dbm(gain_db + tx_dbm)));
-            return Audience { usual: Reached::sort(arriving, self.lockable), whims: Vec::new() };
+            let mut usual = Reached::default();
+            usual.fill(gains.iter().map(|&(to, gain_db)| (to, gain_db + tx_dbm)), self.lockable);
+            usual.loud.shrink_to_fit();
+            usual.faint.packed.shrink_to_fit();
+            return Audience { usual: Rc::new(usual), whims: Vec::new() };
         }
-        let nobody = Reached { loud: Rc::new([]), faint: Rc::new([]) };
-        Audience { usual: nobody, whims: gains.iter().map(whims).collect() }
+        Audience { usual: Rc::default(), whims: gains.iter().map(whims).collect() }
     }
 }
 
 impl Audience {
-    /// Whom this one emission reaches: jitter and the links' spells included.
+    /// Whom this one emission reaches: jitter and the links' spells included. A list that is of no use any more is
+    /// filled anew where the usual one does not fit.
     pub fn arriving(
         &mut self,
         now: u64,
-        tx_dbm: f64,
         jitter_db: f64,
         bursts: Option<Bursts>,
         lockable: Power,
         rng: &mut Rng,
-    ) -> Reached {
+        spare: &mut Vec<Rc<Reached>>,
+    ) -> Rc<Reached> {
         if self.whims.is_empty() {
-            return self.usual.clone();
+            return Rc::clone(&self.usual);
         }
         let arrive = |whims: &mut Whims| {
-            let mut db = whims.gain_db + tx_dbm + jitter_db * normal(rng).0;
+            let mut db = whims.mean_dbm + jitter_db * normal(rng).0;
             if let Some(bursts) = bursts {
                 while whims.spell_end <= now {
                     whims.bad = !whims.bad;
@@ -155,9 +210,11 @@ impl Audience {
                     db -= bursts.loss_db;
                 }
             }
-            (whims.to, Power::from_dbm(db))
+            (whims.to, db)
         };
-        Reached::sort(self.whims.iter_mut().map(arrive), lockable)
+        let mut reached = spare.pop().unwrap_or_default();
+        Rc::make_mut(&mut reached).fill(self.whims.iter_mut().map(arrive), lockable);
+        reached
     }
 }
 
@@ -167,4 +224,22 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^64")]
     let whole = length as u64;
     whole.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Faint, POWER_MASK, Power, STEP_MAX};
+
+    #[test]
+    fn what_was_packed_comes_out_again() {
+        let noted = [(0, 7), (1, POWER_MASK), (1 + STEP_MAX, 9), (2 + 2 * STEP_MAX, 1), (90_000, 70_800)];
+        let mut faint = Faint::default();
+        assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units))));
+        assert!(!faint.push(90_001, Power::from_units(POWER_MASK + 1)), "too strong");
+        let heard: Vec<_> = faint.iter().filter(|(_, power)| *power > Power::NONE).collect();
+        assert_eq!(heard, noted.map(|(to, units)| (to as usize, Power::from_units(units))));
+        assert_eq!(faint.len(), noted.len());
+        faint.clear();
+        assert_eq!(faint.iter().count() + faint.len(), 0);
+    }
 }

@@ -9,6 +9,8 @@
 //! the one locked on, and is itself not received.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use common::rng::Rng;
 
@@ -19,8 +21,8 @@ use super::{BYTE_US, HEADER_BYTES, SYNC_US};
 mod audience;
 mod receiver;
 
-use audience::{Audience, Faint, Loud, Reached, Scene};
-use receiver::{Assessment, Hot, Lock, is_found};
+use audience::{Audience, Loud, Reached, Scene};
+use receiver::{Assessment, Hot, Receiver, is_found};
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 
 /// What a radio is set to.
@@ -32,9 +34,15 @@ pub struct Tuning {
     pub tx_dbm: f64,
 }
 
-/// A frame or a burst of noise that is on the air.
+/// A frame or a burst of noise that is on the air: its place among the emissions, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnAir(u32);
+pub struct OnAir(NonZeroU32);
+
+impl OnAir {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// What became of a frame at a radio that had locked on to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +70,7 @@ pub struct Bursts {
 struct Emission {
     is_frame: bool,
     /// Who is reached and how strongly, as it was when it began.
-    reached: Reached,
+    reached: Rc<Reached>,
 }
 
 /// The medium.
@@ -77,14 +85,17 @@ pub struct Medium {
     places: Vec<Place>,
     tunings: Vec<Tuning>,
     hot: Vec<Hot>,
-    /// What each radio is receiving; without meaning where it is not locked on to anything.
-    locks: Vec<Option<Lock>>,
+    receivers: Vec<Receiver>,
     /// Clear channel assessments under way; rare enough to be kept apart.
     assessments: BTreeMap<usize, Assessment>,
     audiences: Vec<Audience>,
     /// Whether the audiences no longer fit the places.
     stale: bool,
     emissions: Vec<Option<Emission>>,
+    /// Places among the emissions that are free.
+    vacant: Vec<OnAir>,
+    /// Lists of emissions that are over.
+    spare: Vec<Rc<Reached>>,
     fates: Fates,
 }
 
@@ -108,11 +119,13 @@ impl Medium {
             places: Vec::new(),
             tunings: Vec::new(),
             hot: Vec::new(),
-            locks: Vec::new(),
+            receivers: Vec::new(),
             assessments: BTreeMap::new(),
             audiences: Vec::new(),
             stale: true,
             emissions: Vec::new(),
+            vacant: Vec::new(),
+            spare: Vec::new(),
             fates: Fates::default(),
         }
     }
@@ -122,7 +135,7 @@ impl Medium {
         self.places.push(place);
         self.tunings.push(tuning);
         self.hot.push(Hot::default());
-        self.locks.push(None);
+        self.receivers.push(Receiver::default());
         self.stale = true;
         self.places.len() - 1
     }
@@ -177,11 +190,13 @@ impl Medium {
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
     pub fn retune(&mut self, radio: usize, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
-            emission.reached.leave_out(radio);
+            Rc::make_mut(&mut emission.reached).leave_out(radio);
         }
         self.tunings[radio] = tuning;
-        self.hot[radio] = Hot { listening: self.hot[radio].listening, ..Hot::default() };
-        self.fates.abandoned += u64::from(self.locks[radio].take().is_some());
+        self.hot[radio] = Hot::default();
+        let receiver = &mut self.receivers[radio];
+        self.fates.abandoned += u64::from(receiver.lock.is_some());
+        *receiver = Receiver { listening: receiver.listening, ..Receiver::default() };
         self.assessments.remove(&radio);
         self.stale = true;
     }
@@ -193,17 +208,17 @@ impl Medium {
 
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
     pub fn listen(&mut self, radio: usize, listening: bool) {
-        let hot = &mut self.hot[radio];
-        hot.listening = listening;
-        if !listening && std::mem::take(&mut hot.locked) {
-            self.locks[radio] = None;
+        let receiver = &mut self.receivers[radio];
+        receiver.listening = listening;
+        if !listening && receiver.lock.take().is_some() {
             self.fates.abandoned += 1;
+            self.hot[radio].carefree = receiver.carefree(self.noise);
         }
     }
 
     /// Whether a radio is receiving a frame.
     pub fn is_locked(&self, radio: usize) -> bool {
-        self.hot[radio].locked
+        self.receivers[radio].lock.is_some()
     }
 
     /// Begins a frame: its first preamble bit leaves the antenna now.
@@ -218,50 +233,56 @@ impl Medium {
 
     /// Ends a frame or noise, and tells every radio that was locked on to it.
     pub fn end(&mut self, now: u64, on: OnAir, mut tell: impl FnMut(Reception)) {
-        let Some(Emission { is_frame, reached }) = self.emissions[on.0 as usize].take() else { return };
-        for &Faint { to, power } in &*reached.faint {
-            if self.hot[to as usize].is_sensitive() {
-                self.weigh(now, to as usize);
-            }
-            self.hot[to as usize].total -= Power::from_units(power);
-        }
-        for &Loud { to, power } in &*reached.loud {
-            let radio = to as usize;
-            if self.hot[radio].is_sensitive() {
+        let Some(Emission { is_frame, reached }) = self.emissions[on.index()].take() else { return };
+        self.vacant.push(on);
+        for (radio, power) in reached.faint.iter() {
+            let Hot { total, carefree } = self.hot[radio];
+            if total > carefree {
                 self.weigh(now, radio);
             }
-            let hot = &mut self.hot[radio];
-            hot.total -= power;
-            if is_frame && power >= self.lockable {
-                hot.carriers -= 1;
+            self.hot[radio].total = total.without(power);
+        }
+        for &Loud { to, power, dbm } in &reached.loud {
+            let radio = to as usize;
+            let Hot { total, carefree } = self.hot[radio];
+            if total > carefree {
+                self.weigh(now, radio);
             }
-            if hot.locked
-                && let Some(lock) = self.locks[radio].take_if(|lock| lock.on == on)
-            {
-                hot.locked = false;
+            self.hot[radio].total = total.without(power);
+            if !is_frame || power < self.lockable {
+                continue;
+            }
+            let receiver = &mut self.receivers[radio];
+            receiver.carriers -= 1;
+            if receiver.lock == Some(on) {
+                receiver.lock = None;
+                self.hot[radio].carefree = receiver.carefree(self.noise);
                 // Certain survival and certain loss need no chance.
-                let intact =
-                    lock.ln_good > -1e-9 || (lock.ln_good > -50.0 && chance(&mut self.rng) < lock.ln_good.exp());
+                let ln_good = receiver.ln_good;
+                let intact = ln_good > -1e-9 || (ln_good > -50.0 && chance(&mut self.rng) < ln_good.exp());
                 self.fates.intact += u64::from(intact);
                 self.fates.damaged += u64::from(!intact);
-                tell(Reception { to: radio, rssi_dbm: lock.signal.dbm(), intact });
+                tell(Reception { to: radio, rssi_dbm: f64::from(dbm), intact });
             }
+        }
+        // Those that only this emission had are filled anew for the next one.
+        if Rc::strong_count(&reached) == 1 && self.spare.len() < self.emissions.len() {
+            self.spare.push(reached);
         }
     }
 
     /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: usize) {
-        let hot = &mut self.hot[radio];
-        hot.assessing = true;
-        self.assessments.insert(radio, Assessment::begin(now, hot.carriers > 0));
+        let receiver = &mut self.receivers[radio];
+        receiver.assessing = true;
+        self.hot[radio].carefree = receiver.carefree(self.noise);
+        self.assessments.insert(radio, Assessment::begin(now, receiver.carriers > 0));
     }
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
     pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
-        let hot = &mut self.hot[radio];
-        hot.assessing = false;
-        let power = hot.total + self.noise;
-        let Some(mut done) = self.assessments.remove(&radio) else { return false };
+        let power = self.power_at(radio);
+        let Some(mut done) = self.stop_assessing(radio) else { return false };
         done.weigh(now, power);
         (done.carrier && self.rules.carrier_sense)
             || Power::mean(done.energy, now - done.from) >= Power::from_dbm(self.rules.cca_dbm)
@@ -269,8 +290,14 @@ impl Medium {
 
     /// Breaks a clear channel assessment off.
     pub fn abort_cca(&mut self, radio: usize) {
-        self.hot[radio].assessing = false;
-        self.assessments.remove(&radio);
+        self.stop_assessing(radio);
+    }
+
+    fn stop_assessing(&mut self, radio: usize) -> Option<Assessment> {
+        let receiver = &mut self.receivers[radio];
+        receiver.assessing = false;
+        self.hot[radio].carefree = receiver.carefree(self.noise);
+        self.assessments.remove(&radio)
     }
 
     /// Everything that arrives at a radio now, noise included.
@@ -280,70 +307,75 @@ impl Medium {
 
     fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
         self.refresh();
-        let slot = self.emissions.iter().position(Option::is_none).unwrap_or_else(|| {
+        let on = self.vacant.pop().unwrap_or_else(|| {
             self.emissions.push(None);
-            self.emissions.len() - 1
+            OnAir(NonZeroU32::new(u32::try_from(self.emissions.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MAX))
         });
-        let on = OnAir(u32::try_from(slot).unwrap_or(u32::MAX));
-        let (tx_dbm, jitter_db) = (self.tunings[from].tx_dbm, self.propagation.jitter_db);
-        let reached = self.audiences[from].arriving(now, tx_dbm, jitter_db, self.bursts, self.lockable, &mut self.rng);
+        let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
+        let reached = self.audiences[from].arriving(now, jitter_db, self.bursts, self.lockable, rng, spare);
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
-        for &Faint { to, power } in &*reached.faint {
-            if self.hot[to as usize].is_sensitive() {
-                self.weigh(now, to as usize);
+        for (radio, power) in reached.faint.iter() {
+            let Hot { total, carefree } = self.hot[radio];
+            let more = total + power;
+            if more > carefree {
+                self.weigh(now, radio);
             }
-            self.hot[to as usize].total += Power::from_units(power);
+            self.hot[radio].total = more;
         }
-        for &Loud { to, power } in &*reached.loud {
+        for &Loud { to, power, .. } in &reached.loud {
             self.arrive(now, on, to as usize, power, is_frame && power >= self.lockable);
         }
-        self.emissions[slot] = Some(Emission { is_frame, reached });
+        self.emissions[on.index()] = Some(Emission { is_frame, reached });
         on
     }
 
     /// A signal begins to arrive at a radio that might decode it.
     fn arrive(&mut self, now: u64, on: OnAir, radio: usize, power: Power, decodable: bool) {
-        if self.hot[radio].is_sensitive() {
+        let Hot { total, carefree } = self.hot[radio];
+        let others = total + self.noise;
+        if total + power > carefree {
             self.weigh(now, radio);
             if decodable && let Some(assessment) = self.assessments.get_mut(&radio) {
                 assessment.carrier = true;
             }
         }
-        let hot = &mut self.hot[radio];
-        let others = hot.total + self.noise;
-        hot.total += power;
+        self.hot[radio].total = total + power;
         if !decodable {
             return;
         }
-        hot.carriers += 1;
+        let receiver = &mut self.receivers[radio];
+        receiver.carriers += 1;
         self.fates.in_range += 1;
-        if !hot.listening {
+        if !receiver.listening {
             self.fates.not_listening += 1;
             return;
         }
-        match &self.locks[radio] {
+        match receiver.lock {
             None if !is_found(power, others, &self.rules) => {
                 self.fates.buried += 1;
                 return;
             }
             None => {}
-            Some(lock) if lock.gives_way(now, power, &self.rules) => self.fates.overtaken += 1,
+            Some(_) if receiver.gives_way(now, power, &self.rules) => self.fates.overtaken += 1,
             Some(_) => {
                 self.fates.occupied += 1;
                 return;
             }
         }
-        hot.locked = true;
-        self.locks[radio] = Some(Lock::begin(now, on, power));
+        receiver.lock_on(now, on, power);
+        self.hot[radio].carefree = receiver.carefree(self.noise);
     }
 
     /// Weighs the stretch since the last change at a radio for which it matters, before something changes.
     fn weigh(&mut self, now: u64, radio: usize) {
-        let Hot { total, assessing, .. } = self.hot[radio];
-        if let Some(lock) = &mut self.locks[radio] {
-            lock.weigh(now, total, self.noise, self.rules.captures);
+        let total = self.hot[radio].total;
+        let receiver = &mut self.receivers[radio];
+        if receiver.lock.is_some() {
+            receiver.weigh(now, total, self.noise, self.rules.captures);
         }
-        if assessing && let Some(assessment) = self.assessments.get_mut(&radio) {
+        if receiver.assessing
+            && let Some(assessment) = self.assessments.get_mut(&radio)
+        {
             assessment.weigh(now, total + self.noise);
         }
     }

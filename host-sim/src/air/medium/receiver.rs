@@ -12,17 +12,14 @@ const _: () = assert!(super::super::BYTE_US == 8 * 4);
 /// A frame this many times as strong (3 dB) takes over a lock that is still in its preamble, and keeps one against another.
 const CAPTURE_RATIO: u32 = 2;
 
-/// Below this ratio to the noise (-1 dB) no receiver finds the preamble.
-const LOCK_RATIO: f64 = 0.794;
-
 /// A mean power from here on is a busy channel.
 pub const CCA_BUSY_DBM: f64 = -75.0;
 
 /// How receivers work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// The weakest frame that a receiver finds; 1 dB below the noise where none is given.
-    pub sensitivity_dbm: Option<f64>,
+    /// Below this ratio to everything else, noise included, no receiver finds a frame's preamble.
+    pub lock_ratio: f64,
     /// Whether other signals within 3 dB of a frame drown it, and a stronger one takes over during its preamble. Without,
     /// interference is noise like any other, and whoever was first keeps the receiver.
     pub captures: bool,
@@ -33,16 +30,17 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The nRF52's radio, as the rest of the project assumes it.
-    pub const USUAL: Self = Self { sensitivity_dbm: None, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
+    /// The nRF52's radio, as the rest of the project assumes it: it finds preambles down to -1 dB.
+    pub const USUAL: Self = Self { lock_ratio: 0.794, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
 
-    /// The receivers of ns-3's lr-wpan: a fixed sensitivity, and energy detection 10 dB above it.
-    pub const NS3: Self =
-        Self { sensitivity_dbm: Some(-106.58), captures: false, cca_dbm: -96.58, carrier_sense: false };
+    /// The receivers of ns-3's lr-wpan, read from its `lr-wpan-phy.cc` of July 2026: whatever is above -5 dB is received,
+    /// first come, first served; the channel is busy from 10 dB above the sensitivity of -106.58 dBm on. (ns-3 takes the
+    /// peak of the power while it looks, this model the mean.)
+    pub const NS3: Self = Self { lock_ratio: 0.316_228, captures: false, cca_dbm: -96.58, carrier_sense: false };
 
-    /// The weakest frame that is found.
+    /// The weakest frame that is found where nothing else is on the air.
     pub fn lockable(&self, noise_dbm: f64) -> Power {
-        Power::from_dbm(self.sensitivity_dbm.unwrap_or(noise_dbm + 10.0 * LOCK_RATIO.log10()))
+        Power::from_dbm(noise_dbm + 10.0 * self.lock_ratio.log10())
     }
 }
 
@@ -69,26 +67,67 @@ pub struct Fates {
     pub intact: u64,
 }
 
+/// What every signal in reach touches: a quarter of a cache line, so that the radios around a sender stay in the cache
+/// however many there are elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lock {
-    pub on: OnAir,
-    since: u64,
+pub(super) struct Hot {
+    /// Everything that arrives on its channel now.
+    pub total: Power,
+    /// Up to this total nobody minds what it is: the frame being received is safe, or there is none.
+    pub carefree: Power,
+}
+
+const _: () = assert!(size_of::<Hot>() == 16);
+
+impl Default for Hot {
+    fn default() -> Self {
+        Self { total: Power::NONE, carefree: Power::MAX }
+    }
+}
+
+/// The rest of a radio, touched by what it might decode: half a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Receiver {
+    /// The frame that it is receiving; the next three have no meaning without.
+    pub lock: Option<OnAir>,
+    /// Frames on the air that it could decode alone: what carrier sense finds.
+    pub carriers: u16,
+    pub listening: bool,
+    pub assessing: bool,
     pub signal: Power,
     /// Logarithm of the probability that all bits so far are right.
     pub ln_good: f64,
-    /// Up to here the bits have been weighed.
-    weighed_to: u64,
+    /// Up to here the bits have been weighed; until the preamble is over, when it will be.
+    pub weighed_to: u64,
 }
 
-impl Lock {
-    /// A lock on a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
-    pub fn begin(now: u64, on: OnAir, signal: Power) -> Self {
-        Self { on, since: now, signal, ln_good: 0.0, weighed_to: now + SYNC_US }
+const _: () = assert!(size_of::<Receiver>() == 32);
+
+impl Receiver {
+    /// Locks on to a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
+    pub fn lock_on(&mut self, now: u64, on: OnAir, signal: Power) {
+        self.lock = Some(on);
+        self.signal = signal;
+        self.ln_good = 0.0;
+        self.weighed_to = now + SYNC_US;
     }
 
-    /// Whether a frame that begins now takes the receiver over.
+    /// Whether a frame that begins now takes over from the one being received.
     pub fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
-        rules.captures && now < self.since + SYNC_US && power >= self.signal.times(CAPTURE_RATIO)
+        rules.captures && now < self.weighed_to && power >= self.signal.times(CAPTURE_RATIO)
+    }
+
+    /// The total up to which changes need not be weighed. Most stretches of most frames stay below it, and cost one
+    /// comparison.
+    pub fn carefree(&self, noise: Power) -> Power {
+        match self.lock {
+            _ if self.assessing => Power::NONE,
+            None => Power::MAX,
+            Some(_) => {
+                let bearable = self.signal.part(SURE);
+                if bearable < noise { Power::NONE } else { self.signal + bearable.without(noise) }
+            }
+        }
     }
 
     /// Weighs the stretch since the last change, before something changes. `total` is everything that arrives.
@@ -99,7 +138,7 @@ impl Lock {
         let elapsed = now - self.weighed_to;
         self.weighed_to = now;
         let others = total.without(self.signal);
-        // Most stretches are beyond doubt, and need no floating-point arithmetic to say so.
+        // Of the stretches that come here, too, most are beyond doubt.
         if self.signal >= (others + noise).times(SURE) {
             return;
         }
@@ -114,29 +153,7 @@ impl Lock {
 
 /// Whether a frame can be found among everything else.
 pub(super) fn is_found(power: Power, others: Power, rules: &Rules) -> bool {
-    !rules.captures || power.ratio(others) >= LOCK_RATIO
-}
-
-/// What every signal in reach touches: a quarter of a cache line, so that the radios around a sender stay in the cache
-/// however many there are elsewhere.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Hot {
-    /// Everything that arrives on its channel now.
-    pub total: Power,
-    /// Frames among it that it could decode alone: what carrier sense finds.
-    pub carriers: u32,
-    pub listening: bool,
-    pub locked: bool,
-    pub assessing: bool,
-}
-
-const _: () = assert!(size_of::<Hot>() == 16);
-
-impl Hot {
-    /// Whether a change of the interference matters to somebody.
-    pub fn is_sensitive(self) -> bool {
-        self.locked || self.assessing
-    }
+    power.ratio(others) >= rules.lock_ratio
 }
 
 #[derive(Clone, Copy, Debug, Default)]

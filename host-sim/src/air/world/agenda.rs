@@ -1,0 +1,107 @@
+//! What is to happen when: the queue of events.
+//!
+//! Two heaps. A frame has half a dozen events within milliseconds and one a second later; with one heap for all, each of
+//! the former would sift through everybody's latter, and cost more the more nodes there are. The near heap holds little
+//! more than what the frames now on the air need.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Events at least this far ahead are kept apart. The longest back-off is shorter.
+const FAR_US: u64 = 12_000;
+
+/// What happens to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    Wake,
+    Look,
+    LookBegins,
+    LookDone,
+    Send,
+    Ramp,
+    SendTimed,
+    SendDone,
+    Ready,
+    Injected,
+}
+
+impl Event {
+    /// Whether it belongs to a look at the channel, which a frame with a time breaks off.
+    pub const fn is_of_a_look(self) -> bool {
+        matches!(self, Self::Look | Self::LookBegins | Self::LookDone | Self::Send)
+    }
+}
+
+/// An event with its time, sorted by that and then by when it was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry {
+    pub at_us: u64,
+    pub order: u64,
+    pub node: u32,
+    /// Entries of a node's former life are void.
+    pub life: u32,
+    /// So are those of a look that was broken off.
+    pub turn: u32,
+    pub event: Event,
+}
+
+/// All events to come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agenda {
+    near: BinaryHeap<Reverse<Entry>>,
+    far: BinaryHeap<Reverse<Entry>>,
+    order: u64,
+}
+
+impl Agenda {
+    /// Enters an event; whatever was entered before for the same time comes first.
+    pub fn push(&mut self, now_us: u64, entry: Entry) {
+        let entry = Reverse(Entry { order: self.order, ..entry });
+        self.order += 1;
+        if entry.0.at_us < now_us + FAR_US { &mut self.near } else { &mut self.far }.push(entry);
+    }
+
+    /// Takes the next event out, where it is due by this time.
+    pub fn pop(&mut self, until_us: u64) -> Option<Entry> {
+        // Greater is earlier, and nothing is less than anything.
+        let heap = if self.near.peek() >= self.far.peek() { &mut self.near } else { &mut self.far };
+        if heap.peek()?.0.at_us > until_us {
+            return None;
+        }
+        heap.pop().map(|Reverse(entry)| entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::rng::Rng;
+
+    use super::{Agenda, Entry, Event};
+
+    #[test]
+    fn events_come_by_time_and_then_as_entered() {
+        let mut rng = Rng::new(3);
+        let mut agenda = Agenda::default();
+        let (mut now_us, mut entered) = (0, 0);
+        let mut waiting: Vec<(u64, u32)> = Vec::new();
+        for round in 0..20_000 {
+            // Twice as many go in as come out at first, and all come out in the end.
+            if round < 15_000 && rng.below(3) > 0 {
+                let ahead = if rng.below(2) == 0 { rng.below(40) } else { 300 * rng.below(90) };
+                let at_us = now_us + u64::from(ahead);
+                waiting.push((at_us, entered));
+                agenda.push(now_us, Entry { at_us, order: 0, node: entered, life: 0, turn: 0, event: Event::Wake });
+                entered += 1;
+                continue;
+            }
+            let next = waiting.iter().copied().min();
+            let until_us = now_us + u64::from(rng.below(9_000));
+            let due = next.filter(|&(at_us, _)| at_us <= until_us);
+            let popped = agenda.pop(until_us).map(|entry| (entry.at_us, entry.node));
+            assert_eq!(popped, due);
+            waiting.retain(|&entry| Some(entry) != due);
+            now_us = due.map_or(until_us, |(at_us, _)| at_us);
+        }
+        assert!(entered > 8_000 && waiting.len() < 8_000, "{entered} entered, {} left", waiting.len());
+    }
+}
