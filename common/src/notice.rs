@@ -143,6 +143,11 @@ impl NoticeQueue {
         }
     }
 
+    /// Whether there is nothing to collect.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.lost == 0
+    }
+
     /// The oldest notice.
     pub fn pop(&mut self) -> Option<Notice> {
         if !self.waiting.is_empty() {

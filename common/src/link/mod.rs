@@ -262,6 +262,14 @@ impl Links {
         })
     }
 
+    /// Whether [`poll_event`](Self::poll_event), [`must_rename`](Self::must_rename) or
+    /// [`poll_notice`](Self::poll_notice) have anything to tell.
+    pub fn has_news(&self) -> bool {
+        let is_told = |neighbour: &neighbour::Neighbour| !neighbour.news.up && neighbour.news.down.is_none();
+        let is_quiet = self.inbox.is_empty() && self.notices.is_empty() && !self.must_rename;
+        !is_quiet || self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
+    }
+
     /// Sends a message to neighbours whose link is up; the others in `to` are passed over. Where the pool is full, the
     /// slowest neighbour's link goes down, since a link may not skip a message.
     pub fn send(

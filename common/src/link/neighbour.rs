@@ -170,6 +170,11 @@ impl Neighbour {
         self.is_twin && now < self.held_until
     }
 
+    /// Whether its link broke because it gave no answer, and nothing was heard of it since.
+    pub fn is_lost(&self) -> bool {
+        self.breaks > 0 && self.quality.eighths() == 0
+    }
+
     /// Time passes calmly.
     pub fn calm(&mut self, now: Instant) {
         self.is_twin &= now < self.held_until;

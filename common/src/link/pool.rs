@@ -72,6 +72,11 @@ impl Pool {
         Ok(())
     }
 
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Whether another message fits.
     pub fn is_full(&self) -> bool {
         self.waiting.is_full()

@@ -7,7 +7,7 @@ use super::quality::Quality;
 use super::session::{Incarnation, Session, Turn};
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
-use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH};
+use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH, TABLE_MAX};
 use crate::node::FRAME_MAX;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
@@ -68,6 +68,9 @@ impl Links {
     /// Time in which others had the channel does not count as time without an acknowledgement. Where everybody sends at
     /// once, acknowledgements come late; sending again before they can come would only make them later.
     fn wait_for_others(&mut self, now: Instant, bytes: usize) {
+        if self.pool.is_empty() {
+            return;
+        }
         let airtime = Duration::from_micros(BYTE_US * (FRAME_EXTRA_BYTES + u64::try_from(bytes).unwrap_or(0)));
         for (_, neighbour) in self.table.iter_mut() {
             let arq = &mut neighbour.arq;
@@ -211,7 +214,8 @@ impl Links {
 
     /// What a hello tells, whether or not it names this node.
     fn note_hello(&mut self, now: Instant, place: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
-        let linked = hello.names.iter().filter(|name| name.willing && self.table.is_linked(name.id)).count();
+        let own: heapless::Vec<NodeId, TABLE_MAX> = self.table.linked().map(|(_, neighbour)| neighbour.id).collect();
+        let linked = hello.names.iter().filter(|name| name.willing && own.contains(&name.id)).count();
         let own_leader = self.leader;
         self.note_device(now, place, hello.device);
         let Some(neighbour) = self.table.get_mut(place) else { return };

@@ -10,7 +10,7 @@ use super::receive::{ANSWER_SLOT, TURN_ROUND};
 use super::security::TAG_BYTES;
 use super::{Flight, InFlight, Links, count};
 use crate::config::BROADCAST;
-use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, RING_NAMES_MAX};
+use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, LINKS_ENOUGH, NAMED_MAX, RING_NAMES_MAX};
 use crate::node::{Access, FRAME_MAX, Sent, Transmit};
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
@@ -111,9 +111,15 @@ impl Links {
         // left out once, a newcomer that is never named never gets one.
         let names_max = if self.is_on_ring { RING_NAMES_MAX } else { HELLO_NAMES_MAX };
         let is_crowded = links >= names_max;
+        // Whoever has links enough names no others but those that it must let in or that it has to say something about: hellos
+        // are most of what is on the air, and each is opened by everybody in reach.
+        let is_content = links >= LINKS_ENOUGH;
         let others = || {
             let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
-            unlinked.filter(|&(place, _)| !is_crowded || self.is_wanted(now, place))
+            unlinked.filter(|&(place, neighbour)| {
+                let is_news = !is_crowded && (neighbour.is_lost() || neighbour.has_twin(now));
+                !is_content || is_news || self.is_wanted(now, place)
+            })
         };
         let count = others().count();
         let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
@@ -135,7 +141,7 @@ impl Links {
         Hello {
             number: self.hello_number,
             interval_log2: self.trickle.next_interval_log2(),
-            is_full: self.table.iter().count() > names_max,
+            is_full: links + count > names_max || is_content,
             leader: self.leader,
             device: self.device,
             names,

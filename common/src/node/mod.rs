@@ -156,7 +156,10 @@ impl Node {
                 ring.hear_hello(now, from, told);
             }
         });
-        self.work(now);
+        // Most frames are hellos that change nothing.
+        if self.ring.is_some() || self.links.has_news() {
+            self.work(now);
+        }
     }
 
     /// The frame given out with [`Access::Csma`] is through.
