@@ -82,6 +82,9 @@ pub struct Uarte {
     errors: u32,
     transmit: Buffer,
     receive: Buffer,
+    /// What the running reception was started with. A driver that receives without a gap writes the next buffer into the
+    /// registers meanwhile.
+    filling: Buffer,
     sending: Sending,
     stop_sending: bool,
     receiving: Receiving,
@@ -107,6 +110,7 @@ impl Uarte {
             errors: 0,
             transmit: Buffer::default(),
             receive: Buffer::default(),
+            filling: Buffer::default(),
             sending: Sending::Idle,
             stop_sending: false,
             receiving: Receiving::Off,
@@ -159,6 +163,7 @@ impl Uarte {
 
     fn start_receive(&mut self) {
         self.receive.amount = 0;
+        self.filling = self.receive;
         self.receiving = Receiving::On { buffer: true };
         self.events.fire(RXSTARTED);
     }
@@ -175,18 +180,18 @@ impl Uarte {
     /// Moves bytes from the receiver to RAM, as long as there is a buffer for them.
     fn drain(&mut self, now: u64, memory: &mut Memory) -> Result<(), BusError> {
         while self.receiving == (Receiving::On { buffer: true }) {
-            if self.receive.amount >= self.receive.count {
+            if self.receive.amount >= self.filling.count {
                 self.end_receive(now);
                 // A buffer of no bytes would be full for ever.
-                if self.receive.count == 0 {
+                if self.filling.count == 0 {
                     break;
                 }
                 continue;
             }
             let Some(byte) = self.fifo.pop_front() else { break };
-            memory.dma_write(self.receive.pointer + self.receive.amount, &[byte])?;
+            memory.dma_write(self.filling.pointer.wrapping_add(self.receive.amount), &[byte])?;
             self.receive.amount += 1;
-            if self.receive.amount == self.receive.count {
+            if self.receive.amount == self.filling.count {
                 self.end_receive(now);
             }
         }
@@ -398,6 +403,17 @@ mod tests {
         write(&mut uarte, 200_000, 0x02C, 1).unwrap();
         run(&mut uarte, &mut memory, 300_000);
         assert_eq!((&memory.ram()[..2], read(&uarte, 0, 0x53C)), (&b"ef"[..], Ok(2)));
+    }
+
+    #[test]
+    fn the_next_buffer_is_named_while_the_first_is_filled() {
+        let (mut uarte, mut memory) = port();
+        write(&mut uarte, 0, 0x200, 1 << 5).unwrap();
+        write(&mut uarte, 0, 0x000, 1).unwrap();
+        write(&mut uarte, 0, 0x534, RAM_START + 16).unwrap();
+        uarte.put(0, b"abcdef");
+        run(&mut uarte, &mut memory, 100_000);
+        assert_eq!((&memory.ram()[..4], &memory.ram()[16..18]), (&b"abcd"[..], &b"ef"[..]));
     }
 
     #[test]
