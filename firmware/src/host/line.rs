@@ -75,11 +75,22 @@ impl Line {
     pub fn offer(&self, frame: &[u8]) {
         if self.is_open.load(Ordering::Relaxed) {
             self.losses.offer(frame, |frame| {
-                let fits = self.waiting.free_capacity() >= frame.len();
-                // There is one writer, so the room does not shrink meanwhile, and all of it is written.
-                fits && self.waiting.try_write(frame).is_ok()
+                // There is one writer, so the room does not shrink meanwhile.
+                self.waiting.free_capacity() >= frame.len() && self.write_all(frame)
             });
         }
+    }
+
+    /// Writes a frame for which there is room. The pipe is a ring and takes bytes only up to its end at a time.
+    fn write_all(&self, frame: &[u8]) -> bool {
+        let mut rest = frame;
+        while let Ok(written) = self.waiting.try_write(rest) {
+            rest = rest.get(written..).unwrap_or_default();
+            if rest.is_empty() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits for bytes to carry.

@@ -124,6 +124,11 @@ impl Uarte {
         }
     }
 
+    /// The port after a reset. What it has sent is out of its hands.
+    pub fn after_reset(&self) -> Self {
+        Self { sent: self.sent.clone(), lost: self.lost, ..Self::new() }
+    }
+
     /// Puts bytes on the line to the board, behind those that are still on it.
     pub fn put(&mut self, now: u64, bytes: &[u8]) {
         if self.line.is_empty() && !bytes.is_empty() {

@@ -22,6 +22,10 @@ pub const MS: u64 = 64_000;
 /// How closely a wait looks.
 const LOOK_MS: u64 = 20;
 
+/// Within this time a board has looked for what a probe wrote, and answered.
+const ANSWER_MS: u64 = 200;
+const ASKS: u32 = 100;
+
 /// A radio that is no board's.
 const OUTSIDER: usize = 1_000;
 
@@ -104,18 +108,20 @@ pub struct Bench {
     /// The boards and their air.
     pub network: Network<Tape>,
     ears: Vec<Decoder<ToHost>>,
+    /// What was heard behind what a test waited for.
+    unread: Vec<Vec<ToHost>>,
 }
 
 impl Bench {
     /// Switches boards on.
     pub fn new(boards: Vec<Board>) -> Self {
         let mut network = Network::new(Tape::default());
-        let ears = boards.iter().map(|_| Decoder::new()).collect();
+        let (ears, unread) = boards.iter().map(|_| (Decoder::new(), Vec::new())).unzip();
         for board in boards {
             let number = network.add(board);
             network.power_on(number);
         }
-        Self { network, ears }
+        Self { network, ears, unread }
     }
 
     /// Lets time pass, and holds that every board does only what a chip can do.
@@ -135,7 +141,9 @@ impl Bench {
     pub fn said(&mut self, number: usize) -> Vec<ToHost> {
         let bytes = self.network.board(number).take_probe(RTT_CHANNEL);
         let ear = &mut self.ears[number];
-        bytes.into_iter().filter_map(|byte| ear.push(byte)).collect()
+        let mut said = std::mem::take(&mut self.unread[number]);
+        said.extend(bytes.into_iter().filter_map(|byte| ear.push(byte)));
+        said
     }
 
     /// Tells a board something.
@@ -148,8 +156,10 @@ impl Bench {
         let mut said = Vec::new();
         for _ in 0..limit_ms / LOOK_MS {
             self.run_ms(LOOK_MS);
-            for message in self.said(number) {
+            let mut fresh = self.said(number).into_iter();
+            while let Some(message) = fresh.next() {
                 if let Some(found) = pick(&message) {
+                    self.unread[number] = fresh.collect();
                     return found;
                 }
                 said.push(message);
@@ -167,13 +177,21 @@ impl Bench {
         )
     }
 
-    /// Asks a board how it stands.
+    /// Asks a board how it stands, until it has begun to stand anywhere: one that waits after crashes has no answer yet.
     pub fn snapshot(&mut self, number: usize) -> Snapshot {
         self.said(number);
-        self.tell(number, &ToBoard::GetSnapshot);
-        self.wait_for(number, 2_000, |message| {
-            if let ToHost::Snapshot { snapshot, .. } = message { Some(*snapshot) } else { None }
-        })
+        for _ in 0..ASKS {
+            self.tell(number, &ToBoard::GetSnapshot);
+            self.run_ms(ANSWER_MS);
+            let said = self.said(number);
+            let answer = said.iter().find_map(|message| {
+                if let ToHost::Snapshot { snapshot, .. } = message { Some(*snapshot) } else { None }
+            });
+            if let Some(snapshot) = answer {
+                return snapshot;
+            }
+        }
+        panic!("no answer; logged: {:?}", self.log(number));
     }
 
     /// Waits until all boards follow one leader, whom it gives.

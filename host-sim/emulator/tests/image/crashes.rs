@@ -119,7 +119,7 @@ fn a_board_that_crashes_at_once_waits_longer_each_time() {
         bench.said(0);
         bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
         bench.hello(0);
-        bench.run_ms(300);
+        bench.run_ms(100);
         assert!(bench.said(0).contains(&ToHost::Warning(Warning::ResetLoop)));
         let log = bench.log(0);
         let line = log.iter().find(|line| line.contains("keeping quiet")).unwrap_or_else(|| panic!("{log:?}"));
