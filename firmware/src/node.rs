@@ -17,7 +17,7 @@ use embassy_sync::channel::Channel;
 use embassy_time::Timer;
 
 use crate::radio::{Frame, HELD_UNTIL, RECEIVED, Received, SENT, TO_ACKNOWLEDGE, TO_SEND};
-use crate::{clock, crash, host, progress, storage};
+use crate::{clock, crash, host, progress, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -165,7 +165,14 @@ impl Driver {
             }
             Notice::Leader(Some(leader)) => defmt::info!("leader {}", leader.0),
             Notice::Leader(None) => defmt::info!("no leader"),
-            Notice::Twin(id) => defmt::error!("another board has this node's id, {}", id.0),
+            Notice::Twin(id) => {
+                defmt::error!("another board has this node's id, {}", id.0);
+                status::set_twin(true);
+            }
+            Notice::Renamed(id) => {
+                defmt::warn!("took another id, {}", id.0);
+                status::set_twin(false);
+            }
             Notice::Event(event) => defmt::debug!("{}", event),
             other => defmt::info!("{}", other),
         }

@@ -271,13 +271,15 @@ fn within<P: Protocol>(
     wrap: fn(P::Msg) -> ElectionMsg,
     unwrap: fn(ElectionMsg) -> Option<P::Msg>,
 ) {
-    let stranger = match happening {
+    let sender = match happening {
         Happening::Message(from, _) | Happening::Stranger(from, _) => Some(from),
         _ => None,
     };
     let Some(happening) = inner(happening, unwrap) else {
         // A message of another algorithm is ignored and told; a timer that this one does not have cannot have been set.
-        stranger.into_iter().for_each(|from| cx.note(Event::Ignored(from)));
+        if let Some(from) = sender {
+            cx.note(Event::Ignored(from));
+        }
         return;
     };
     let mut out = Outbox::new();

@@ -1,6 +1,7 @@
 //! Twenty minutes, and nobody who listens.
 
 use common::host_link::ToHost;
+use emulator::board::Board;
 
 use crate::bench::{Bench, config, provisioned};
 
@@ -11,20 +12,19 @@ const AWAKE_MAX: f64 = 0.02;
 fn twenty_minutes_of_a_quiet_network() {
     let mut bench = Bench::new(vec![provisioned(1, &config(1)), provisioned(2, &config(2))]);
     let leader = bench.elect(30);
-    let before: Vec<_> = bench.network.boards().iter().map(|board| board.counts()).collect();
+    let before: Vec<_> = bench.network.boards().iter().map(Board::counts).collect();
     // The clock's 24 bits run over every 512 seconds.
     for _ in 0..20 {
         bench.run_ms(60_000);
         (0..2).for_each(|number| drop((bench.log(number), bench.said(number))));
     }
-    for number in 0..2 {
+    for (number, before) in before.iter().enumerate() {
         let stand = bench.snapshot(number);
         assert_eq!((stand.leader, stand.epoch), (Some(leader), Some(1)), "{stand:?}");
         assert_eq!((stand.counters.links_down, stand.links_up), (0, 1), "{stand:?}");
         let counts = bench.network.boards()[number].counts();
         assert_eq!(counts.watchdog_resets + counts.lockups, 0);
-        let (worked, passed) =
-            (counts.instructions - before[number].instructions, counts.powered - before[number].powered);
+        let (worked, passed) = (counts.instructions - before.instructions, counts.powered - before.powered);
         #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
         let awake = worked as f64 / passed as f64;
         println!("board {number}: {:.2} % awake", awake * 100.0);
