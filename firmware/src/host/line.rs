@@ -11,6 +11,10 @@ use super::commands;
 /// Bytes that wait on one line: some dozens of messages.
 const WAITING_MAX: usize = 1_024;
 
+/// What ends a frame. It goes first over every line, since the board may have been reset in the middle of one: otherwise the
+/// hello, which tells why, would be taken for its end and be lost with it.
+pub const FRAME_END: &[u8] = &[0];
+
 /// Bytes of the frame that tells of a loss.
 const LOSS_FRAME_MAX: usize = 24;
 
@@ -66,7 +70,9 @@ impl Line {
     /// Somebody listens from now on, or no longer. What was meant for the last listener is forgotten.
     pub fn set_open(&self, is_open: bool) {
         self.is_open.store(is_open, Ordering::Relaxed);
-        if !is_open {
+        if is_open {
+            self.write_all(FRAME_END);
+        } else {
             self.waiting.clear();
         }
     }

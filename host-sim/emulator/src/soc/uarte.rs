@@ -124,9 +124,14 @@ impl Uarte {
         }
     }
 
-    /// The port after a reset. What it has sent is out of its hands.
-    pub fn after_reset(&self) -> Self {
-        Self { sent: self.sent.clone(), lost: self.lost, ..Self::new() }
+    /// The port after a reset. What it has sent is out of its hands; a transfer that was under way has got so far.
+    pub fn after_reset(&self, now: u64) -> Self {
+        let mut sent = self.sent.clone();
+        if let Sending::Busy { bytes, since } = &self.sending {
+            let complete = usize::try_from((now - since) / self.byte_cycles()).unwrap_or(usize::MAX);
+            sent.extend(bytes.iter().take(complete));
+        }
+        Self { sent, lost: self.lost, ..Self::new() }
     }
 
     /// Puts bytes on the line to the board, behind those that are still on it.
@@ -408,6 +413,18 @@ mod tests {
         write(&mut uarte, 200_000, 0x02C, 1).unwrap();
         run(&mut uarte, &mut memory, 300_000);
         assert_eq!((&memory.ram()[..2], read(&uarte, 0, 0x53C)), (&b"ef"[..], Ok(2)));
+    }
+
+    #[test]
+    fn a_reset_leaves_what_was_sent_and_half_of_what_was_not() {
+        let (mut uarte, mut memory) = port();
+        memory.dma_write(RAM_START + 32, b"hello").unwrap();
+        write(&mut uarte, 0, 0x548, 5).unwrap();
+        write(&mut uarte, 0, 0x008, 1).unwrap();
+        uarte.advance(0, &mut memory).unwrap();
+        assert_eq!(uarte.after_reset(12_000).take_sent(), b"he");
+        run(&mut uarte, &mut memory, NEVER - 1);
+        assert_eq!(uarte.after_reset(100_000).take_sent(), b"hello");
     }
 
     #[test]

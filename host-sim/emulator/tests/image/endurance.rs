@@ -22,6 +22,7 @@ fn twenty_minutes_of_a_quiet_network() {
         let stand = bench.snapshot(number);
         assert_eq!((stand.leader, stand.epoch), (Some(leader), Some(1)), "{stand:?}");
         assert_eq!((stand.counters.links_down, stand.links_up), (0, 1), "{stand:?}");
+        assert_eq!(stand.counters.retries, 0, "every acknowledgement came in time");
         let counts = bench.network.boards()[number].counts();
         assert_eq!(counts.watchdog_resets + counts.lockups, 0);
         let (worked, passed) = (counts.instructions - before.instructions, counts.powered - before.powered);

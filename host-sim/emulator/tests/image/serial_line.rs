@@ -43,3 +43,23 @@ fn queries_commands_and_configurations_work_over_the_serial_line() {
     assert!(answers.contains(&ToHost::Config(ConfigAnswer::Erased)), "{answers:?}");
     assert_eq!((ear.damaged(), bench.network.boards()[0].soc().lost_serial(PORT)), (0, 0));
 }
+
+#[test]
+fn a_hello_after_a_reset_in_the_middle_of_a_frame_is_heard() {
+    let mut bench = Bench::new(vec![board(3)]);
+    let mut ear = Decoder::new();
+    bench.run_ms(1_000);
+    heard(&mut bench, &mut ear);
+    let mut cut = 0;
+    for millis in 1..10 {
+        bench.network.board(0).put_serial(PORT, &frame_of(&ToBoard::GetSnapshot));
+        bench.run_ms(millis);
+        bench.network.board(0).reset();
+        heard(&mut bench, &mut ear);
+        cut += u32::from(ear.is_within_frame());
+        bench.run_ms(200);
+        let said = heard(&mut bench, &mut ear);
+        assert!(said.iter().any(|message| matches!(message, ToHost::Hello(_))), "after {millis} ms: {said:?}");
+    }
+    assert!(cut > 0, "no frame was cut");
+}
