@@ -75,9 +75,20 @@ pub struct Tape {
     air: IdealAir,
     /// What boards sent: who, the bytes, and on which channel.
     pub sent: Vec<(usize, Frame, Tuning)>,
+    /// When: the first and last cycle of each.
+    pub times: Vec<(u64, u64)>,
+    /// When a receiver went on or off, and whose.
+    switched: Vec<(u64, usize, bool)>,
 }
 
 impl Tape {
+    /// Whether a receiver was on all the time from one cycle to another.
+    pub fn has_listened(&self, radio: usize, from: u64, until: u64) -> bool {
+        let mut own = self.switched.iter().filter(|(_, of, _)| *of == radio);
+        let before = own.clone().take_while(|(at, ..)| *at <= from).last();
+        before.is_some_and(|(.., is_on)| *is_on) && !own.any(|(at, _, is_on)| !is_on && *at > from && *at <= until)
+    }
+
     /// Sends a frame from nowhere.
     pub fn inject(&mut self, at: u64, frame: Frame, channel: u8) {
         let tuning = Tuning { mhz: 2405 + 5 * u16::from(channel - 11), delimiter: 0xA7 };
@@ -88,8 +99,14 @@ impl Tape {
 
 impl Ether for Tape {
     fn tell(&mut self, radio: usize, said: Stamped) {
-        if let Output::TransmitBegins { frame, tuning, .. } = &said.output {
-            self.sent.push((radio, frame.clone(), *tuning));
+        match &said.output {
+            Output::TransmitBegins { frame, tuning, ends, .. } => {
+                self.sent.push((radio, frame.clone(), *tuning));
+                self.times.push((said.at, *ends));
+            }
+            Output::Listening { .. } => self.switched.push((said.at, radio, true)),
+            Output::Deaf => self.switched.push((said.at, radio, false)),
+            _ => {}
         }
         self.air.tell(radio, said);
     }

@@ -6,6 +6,7 @@ mod configuration;
 mod controls;
 mod crashes;
 mod endurance;
+mod holding;
 mod hostile_air;
 mod power_cuts;
 mod serial_line;
