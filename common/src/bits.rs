@@ -26,6 +26,32 @@ impl Bits {
     }
 }
 
+/// Single bits, by the byte that holds them: a board has no instruction that shifts 128 bits.
+impl Bits {
+    /// Whether a bit is set; one that does not exist is not.
+    pub fn contains(&self, bit: usize) -> bool {
+        self.0.get(bit / 8).is_some_and(|byte| byte & mask(bit) != 0)
+    }
+
+    /// Sets a bit, if there is such a one.
+    pub fn insert(&mut self, bit: usize) {
+        if let Some(byte) = self.0.get_mut(bit / 8) {
+            *byte |= mask(bit);
+        }
+    }
+
+    /// Clears a bit.
+    pub fn remove(&mut self, bit: usize) {
+        if let Some(byte) = self.0.get_mut(bit / 8) {
+            *byte &= !mask(bit);
+        }
+    }
+}
+
+const fn mask(bit: usize) -> u8 {
+    1 << (bit % 8)
+}
+
 impl From<u128> for Bits {
     fn from(number: u128) -> Self {
         Self::new(number)
@@ -47,6 +73,20 @@ mod tests {
     use postcard::experimental::max_size::MaxSize;
 
     use super::Bits;
+
+    #[test]
+    fn single_bits_are_those_of_the_number() {
+        let mut bits = Bits::NONE;
+        for bit in [0, 7, 8, 64, 127] {
+            bits.insert(bit);
+            assert_eq!(bits.number() >> bit & 1, 1);
+        }
+        assert_eq!((0..200).filter(|&bit| bits.contains(bit)).count(), 5);
+        bits.remove(64);
+        bits.remove(128);
+        bits.insert(128);
+        assert_eq!(bits.number(), 1 | 1 << 7 | 1 << 8 | 1 << 127);
+    }
 
     #[test]
     fn the_wire_carries_the_number() {

@@ -8,7 +8,7 @@ use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX, SENDS_MAX};
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
 use crate::outbox::{Command, Dest, Outbox};
 use crate::peers::{PeerSet, PeerTable};
-use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::timer::TimerTable;
@@ -79,13 +79,13 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
 
     /// Starts the node.
     pub fn handle_start(&mut self, now: Instant) {
-        self.run(now, P::on_start);
+        self.run(now, Happening::Start);
     }
 
     /// A link came up. Coming up twice is harmless; a full table refuses the peer and says so.
     pub fn handle_link_up(&mut self, now: Instant, peer: NodeId) -> Result<(), Full> {
         match self.peers.insert(peer, self.sends.iter_mut().map(|sent| &mut sent.to)) {
-            Ok(true) => self.run(now, |protocol, cx| protocol.on_link_up(peer, cx)),
+            Ok(true) => self.run(now, Happening::LinkUp(peer)),
             Ok(false) => {}
             Err(Full) => {
                 self.notices.push(Notice::PeerRefused(peer));
@@ -98,7 +98,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     /// A link went down: what was not yet collected for that peer is gone. Going down twice is harmless.
     pub fn handle_link_down(&mut self, now: Instant, peer: NodeId) {
         if self.drop_peer(peer) {
-            self.run(now, |protocol, cx| protocol.on_link_down(peer, cx));
+            self.run(now, Happening::LinkDown(peer));
         }
     }
 
@@ -114,21 +114,21 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     pub fn handle_decoded(&mut self, now: Instant, from: NodeId, msg: P::Msg) {
         if self.peers.place(from).is_none() {
             self.notices.push(Notice::NotAPeer(from));
-            self.run(now, |protocol, cx| protocol.on_stranger(from, msg, cx));
+            self.run(now, Happening::Stranger(from, msg));
             return;
         }
-        self.run(now, |protocol, cx| protocol.on_message(from, msg, cx));
+        self.run(now, Happening::Message(from, msg));
     }
 
     /// Something else happened.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
-        self.run(now, |protocol, cx| protocol.on_signal(signal, cx));
+        self.run(now, Happening::Signal(signal));
     }
 
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
         for timer in self.timers.take_due::<P::Timer>(now) {
-            self.run(now, |protocol, cx| protocol.on_timer(timer, cx));
+            self.run(now, Happening::Timer(timer));
         }
     }
 
@@ -210,12 +210,12 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
 
     /// Calls one handler and everything that follows from it. Links that end on the way are worked off a list:
     /// ending one runs another handler, which may end the next.
-    fn run(&mut self, now: Instant, handler: impl FnOnce(&mut P, &mut Cx<'_, P>)) {
+    fn run(&mut self, now: Instant, happening: Happening<P::Msg, P::Timer>) {
         let mut ended = Vec::<NodeId, PEERS, u8>::new();
-        self.call(now, handler, &mut ended);
+        self.call(now, happening, &mut ended);
         while let Some(peer) = ended.pop() {
             self.notices.push(Notice::LinkEnded(peer, Reason::Overrun));
-            self.call(now, |protocol, cx| protocol.on_link_down(peer, cx), &mut ended);
+            self.call(now, Happening::LinkDown(peer), &mut ended);
         }
         let leader = self.protocol.leader();
         if leader != self.told_leader {
@@ -224,10 +224,10 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         }
     }
 
-    fn call(&mut self, now: Instant, handler: impl FnOnce(&mut P, &mut Cx<'_, P>), ended: &mut Vec<NodeId, PEERS, u8>) {
+    fn call(&mut self, now: Instant, happening: Happening<P::Msg, P::Timer>, ended: &mut Vec<NodeId, PEERS, u8>) {
         let mut out = Outbox::new();
         let mut cx = Cx { id: self.id, now, peers: self.peers.as_slice(), rng: &mut self.rng, out: &mut out };
-        handler(&mut self.protocol, &mut cx);
+        self.protocol.handle(happening, &mut cx);
         if out.overflowed() {
             self.notices.push(Notice::Fault(Fault::OutboxOverflow));
             return;

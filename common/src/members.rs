@@ -100,17 +100,19 @@ pub struct Members(Bits);
 impl Members {
     /// The set of one member.
     pub fn of(position: u8) -> Self {
-        Self(Bits::new(bit(position)))
+        Self::default().with(position)
     }
 
     /// The set with one more member.
-    pub fn with(self, position: u8) -> Self {
-        Self(Bits::new(self.0.number() | bit(position)))
+    pub fn with(mut self, position: u8) -> Self {
+        self.0.insert(usize::from(position));
+        self
     }
 
     /// The set with one member less.
-    pub fn without(self, position: u8) -> Self {
-        Self(Bits::new(self.0.number() & !bit(position)))
+    pub fn without(mut self, position: u8) -> Self {
+        self.0.remove(usize::from(position));
+        self
     }
 
     /// Whether nobody is in the set.
@@ -135,17 +137,13 @@ impl Members {
 
     /// Whether a member is in the set.
     pub fn contains(self, position: u8) -> bool {
-        self.0.number() & bit(position) != 0
+        self.0.contains(usize::from(position))
     }
 
     /// How many members are in the set.
     pub fn count(self) -> u32 {
         self.0.number().count_ones()
     }
-}
-
-fn bit(position: u8) -> u128 {
-    1_u128.checked_shl(u32::from(position)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -18,12 +18,12 @@ impl PeerSet {
     /// Adds one place.
     pub fn insert(&mut self, place: usize) {
         debug_assert!(place < PEERS_MAX);
-        self.0 = Bits::new(self.0.number() | bit(place));
+        self.0.insert(place);
     }
 
     /// Takes one place out.
     pub fn remove(&mut self, place: usize) {
-        self.0 = Bits::new(self.0.number() & !bit(place));
+        self.0.remove(place);
     }
 
     /// Takes all places of another set out.
@@ -33,7 +33,7 @@ impl PeerSet {
 
     /// Whether a place is in the set.
     pub fn contains(self, place: usize) -> bool {
-        self.0.number() & bit(place) != 0
+        self.0.contains(place)
     }
 
     /// Whether nobody is in the set.
@@ -59,10 +59,6 @@ impl PeerSet {
         let (low, high) = (bits & below(place), (bits >> 1) & !below(place));
         self.0 = Bits::new(low | high);
     }
-}
-
-fn bit(place: usize) -> u128 {
-    if place < PEERS_MAX { 1_u128 << place } else { 0 }
 }
 
 fn below(place: usize) -> u128 {

@@ -59,6 +59,26 @@ pub enum Signal {
     Disturbed,
 }
 
+/// One thing that happens to a protocol, as a value: an engine has one way through it for all of them, and on a board one
+/// copy of that way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Happening<M, T> {
+    /// [`Protocol::on_start`]
+    Start,
+    /// [`Protocol::on_link_up`]
+    LinkUp(NodeId),
+    /// [`Protocol::on_link_down`]
+    LinkDown(NodeId),
+    /// [`Protocol::on_message`]
+    Message(NodeId, M),
+    /// [`Protocol::on_stranger`]
+    Stranger(NodeId, M),
+    /// [`Protocol::on_timer`]
+    Timer(T),
+    /// [`Protocol::on_signal`]
+    Signal(Signal),
+}
+
 /// An election algorithm: a state machine with fixed memory. It holds no time and no way to send; both come with
 /// the [`Cx`] of each call. Comparable and hashable, so that a model checker can explore the very same code.
 pub trait Protocol: Clone + Debug + Eq + Hash {
@@ -82,6 +102,18 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     fn on_timer(&mut self, _timer: Self::Timer, _cx: &mut Cx<'_, Self>) {}
     /// Something else has happened.
     fn on_signal(&mut self, _signal: Signal, _cx: &mut Cx<'_, Self>) {}
+    /// Calls the handler of whatever has happened.
+    fn handle(&mut self, happening: Happening<Self::Msg, Self::Timer>, cx: &mut Cx<'_, Self>) {
+        match happening {
+            Happening::Start => self.on_start(cx),
+            Happening::LinkUp(peer) => self.on_link_up(peer, cx),
+            Happening::LinkDown(peer) => self.on_link_down(peer, cx),
+            Happening::Message(from, msg) => self.on_message(from, msg, cx),
+            Happening::Stranger(from, msg) => self.on_stranger(from, msg, cx),
+            Happening::Timer(timer) => self.on_timer(timer, cx),
+            Happening::Signal(signal) => self.on_signal(signal, cx),
+        }
+    }
     /// The leader this node follows, itself included.
     fn leader(&self) -> Option<NodeId>;
 }

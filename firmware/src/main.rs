@@ -9,6 +9,7 @@
 mod boards;
 mod boot;
 mod clock;
+mod copying;
 mod crash;
 mod crystal;
 mod executors;
@@ -33,6 +34,7 @@ use cortex_m_rt::entry;
 use embassy_nrf::saadc::{self, ChannelConfig, Saadc, VddInput};
 use embassy_nrf::temp::{self, Temp};
 use embassy_nrf::{bind_interrupts, pac, rng};
+use heapless::String;
 use static_cell::StaticCell;
 
 use crate::boards::{Pins, board};
@@ -112,12 +114,14 @@ fn take_reset_reason() -> ResetReason {
 
 /// The chip's number in hexadecimal, as the operating system of a PC shows it.
 fn serial_number() -> &'static str {
-    static TEXT: StaticCell<[u8; 16]> = StaticCell::new();
-    let chip = identity::chip();
-    let digit = |place: usize| {
-        let nibble = chip.to_be_bytes()[place / 2] >> (if place.is_multiple_of(2) { 4 } else { 0 }) & 0xF;
-        if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
-    };
-    // Digits are text.
-    core::str::from_utf8(TEXT.init(core::array::from_fn(digit))).unwrap_or_default()
+    const DIGITS: &str = "0123456789abcdef";
+    static TEXT: StaticCell<String<16>> = StaticCell::new();
+    let text = TEXT.init(String::new());
+    for byte in identity::chip().to_be_bytes() {
+        for nibble in [usize::from(byte >> 4), usize::from(byte & 0xF)] {
+            // There is room for the sixteen of them.
+            let _ = text.push_str(DIGITS.get(nibble..=nibble).unwrap_or_default());
+        }
+    }
+    text
 }

@@ -16,8 +16,8 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::Timer;
 
-use crate::radio::{Frame, RECEIVED, Received, SENT, TO_ACKNOWLEDGE, TO_SEND};
-use crate::{clock, crash, host, progress, storage};
+use crate::radio::{Frame, HELD_UNTIL, RECEIVED, Received, SENT, TO_ACKNOWLEDGE, TO_SEND};
+use crate::{clock, crash, host, progress, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -129,6 +129,7 @@ impl Driver {
 
     /// Collects everything the node has to say, in the order that its contract asks for.
     fn drain(&mut self) {
+        HELD_UNTIL.lock(|cell| cell.set(self.node.quiet_until()));
         let mut buf = [0; FRAME_MAX];
         for _ in 0..GIVEN_MAX {
             let Some(transmit) = self.node.poll_transmit(self.now, &mut buf) else { break };
@@ -164,7 +165,14 @@ impl Driver {
             }
             Notice::Leader(Some(leader)) => defmt::info!("leader {}", leader.0),
             Notice::Leader(None) => defmt::info!("no leader"),
-            Notice::Twin(id) => defmt::error!("another board has this node's id, {}", id.0),
+            Notice::Twin(id) => {
+                defmt::error!("another board has this node's id, {}", id.0);
+                status::set_twin(true);
+            }
+            Notice::Renamed(id) => {
+                defmt::warn!("took another id, {}", id.0);
+                status::set_twin(false);
+            }
             Notice::Event(event) => defmt::debug!("{}", event),
             other => defmt::info!("{}", other),
         }

@@ -1,7 +1,8 @@
-//! The debug probe's window: two channels out, one in, in memory that a probe reads and writes while the board runs.
+//! The debug probe's window: two channels each way, in memory that a probe reads and writes while the board runs.
 //!
-//! Channel 0 out is the log, in defmt's encoding. Channel 1 out and channel 0 in are the host link. The control block is
-//! that of SEGGER's RTT, which probes search for by its id.
+//! Channel 0 out is the log, in defmt's encoding; channel 0 in, which tools take for a terminal's keys, has no buffer.
+//! Channel 1 is the host link, out and in, so that one server of the probe's software carries both. The control block is that
+//! of SEGGER's RTT, which probes search for by its id.
 //!
 //! Nothing here ever waits. A probe may ask for a channel that blocks when it is full, and then be unplugged; the board does
 //! not look at that wish. What does not fit is dropped whole and counted, and the loss is told when there is room again.
@@ -10,6 +11,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
+use common::host_link::RTT_CHANNEL;
 use critical_section::{CriticalSection, RestoreState};
 
 const LOG_BYTES: usize = 2_048;
@@ -37,8 +39,12 @@ struct ControlBlock {
     inputs: u32,
     log: Channel,
     link_out: Channel,
+    unused_in: Channel,
     link_in: Channel,
 }
+
+// The host link's place among the outputs and among the inputs.
+const _: () = assert!(RTT_CHANNEL == 1);
 
 // SAFETY: the pointers lead to buffers that live for ever, and the positions are atomic.
 unsafe impl Sync for ControlBlock {}
@@ -59,6 +65,12 @@ impl Channel {
         let size = N as u32;
         let (write, read, flags) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
         Self { name: name.as_ptr().cast(), buffer: buffer.0.get().cast(), size, write, read, flags }
+    }
+
+    /// A channel without a buffer, which nobody uses.
+    const fn none() -> Self {
+        let (write, read, flags) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+        Self { name: core::ptr::null(), buffer: core::ptr::null_mut(), size: 0, write, read, flags }
     }
 
     /// How many bytes lie between two positions of the ring.
@@ -109,9 +121,10 @@ impl Channel {
 static CONTROL: ControlBlock = ControlBlock {
     id: *b"SEGGER RTT\0\0\0\0\0\0",
     outputs: 2,
-    inputs: 1,
+    inputs: 2,
     log: Channel::new(c"defmt", &LOG),
     link_out: Channel::new(c"ringleader", &LINK_OUT),
+    unused_in: Channel::none(),
     link_in: Channel::new(c"ringleader", &LINK_IN),
 };
 

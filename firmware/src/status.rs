@@ -59,11 +59,12 @@ impl Lights {
 struct Overrides {
     is_holding_off: bool,
     has_fault: bool,
+    has_twin: bool,
     identify_until_s: u32,
 }
 
 static OVERRIDES: Mutex<CriticalSectionRawMutex, Cell<Overrides>> =
-    Mutex::new(Cell::new(Overrides { is_holding_off: false, has_fault: false, identify_until_s: 0 }));
+    Mutex::new(Cell::new(Overrides { is_holding_off: false, has_fault: false, has_twin: false, identify_until_s: 0 }));
 
 fn change(how: impl FnOnce(&mut Overrides)) {
     OVERRIDES.lock(|cell| {
@@ -83,6 +84,11 @@ pub fn set_fault() {
     change(|overrides| overrides.has_fault = true);
 }
 
+/// Shows that another board has this one's id, or, once this one has taken another, no longer.
+pub fn set_twin(has_twin: bool) {
+    change(|overrides| overrides.has_twin = has_twin);
+}
+
 /// Shows for a while which board this is.
 pub fn identify() {
     defmt::info!("identifying");
@@ -94,7 +100,7 @@ fn condition() -> Condition {
     let overrides = OVERRIDES.lock(Cell::get);
     if clock::uptime_s() < overrides.identify_until_s {
         Condition::Identify
-    } else if overrides.has_fault {
+    } else if overrides.has_fault || overrides.has_twin {
         Condition::Fault
     } else if overrides.is_holding_off {
         Condition::HoldingOff

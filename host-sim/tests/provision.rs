@@ -173,3 +173,25 @@ fn a_wrong_fleet_is_told_with_file_and_line() {
     assert!(with("probe = \"1366:1015:2\"", "").contains("node 2 has neither `probe` nor `port`"));
     assert!(fails(&folder, "provision --fleet none.toml").contains("cannot read the fleet file none.toml"));
 }
+
+#[test]
+fn a_board_on_its_way_to_another_key_gets_both() {
+    let folder = folder("former");
+    let former = known_key(&folder);
+    ok(&folder, "key new next.key");
+    let both = "provision --id 2 --network garden --key-file next.key --key-id 1 --former-key-file known.key";
+    let said = ok(&folder, &format!("{both} -o page.bin"));
+    assert!(said.contains("(key 1, and still 0)"), "{said}");
+    let config = page::decode(&std::fs::read(folder.join("page.bin")).unwrap()).unwrap();
+    let kept = config.former.expect("the former key");
+    assert_eq!((config.key_id, kept.key_id, kept.protection), (1, 0, Protection::Ascon(former.clone())));
+    assert_ne!(config.protection, Protection::Ascon(former.clone()));
+
+    ok(&folder, &format!("{both} --former-cipher aes-ccm -o page.bin"));
+    let config = page::decode(&std::fs::read(folder.join("page.bin")).unwrap()).unwrap();
+    assert_eq!(config.former.map(|kept| kept.protection), Some(Protection::AesCcm(former)));
+    assert!(
+        fails(&folder, &format!("{both} --former-key-id 1"))
+            .contains("`former.key_id` must be from 0 to 3 and another")
+    );
+}

@@ -14,7 +14,8 @@ pub const STEP_MS: u64 = 125;
 pub enum Condition {
     /// Waiting after a reset loop.
     HoldingOff,
-    /// Something is wrong that a person should look at: storage failed, or another board has the same id.
+    /// Something is wrong that a person should look at: storage failed, the configuration is damaged, or another board has
+    /// the same id.
     Fault,
     /// No link to anybody.
     Searching,

@@ -7,7 +7,7 @@
 //! perfect nor suspect.
 
 use crate::board::history::{Ending, Run};
-use crate::coefficient::{Share, WHOLE, Weibull, WeibullError};
+use crate::coefficient::{Share, WHOLE, Weibull, WeibullError, power};
 
 /// Failures from which on a shape is fitted.
 pub const FAILURES_MIN: usize = 3;
@@ -52,8 +52,8 @@ fn likeliest(runs: &[Run], present_s: u32, failures: usize) -> Result<Weibull, W
     let longest = ages(runs, present_s).fold(1.0, f32::max);
     let moments = |shape: f32| {
         ages(runs, present_s).fold((0.0_f32, 0.0_f32), |(plain, logged), age| {
-            let power = libm::powf(age / longest, shape);
-            (plain + power, logged + power * libm::logf(age))
+            let raised = power(age / longest, shape);
+            (plain + raised, logged + raised * libm::logf(age))
         })
     };
     let is_too_small = |shape: f32| {
@@ -66,7 +66,7 @@ fn likeliest(runs: &[Run], present_s: u32, failures: usize) -> Result<Weibull, W
         if is_too_small(middle) { low = middle } else { high = middle }
     }
     let shape = low + (high - low) / 2.0;
-    let scale = longest * libm::powf(moments(shape).0 / count(failures), 1.0 / shape);
+    let scale = longest * power(moments(shape).0 / count(failures), 1.0 / shape);
     Weibull::new(scale, shape)
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::election::Algorithm;
 use crate::election::hierarchy::Radii;
 use crate::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
-use crate::link::security::NetworkKey;
+use crate::link::security::{HAS_AES_CCM, NetworkKey};
 use crate::members::RingOrder;
 use crate::time::Duration;
 use crate::types::NodeId;
@@ -204,6 +204,12 @@ impl Config {
         }
         if !POWERS_DBM.contains(&self.power_dbm) {
             return wrong("power_dbm", "one of -40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 7, 8");
+        }
+        let former = self.former.as_ref().map(|former| &former.protection);
+        let asks_for_aes =
+            [Some(&self.protection), former].iter().any(|one| matches!(one, Some(Protection::AesCcm(_))));
+        if asks_for_aes && !HAS_AES_CCM {
+            return wrong("protection", "Ascon or none: AES-CCM was not built in (feature `aes-ccm`)");
         }
         if self.key_id > 3 {
             return wrong("key_id", "from 0 to 3");

@@ -17,8 +17,9 @@ use super::ring::{Ring, RingMsg};
 use super::timer_based::{TimerBased, TimerMsg};
 use crate::coefficient::Coefficient;
 use crate::members::RingOrder;
+use crate::notice::Event;
 use crate::outbox::{Command, Outbox};
-use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::{NodeId, RingPlace};
@@ -260,21 +261,29 @@ impl Election {
     }
 }
 
-/// Calls an inner algorithm with a context of its own and hands its commands on.
-fn within<P: Protocol>(cx: &mut Cx<'_, Election>, wrap: fn(P::Msg) -> ElectionMsg, call: impl FnOnce(&mut Cx<'_, P>)) {
-    let mut out = Outbox::new();
-    call(&mut Cx { id: cx.id, now: cx.now, peers: cx.peers, rng: cx.rng, out: &mut out });
-    hand_on::<P>(cx, wrap, &mut out);
-}
-
-/// Hands an inner algorithm's commands on. There is one copy of it for each algorithm, not for each of its handlers: on a
-/// board that is several kilobytes.
+/// Hands what has happened to an inner algorithm with a context of its own, and its commands on. There is one copy of this
+/// for each algorithm, not for each of its handlers: on a board that is many kilobytes.
 #[inline(never)]
-fn hand_on<P: Protocol>(
+fn within<P: Protocol>(
+    node: &mut P,
+    happening: Happening<ElectionMsg, ElectionTimer>,
     cx: &mut Cx<'_, Election>,
     wrap: fn(P::Msg) -> ElectionMsg,
-    out: &mut Outbox<P::Msg, P::Timer>,
+    unwrap: fn(ElectionMsg) -> Option<P::Msg>,
 ) {
+    let sender = match happening {
+        Happening::Message(from, _) | Happening::Stranger(from, _) => Some(from),
+        _ => None,
+    };
+    let Some(happening) = inner(happening, unwrap) else {
+        // A message of another algorithm is ignored and told; a timer that this one does not have cannot have been set.
+        if let Some(from) = sender {
+            cx.note(Event::Ignored(from));
+        }
+        return;
+    };
+    let mut out = Outbox::new();
+    node.handle(happening, &mut Cx { id: cx.id, now: cx.now, peers: cx.peers, rng: cx.rng, out: &mut out });
     if out.overflowed() {
         cx.out.overflow();
     }
@@ -288,89 +297,70 @@ fn hand_on<P: Protocol>(
     }
 }
 
+/// What has happened in an algorithm's own terms, where it has them.
+fn inner<M, T: TimerKey>(
+    happening: Happening<ElectionMsg, ElectionTimer>,
+    unwrap: fn(ElectionMsg) -> Option<M>,
+) -> Option<Happening<M, T>> {
+    Some(match happening {
+        Happening::Start => Happening::Start,
+        Happening::LinkUp(peer) => Happening::LinkUp(peer),
+        Happening::LinkDown(peer) => Happening::LinkDown(peer),
+        Happening::Message(from, msg) => Happening::Message(from, unwrap(msg)?),
+        Happening::Stranger(from, msg) => Happening::Stranger(from, unwrap(msg)?),
+        Happening::Timer(timer) => Happening::Timer(T::ALL.get(timer.index()).copied()?),
+        Happening::Signal(signal) => Happening::Signal(signal),
+    })
+}
+
 fn slot(timer: impl TimerKey) -> ElectionTimer {
     ElectionTimer::ALL.get(timer.index()).copied().unwrap_or(ElectionTimer::Third)
-}
-
-/// Calls the same handler of whichever algorithm runs.
-macro_rules! delegate {
-    ($self:ident, $cx:ident, $node:ident, $inner:ident => $call:expr) => {
-        match $self {
-            Election::Hs($node) => within($cx, ElectionMsg::Hs, |$inner| $call),
-            Election::Height($node) => within($cx, ElectionMsg::Height, |$inner| $call),
-            Election::Hierarchy($node) => within($cx, ElectionMsg::Hierarchy, |$inner| $call),
-            Election::Frlle($node) => within($cx, ElectionMsg::Frlle, |$inner| $call),
-            Election::Bully($node) => within($cx, ElectionMsg::Bully, |$inner| $call),
-            Election::Ring($node) => within($cx, ElectionMsg::Ring, |$inner| $call),
-            Election::Lcr($node) => within($cx, ElectionMsg::Lcr, |$inner| $call),
-            Election::TimerBased($node) => within($cx, ElectionMsg::TimerBased, |$inner| $call),
-            Election::ModifiedBully($node) => within($cx, ElectionMsg::ModifiedBully, |$inner| $call),
-            Election::Abraham($node) => within($cx, ElectionMsg::Abraham, |$inner| $call),
-        }
-    };
-}
-
-/// Hands a message to the algorithm it belongs to; one of another algorithm is ignored and told.
-macro_rules! deliver {
-    ($self:ident, $cx:ident, $msg:ident, $from:ident, $handler:ident, [$($name:ident),*]) => {
-        match ($self, $msg) {
-            $((Election::$name(node), ElectionMsg::$name(msg)) => {
-                within($cx, ElectionMsg::$name, |inner| node.$handler($from, msg, inner));
-            })*
-            _ => $cx.note(crate::notice::Event::Ignored($from)),
-        }
-    };
-}
-
-/// The inner timer of a slot, where the algorithm has one there.
-fn timer_at<T: TimerKey>(timer: ElectionTimer) -> Option<T> {
-    T::ALL.get(timer.index()).copied()
 }
 
 impl Protocol for Election {
     type Msg = ElectionMsg;
     type Timer = ElectionTimer;
 
+    fn handle(&mut self, happening: Happening<ElectionMsg, ElectionTimer>, cx: &mut Cx<'_, Self>) {
+        macro_rules! hand_to {
+            ($($name:ident),*) => {
+                match self {
+                    $(Election::$name(node) => {
+                        let unwrap = |msg| if let ElectionMsg::$name(msg) = msg { Some(msg) } else { None };
+                        within(node, happening, cx, ElectionMsg::$name, unwrap);
+                    })*
+                }
+            };
+        }
+        hand_to!(Hs, Height, Hierarchy, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham);
+    }
+
     fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
-        delegate!(self, cx, node, inner => node.on_start(inner));
+        self.handle(Happening::Start, cx);
     }
 
     fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
-        delegate!(self, cx, node, inner => node.on_link_up(peer, inner));
+        self.handle(Happening::LinkUp(peer), cx);
     }
 
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
-        delegate!(self, cx, node, inner => node.on_link_down(peer, inner));
+        self.handle(Happening::LinkDown(peer), cx);
     }
 
     fn on_message(&mut self, from: NodeId, msg: ElectionMsg, cx: &mut Cx<'_, Self>) {
-        deliver!(
-            self,
-            cx,
-            msg,
-            from,
-            on_message,
-            [Hs, Height, Hierarchy, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham]
-        );
+        self.handle(Happening::Message(from, msg), cx);
     }
 
     fn on_stranger(&mut self, from: NodeId, msg: ElectionMsg, cx: &mut Cx<'_, Self>) {
-        deliver!(
-            self,
-            cx,
-            msg,
-            from,
-            on_stranger,
-            [Hs, Height, Hierarchy, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham]
-        );
+        self.handle(Happening::Stranger(from, msg), cx);
     }
 
     fn on_timer(&mut self, timer: ElectionTimer, cx: &mut Cx<'_, Self>) {
-        delegate!(self, cx, node, inner => timer_at(timer).into_iter().for_each(|timer| node.on_timer(timer, inner)));
+        self.handle(Happening::Timer(timer), cx);
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
-        delegate!(self, cx, node, inner => node.on_signal(signal, inner));
+        self.handle(Happening::Signal(signal), cx);
     }
 
     fn leader(&self) -> Option<NodeId> {

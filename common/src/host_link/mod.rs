@@ -15,6 +15,10 @@
 //!
 //! [`encode`] writes a frame, a [`Decoder`] takes bytes as they come. Nothing here reads, writes or waits.
 
+/// The channel of the debug probe's RTT, both ways, on which these frames travel. Channel 0 is the log's, as every tool
+/// expects.
+pub const RTT_CHANNEL: usize = 1;
+
 mod contents;
 mod frame;
 mod message;

@@ -11,6 +11,10 @@ use super::commands;
 /// Bytes that wait on one line: some dozens of messages.
 const WAITING_MAX: usize = 1_024;
 
+/// What ends a frame. It goes first over every line, since the board may have been reset in the middle of one: otherwise the
+/// hello, which tells why, would be taken for its end and be lost with it.
+pub const FRAME_END: &[u8] = &[0];
+
 /// Bytes of the frame that tells of a loss.
 const LOSS_FRAME_MAX: usize = 24;
 
@@ -66,7 +70,9 @@ impl Line {
     /// Somebody listens from now on, or no longer. What was meant for the last listener is forgotten.
     pub fn set_open(&self, is_open: bool) {
         self.is_open.store(is_open, Ordering::Relaxed);
-        if !is_open {
+        if is_open {
+            self.write_all(FRAME_END);
+        } else {
             self.waiting.clear();
         }
     }
@@ -75,11 +81,22 @@ impl Line {
     pub fn offer(&self, frame: &[u8]) {
         if self.is_open.load(Ordering::Relaxed) {
             self.losses.offer(frame, |frame| {
-                let fits = self.waiting.free_capacity() >= frame.len();
-                // There is one writer, so the room does not shrink meanwhile, and all of it is written.
-                fits && self.waiting.try_write(frame).is_ok()
+                // There is one writer, so the room does not shrink meanwhile.
+                self.waiting.free_capacity() >= frame.len() && self.write_all(frame)
             });
         }
+    }
+
+    /// Writes a frame for which there is room. The pipe is a ring and takes bytes only up to its end at a time.
+    fn write_all(&self, frame: &[u8]) -> bool {
+        let mut rest = frame;
+        while let Ok(written) = self.waiting.try_write(rest) {
+            rest = rest.get(written..).unwrap_or_default();
+            if rest.is_empty() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits for bytes to carry.

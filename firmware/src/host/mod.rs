@@ -16,7 +16,7 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 
-use self::line::{Line, Losses};
+use self::line::{FRAME_END, Line, Losses};
 use crate::{clock, node, rtt};
 
 /// Messages that wait for the task that sends them. The node may report several calls at once.
@@ -60,6 +60,7 @@ pub fn say_hello() {
 #[embassy_executor::task]
 pub async fn send() -> ! {
     let mut bytes = [0; FRAME_BYTES_MAX];
+    rtt::send(FRAME_END);
     loop {
         let message = OUT.receive().await;
         if let Some(lost) = OVERFLOWED.take() {

@@ -8,14 +8,16 @@
 mod chip;
 mod wiring;
 
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use common::board::csma::{Backoff, airtime};
+use common::board::csma::{Backoff, UNIT, airtime};
 use common::board::vigil::Part;
 use common::node::{FRAME_MAX, Sent};
 use common::rng::Rng;
 use common::time::{Duration, Instant};
 use embassy_futures::select::{Either3, select3};
+use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::signal::Signal;
@@ -28,8 +30,12 @@ use crate::{clock, progress};
 const RECEIVED_MAX: usize = 4;
 
 /// How long a frame that already backs off is held after another was heard, so that an acknowledgement of that one gets
-/// through: longer than the time until it and its airtime together. What the node has not given out yet it holds itself.
+/// through: longer than the time until it and its airtime together. The node has looked at that frame by then and holds
+/// the waiting one for longer where more answers are due.
 const QUIET: Duration = Duration::from_micros(1_600);
+
+/// Whoever waited for the same answers looks at the channel at one of so many times afterwards, not all at once.
+const AFTER_HOLD_UNITS: u32 = 8;
 
 /// A frame ends within this time of its beginning, whatever its length says.
 const FRAME_END_WITHIN: embassy_time::Duration = embassy_time::Duration::from_millis(6);
@@ -91,6 +97,8 @@ pub static RECEIVED: Channel<CriticalSectionRawMutex, Received, RECEIVED_MAX> = 
 pub static TO_SEND: Signal<CriticalSectionRawMutex, Frame> = Signal::new();
 /// The acknowledgement that is to be sent at a time.
 pub static TO_ACKNOWLEDGE: Signal<CriticalSectionRawMutex, (Frame, Instant)> = Signal::new();
+/// Until when the node asks for the waiting frame to be held: others answer each other, or are about to answer this node.
+pub static HELD_UNTIL: Mutex<CriticalSectionRawMutex, Cell<Instant>> = Mutex::new(Cell::new(Instant::ZERO));
 /// What became of the frame.
 pub static SENT: Signal<CriticalSectionRawMutex, Sent> = Signal::new();
 
@@ -223,6 +231,12 @@ impl Driver {
             Radio::forget_frame_start();
         }
         let Some(mut waiting) = self.waiting.take() else { return Ok(()) };
+        let held_until = HELD_UNTIL.lock(Cell::get);
+        if clock::now() < held_until {
+            waiting.due = held_until + UNIT.times(self.rng.below(AFTER_HOLD_UNITS));
+            self.waiting = Some(waiting);
+            return Ok(());
+        }
         match self.radio.send_if_clear(&waiting.frame).await? {
             Outcome::Sent => {
                 count_airtime(&waiting.frame);

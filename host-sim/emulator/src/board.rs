@@ -124,6 +124,7 @@ pub struct Board {
     counts: Counts,
     stack_limits: Option<(u32, u32)>,
     stack_used: u32,
+    has_probe: bool,
 }
 
 impl Board {
@@ -159,6 +160,7 @@ impl Board {
             counts: Counts::default(),
             stack_limits: symbol("_stack_start").zip(bottom),
             stack_used: 0,
+            has_probe: true,
         })
     }
 
@@ -346,6 +348,9 @@ impl Board {
             let lowest = self.cpu.lowest_stack_pointer().min(top);
             self.stack_used = self.stack_used.max(top - lowest);
         }
+        if !self.has_probe {
+            return;
+        }
         self.rtt.visit(&mut self.memory);
         if let Some(dictionary) = &self.program.dictionary {
             let bytes = self.rtt.take(LOG_CHANNEL);
@@ -436,6 +441,11 @@ impl Board {
     /// has one, and then decoded by [`Board::take_log`].
     pub fn take_probe(&mut self, channel: usize) -> Vec<u8> {
         self.rtt.take(channel)
+    }
+
+    /// Plugs the debug probe in, or pulls it out: then nobody empties the program's channels.
+    pub fn set_probe(&mut self, is_there: bool) {
+        self.has_probe = is_there;
     }
 
     /// Sends bytes to the program through a channel of the debug probe.

@@ -3,6 +3,10 @@
 //! ```toml
 //! network = "garden"
 //! key_file = "garden.key"       # beside this file
+//! # While the network moves to this key: the one before it, which of the four it is, and its cipher where that differs.
+//! # key_id = 1
+//! # former_key_file = "old.key"
+//! # former_key_id = 0
 //! ring = [1, 2, 3]
 //!
 //! [[node]]
@@ -20,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
-use common::config::{CHANNELS, Config, IDS, Protection};
+use common::config::{CHANNELS, Config, FormerKey, IDS, Protection};
 use common::election::Algorithm;
 use common::limits::RADIUS_MAX;
 use common::link::security::NetworkKey;
@@ -53,22 +57,38 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Member>> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let draft = parse(&name, &text)?;
     let key = key::read(&folder.join(draft.key_file)).with_context(|| format!("{name}: `key_file`"))?;
-    Ok(draft.members.into_iter().map(|member| with_key(member, &key)).collect())
+    let former = draft.former_key_file.map(|file| key::read(&folder.join(file))).transpose();
+    let former = former.with_context(|| format!("{name}: `former_key_file`"))?;
+    Ok(draft.members.into_iter().map(|member| with_keys(member, &key, former.as_ref())).collect())
 }
 
-/// Puts the key in.
-fn with_key(mut member: Member, key: &NetworkKey) -> Member {
-    member.config.protection = match member.config.protection {
+/// Puts the keys in.
+fn with_keys(mut member: Member, key: &NetworkKey, former: Option<&NetworkKey>) -> Member {
+    put(&mut member.config.protection, key);
+    if let Some((place, key)) = member.config.former.as_mut().zip(former) {
+        put(&mut place.protection, key);
+    }
+    member
+}
+
+fn put(protection: &mut Protection, key: &NetworkKey) {
+    *protection = match protection {
         Protection::AesCcm(_) => Protection::AesCcm(key.clone()),
         Protection::Ascon(_) | Protection::Open => Protection::Ascon(key.clone()),
     };
-    member
+}
+
+/// Stands in for a key, which is read when everything else is right.
+fn unread(is_aes: bool) -> Protection {
+    let key = NetworkKey::new([0; _]);
+    if is_aes { Protection::AesCcm(key) } else { Protection::Ascon(key) }
 }
 
 /// A fleet whose key has not been read.
 #[derive(Debug)]
 struct Draft {
     key_file: String,
+    former_key_file: Option<String>,
     members: Vec<Member>,
 }
 
@@ -81,20 +101,31 @@ fn parse(file: &str, text: &str) -> Result<Draft, Problem> {
     let root = Section::root(source, document.get_ref());
     let network = root.text("network")?;
     let key_file = root.text("key_file")?.map(str::to_owned);
+    let former_key_file = root.text("former_key_file")?.map(str::to_owned);
+    let former_key_id = root.integer("former_key_id", 0..4)?;
+    let former_aes = root.word("former_cipher", &CIPHERS)?;
     let common = Common::read(&root)?;
     let board = root.word("board", &Board::NAMES)?.unwrap_or_default();
     let nodes = root.sections("node")?;
     root.finish()?;
     let network = network.ok_or_else(|| root.missing("network"))?;
     let key_file = key_file.ok_or_else(|| root.missing("key_file"))?;
+    if former_key_file.is_none() && (former_key_id.is_some() || former_aes.is_some()) {
+        return Err(root.missing("former_key_file"));
+    }
     if nodes.is_empty() {
         return Err(root.problem("the fleet has no boards: write [[node]] with an id and a probe for each"));
     }
-    let shared = Shared { network: pan(network), common, board };
+    let former_key_id = former_key_id.and_then(|id| u8::try_from(id).ok()).unwrap_or(0);
+    let former = former_key_file.is_some().then_some((former_key_id, former_aes));
+    let shared = Shared { network: pan(network), common, board, former };
     let mut seen = Seen::default();
     let members = nodes.iter().map(|node| shared.member(node, &mut seen)).collect::<Result<_, _>>()?;
-    Ok(Draft { key_file, members })
+    Ok(Draft { key_file, former_key_file, members })
 }
+
+/// The ciphers, and whether each is AES.
+const CIPHERS: [(&str, bool); 2] = [("ascon", false), ("aes-ccm", true)];
 
 /// What may stand at the top of the file, and again at a board that differs.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +155,7 @@ impl Common {
             channel: section.integer("channel", channels)?.map(small),
             power_dbm: power_dbm.transpose()?,
             key_id: section.integer("key_id", 0..4)?.map(small),
-            aes: section.word("cipher", &[("ascon", false), ("aes-ccm", true)])?,
+            aes: section.word("cipher", &CIPHERS)?,
         })
     }
 
@@ -154,6 +185,8 @@ struct Shared {
     network: u16,
     common: Common,
     board: Board,
+    /// Which key the former one is, where there is one, and whether it is for AES, where that is said.
+    former: Option<(u8, Option<bool>)>,
 }
 
 /// What may be there only once.
@@ -181,12 +214,13 @@ impl Shared {
                 return Err(node.problem_at(key, &format!("is that of node {other}: every board has its own")));
             }
         }
-        // Stands in for the key, which is read when everything else is right.
-        let unread = NetworkKey::new([0; _]);
+        let is_aes = common.aes.unwrap_or(false);
+        let former = self.former.map(|(key_id, aes)| FormerKey { key_id, protection: unread(aes.unwrap_or(is_aes)) });
         let settings = Settings {
             pan: self.network,
-            protection: if common.aes == Some(true) { Protection::AesCcm(unread) } else { Protection::Ascon(unread) },
+            protection: unread(is_aes),
             key_id: common.key_id.unwrap_or(0),
+            former,
             algorithm: common.algorithm,
             ring: common.ring,
             radii: common.radii.unwrap_or_default(),

@@ -1,6 +1,8 @@
+use common::config::Protection;
 use common::election::Algorithm;
+use common::link::security::NetworkKey;
 
-use super::parse;
+use super::{parse, with_keys};
 use crate::provision::network::pan;
 use crate::provision::target::Board;
 
@@ -39,6 +41,27 @@ fn boards_get_what_all_have_and_what_is_their_own() {
     assert_eq!((b.config.power_dbm, b.board, b.probe.as_deref()), (4, Board::MicrobitV2, Some("0d28:0204:2")));
     assert_eq!((c.config.channel, c.port.as_deref()), (21, Some("/dev/ttyACM0")));
     assert!(format!("{:?}", c.config).contains("AesCcm(NetworkKey(hidden))"));
+}
+
+#[test]
+fn a_fleet_on_its_way_to_another_key_keeps_the_former_one() {
+    let moving = "key_file = \"garden.key\"\nkey_id = 1\nformer_key_file = \"old.key\"\n";
+    let fleet = parse("fleet.toml", &FLEET.replacen("key_file = \"garden.key\"\n", moving, 1)).unwrap();
+    assert_eq!(fleet.former_key_file.as_deref(), Some("old.key"));
+    let keys = |key: &str| NetworkKey::new(*key.as_bytes().first_chunk().unwrap());
+    for member in fleet.members {
+        let config = with_keys(member, &keys("the new key, new!"), Some(&keys("the old key, old!"))).config;
+        let former = config.former.expect("it was named");
+        assert_eq!((config.key_id, former.key_id), (1, 0));
+        let is_aes = config.id.0 == 3;
+        let protection = |key| if is_aes { Protection::AesCcm(key) } else { Protection::Ascon(key) };
+        assert_eq!(config.protection, protection(keys("the new key, new!")));
+        assert_eq!(former.protection, protection(keys("the old key, old!")));
+    }
+    assert!(
+        problem("ring =", "former_key_file = \"old.key\"\nring =").contains("`former.key_id` must be from 0 to 3 and")
+    );
+    assert!(problem("ring =", "former_key_id = 1\nring =").contains("needs the key `former_key_file`"));
 }
 
 /// What is said about the file with one place changed.

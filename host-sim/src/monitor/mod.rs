@@ -134,3 +134,22 @@ fn found_ports(folder: &Path) -> Vec<PathBuf> {
     ports.sort();
     ports
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use common::host_link::RTT_CHANNEL;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        _args: super::Args,
+    }
+
+    #[test]
+    fn the_help_names_the_channel_that_boards_use() {
+        let help = Cli::command().render_long_help().to_string();
+        assert!(help.contains(&format!("rtt server start 9090 {RTT_CHANNEL}")), "{help}");
+        assert!(help.contains(&format!("passes on RTT channel {RTT_CHANNEL}")), "{help}");
+    }
+}

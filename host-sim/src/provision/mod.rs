@@ -12,8 +12,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use common::config::{Config, Protection};
+use common::config::{Config, FormerKey, Protection};
 use common::election::Algorithm;
+use common::link::security::NetworkKey;
 
 use self::settings::Settings;
 use self::target::{Board, FlashSteps, Format};
@@ -27,8 +28,13 @@ use crate::monitor::line::Place;
 /// prints the probe-rs commands that bring it onto the board. A board that never got one works in the demo network, whose
 /// key everybody knows.
 ///
+/// To move a network that runs to another key, give every board the new key together with the one before it, one board after
+/// the other: it sends under the new one and still takes frames under the former. Then provision all once more without it.
+///
 /// One board:     ringleader provision --id 1 --network garden --key-file garden.key --ring 1,2,3
 /// All of them:   ringleader provision --fleet garden.toml --flash
+/// Another key:   ringleader provision --id 1 --network garden --key-file new.key --key-id 1 \
+///                  --former-key-file garden.key --former-key-id 0 --port /dev/ttyACM0
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -50,6 +56,15 @@ pub struct Args {
     /// Which of four keys this is (0 to 3), so that a network can move to another key while it runs
     #[arg(long, value_name = "K", default_value_t = 0)]
     key_id: u8,
+    /// The network's key before this one: frames under it are still taken, until the board is provisioned without it
+    #[arg(long, value_name = "FILE", requires = "key_file")]
+    former_key_file: Option<PathBuf>,
+    /// Which of four keys the former one is; another than --key-id
+    #[arg(long, value_name = "K", requires = "former_key_file", default_value_t = 0)]
+    former_key_id: u8,
+    /// The former key's cipher, where it is not --cipher
+    #[arg(long, value_enum, requires = "former_key_file")]
+    former_cipher: Option<Cipher>,
     /// The members of the ring in order, the same for every board; needed by ring algorithms
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     ring: Option<Vec<u16>>,
@@ -83,7 +98,8 @@ pub struct Args {
     #[arg(long, value_name = "PORT", conflicts_with = "flash")]
     port: Option<PathBuf>,
     /// A fleet file (TOML): probe serials to ids, and what all boards have in common; does all boards
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "network", "key_file", "unprotected", "ring", "algorithm",
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "network", "key_file", "unprotected",
+        "former_key_file", "ring", "algorithm",
         "channel", "power", "radii", "output", "probe", "port"])]
     fleet: Option<PathBuf>,
     /// With --fleet: the folder for the pages
@@ -101,6 +117,15 @@ enum Cipher {
     AesCcm,
 }
 
+impl Cipher {
+    fn with(self, key: NetworkKey) -> Protection {
+        match self {
+            Self::Ascon => Protection::Ascon(key),
+            Self::AesCcm => Protection::AesCcm(key),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.fleet {
@@ -113,13 +138,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn provision_one(args: &Args) -> anyhow::Result<()> {
     let protection = match &args.key_file {
         None => Protection::Open,
-        Some(file) if args.cipher == Cipher::Ascon => Protection::Ascon(key::read(file)?),
-        Some(file) => Protection::AesCcm(key::read(file)?),
+        Some(file) => args.cipher.with(key::read(file)?),
+    };
+    let former = match &args.former_key_file {
+        None => None,
+        Some(file) => {
+            let protection = args.former_cipher.unwrap_or(args.cipher).with(key::read(file)?);
+            Some(FormerKey { key_id: args.former_key_id, protection })
+        }
     };
     let settings = Settings {
         pan: network::pan(args.network.as_deref().unwrap_or_default()),
         protection,
         key_id: args.key_id,
+        former,
         algorithm: args.algorithm,
         ring: args.ring.clone(),
         radii: args.radii.clone(),
@@ -190,6 +222,8 @@ fn summary(config: &Config) -> String {
         Protection::Open => "UNPROTECTED",
     };
     let ring = config.ring.as_ref().map_or(String::new(), |ring| format!(" on a ring of {}", ring.ids().len()));
-    let Config { id, pan, channel, power_dbm, algorithm, .. } = config;
-    format!("node {id}: PAN {pan:#06x}, channel {channel}, {power_dbm} dBm, {protection}, {}{ring}", algorithm.name())
+    let Config { id, pan, channel, power_dbm, algorithm, key_id, former, .. } = config;
+    let keys = former.as_ref().map_or(String::new(), |former| format!(" (key {key_id}, and still {})", former.key_id));
+    let algorithm = algorithm.name();
+    format!("node {id}: PAN {pan:#06x}, channel {channel}, {power_dbm} dBm, {protection}{keys}, {algorithm}{ring}")
 }

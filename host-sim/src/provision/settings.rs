@@ -1,7 +1,7 @@
 //! What all boards of a network have in common, and the configuration of one of them.
 
 use anyhow::{Context, anyhow, ensure};
-use common::config::{Config, Protection};
+use common::config::{Config, FormerKey, Protection};
 use common::election::Algorithm;
 use common::limits::{LEVELS_MAX, RING_MAX};
 use common::members::{RingOrder, RingOrderError};
@@ -36,6 +36,8 @@ pub struct Settings {
     pub protection: Protection,
     /// Which of four keys it is.
     pub key_id: u8,
+    /// The key before it, while the network moves from one to the other.
+    pub former: Option<FormerKey>,
     /// The algorithm; where none is chosen, HS on a ring, the hierarchy where there are radii, and heights otherwise.
     pub algorithm: Option<Algorithm>,
     /// The ring, in order.
@@ -66,6 +68,7 @@ impl Settings {
             ring,
             radii,
             key_id: self.key_id,
+            former: self.former.clone(),
             channel: self.channel.unwrap_or(usual.channel),
             power_dbm: self.power_dbm.unwrap_or(usual.power_dbm),
             ..usual
@@ -88,7 +91,7 @@ fn ring_order(ids: &[u16]) -> anyhow::Result<RingOrder> {
 
 #[cfg(test)]
 mod tests {
-    use common::config::Protection;
+    use common::config::{FormerKey, Protection};
     use common::election::Algorithm;
 
     use super::{ALGORITHMS, Settings};
@@ -98,6 +101,7 @@ mod tests {
             pan: 7,
             protection: Protection::Open,
             key_id: 0,
+            former: None,
             algorithm: None,
             ring: None,
             radii: Vec::new(),
@@ -125,6 +129,8 @@ mod tests {
         assert!(wrong(Settings { ring: Some((1..=129).collect()), ..settings() }).contains("129 members"));
         assert!(wrong(Settings { channel: Some(9), ..settings() }).contains("`channel` must be from 11 to 26"));
         assert!(wrong(Settings { radii: vec![1, 2, 3, 4], ..settings() }).contains("`radii` must be at most 3"));
+        let former = Some(FormerKey { key_id: 0, protection: Protection::Open });
+        assert!(wrong(Settings { former, ..settings() }).contains("`former.key_id` must be from 0 to 3 and another"));
         let ringless = Settings { algorithm: Some(Algorithm::Frlle), ..settings() };
         assert!(wrong(ringless).contains("`ring` must be given"));
     }

@@ -170,7 +170,7 @@ impl Soc {
         self.clock = Clock::new(self.lfxo_start, power);
         self.radio.reset(now);
         self.radio.hfxo = false;
-        self.uartes = [Uarte::new(), Uarte::new()];
+        self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
         self.gpio = self.gpio.after_reset(self.chip);
         self.gpiote = Gpiote::new();
         self.saadc = self.saadc.after_reset();

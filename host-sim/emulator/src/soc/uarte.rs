@@ -82,6 +82,9 @@ pub struct Uarte {
     errors: u32,
     transmit: Buffer,
     receive: Buffer,
+    /// What the running reception was started with. A driver that receives without a gap writes the next buffer into the
+    /// registers meanwhile.
+    filling: Buffer,
     sending: Sending,
     stop_sending: bool,
     receiving: Receiving,
@@ -107,6 +110,7 @@ impl Uarte {
             errors: 0,
             transmit: Buffer::default(),
             receive: Buffer::default(),
+            filling: Buffer::default(),
             sending: Sending::Idle,
             stop_sending: false,
             receiving: Receiving::Off,
@@ -118,6 +122,16 @@ impl Uarte {
             lost: 0,
             now: 0,
         }
+    }
+
+    /// The port after a reset. What it has sent is out of its hands; a transfer that was under way has got so far.
+    pub fn after_reset(&self, now: u64) -> Self {
+        let mut sent = self.sent.clone();
+        if let Sending::Busy { bytes, since } = &self.sending {
+            let complete = usize::try_from((now - since) / self.byte_cycles()).unwrap_or(usize::MAX);
+            sent.extend(bytes.iter().take(complete));
+        }
+        Self { sent, lost: self.lost, ..Self::new() }
     }
 
     /// Puts bytes on the line to the board, behind those that are still on it.
@@ -159,6 +173,7 @@ impl Uarte {
 
     fn start_receive(&mut self) {
         self.receive.amount = 0;
+        self.filling = self.receive;
         self.receiving = Receiving::On { buffer: true };
         self.events.fire(RXSTARTED);
     }
@@ -175,18 +190,18 @@ impl Uarte {
     /// Moves bytes from the receiver to RAM, as long as there is a buffer for them.
     fn drain(&mut self, now: u64, memory: &mut Memory) -> Result<(), BusError> {
         while self.receiving == (Receiving::On { buffer: true }) {
-            if self.receive.amount >= self.receive.count {
+            if self.receive.amount >= self.filling.count {
                 self.end_receive(now);
                 // A buffer of no bytes would be full for ever.
-                if self.receive.count == 0 {
+                if self.filling.count == 0 {
                     break;
                 }
                 continue;
             }
             let Some(byte) = self.fifo.pop_front() else { break };
-            memory.dma_write(self.receive.pointer + self.receive.amount, &[byte])?;
+            memory.dma_write(self.filling.pointer.wrapping_add(self.receive.amount), &[byte])?;
             self.receive.amount += 1;
-            if self.receive.amount == self.receive.count {
+            if self.receive.amount == self.filling.count {
                 self.end_receive(now);
             }
         }
@@ -398,6 +413,29 @@ mod tests {
         write(&mut uarte, 200_000, 0x02C, 1).unwrap();
         run(&mut uarte, &mut memory, 300_000);
         assert_eq!((&memory.ram()[..2], read(&uarte, 0, 0x53C)), (&b"ef"[..], Ok(2)));
+    }
+
+    #[test]
+    fn a_reset_leaves_what_was_sent_and_half_of_what_was_not() {
+        let (mut uarte, mut memory) = port();
+        memory.dma_write(RAM_START + 32, b"hello").unwrap();
+        write(&mut uarte, 0, 0x548, 5).unwrap();
+        write(&mut uarte, 0, 0x008, 1).unwrap();
+        uarte.advance(0, &mut memory).unwrap();
+        assert_eq!(uarte.after_reset(12_000).take_sent(), b"he");
+        run(&mut uarte, &mut memory, NEVER - 1);
+        assert_eq!(uarte.after_reset(100_000).take_sent(), b"hello");
+    }
+
+    #[test]
+    fn the_next_buffer_is_named_while_the_first_is_filled() {
+        let (mut uarte, mut memory) = port();
+        write(&mut uarte, 0, 0x200, 1 << 5).unwrap();
+        write(&mut uarte, 0, 0x000, 1).unwrap();
+        write(&mut uarte, 0, 0x534, RAM_START + 16).unwrap();
+        uarte.put(0, b"abcdef");
+        run(&mut uarte, &mut memory, 100_000);
+        assert_eq!((&memory.ram()[..4], &memory.ram()[16..18]), (&b"abcd"[..], &b"ef"[..]));
     }
 
     #[test]

@@ -1,0 +1,92 @@
+//! The routines that copy and fill memory, which the compiler calls by their names.
+//!
+//! Those that come with it are made for speed, unrolled for every alignment, and take three kilobytes; these take a hundred and
+//! twenty bytes. Words are moved one by one, unaligned ones too, which this processor does by itself. They are assembly
+//! because a compiler would turn a loop that copies into a call of the very routine it stands in.
+#![expect(unsafe_code, reason = "assembly")]
+
+use core::arch::global_asm;
+
+global_asm!(
+    ".section .text.copying, \"ax\"",
+    ".syntax unified",
+    // Names that the standard library and the platform's rules have for the same thing.
+    ".macro routine name",
+    ".global \\name",
+    ".type \\name, %function",
+    ".thumb_func",
+    "\\name:",
+    ".endm",
+    // To r0 from r1, r2 bytes. Where the destination begins within the source, from behind.
+    "routine memmove",
+    "routine __aeabi_memmove",
+    "routine __aeabi_memmove4",
+    "routine __aeabi_memmove8",
+    "subs r3, r0, r1",
+    "cmp r3, r2",
+    "blo 4f",
+    // To r0 from r1, r2 bytes that do not overlap, or whose destination comes first.
+    "routine memcpy",
+    "routine __aeabi_memcpy",
+    "routine __aeabi_memcpy4",
+    "routine __aeabi_memcpy8",
+    "mov r12, r0",
+    "1:",
+    "subs r2, #4",
+    "blo 2f",
+    "ldr r3, [r1], #4",
+    "str r3, [r12], #4",
+    "b 1b",
+    "2:",
+    "adds r2, #4",
+    "beq 5f",
+    "3:",
+    "ldrb r3, [r1], #1",
+    "strb r3, [r12], #1",
+    "subs r2, #1",
+    "bne 3b",
+    "bx lr",
+    "4:",
+    "cbz r2, 5f",
+    "6:",
+    "subs r2, #1",
+    "ldrb r3, [r1, r2]",
+    "strb r3, [r0, r2]",
+    "bne 6b",
+    "5:",
+    "bx lr",
+    // At r0, r1 zeros.
+    "routine __aeabi_memclr",
+    "routine __aeabi_memclr4",
+    "routine __aeabi_memclr8",
+    "movs r2, #0",
+    // At r0, r1 times the byte in r2.
+    "routine __aeabi_memset",
+    "routine __aeabi_memset4",
+    "routine __aeabi_memset8",
+    "mov r3, r1",
+    "mov r1, r2",
+    "mov r2, r3",
+    // At r0 the byte in r1, r2 times.
+    "routine memset",
+    "uxtb r1, r1",
+    "orr r1, r1, r1, lsl #8",
+    "orr r1, r1, r1, lsl #16",
+    "mov r12, r0",
+    "1:",
+    "subs r2, #4",
+    "blo 2f",
+    "str r1, [r12], #4",
+    "b 1b",
+    "2:",
+    "adds r2, #4",
+    "beq 4f",
+    "3:",
+    "strb r1, [r12], #1",
+    "subs r2, #1",
+    "bne 3b",
+    "4:",
+    "bx lr",
+    ".purgem routine",
+    ".text",
+);

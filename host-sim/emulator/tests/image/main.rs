@@ -1,0 +1,12 @@
+//! The very image that is flashed, on emulated boards in an ideal air: what a person at a board, a cable, a probe, the air and a
+//! bad supply can do to it.
+
+mod bench;
+mod configuration;
+mod controls;
+mod crashes;
+mod endurance;
+mod holding;
+mod hostile_air;
+mod power_cuts;
+mod serial_line;
