@@ -232,6 +232,11 @@ impl Board {
         }
     }
 
+    /// From now on its slow clock runs fast by this many millionths, or slow.
+    pub fn set_drift(&mut self, ppm: i32) {
+        self.soc.set_drift(self.cpu.now(), ppm);
+    }
+
     /// Plans a power cut in the middle of a write or an erase of flash that is to come, or none.
     pub fn plan_power_cut(&mut self, cut: Option<PowerCut>) {
         self.soc.plan_power_cut(cut);

@@ -47,6 +47,24 @@ pub struct Reception {
     pub intact: bool,
 }
 
+/// The frame that a radio is receiving.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Locked {
+    /// When its first bit arrived.
+    pub since: u64,
+    /// Received power.
+    pub rssi_dbm: f64,
+}
+
+/// What a clear channel assessment found, before anybody judges it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Mean power, noise included.
+    pub mean: Power,
+    /// Whether a frame was on the channel that the radio could decode alone.
+    pub carrier: bool,
+}
+
 /// Links that break down for a while and come back (Gilbert and Elliott).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
@@ -206,6 +224,12 @@ impl Medium {
         self.hot[radio].locked
     }
 
+    /// The frame that a radio is receiving, or none.
+    pub fn locked(&self, radio: usize) -> Option<Locked> {
+        let lock = self.locks[radio].as_ref()?;
+        Some(Locked { since: lock.since, rssi_dbm: lock.signal.dbm() })
+    }
+
     /// Begins a frame: its first preamble bit leaves the antenna now.
     pub fn begin_frame(&mut self, now: u64, from: usize) -> OnAir {
         self.begin(now, from, true)
@@ -258,13 +282,18 @@ impl Medium {
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
     pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
+        let Some(Found { mean, carrier }) = self.take_cca(now, radio) else { return false };
+        (carrier && self.rules.carrier_sense) || mean >= Power::from_dbm(self.rules.cca_dbm)
+    }
+
+    /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
+    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
         let hot = &mut self.hot[radio];
         hot.assessing = false;
         let power = hot.total + self.noise;
-        let Some(mut done) = self.assessments.remove(&radio) else { return false };
+        let mut done = self.assessments.remove(&radio)?;
         done.weigh(now, power);
-        (done.carrier && self.rules.carrier_sense)
-            || Power::mean(done.energy, now - done.from) >= Power::from_dbm(self.rules.cca_dbm)
+        Some(Found { mean: Power::mean(done.energy, now - done.from), carrier: done.carrier })
     }
 
     /// Breaks a clear channel assessment off.

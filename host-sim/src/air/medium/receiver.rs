@@ -72,7 +72,7 @@ pub struct Fates {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lock {
     pub on: OnAir,
-    since: u64,
+    pub since: u64,
     pub signal: Power,
     /// Logarithm of the probability that all bits so far are right.
     pub ln_good: f64,

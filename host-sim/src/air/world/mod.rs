@@ -1,7 +1,7 @@
 //! Nodes with radios and clocks of their own, and one queue of events in whole microseconds.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use common::rng::Rng;
 use common::time::Instant;
@@ -10,21 +10,21 @@ use super::PSDU_MAX;
 use super::clock::LocalClock;
 use super::csma::{Backoff, RadioTiming};
 use super::medium::{Medium, OnAir, Reception, Tuning};
-use super::pcapng::fcs;
 use super::propagation::Place;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
 
+mod corruption;
 mod intruder;
+mod port;
 mod send;
 
 use intruder::Intruder;
 pub use intruder::RawFrame;
+use port::Port;
+pub use port::{Heard, Said};
 
 /// A tick of a driver's counter, rounded up.
 const TICK_US: u64 = 31;
-
-/// A corrupted frame has up to this many bits wrong.
-const FLIPS_MAX: u32 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -38,12 +38,19 @@ enum Event {
     SendDone,
     Ready,
     Injected,
+    /// The preamble of a frame is over: the ports that have locked on to it are told.
+    Found,
+    PortSent,
+    PortAssessed,
 }
 
 impl Event {
-    /// Whether it belongs to a look at the channel, which a frame with a time breaks off.
+    /// Whether it belongs to a look at the channel, which a frame with a time breaks off, or to what a port may break off.
     const fn is_of_a_look(self) -> bool {
-        matches!(self, Self::Look | Self::LookBegins | Self::LookDone | Self::Send)
+        matches!(
+            self,
+            Self::Look | Self::LookBegins | Self::LookDone | Self::Send | Self::PortSent | Self::PortAssessed
+        )
     }
 }
 
@@ -129,6 +136,10 @@ pub struct World<S> {
     nodes: Vec<Node<S>>,
     outgoing: Vec<Outgoing>,
     intruders: Vec<Intruder>,
+    /// Nodes whose radio somebody else drives, by index.
+    ports: BTreeMap<usize, Port>,
+    /// What the ports have not been told yet, in order.
+    heard: Vec<(usize, Heard)>,
     queue: BinaryHeap<Reverse<Entry>>,
     on_air: Vec<Option<(OnAir, Slot)>>,
     now_us: u64,
@@ -151,6 +162,8 @@ impl<S: Station> World<S> {
             nodes: Vec::new(),
             outgoing: Vec::new(),
             intruders: Vec::new(),
+            ports: BTreeMap::new(),
+            heard: Vec::new(),
             queue: BinaryHeap::new(),
             on_air: Vec::new(),
             now_us: 0,
@@ -250,13 +263,16 @@ impl<S: Station> World<S> {
         state.on = true;
         state.on_since = now_us;
         state.clock = LocalClock::new(state.clock.drift_ppm(), now_us);
-        self.listen(node, true);
+        if !self.is_port(node) {
+            self.listen(node, true);
+        }
         self.call(node, watcher, S::handle_start);
     }
 
     /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
     pub fn power_off(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         self.listen(node, false);
+        self.cut_port(node, watcher);
         if let Some((on, slot)) = self.on_air[node].take() {
             let frame = RawFrame::honest(std::mem::take(self.outgoing[node].get_mut(slot)));
             self.deliver(node, on, &frame, false, watcher);
@@ -317,6 +333,10 @@ impl<S: Station> World<S> {
                 self.injected(node, watcher);
                 continue;
             }
+            if entry.event == Event::Found {
+                self.tell_found();
+                continue;
+            }
             let state = &self.nodes[node];
             if state.life == entry.life && (state.turn == entry.turn || !entry.event.is_of_a_look()) {
                 self.events += 1;
@@ -348,7 +368,9 @@ impl<S: Station> World<S> {
                     self.listen(node, true);
                 }
             }
-            Event::Injected => {}
+            Event::PortSent => self.port_sent(node, watcher),
+            Event::PortAssessed => self.port_assessed(node),
+            Event::Injected | Event::Found => {}
         }
     }
 
@@ -400,7 +422,11 @@ impl<S: Station> World<S> {
                 continue;
             }
             watcher.reception(self.now_us, from, reception);
-            self.receive(reception, frame, watcher);
+            if self.is_port(reception.to) {
+                self.port_receives(reception, frame, watcher);
+            } else {
+                self.receive(reception, frame, watcher);
+            }
         }
         self.receptions = receptions;
     }
@@ -423,28 +449,11 @@ impl<S: Station> World<S> {
         if deaf > 0 {
             self.be_deaf(node, deaf);
         }
-        if self.corruption > 0.0 && f64::from(self.corrupting.next_u32()) < self.corruption * 4_294_967_296.0 {
-            let corrupted = self.corrupt(&frame.psdu);
-            self.nodes[node].usage.corrupted += 1;
-            watcher.corrupted(self.now_us, node, &corrupted);
+        if let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher) {
             self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
         } else {
             self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
         }
-    }
-
-    /// The frame with some bits flipped that its checksum does not notice.
-    fn corrupt(&mut self, psdu: &[u8]) -> Vec<u8> {
-        let mut bytes = psdu.to_vec();
-        let (body, check) = bytes.split_at_mut(psdu.len().saturating_sub(2));
-        for _ in 0..=self.corrupting.below(FLIPS_MAX) {
-            let bit = self.corrupting.below(u32::try_from(body.len() * 8).unwrap_or(0)) as usize;
-            if let Some(byte) = body.get_mut(bit / 8) {
-                *byte ^= 1 << (bit % 8);
-            }
-        }
-        check.copy_from_slice(&fcs(body).to_le_bytes());
-        bytes
     }
 
     /// Gives a station one input, and does what it then wants.
