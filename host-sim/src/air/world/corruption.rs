@@ -9,7 +9,12 @@ const FLIPS_MAX: u32 = 4;
 
 impl<S: Station> World<S> {
     /// By lot, the frame as it reaches a station with wrong bits.
-    pub(super) fn perhaps_corrupt(&mut self, node: usize, psdu: &[u8], watcher: &mut impl Watcher<S>) -> Option<Vec<u8>> {
+    pub(super) fn perhaps_corrupt(
+        &mut self,
+        node: usize,
+        psdu: &[u8],
+        watcher: &mut impl Watcher<S>,
+    ) -> Option<Vec<u8>> {
         if self.corruption <= 0.0 || f64::from(self.corrupting.next_u32()) >= self.corruption * 4_294_967_296.0 {
             return None;
         }
