@@ -38,6 +38,12 @@ impl Program {
         Ok(Self { image: Rc::new(image), dictionary: dictionary.map(Rc::new) })
     }
 
+    /// Reads an ELF file for boards whose logs nobody reads, which are then not decoded.
+    pub fn without_log(elf: &[u8]) -> Result<Self, ProgramError> {
+        let image = Image::parse(elf).map_err(ProgramError::Image)?;
+        Ok(Self { image: Rc::new(image), dictionary: None })
+    }
+
     /// The image.
     pub fn image(&self) -> &Image {
         &self.image

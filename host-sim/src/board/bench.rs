@@ -103,7 +103,7 @@ pub struct BoardsArgs {
 
 /// Measures and prints.
 pub fn run(args: &BoardsArgs) -> anyhow::Result<ExitCode> {
-    let (program, chip) = (super::program(args.elf.as_deref())?, args.chip.chip());
+    let (program, chip) = (super::program(args.elf.as_deref(), false)?, args.chip.chip());
     let image = Image { program, chip, all: true, record: BTreeSet::new() };
     let mut measured = Vec::new();
     for case in CASES {

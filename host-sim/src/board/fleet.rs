@@ -56,6 +56,8 @@ struct Member {
     /// Whether it still has to be told to start anew and record.
     to_record: bool,
     calls: Vec<(u64, Call)>,
+    /// Messages of the board that never came.
+    lost: u64,
 }
 
 /// All boards. There may be none.
@@ -89,6 +91,7 @@ impl Fleet {
                 ear: Decoder::new(),
                 to_record: image.record.contains(&config.id.0),
                 calls: Vec::new(),
+                lost: 0,
             });
         }
         Ok(fleet)
@@ -178,7 +181,12 @@ impl Fleet {
                         member.calls.push((at_us, call));
                     }
                 }
-                other => news.said.push(other),
+                other => {
+                    if let ToHost::Lost(lost) = other {
+                        member.lost += u64::from(lost);
+                    }
+                    news.said.push(other);
+                }
             }
         }
         let has_started = news.said.iter().any(|said| matches!(said, ToHost::Hello(_)));
@@ -198,13 +206,15 @@ impl Fleet {
         let now = self.boards.now();
         let members = self.members.iter_mut();
         let of = |(board, member): (&Board, &mut Member)| {
-            BoardReport::new(board, member.config.clone(), std::mem::take(&mut member.calls), now)
+            let calls = std::mem::take(&mut member.calls);
+            BoardReport { calls, lost_messages: member.lost, ..BoardReport::new(board, member.config.clone(), now) }
         };
         self.boards.all().iter().zip(members).map(of).collect()
     }
 }
 
-/// How lines of boards' logs are shown: when by the world's clock, which board, and what it says.
+/// How lines of boards' logs are shown: when by the world's clock, which board, when by its own, and what it says.
 pub fn log_line(world_us: u64, id: NodeId, line: &Line) -> String {
-    format!("{:>10.3} s  node {:<3} {line}", crate::scenario::units::seconds(world_us), id.0)
+    let Line { time, level, text, .. } = line;
+    format!("{:>9.2} s  node {:<3} {time:>11} {level:<5} {text}", crate::scenario::units::seconds(world_us), id.0)
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -97,7 +97,7 @@ struct Printed<'p> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let program = program(args.elf.as_deref())?;
+    let program = program(args.elf.as_deref(), args.log && !args.json)?;
     let chip = args.chip.chip();
     let name = &args.scenario;
     let scenario = find(name)?;
@@ -145,11 +145,13 @@ fn verdict_text(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The program of a given file, or of the image built from the sources where that is missing or older than they are.
-pub fn program(elf: Option<&std::path::Path>) -> anyhow::Result<Program> {
+/// The program of a given file, or of the image built from the sources where that is missing or older than they are; with
+/// its log decoded, or not.
+pub fn program(elf: Option<&Path>, with_log: bool) -> anyhow::Result<Program> {
     let path = elf.map_or_else(built, |path| Ok(path.to_path_buf()))?;
     let bytes = fs::read(&path).with_context(|| format!("cannot read the image {}", path.display()))?;
-    Program::parse(&bytes).with_context(|| format!("{} is no image of a board", path.display()))
+    let program = if with_log { Program::parse(&bytes) } else { Program::without_log(&bytes) };
+    program.with_context(|| format!("{} is no image of a board", path.display()))
 }
 
 fn built() -> anyhow::Result<PathBuf> {

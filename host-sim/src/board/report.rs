@@ -40,6 +40,8 @@ pub struct BoardReport {
     pub power_ons: u32,
     /// Writes and erases of flash.
     pub flash_operations: u64,
+    /// Messages to its host that it lost on the way.
+    pub lost_messages: u64,
     /// What stopped it for good, if anything did.
     pub trouble: Option<String>,
     /// Its configuration.
@@ -52,7 +54,7 @@ pub struct BoardReport {
 
 impl BoardReport {
     /// What a board's counters say at this cycle.
-    pub(super) fn new(board: &Board, config: Config, calls: Vec<(u64, Call)>, now: u64) -> Self {
+    pub(super) fn new(board: &Board, config: Config, now: u64) -> Self {
         let counts = board.counts();
         let radio = board.soc().radio_use(now);
         let powered_us = counts.powered / CYCLES_PER_US;
@@ -78,8 +80,9 @@ impl BoardReport {
             power_ons: counts.power_ons,
             flash_operations: board.soc().flash_operations(),
             trouble: board.trouble().map(str::to_owned),
+            lost_messages: 0,
             config,
-            calls,
+            calls: Vec::new(),
         }
     }
 }
