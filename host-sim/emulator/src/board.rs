@@ -13,6 +13,7 @@ use crate::loader::{Image, LoadError};
 use crate::log::{Dictionary, Line, LogReader};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
+use crate::profile::Profile;
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
 
@@ -124,12 +125,15 @@ pub struct Board {
     powered: bool,
     /// The processor waits for an interrupt, and nothing has happened since.
     asleep: bool,
+    /// Instructions since the debug probe last looked.
+    unseen: u64,
     trouble: Option<String>,
     /// What the last lock-up was about; the chip resets itself and forgets.
     lockup: Option<String>,
     counts: Counts,
     stack_limits: Option<(u32, u32)>,
     stack_used: u32,
+    profile: Option<Profile>,
 }
 
 impl Board {
@@ -160,11 +164,13 @@ impl Board {
             lines: Vec::new(),
             powered: false,
             asleep: false,
+            unseen: 0,
             trouble: None,
             lockup: None,
             counts: Counts::default(),
             stack_limits: symbol("_stack_start").zip(bottom),
             stack_used: 0,
+            profile: None,
         })
     }
 
@@ -303,14 +309,22 @@ impl Board {
             self.cpu.advance_to(next);
             return;
         }
-        let until = next.min(now + SLICE);
+        let patience = self.profile.as_ref().map_or(SLICE, |profile| profile.patience(self.cpu.instructions()));
+        let until = next.min(now + patience.min(SLICE));
         self.soc.set_horizon(until);
         let before = self.cpu.instructions();
         let stop = self.cpu.run(&mut self.memory, &mut self.soc, until);
         self.asleep = stop == Stop::Sleeping;
         if self.cpu.instructions() != before {
             self.counts.instructions += self.cpu.instructions() - before;
-            self.look_at_logs();
+            self.unseen += self.cpu.instructions() - before;
+            if let Some(profile) = &mut self.profile {
+                profile.look(self.cpu.instructions(), self.cpu.register(15));
+            }
+            // Many a stretch is a few instructions long, and a look costs more than those.
+            if self.asleep || self.unseen >= SLICE / 2 {
+                self.look_at_logs();
+            }
         }
         match stop {
             Stop::TimeReached | Stop::Io => {}
@@ -353,6 +367,7 @@ impl Board {
 
     /// Drains the log, and takes the measure of the stack, before either is gone.
     fn look_at_logs(&mut self) {
+        self.unseen = 0;
         if let Some((top, _)) = self.stack_limits {
             let lowest = self.cpu.lowest_stack_pointer().min(top);
             self.stack_used = self.stack_used.max(top - lowest);
@@ -458,6 +473,16 @@ impl Board {
     /// The lines of the log since the last call.
     pub fn take_log(&mut self) -> Vec<Line> {
         std::mem::take(&mut self.lines)
+    }
+
+    /// Notes from now on where the instructions go.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.profile = Some(profile);
+    }
+
+    /// Where they went, function by function with its share in percent; nothing where nobody noted it.
+    pub fn profile(&self) -> Vec<(String, f64)> {
+        self.profile.as_ref().map(|profile| profile.functions(&self.program.image)).unwrap_or_default()
     }
 
     /// What it has been through.

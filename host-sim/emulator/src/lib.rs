@@ -13,5 +13,6 @@ pub mod log;
 pub mod memory;
 pub mod network;
 pub mod phy;
+pub mod profile;
 pub mod rtt;
 pub mod soc;

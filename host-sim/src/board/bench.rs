@@ -35,20 +35,12 @@ struct Case {
     awake_bar: Option<f64>,
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 3] = [
     Case {
         name: "sixteen in range, heights",
         boards: 16,
         seconds: 60,
         algorithm: "height",
-        pace_bar: Some(10.0),
-        awake_bar: None,
-    },
-    Case {
-        name: "sixteen in range, HS",
-        boards: 16,
-        seconds: 60,
-        algorithm: "hs",
         pace_bar: Some(10.0),
         awake_bar: None,
     },
@@ -61,7 +53,7 @@ const CASES: [Case; 4] = [
         awake_bar: Some(2.0),
     },
     Case {
-        name: "one alone",
+        name: "one alone, heights",
         boards: 1,
         seconds: 1_200,
         algorithm: "height",

@@ -238,3 +238,102 @@ impl<S: Station> World<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use common::types::NodeId;
+
+    use super::{Heard, Said};
+    use crate::air::csma::RadioTiming;
+    use crate::air::medium::{Medium, Tuning};
+    use crate::air::propagation::Propagation;
+    use crate::air::world::{Nobody, RawFrame, World};
+    use crate::board::mirror::Mirror;
+
+    const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
+    const AIRTIME_US: u64 = (6 + 10) * 32;
+
+    /// Two ports ten metres apart; the second one listens.
+    fn pair() -> World<Mirror> {
+        let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 1);
+        for node in 0..2_u16 {
+            world.add((10.0 * f64::from(node), 0.0), TUNING, 0, Mirror::new(NodeId(node + 1)));
+            world.open_port(usize::from(node));
+            world.power_on(usize::from(node), &mut Nobody);
+        }
+        world.port_says(0, 1, Said::Listening(15), &mut Nobody);
+        world
+    }
+
+    fn transmit(begins_us: u64) -> Said {
+        let frame = RawFrame { length: 10, psdu: (0..10).collect() };
+        Said::Transmit { frame, tuning: TUNING, ends_us: begins_us + AIRTIME_US }
+    }
+
+    /// What the ports hear until a time, with the time of the event that told it.
+    fn heard(world: &mut World<Mirror>, until_us: u64) -> Vec<(u64, usize, Heard)> {
+        let mut all = Vec::new();
+        while let Some(next) = world.next_event_us().filter(|&next| next <= until_us) {
+            world.run_until(next, &mut Nobody);
+            world.take_heard(&mut |node, heard| all.push((next, node, heard)));
+        }
+        all
+    }
+
+    #[test]
+    fn a_frame_is_found_after_its_preamble_and_ends_with_its_bytes() {
+        let mut world = pair();
+        world.port_says(100, 0, transmit(100), &mut Nobody);
+        let all = heard(&mut world, 10_000);
+        let [(found_us, 1, Heard::Found { rssi_dbm }), (end_us, 1, Heard::Ended { frame, intact, .. })] = &all[..]
+        else {
+            panic!("{all:?}");
+        };
+        assert_eq!((*found_us, *end_us), (100 + 160, 100 + AIRTIME_US));
+        assert!(*intact && frame.psdu == (0..10).collect::<Vec<u8>>() && (-75.0..-65.0).contains(rssi_dbm), "{all:?}");
+        assert_eq!((world.usage(0).sent, world.usage(1).received), (1, 1));
+    }
+
+    #[test]
+    fn a_frame_that_breaks_off_is_damaged_and_one_that_does_so_in_its_preamble_was_never_there() {
+        for (breaks_off_us, told) in [(100, 0), (300, 2)] {
+            let mut world = pair();
+            world.port_says(0, 0, transmit(0), &mut Nobody);
+            let mut all = heard(&mut world, breaks_off_us);
+            world.port_says(breaks_off_us, 0, Said::TransmitAborted, &mut Nobody);
+            all.extend(heard(&mut world, 10_000));
+            assert_eq!(all.len(), told, "{all:?}");
+            assert!(!all.iter().any(|(_, _, heard)| matches!(heard, Heard::Ended { intact: true, .. })), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_look_at_the_channel_gives_power_and_carrier_apart() {
+        let mut world = pair();
+        let look = |from: u64| Said::Assess { channel: 15, until_us: from + 128 };
+        world.port_says(0, 1, Said::Deaf, &mut Nobody);
+        world.port_says(0, 1, look(0), &mut Nobody);
+        let quiet = heard(&mut world, 200);
+        assert!(matches!(quiet[..], [(128, 1, Heard::Assessed { dbm, carrier: false })] if dbm < -95.0), "{quiet:?}");
+        world.port_says(200, 0, transmit(200), &mut Nobody);
+        world.port_says(300, 1, look(300), &mut Nobody);
+        world.port_says(300, 1, Said::Measure(15), &mut Nobody);
+        let loud = heard(&mut world, 500);
+        assert!(matches!(loud[0], (_, 1, Heard::Measured { dbm }) if dbm > -75.0), "{loud:?}");
+        assert!(matches!(loud[1], (428, 1, Heard::Assessed { dbm, carrier: true }) if dbm > -75.0), "{loud:?}");
+        world.port_says(1_000, 1, look(1_000), &mut Nobody);
+        world.port_says(1_050, 1, Said::AssessAborted, &mut Nobody);
+        assert_eq!(heard(&mut world, 2_000), [], "nobody asks any more");
+    }
+
+    #[test]
+    fn a_port_without_power_hears_and_sends_nothing() {
+        let mut world = pair();
+        world.port_says(0, 0, transmit(0), &mut Nobody);
+        world.run_until(200, &mut Nobody);
+        world.power_off(0, &mut Nobody);
+        world.power_off(1, &mut Nobody);
+        world.take_heard(&mut |_, _| ());
+        assert_eq!(heard(&mut world, 5_000), []);
+    }
+}
