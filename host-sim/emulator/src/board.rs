@@ -4,16 +4,14 @@
 //! Many boards are run together by [`crate::network::Network`]; one alone, or in another world, with [`Board::run_until`]
 //! and [`Board::next_event`].
 
-use std::fmt;
-use std::rc::Rc;
-
 use crate::cpu::{Cpu, Stop};
 use crate::io::BusError;
-use crate::loader::{Image, LoadError};
-use crate::log::{Dictionary, Line, LogReader};
+use crate::loader::LoadError;
+use crate::log::{Line, LogReader};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
 use crate::profile::Profile;
+pub use crate::program::{Program, ProgramError};
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
 
@@ -23,53 +21,6 @@ const SLICE: u64 = 64_000;
 const LOG_CHANNEL: usize = 0;
 /// Lines that wait for a reader; the oldest are lost and counted.
 const LINES_MAX: usize = 100_000;
-
-/// An image with what belongs to it, shared by all boards that run it.
-#[derive(Clone)]
-pub struct Program {
-    image: Rc<Image>,
-    dictionary: Option<Rc<Dictionary>>,
-}
-
-impl Program {
-    /// Reads an ELF file.
-    pub fn parse(elf: &[u8]) -> Result<Self, ProgramError> {
-        let image = Image::parse(elf).map_err(ProgramError::Image)?;
-        let dictionary = Dictionary::parse(elf).map_err(ProgramError::Log)?;
-        Ok(Self { image: Rc::new(image), dictionary: dictionary.map(Rc::new) })
-    }
-
-    /// Reads an ELF file for boards whose logs nobody reads, which are then not decoded.
-    pub fn without_log(elf: &[u8]) -> Result<Self, ProgramError> {
-        let image = Image::parse(elf).map_err(ProgramError::Image)?;
-        Ok(Self { image: Rc::new(image), dictionary: None })
-    }
-
-    /// The image.
-    pub fn image(&self) -> &Image {
-        &self.image
-    }
-}
-
-/// Why a program cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProgramError {
-    /// It is no image for this board.
-    Image(LoadError),
-    /// Its log cannot be decoded.
-    Log(String),
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Image(error) => error.fmt(f),
-            Self::Log(what) => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for ProgramError {}
 
 /// Why [`Board::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,8 +102,8 @@ impl Board {
         surroundings: Surroundings,
     ) -> Result<Self, LoadError> {
         let mut memory = chip.memory();
-        program.image.load(&mut memory)?;
-        let symbol = |name| program.image.symbol(name);
+        program.image().load(&mut memory)?;
+        let symbol = |name| program.image().symbol(name);
         let bottom = symbol("_stack_end").or_else(|| symbol("__euninit"));
         Ok(Self {
             program: program.clone(),
@@ -373,7 +324,7 @@ impl Board {
             self.stack_used = self.stack_used.max(top - lowest);
         }
         self.rtt.visit(&mut self.memory);
-        if let Some(dictionary) = &self.program.dictionary {
+        if let Some(dictionary) = self.program.dictionary() {
             let bytes = self.rtt.take(LOG_CHANNEL);
             if !bytes.is_empty() {
                 self.lines.extend(self.reader.read(dictionary, &bytes));
@@ -482,7 +433,7 @@ impl Board {
 
     /// Where they went, function by function with its share in percent; nothing where nobody noted it.
     pub fn profile(&self) -> Vec<(String, f64)> {
-        self.profile.as_ref().map(|profile| profile.functions(&self.program.image)).unwrap_or_default()
+        self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
     }
 
     /// What it has been through.

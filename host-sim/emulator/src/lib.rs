@@ -14,5 +14,6 @@ pub mod memory;
 pub mod network;
 pub mod phy;
 pub mod profile;
+pub mod program;
 pub mod rtt;
 pub mod soc;

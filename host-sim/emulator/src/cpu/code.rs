@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::decode::decode;
+use super::op::fast::fast;
 use super::op::{Decoded, Op};
 
 const RAM_SLOTS: usize = 1024;
@@ -41,6 +42,12 @@ const fn slot_of(address: u32) -> usize {
     (address as usize >> 1) + 1
 }
 
+/// An instruction as it is executed.
+fn decode_fast(address: u32, first: u16, second: u16) -> Decoded {
+    let Decoded { op, size } = decode(address, first, second);
+    Decoded { op: fast(op), size }
+}
+
 impl Code {
     /// The slot of an instruction in flash, if it was decoded.
     #[inline(always)]
@@ -55,7 +62,7 @@ impl Code {
         if slot >= self.slots.len() {
             self.slots.resize((slot / PORTION + 1) * PORTION, Decoded::NOT_YET);
         }
-        self.slots[slot] = decode(address, first, second);
+        self.slots[slot] = decode_fast(address, first, second);
         slot
     }
 
@@ -64,7 +71,7 @@ impl Code {
         let bits = u32::from(first) << 16 | u32::from(second);
         let known = &mut self.ram[address as usize >> 1 & (RAM_SLOTS - 1)];
         if known.address != address || known.bits != bits {
-            *known = RamSlot { address, bits, decoded: decode(address, first, second) };
+            *known = RamSlot { address, bits, decoded: decode_fast(address, first, second) };
         }
         self.slots[0] = known.decoded;
         0
