@@ -23,6 +23,11 @@ enum Command {
     /// Run a scenario on the simulated air and check it
     Run(run::Args),
     /// Run a scenario with emulated boards that run the image which is flashed
+    ///
+    /// The nodes that the scenario marks with `kind = "board"` are emulated nRF52 boards; the others are simulated, on the
+    /// same air. Where the scenario marks none, every node is a board. The image is built first where it is missing or
+    /// older than its sources. The exit code is that of `run`: 0 where everything held, 1 for bad input, 2 where safety was
+    /// violated (a board that crashed counts too), 3 where there was no agreement in time.
     Board(board::Args),
     /// Run a scenario with many seeds: percentiles, and the seeds that fail
     Sweep(sweep::Args),

@@ -103,11 +103,15 @@ impl Board {
     ) -> Result<Self, LoadError> {
         let mut memory = chip.memory();
         program.image().load(&mut memory)?;
+        // Nothing of that is new to the processor, so that boards keep on sharing what was decoded.
+        let _as_flashed = memory.take_flash_changes();
+        let mut cpu = Cpu::new();
+        cpu.set_decoded(program.decoded());
         let symbol = |name| program.image().symbol(name);
         let bottom = symbol("_stack_end").or_else(|| symbol("__euninit"));
         Ok(Self {
             program: program.clone(),
-            cpu: Cpu::new(),
+            cpu,
             memory,
             soc: Soc::new(chip, Identity { device_id }, surroundings, seed),
             rtt: Rtt::new(symbol("_SEGGER_RTT")),

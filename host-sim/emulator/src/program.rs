@@ -3,6 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
+use crate::cpu::{Slots, decode_all};
 use crate::loader::{Image, LoadError};
 use crate::log::Dictionary;
 
@@ -10,6 +11,7 @@ use crate::log::Dictionary;
 #[derive(Clone)]
 pub struct Program {
     image: Rc<Image>,
+    decoded: Slots,
     dictionary: Option<Rc<Dictionary>>,
 }
 
@@ -18,13 +20,23 @@ impl Program {
     pub fn parse(elf: &[u8]) -> Result<Self, ProgramError> {
         let image = Image::parse(elf).map_err(ProgramError::Image)?;
         let dictionary = Dictionary::parse(elf).map_err(ProgramError::Log)?;
-        Ok(Self { image: Rc::new(image), dictionary: dictionary.map(Rc::new) })
+        Ok(Self { dictionary: dictionary.map(Rc::new), ..Self::new(image) })
     }
 
     /// Reads an ELF file for boards whose logs nobody reads, which are then not decoded.
     pub fn without_log(elf: &[u8]) -> Result<Self, ProgramError> {
         let image = Image::parse(elf).map_err(ProgramError::Image)?;
-        Ok(Self { image: Rc::new(image), dictionary: None })
+        Ok(Self::new(image))
+    }
+
+    fn new(image: Image) -> Self {
+        let decoded = decode_all(&image.beginning_of_flash());
+        Self { image: Rc::new(image), decoded, dictionary: None }
+    }
+
+    /// Its instructions.
+    pub(crate) fn decoded(&self) -> &Slots {
+        &self.decoded
     }
 
     /// What it takes to read its logs, where somebody wants to.

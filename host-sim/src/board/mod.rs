@@ -54,10 +54,6 @@ impl ChipName {
 }
 
 /// Arguments of `board`.
-///
-/// The nodes that the scenario marks with `kind = "board"` run the very image that is flashed, on an emulated nRF52; the
-/// others are simulated, on the same air. Where the scenario marks none, every node is a board. The exit code is that of
-/// `run`: 0 where everything held, 2 for safety (a board that crashed counts too), 3 for no agreement in time.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml

@@ -7,6 +7,7 @@
 //! executing it. Slot 0 is for what comes from elsewhere.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::decode::decode;
 use super::op::fast::fast;
@@ -26,20 +27,34 @@ struct RamSlot {
 
 const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded { op: Op::Nop, size: 0 } };
 
+/// The decoded instructions of an image, which all boards that run it may share: sixteen of them then look at one table,
+/// which the caches of a PC hold, instead of at sixteen.
+pub type Slots = Rc<[Decoded]>;
+
 pub struct Code {
-    /// Slot 0, and one for every halfword of flash.
-    pub slots: Vec<Decoded>,
+    /// Slot 0, and one for every halfword of flash as far as there is code. Shared until it has to change.
+    pub slots: Slots,
     ram: Vec<RamSlot>,
 }
 
 impl Default for Code {
     fn default() -> Self {
-        Self { slots: vec![Decoded::NOT_YET], ram: vec![EMPTY; RAM_SLOTS] }
+        Self { slots: Rc::new([Decoded::NOT_YET]), ram: vec![EMPTY; RAM_SLOTS] }
     }
 }
 
 const fn slot_of(address: u32) -> usize {
     (address as usize >> 1) + 1
+}
+
+/// Decodes the beginning of flash, every halfword of it: what is data there is never executed.
+pub fn decode_all(flash: &[u8]) -> Slots {
+    let half = |at: usize| flash.get(at..at + 2).map_or(u16::MAX, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+    let decoded = (0..flash.len() / 2).map(|number| {
+        let at = 2 * number;
+        decode_fast(u32::try_from(at).unwrap_or(u32::MAX), half(at), half(at + 2))
+    });
+    std::iter::once(Decoded::NOT_YET).chain(decoded).collect()
 }
 
 /// An instruction as it is executed.
@@ -60,9 +75,10 @@ impl Code {
     pub fn decode_flash(&mut self, address: u32, first: u16, second: u16) -> usize {
         let slot = slot_of(address);
         if slot >= self.slots.len() {
-            self.slots.resize((slot / PORTION + 1) * PORTION, Decoded::NOT_YET);
+            let more = (slot / PORTION + 1) * PORTION - self.slots.len();
+            self.slots = self.slots.iter().copied().chain(std::iter::repeat_n(Decoded::NOT_YET, more)).collect();
         }
-        self.slots[slot] = decode_fast(address, first, second);
+        self.own()[slot] = decode_fast(address, first, second);
         slot
     }
 
@@ -73,8 +89,14 @@ impl Code {
         if known.address != address || known.bits != bits {
             *known = RamSlot { address, bits, decoded: decode_fast(address, first, second) };
         }
-        self.slots[0] = known.decoded;
+        let decoded = known.decoded;
+        self.own()[0] = decoded;
         0
+    }
+
+    /// The slots, to be changed: a copy where others share them.
+    fn own(&mut self) -> &mut [Decoded] {
+        Rc::make_mut(&mut self.slots)
     }
 
     /// Forgets what was decoded from a part of flash.
@@ -82,12 +104,8 @@ impl Code {
         // A long instruction may begin one halfword before the change.
         let start = slot_of(changed.start.saturating_sub(2)).min(self.slots.len());
         let end = slot_of(changed.end.saturating_add(1)).clamp(start, self.slots.len());
-        self.slots[start..end].fill(Decoded::NOT_YET);
-    }
-
-    /// Forgets everything.
-    pub fn forget_all(&mut self) {
-        self.slots.truncate(1);
-        self.ram.fill(EMPTY);
+        if self.slots[start..end].iter().any(|decoded| decoded.size != 0) {
+            self.own()[start..end].fill(Decoded::NOT_YET);
+        }
     }
 }
