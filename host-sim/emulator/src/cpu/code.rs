@@ -109,3 +109,25 @@ impl Code {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::{Code, decode_all};
+
+    #[test]
+    fn what_is_shared_is_copied_when_one_of_them_changes_it() {
+        // Three times NOP, then the first half of a long instruction at the very end.
+        let shared = decode_all(&[0x00, 0xBF, 0x00, 0xBF, 0x00, 0xBF, 0x00, 0xF0]);
+        let mut one = Code { slots: Rc::clone(&shared), ..Code::default() };
+        let other = Code { slots: Rc::clone(&shared), ..Code::default() };
+        one.forget(&(0x1000..0x2000));
+        assert!(Rc::ptr_eq(&one.slots, &other.slots), "nothing was decoded there");
+        one.forget(&(2..4));
+        assert_eq!([0, 2, 4].map(|address| one.known(address).is_some()), [false, false, true]);
+        assert_eq!([0, 2, 4].map(|address| other.known(address).is_some()), [true; 3]);
+        let slot = one.decode_flash(0x3000, 0xBF00, 0);
+        assert_eq!((one.known(0x3000), one.known(0x3002), other.known(0x3000)), (Some(slot), None, None));
+    }
+}
