@@ -127,8 +127,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         println!("{}", verdict_text(outcome.verdict));
     }
     if outcome.verdict != Verdict::Ok {
-        let flags = if args.all { " --all" } else { "" };
-        eprint!("{}", failure_with(&outcome, &format!("ringleader board {name}{flags} --seed {seed}")));
+        let all = if args.all { " --all" } else { "" };
+        let elf = args.elf.as_ref().map_or_else(String::new, |path| format!(" --elf {}", path.display()));
+        eprint!("{}", failure_with(&outcome, &format!("ringleader board {name}{all}{elf} --seed {seed}")));
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
 }
