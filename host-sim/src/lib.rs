@@ -2,6 +2,7 @@
 
 pub mod air;
 pub mod bench;
+pub mod board;
 pub mod chart;
 pub mod check;
 pub mod conform;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, check, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
+use host_sim::{bench, board, check, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -22,6 +22,13 @@ enum Command {
     Demo(demo::Args),
     /// Run a scenario on the simulated air and check it
     Run(run::Args),
+    /// Run a scenario with emulated boards that run the image which is flashed
+    ///
+    /// The nodes that the scenario marks with `kind = "board"` are emulated nRF52 boards; the others are simulated, on the
+    /// same air. Where the scenario marks none, every node is a board. The image is built first where it is missing or
+    /// older than its sources. The exit code is that of `run`: 0 where everything held, 1 for bad input, 2 where safety was
+    /// violated (a board that crashed counts too), 3 where there was no agreement in time.
+    Board(board::Args),
     /// Run a scenario with many seeds: percentiles, and the seeds that fail
     Sweep(sweep::Args),
     /// Join the shards of a sweep
@@ -65,6 +72,7 @@ fn main() -> ExitCode {
         None => demo::run(&demo::Args::default()),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Board(args)) => board::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
         Some(Command::Merge(args)) => sweep::run_merge(&args),
         Some(Command::Scenarios) => catalogue::list(),

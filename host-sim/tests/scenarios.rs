@@ -126,7 +126,24 @@ fn bad_files_are_explained() {
             "`kind` cannot be \"hirarchy\"; did you mean \"hierarchy\"?",
         ),
         ("[expect]", "[[node]]\nid = 5\n[expect]", 14, "`id` must be a whole number from 1 to 4"),
-        ("[expect]", "[[node]]\nid = 1\nkind = \"board\"\n[expect]", 15, "`kind` cannot be \"board\"; it may be sim"),
+        (
+            "[expect]",
+            "[[node]]\nid = 1\nkind = \"bord\"\n[expect]",
+            15,
+            "`kind` cannot be \"bord\"; did you mean \"board\"?",
+        ),
+        (
+            "[expect]",
+            "[[node]]\nid = 1\nkind = \"board\"\npower = \"1 dBm\"\n[expect]",
+            15,
+            "`kind` cannot be \"board\": a board cannot send with 1 dBm, only with -40, -20",
+        ),
+        (
+            "[expect]",
+            "[[node]]\nid = 1\nkind = \"board\"\n[protocol]\nkind = \"soft-state\"\n[expect]",
+            15,
+            "`kind` cannot be \"board\": a board runs whole nodes",
+        ),
         ("[expect]", "[[node]]\nid = 1\n[[node]]\nid = 1\n[expect]", 16, "`id` 1 is given to two nodes"),
         ("[expect]", "[mobility]\nkind = \"file\"\n[expect]", 13, "[mobility] needs the key `file`"),
     ] {

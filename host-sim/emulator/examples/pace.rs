@@ -1,12 +1,14 @@
 //! How fast boards are emulated: `cargo run --release -p emulator --example pace -- ELF BOARDS SECONDS`.
 //!
-//! All boards are in reach of each other on an ideal air. Times exclude building the image.
+//! All boards are in reach of each other on an ideal air. Times exclude building the image. Of the first board it is also
+//! shown in which functions its instructions were.
 
 use std::time::Instant;
 
 use emulator::board::{Board, Program};
 use emulator::ideal::IdealAir;
 use emulator::network::Network;
+use emulator::profile::Profile;
 use emulator::soc::Chip;
 
 const HZ: u64 = 64_000_000;
@@ -25,6 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     network.run_until(HZ);
     let before: u64 = network.boards().iter().map(|board| board.counts().instructions).sum();
     let frames = network.ether_mut().frames();
+    network.board(0).set_profile(Profile::every(997));
     let start = Instant::now();
     network.run_until(HZ * u64::from(seconds + 1));
     let took = start.elapsed().as_secs_f64();
@@ -34,6 +37,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{per_second} instructions per board and second, {} frames", network.ether_mut().frames() - frames);
     for board in network.boards().iter().take(1) {
         println!("awake {:.3} %, stack {:?}, {:?}", 100.0 * board.counts().awake(), board.stack(), board.radio_use());
+    }
+    for (function, percent) in network.board(0).profile().into_iter().filter(|(_, percent)| *percent >= 1.0) {
+        println!("{percent:5.1} %  {function}");
     }
     for (number, board) in network.boards().iter().enumerate() {
         if let Some(trouble) = board.trouble() {

@@ -4,15 +4,14 @@
 //! Many boards are run together by [`crate::network::Network`]; one alone, or in another world, with [`Board::run_until`]
 //! and [`Board::next_event`].
 
-use std::fmt;
-use std::rc::Rc;
-
 use crate::cpu::{Cpu, Stop};
 use crate::io::BusError;
-use crate::loader::{Image, LoadError};
-use crate::log::{Dictionary, Line, LogReader};
+use crate::loader::LoadError;
+use crate::log::{Line, LogReader};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
+use crate::profile::Profile;
+pub use crate::program::{Program, ProgramError};
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
 
@@ -22,47 +21,6 @@ const SLICE: u64 = 64_000;
 const LOG_CHANNEL: usize = 0;
 /// Lines that wait for a reader; the oldest are lost and counted.
 const LINES_MAX: usize = 100_000;
-
-/// An image with what belongs to it, shared by all boards that run it.
-#[derive(Clone)]
-pub struct Program {
-    image: Rc<Image>,
-    dictionary: Option<Rc<Dictionary>>,
-}
-
-impl Program {
-    /// Reads an ELF file.
-    pub fn parse(elf: &[u8]) -> Result<Self, ProgramError> {
-        let image = Image::parse(elf).map_err(ProgramError::Image)?;
-        let dictionary = Dictionary::parse(elf).map_err(ProgramError::Log)?;
-        Ok(Self { image: Rc::new(image), dictionary: dictionary.map(Rc::new) })
-    }
-
-    /// The image.
-    pub fn image(&self) -> &Image {
-        &self.image
-    }
-}
-
-/// Why a program cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProgramError {
-    /// It is no image for this board.
-    Image(LoadError),
-    /// Its log cannot be decoded.
-    Log(String),
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Image(error) => error.fmt(f),
-            Self::Log(what) => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for ProgramError {}
 
 /// Why [`Board::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +76,8 @@ pub struct Board {
     powered: bool,
     /// The processor waits for an interrupt, and nothing has happened since.
     asleep: bool,
+    /// Instructions since the debug probe last looked.
+    unseen: u64,
     trouble: Option<String>,
     /// What the last lock-up was about; the chip resets itself and forgets.
     lockup: Option<String>,
@@ -125,6 +85,7 @@ pub struct Board {
     stack_limits: Option<(u32, u32)>,
     stack_used: u32,
     has_probe: bool,
+    profile: Option<Profile>,
 }
 
 impl Board {
@@ -142,12 +103,16 @@ impl Board {
         surroundings: Surroundings,
     ) -> Result<Self, LoadError> {
         let mut memory = chip.memory();
-        program.image.load(&mut memory)?;
-        let symbol = |name| program.image.symbol(name);
+        program.image().load(&mut memory)?;
+        // Nothing of that is new to the processor, so that boards keep on sharing what was decoded.
+        let _as_flashed = memory.take_flash_changes();
+        let mut cpu = Cpu::new();
+        cpu.set_decoded(program.decoded());
+        let symbol = |name| program.image().symbol(name);
         let bottom = symbol("_stack_end").or_else(|| symbol("__euninit"));
         Ok(Self {
             program: program.clone(),
-            cpu: Cpu::new(),
+            cpu,
             memory,
             soc: Soc::new(chip, Identity { device_id }, surroundings, seed),
             rtt: Rtt::new(symbol("_SEGGER_RTT")),
@@ -155,12 +120,14 @@ impl Board {
             lines: Vec::new(),
             powered: false,
             asleep: false,
+            unseen: 0,
             trouble: None,
             lockup: None,
             counts: Counts::default(),
             stack_limits: symbol("_stack_start").zip(bottom),
             stack_used: 0,
             has_probe: true,
+            profile: None,
         })
     }
 
@@ -234,6 +201,11 @@ impl Board {
         }
     }
 
+    /// From now on its slow clock runs fast by this many millionths, or slow.
+    pub fn set_drift(&mut self, ppm: i32) {
+        self.soc.set_drift(self.cpu.now(), ppm);
+    }
+
     /// Plans a power cut in the middle of a write or an erase of flash that is to come, or none.
     pub fn plan_power_cut(&mut self, cut: Option<PowerCut>) {
         self.soc.plan_power_cut(cut);
@@ -294,14 +266,22 @@ impl Board {
             self.cpu.advance_to(next);
             return;
         }
-        let until = next.min(now + SLICE);
+        let patience = self.profile.as_ref().map_or(SLICE, |profile| profile.patience(self.cpu.instructions()));
+        let until = next.min(now + patience.min(SLICE));
         self.soc.set_horizon(until);
         let before = self.cpu.instructions();
         let stop = self.cpu.run(&mut self.memory, &mut self.soc, until);
         self.asleep = stop == Stop::Sleeping;
         if self.cpu.instructions() != before {
             self.counts.instructions += self.cpu.instructions() - before;
-            self.look_at_logs();
+            self.unseen += self.cpu.instructions() - before;
+            if let Some(profile) = &mut self.profile {
+                profile.look(self.cpu.instructions(), self.cpu.register(15));
+            }
+            // Many a stretch is a few instructions long, and a look costs more than those.
+            if self.asleep || self.unseen >= SLICE / 2 {
+                self.look_at_logs();
+            }
         }
         match stop {
             Stop::TimeReached | Stop::Io => {}
@@ -344,6 +324,7 @@ impl Board {
 
     /// Drains the log, and takes the measure of the stack, before either is gone.
     fn look_at_logs(&mut self) {
+        self.unseen = 0;
         if let Some((top, _)) = self.stack_limits {
             let lowest = self.cpu.lowest_stack_pointer().min(top);
             self.stack_used = self.stack_used.max(top - lowest);
@@ -352,7 +333,7 @@ impl Board {
             return;
         }
         self.rtt.visit(&mut self.memory);
-        if let Some(dictionary) = &self.program.dictionary {
+        if let Some(dictionary) = self.program.dictionary() {
             let bytes = self.rtt.take(LOG_CHANNEL);
             if !bytes.is_empty() {
                 self.lines.extend(self.reader.read(dictionary, &bytes));
@@ -457,6 +438,16 @@ impl Board {
     /// The lines of the log since the last call.
     pub fn take_log(&mut self) -> Vec<Line> {
         std::mem::take(&mut self.lines)
+    }
+
+    /// Notes from now on where the instructions go.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.profile = Some(profile);
+    }
+
+    /// Where they went, function by function with its share in percent; nothing where nobody noted it.
+    pub fn profile(&self) -> Vec<(String, f64)> {
+        self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
     }
 
     /// What it has been through.

@@ -13,5 +13,7 @@ pub mod log;
 pub mod memory;
 pub mod network;
 pub mod phy;
+pub mod profile;
+pub mod program;
 pub mod rtt;
 pub mod soc;

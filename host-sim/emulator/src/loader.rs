@@ -13,6 +13,8 @@ const LITTLE_ENDIAN: u8 = 1;
 const MACHINE_ARM: u16 = 40;
 const PT_LOAD: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
+/// No nRF52 has more flash.
+const FLASH_MAX: usize = 1 << 20;
 
 /// Why an image could not be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +99,20 @@ impl Image {
             }
         }
         Ok(())
+    }
+
+    /// What flash holds from address 0 to where the image ends; what the image leaves out is erased.
+    pub fn beginning_of_flash(&self) -> Vec<u8> {
+        let mut flash = Vec::new();
+        for Segment { address, bytes } in &self.segments {
+            let start = *address as usize;
+            // The image of a board ends within its flash, or it would not load.
+            if start + bytes.len() <= FLASH_MAX {
+                flash.resize(flash.len().max(start + bytes.len()), 0xFF);
+                flash[start..start + bytes.len()].copy_from_slice(bytes);
+            }
+        }
+        flash
     }
 
     /// Where something with a name lies.

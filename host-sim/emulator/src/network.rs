@@ -47,10 +47,10 @@ impl PartialOrd for Said {
     }
 }
 
-/// Boards and an air.
-pub struct Network<E> {
-    boards: Vec<Board>,
-    ether: E,
+/// Boards on one clock, without the air between them: whoever has one lends it to every step.
+#[derive(Default)]
+pub struct Boards {
+    all: Vec<Board>,
     said: BinaryHeap<Reverse<Said>>,
     order: u64,
     /// The time of what the air was told last.
@@ -59,35 +59,25 @@ pub struct Network<E> {
     inputs: Vec<(usize, Input)>,
 }
 
-impl<E: Ether> Network<E> {
-    /// An air without boards.
-    pub fn new(ether: E) -> Self {
-        Self { boards: Vec::new(), ether, said: BinaryHeap::new(), order: 0, told: 0, now: 0, inputs: Vec::new() }
-    }
-
+impl Boards {
     /// Adds a board and gives its number.
     pub fn add(&mut self, board: Board) -> usize {
-        self.boards.push(board);
-        self.boards.len() - 1
+        self.all.push(board);
+        self.all.len() - 1
     }
 
     /// The boards.
-    pub fn boards(&self) -> &[Board] {
-        &self.boards
+    pub fn all(&self) -> &[Board] {
+        &self.all
     }
 
     /// A board, brought to the present and ready to be acted on.
     pub fn board(&mut self, number: usize) -> &mut Board {
-        let (now, board) = (self.now, &mut self.boards[number]);
+        let (now, board) = (self.now, &mut self.all[number]);
         if board.now() < now {
             board.run_until(now);
         }
         board
-    }
-
-    /// The air.
-    pub fn ether_mut(&mut self) -> &mut E {
-        &mut self.ether
     }
 
     /// The present cycle.
@@ -108,14 +98,14 @@ impl<E: Ether> Network<E> {
     }
 
     /// Runs everything until a cycle.
-    pub fn run_until(&mut self, cycle: u64) {
+    pub fn run_until(&mut self, cycle: u64, ether: &mut impl Ether) {
         // What was done to boards from outside comes first.
-        (0..self.boards.len()).for_each(|number| self.collect(number));
+        (0..self.all.len()).for_each(|number| self.collect(number));
         loop {
-            let event = self.next_event();
+            let event = self.next_event(ether);
             let mut first = (u64::MAX, usize::MAX);
             let mut second = u64::MAX;
-            for (number, board) in self.boards.iter().enumerate() {
+            for (number, board) in self.all.iter().enumerate() {
                 let next = board.next_event();
                 if next < first.0 {
                     second = first.0;
@@ -129,46 +119,46 @@ impl<E: Ether> Network<E> {
             }
             if first.0 >= event {
                 self.now = event;
-                self.happen(event);
+                self.happen(event, ether);
                 continue;
             }
             let limit = event.min(second.saturating_add(LOOKAHEAD)).min(cycle + 1);
-            self.boards[first.1].run_until(limit);
+            self.all[first.1].run_until(limit);
             self.collect(first.1);
         }
         self.now = cycle;
-        for number in 0..self.boards.len() {
+        for number in 0..self.all.len() {
             self.board(number);
         }
     }
 
-    fn next_event(&self) -> u64 {
+    fn next_event(&self, ether: &impl Ether) -> u64 {
         let said = self.said.peek().map_or(u64::MAX, |Reverse(first)| first.key.0);
-        said.min(self.ether.next_event())
+        said.min(ether.next_event())
     }
 
     /// Takes what a radio says, for its turn.
     fn collect(&mut self, number: usize) {
-        while let Some(said) = self.boards[number].take_radio() {
+        while let Some(said) = self.all[number].take_radio() {
             self.order += 1;
             self.said.push(Reverse(Said { key: (said.at, number, self.order), said }));
         }
     }
 
     /// Every board has reached this cycle: the air hears of it, and answers.
-    fn happen(&mut self, now: u64) {
+    fn happen(&mut self, now: u64, ether: &mut impl Ether) {
         while self.said.peek().is_some_and(|Reverse(first)| first.key.0 <= now) {
             if let Some(Reverse(Said { key, said })) = self.said.pop() {
                 debug_assert!(said.at >= self.told, "board {} speaks of cycle {} at {}", key.1, said.at, self.told);
                 self.told = said.at;
-                self.ether.tell(key.1, said);
+                ether.tell(key.1, said);
             }
         }
-        if self.ether.next_event() > now {
+        if ether.next_event() > now {
             return;
         }
         let mut inputs = std::mem::take(&mut self.inputs);
-        self.ether.advance(now, &mut inputs);
+        ether.advance(now, &mut inputs);
         for (number, input) in inputs.drain(..) {
             self.deliver(number, now, input);
         }
@@ -176,10 +166,63 @@ impl<E: Ether> Network<E> {
     }
 
     fn deliver(&mut self, number: usize, now: u64, input: Input) {
-        let Some(board) = self.boards.get_mut(number) else { return };
+        let Some(board) = self.all.get_mut(number) else { return };
         // It may have slept through the time until now; nothing of its own is due before.
         while board.now() < now && board.run_until(now) == Pause::Radio {}
         board.hear(input);
         self.collect(number);
+    }
+}
+
+/// Boards and an air of their own.
+pub struct Network<E> {
+    boards: Boards,
+    ether: E,
+}
+
+impl<E: Ether> Network<E> {
+    /// An air without boards.
+    pub fn new(ether: E) -> Self {
+        Self { boards: Boards::default(), ether }
+    }
+
+    /// Adds a board and gives its number.
+    pub fn add(&mut self, board: Board) -> usize {
+        self.boards.add(board)
+    }
+
+    /// The boards.
+    pub fn boards(&self) -> &[Board] {
+        self.boards.all()
+    }
+
+    /// A board, brought to the present and ready to be acted on.
+    pub fn board(&mut self, number: usize) -> &mut Board {
+        self.boards.board(number)
+    }
+
+    /// The air.
+    pub fn ether_mut(&mut self) -> &mut E {
+        &mut self.ether
+    }
+
+    /// The present cycle.
+    pub fn now(&self) -> u64 {
+        self.boards.now()
+    }
+
+    /// Gives a board its power, now.
+    pub fn power_on(&mut self, number: usize) {
+        self.boards.power_on(number);
+    }
+
+    /// Takes it away, now.
+    pub fn power_off(&mut self, number: usize) {
+        self.boards.power_off(number);
+    }
+
+    /// Runs everything until a cycle.
+    pub fn run_until(&mut self, cycle: u64) {
+        self.boards.run_until(cycle, &mut self.ether);
     }
 }

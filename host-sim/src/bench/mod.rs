@@ -5,7 +5,7 @@ pub mod big_ring;
 mod core_bench;
 pub mod fit;
 pub mod growth;
-mod machine;
+pub mod machine;
 pub mod speed;
 mod text;
 pub mod workload;
@@ -41,6 +41,12 @@ enum What {
     /// run too. Without --nodes it runs the rows of the committed table.
     #[command(verbatim_doc_comment)]
     Air(air_bench::AirArgs),
+    /// Measure the emulated boards: times real time, and how much an idle board works
+    ///
+    /// The image that is flashed runs on sixteen, five and one emulated boards that are all in reach of each other. What is
+    /// measured begins after 20 s, when they have elected. It takes about a minute and uses one core; build with --release.
+    #[command(verbatim_doc_comment)]
+    Boards(crate::board::bench::BoardsArgs),
 }
 
 /// Runs the command.
@@ -48,5 +54,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.what {
         What::Core(args) => core_bench::run(args),
         What::Air(args) => air_bench::run(args),
+        What::Boards(args) => crate::board::bench::run(args),
     }
 }

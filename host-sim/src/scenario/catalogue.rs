@@ -10,7 +10,7 @@ use super::read::read;
 use super::toml_section::nearest;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 14] = [
+pub const BUILT_IN: [(&str, &str); 16] = [
     ("ring16", include_str!("../../../scenarios/ring16.toml")),
     ("mesh25", include_str!("../../../scenarios/mesh25.toml")),
     ("partition-merge", include_str!("../../../scenarios/partition-merge.toml")),
@@ -25,6 +25,8 @@ pub const BUILT_IN: [(&str, &str); 14] = [
     ("hostile", include_str!("../../../scenarios/hostile.toml")),
     ("bad-flash", include_str!("../../../scenarios/bad-flash.toml")),
     ("wild-clocks", include_str!("../../../scenarios/wild-clocks.toml")),
+    ("boards5", include_str!("../../../scenarios/boards5.toml")),
+    ("mixed", include_str!("../../../scenarios/mixed.toml")),
 ];
 
 /// A scenario by its name, or from a file.

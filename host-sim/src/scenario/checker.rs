@@ -4,6 +4,7 @@
 //! - Records stay within the radius of their level, and one of distance 0 names the node itself.
 //! - Within one life a node's leader pair only ever gets better, and is never from its own future.
 //! - No leader comes out of thin air: whatever pair a node follows, its leader has once had itself.
+//!   Where that leader is an emulated board, nobody can tell.
 //! - The engine finds no defect in itself.
 //!
 //! That there is one leader is no safety property: while links break, each part rightly has one of its own.
@@ -68,12 +69,19 @@ pub struct Safety {
     radii: Vec<u8>,
     pairs: BTreeMap<NodeId, LeaderPair>,
     claimed: BTreeSet<(NodeId, u32)>,
+    /// Nodes that do not show what they claim: boards tell their leader, not their height.
+    opaque: BTreeSet<NodeId>,
 }
 
 impl Safety {
     /// For a hierarchy with these radii.
     pub fn new(radii: Vec<u8>) -> Self {
         Self { radii, ..Self::default() }
+    }
+
+    /// What this node claims to be cannot be seen.
+    pub fn set_opaque(&mut self, id: NodeId) {
+        self.opaque.insert(id);
     }
 
     /// A node begins a new life and remembers nothing.
@@ -111,7 +119,7 @@ impl Safety {
         let claim = (leader.lid, leader.elected_at);
         if leader.lid == id {
             self.claimed.insert(claim);
-        } else if !self.claimed.contains(&claim) {
+        } else if !self.claimed.contains(&claim) && !self.opaque.contains(&leader.lid) {
             return Err(format!("node {id} follows {}, which that node never was", pair(leader)));
         }
         Ok(())

@@ -65,6 +65,16 @@ impl Observer {
         }
     }
 
+    /// What this node claims to be cannot be seen.
+    pub fn set_opaque(&mut self, id: NodeId) {
+        self.safety.set_opaque(id);
+    }
+
+    /// Something happened that never may.
+    pub fn object(&mut self, world_us: u64, node: usize, what: String) {
+        self.violation.get_or_insert((world_us, node, what));
+    }
+
     /// Notes something that happened to the network.
     pub fn note(&mut self, world_us: u64, what: &str) {
         if let Some(trace) = &mut self.trace {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::config::POWERS_DBM;
 use common::election::Algorithm;
 use common::rng::Rng;
 
@@ -38,6 +39,8 @@ pub struct Scenario {
 /// What is special about one node. What is not given is as everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NodePlan {
+    /// Whether it is an emulated board that runs the image, and not only the node of the simulator.
+    pub is_board: bool,
     /// Where it is.
     pub at: Option<Place>,
     /// Its channel.
@@ -132,6 +135,11 @@ impl Topology {
             Self::Places(places) => places.len(),
         }
     }
+}
+
+/// A transmit power as a board has it; none where it has no such power.
+pub fn board_power(tx_dbm: f64) -> Option<i8> {
+    POWERS_DBM.into_iter().find(|&power| (f64::from(power) - tx_dbm).abs() < 1e-9)
 }
 
 /// A number from 0 up to 1.
@@ -368,6 +376,24 @@ impl Fault {
 }
 
 impl Scenario {
+    /// Whether any node is to be a board.
+    pub fn has_boards(&self) -> bool {
+        self.nodes.values().any(|node| node.is_board)
+    }
+
+    /// Why a node cannot be a board, if it cannot.
+    pub fn not_a_board(&self, node: usize) -> Option<String> {
+        if self.protocol.program == Program::SoftState {
+            return Some("a board runs whole nodes, not kind = \"soft-state\"".to_owned());
+        }
+        let tx_dbm = self.nodes.get(&node).and_then(|plan| plan.tx_dbm).unwrap_or(self.radio.tx_dbm);
+        if board_power(tx_dbm).is_none() {
+            let powers: Vec<String> = POWERS_DBM.iter().map(i8::to_string).collect();
+            return Some(format!("a board cannot send with {tx_dbm} dBm, only with {} dBm", powers.join(", ")));
+        }
+        None
+    }
+
     /// When the last change may come.
     pub fn last_change_us(&self) -> u64 {
         let moves = self.mobility.as_ref().map_or(0, Mobility::until_us);

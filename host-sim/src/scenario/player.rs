@@ -3,6 +3,7 @@
 use common::config::{Config, Protection};
 use common::election::hierarchy::{HierarchyOptions, Radii};
 use common::election::{Algorithm, Election};
+use common::host_link::ToHost;
 use common::limits::LEVELS_MAX;
 use common::link::security::NetworkKey;
 use common::members::RingOrder;
@@ -18,6 +19,7 @@ use crate::air::node_station::NodeStation;
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Access, Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
+use crate::board::mirror::Mirror;
 
 /// The network of every scenario.
 const PAN: u16 = 0x524C;
@@ -32,6 +34,8 @@ pub enum Player {
     Node(Box<NodeStation>),
     /// The hierarchy over plain broadcasts.
     Soft(Box<SoftState>),
+    /// An emulated board, as far as it tells.
+    Board(Box<Mirror>),
 }
 
 /// What is the same for all lives of all nodes.
@@ -80,6 +84,13 @@ impl Cast {
         }
     }
 
+    /// The configuration of a node that is a board; none where no board runs such a program.
+    pub fn board_config(&self, id: NodeId, channel: u8, power_dbm: i8) -> Option<Config> {
+        let ProtocolPlan { program, cipher, radii } = &self.plan;
+        let Program::Node(algorithm) = *program else { return None };
+        Some(Config { channel, power_dbm, ..self.config(id, algorithm, *cipher, radii) })
+    }
+
     fn config(&self, id: NodeId, algorithm: Algorithm, cipher: Cipher, radii: &[u8]) -> Config {
         let key = NetworkKey::new(*b"a scenario's key");
         let protection = match cipher {
@@ -107,6 +118,7 @@ impl Player {
         match self {
             Self::Node(station) => station.node().leader(),
             Self::Soft(station) => Some(station.leader()),
+            Self::Board(board) => board.leader(),
         }
     }
 
@@ -115,12 +127,17 @@ impl Player {
         match self {
             Self::Node(station) => station.node().links().table().is_linked(peer),
             Self::Soft(station) => station.peers().contains(&peer),
+            Self::Board(board) => board.is_linked(peer),
         }
     }
 
     /// Whether it only listens, because its driver could not store its epoch.
     pub fn is_mute(&self) -> bool {
-        matches!(self, Self::Node(station) if station.node().links().epoch().is_none())
+        match self {
+            Self::Node(station) => station.node().links().epoch().is_none(),
+            Self::Soft(_) => false,
+            Self::Board(board) => board.is_mute(),
+        }
     }
 
     /// What it has counted.
@@ -128,6 +145,7 @@ impl Player {
         match self {
             Self::Node(station) => station.tally(),
             Self::Soft(station) => station.tally(),
+            Self::Board(board) => board.tally(),
         }
     }
 
@@ -147,8 +165,19 @@ impl Player {
                     return View { id, time: 0, leader, records: Default::default(), faults };
                 }
             },
+            Self::Board(board) => {
+                return View { id: board.id(), time: 0, leader: None, records: Default::default(), faults };
+            }
         };
         View { id: height.id, time, leader: Some(height.leader), records, faults }
+    }
+
+    /// A board has said something; true where that may matter to anybody.
+    pub fn hear(&mut self, message: &ToHost) -> bool {
+        match self {
+            Self::Board(board) => board.hear(message),
+            Self::Node(_) | Self::Soft(_) => false,
+        }
     }
 
     /// Its driver has stored an epoch after all.
@@ -162,6 +191,7 @@ impl Player {
         match self {
             Self::Node(station) => &mut **station,
             Self::Soft(station) => &mut **station,
+            Self::Board(board) => &mut **board,
         }
     }
 }
@@ -191,6 +221,7 @@ impl Station for Player {
         match self {
             Self::Node(station) => station.poll_timeout(),
             Self::Soft(station) => station.poll_timeout(),
+            Self::Board(board) => board.poll_timeout(),
         }
     }
 
@@ -198,6 +229,7 @@ impl Station for Player {
         match self {
             Self::Node(station) => station.quiet_until(),
             Self::Soft(station) => station.quiet_until(),
+            Self::Board(board) => board.quiet_until(),
         }
     }
 }

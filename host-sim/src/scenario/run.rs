@@ -53,6 +53,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     let seed = args.seed.unwrap_or(scenario.seed);
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    if scenario.has_boards() {
+        eprintln!(
+            "note: its boards are simulated like other nodes here; `ringleader board {}` runs the image",
+            args.scenario
+        );
+    }
     eprint!("{} with seed {seed} ...\r", scenario.name);
     let outcome = drive::run_recorded(&scenario, seed, recorders).context("cannot write down the run")?;
     let same = args.check_determinism.then(|| same_twice(&scenario, seed)).transpose()?;
@@ -78,7 +84,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(outcome.verdict.exit_code()))
 }
 
-fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
+/// A file for a recorder, or none.
+pub fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
     let Some(path) = path else { return Ok(None) };
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Some(Box::new(file)))
@@ -127,6 +134,11 @@ pub fn replay_command(scenario: &str, seed: u64) -> String {
 
 /// What is said about a failed run; `scenario` is the name or file that it was started with.
 pub fn failure_text(outcome: &Outcome, scenario: &str) -> String {
+    failure_with(outcome, &replay_command(scenario, outcome.seed))
+}
+
+/// What is said about a failed run that this command runs again.
+pub fn failure_with(outcome: &Outcome, command: &str) -> String {
     let Some(failure) = &outcome.failure else { return String::new() };
     let kind = if outcome.verdict == Verdict::Safety { "SAFETY" } else { "LIVENESS" };
     let mut text = format!("{kind} VIOLATED at {} with seed {}: {}\n", secs(failure.at_ms), outcome.seed, failure.what);
@@ -136,12 +148,12 @@ pub fn failure_text(outcome: &Outcome, scenario: &str) -> String {
     for event in &failure.last_events {
         let _ = writeln!(text, "    {event}");
     }
-    let _ = writeln!(text, "  replay: {}", replay_command(scenario, outcome.seed));
+    let _ = writeln!(text, "  replay: {command}");
     text
 }
 
 /// The summary for people.
-fn text(outcome: &Outcome) -> String {
+pub fn text(outcome: &Outcome) -> String {
     let Outcome { scenario, seed, ran_ms, components, relapses, elections, searches, .. } = outcome;
     let mut text = format!(
         "{scenario}, seed {seed}: {} nodes for {}, {components} component{} at the end\n\n",

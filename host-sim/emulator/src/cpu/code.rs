@@ -7,8 +7,10 @@
 //! executing it. Slot 0 is for what comes from elsewhere.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::decode::decode;
+use super::op::fast::fast;
 use super::op::{Decoded, Op};
 
 const RAM_SLOTS: usize = 1024;
@@ -25,20 +27,40 @@ struct RamSlot {
 
 const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded { op: Op::Nop, size: 0 } };
 
+/// The decoded instructions of an image, which all boards that run it may share: sixteen of them then look at one table,
+/// which the caches of a PC hold, instead of at sixteen.
+pub type Slots = Rc<[Decoded]>;
+
 pub struct Code {
-    /// Slot 0, and one for every halfword of flash.
-    pub slots: Vec<Decoded>,
+    /// Slot 0, and one for every halfword of flash as far as there is code. Shared until it has to change.
+    pub slots: Slots,
     ram: Vec<RamSlot>,
 }
 
 impl Default for Code {
     fn default() -> Self {
-        Self { slots: vec![Decoded::NOT_YET], ram: vec![EMPTY; RAM_SLOTS] }
+        Self { slots: Rc::new([Decoded::NOT_YET]), ram: vec![EMPTY; RAM_SLOTS] }
     }
 }
 
 const fn slot_of(address: u32) -> usize {
     (address as usize >> 1) + 1
+}
+
+/// Decodes the beginning of flash, every halfword of it: what is data there is never executed.
+pub fn decode_all(flash: &[u8]) -> Slots {
+    let half = |at: usize| flash.get(at..at + 2).map_or(u16::MAX, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
+    let decoded = (0..flash.len() / 2).map(|number| {
+        let at = 2 * number;
+        decode_fast(u32::try_from(at).unwrap_or(u32::MAX), half(at), half(at + 2))
+    });
+    std::iter::once(Decoded::NOT_YET).chain(decoded).collect()
+}
+
+/// An instruction as it is executed.
+fn decode_fast(address: u32, first: u16, second: u16) -> Decoded {
+    let Decoded { op, size } = decode(address, first, second);
+    Decoded { op: fast(op), size }
 }
 
 impl Code {
@@ -53,9 +75,10 @@ impl Code {
     pub fn decode_flash(&mut self, address: u32, first: u16, second: u16) -> usize {
         let slot = slot_of(address);
         if slot >= self.slots.len() {
-            self.slots.resize((slot / PORTION + 1) * PORTION, Decoded::NOT_YET);
+            let more = (slot / PORTION + 1) * PORTION - self.slots.len();
+            self.slots = self.slots.iter().copied().chain(std::iter::repeat_n(Decoded::NOT_YET, more)).collect();
         }
-        self.slots[slot] = decode(address, first, second);
+        self.own()[slot] = decode_fast(address, first, second);
         slot
     }
 
@@ -64,10 +87,16 @@ impl Code {
         let bits = u32::from(first) << 16 | u32::from(second);
         let known = &mut self.ram[address as usize >> 1 & (RAM_SLOTS - 1)];
         if known.address != address || known.bits != bits {
-            *known = RamSlot { address, bits, decoded: decode(address, first, second) };
+            *known = RamSlot { address, bits, decoded: decode_fast(address, first, second) };
         }
-        self.slots[0] = known.decoded;
+        let decoded = known.decoded;
+        self.own()[0] = decoded;
         0
+    }
+
+    /// The slots, to be changed: a copy where others share them.
+    fn own(&mut self) -> &mut [Decoded] {
+        Rc::make_mut(&mut self.slots)
     }
 
     /// Forgets what was decoded from a part of flash.
@@ -75,12 +104,30 @@ impl Code {
         // A long instruction may begin one halfword before the change.
         let start = slot_of(changed.start.saturating_sub(2)).min(self.slots.len());
         let end = slot_of(changed.end.saturating_add(1)).clamp(start, self.slots.len());
-        self.slots[start..end].fill(Decoded::NOT_YET);
+        if self.slots[start..end].iter().any(|decoded| decoded.size != 0) {
+            self.own()[start..end].fill(Decoded::NOT_YET);
+        }
     }
+}
 
-    /// Forgets everything.
-    pub fn forget_all(&mut self) {
-        self.slots.truncate(1);
-        self.ram.fill(EMPTY);
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::{Code, decode_all};
+
+    #[test]
+    fn what_is_shared_is_copied_when_one_of_them_changes_it() {
+        // Three times NOP, then the first half of a long instruction at the very end.
+        let shared = decode_all(&[0x00, 0xBF, 0x00, 0xBF, 0x00, 0xBF, 0x00, 0xF0]);
+        let mut one = Code { slots: Rc::clone(&shared), ..Code::default() };
+        let other = Code { slots: Rc::clone(&shared), ..Code::default() };
+        one.forget(&(0x1000..0x2000));
+        assert!(Rc::ptr_eq(&one.slots, &other.slots), "nothing was decoded there");
+        one.forget(&(2..4));
+        assert_eq!([0, 2, 4].map(|address| one.known(address).is_some()), [false, false, true]);
+        assert_eq!([0, 2, 4].map(|address| other.known(address).is_some()), [true; 3]);
+        let slot = one.decode_flash(0x3000, 0xBF00, 0);
+        assert_eq!((one.known(0x3000), one.known(0x3002), other.known(0x3000)), (Some(slot), None, None));
     }
 }

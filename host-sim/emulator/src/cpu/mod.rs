@@ -30,9 +30,12 @@ mod tests;
 
 pub use stop::{Stop, Trouble};
 
+use std::rc::Rc;
+
 use crate::io::{Io, Width};
 use crate::memory::Memory;
 use code::Code;
+pub(crate) use code::{Slots, decode_all};
 use flags::Flags;
 use fpu::Fpu;
 use interrupts::Interrupts;
@@ -123,6 +126,11 @@ impl Cpu {
     /// A processor at cycle 0 that was not yet reset.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Takes over what was decoded from the beginning of flash, which must hold just that.
+    pub(crate) fn set_decoded(&mut self, slots: &Slots) {
+        self.code.slots = Rc::clone(slots);
     }
 
     /// Starts the program whose vector table lies at address 0. Time and the counters go on.

@@ -3,6 +3,8 @@
 //! Every access asks whether it lies between the first and the last byte that any region says something about; only then
 //! are the regions looked at. A guard below a stack so costs the other accesses one comparison.
 
+use std::ops::Range;
+
 const REGIONS: usize = 8;
 const ENABLE: u32 = 1;
 const IN_HARD_FAULT: u32 = 1 << 1;
@@ -76,6 +78,11 @@ impl Mpu {
     #[inline(always)]
     pub fn watches(&self, address: u32) -> bool {
         address.wrapping_sub(self.watched_start) < self.watched_length
+    }
+
+    /// All addresses to which an access has to be checked, and perhaps some between them.
+    pub fn watched(&self) -> Range<u32> {
+        self.watched_start..self.watched_start.saturating_add(self.watched_length)
     }
 
     /// Whether an access is allowed. `in_fault`: at the priority of a hard fault or above.

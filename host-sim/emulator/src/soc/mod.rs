@@ -15,6 +15,7 @@ mod events;
 mod gpio;
 mod gpiote;
 mod info;
+mod lfclk;
 mod nvmc;
 mod outside;
 mod power;
@@ -46,6 +47,7 @@ use events::{NEVER, Peripheral, Refusal};
 use gpio::Gpio;
 use gpiote::Gpiote;
 use info::Uicr;
+use lfclk::LfClock;
 use nvmc::Nvmc;
 use power::Power;
 use ppi::Ppi;
@@ -98,6 +100,7 @@ pub struct Soc {
     chip: Chip,
     identity: Identity,
     lfxo_start: u64,
+    lf_clock: LfClock,
     clock: Clock,
     radio: Radio,
     uartes: [Uarte; 2],
@@ -130,6 +133,7 @@ impl Soc {
             chip,
             identity,
             lfxo_start,
+            lf_clock: LfClock::default(),
             clock: Clock::new(lfxo_start, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
@@ -137,10 +141,10 @@ impl Soc {
             gpiote: Gpiote::new(),
             saadc: Saadc::new(surroundings.supply_mv),
             timers: [4, 4, 4, 6, 6].map(Timer::new),
-            rtcs: [(); 3].map(|()| Rtc::new()),
+            rtcs: [LfClock::default(); 3].map(Rtc::new),
             temp: Temp::new(surroundings.temperature_quarters),
             rng: Rng::new(Chance::stream(seed, 1)),
-            wdt: Wdt::new(),
+            wdt: Wdt::new(LfClock::default()),
             egus: [(); 6].map(|()| Egu::new()),
             nvmc: Nvmc::new(Chance::stream(seed, 2)),
             ppi: Ppi::default(),
@@ -156,14 +160,14 @@ impl Soc {
     /// A reset without loss of power. The watchdog runs on unless it was its own reset.
     pub fn reset(&mut self, now: u64, cause: ResetCause) {
         let power = self.clock.power.after_reset(cause);
-        let wdt = if cause == ResetCause::Watchdog { Wdt::new() } else { self.wdt.after_reset() };
+        let wdt = if cause == ResetCause::Watchdog { Wdt::new(self.lf_clock) } else { self.wdt.after_reset() };
         self.restart(now, power, wdt);
     }
 
     /// The power goes. What was being written to flash is torn, and the radio falls silent.
     pub fn lose_power(&mut self, now: u64, memory: &mut Memory) {
         self.nvmc.lose_power(now, memory, &mut self.uicr);
-        self.restart(now, Power::default(), Wdt::new());
+        self.restart(now, Power::default(), Wdt::new(self.lf_clock));
     }
 
     fn restart(&mut self, now: u64, power: Power, wdt: Wdt) {
@@ -175,7 +179,7 @@ impl Soc {
         self.gpiote = Gpiote::new();
         self.saadc = self.saadc.after_reset();
         self.timers = [4, 4, 4, 6, 6].map(Timer::new);
-        self.rtcs = [(); 3].map(|()| Rtc::new());
+        self.rtcs = [self.lf_clock; 3].map(Rtc::new);
         self.temp = Temp::new(self.temp.quarters());
         self.rng = self.rng.after_reset();
         self.egus = [(); 6].map(|()| Egu::new());
@@ -186,6 +190,17 @@ impl Soc {
         self.due = [NEVER; PAGES];
         self.set_due(WDT, self.wdt.due());
         self.wire();
+    }
+
+    /// From now on the low-frequency clock runs fast by this many millionths, or slow.
+    pub fn set_drift(&mut self, now: u64, ppm: i32) {
+        self.lf_clock.set_drift(now, ppm);
+        for (page, counter) in [11, 17, 36].into_iter().zip(0..) {
+            self.rtcs[counter].set_clock(self.lf_clock);
+            self.set_due(page, self.rtcs[counter].due());
+        }
+        self.wdt.set_clock(self.lf_clock);
+        self.set_due(WDT, self.wdt.due());
     }
 
     /// When something happens by itself.

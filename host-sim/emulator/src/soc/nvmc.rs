@@ -63,6 +63,8 @@ pub struct Nvmc {
     operations: u64,
     cut: Option<PowerCut>,
     power_fails_at: u64,
+    /// Worn out: every operation takes its time and changes nothing.
+    worn: bool,
     rng: Rng,
 }
 
@@ -78,6 +80,7 @@ impl Nvmc {
             operations: 0,
             cut: None,
             power_fails_at: NEVER,
+            worn: false,
             rng,
         }
     }
@@ -85,7 +88,7 @@ impl Nvmc {
     /// After a reset. Flash that was half erased stays so, and so does what is planned for it.
     pub fn after_reset(&self) -> Self {
         let (partial, rng) = (self.partial.clone(), self.rng.clone());
-        Self { partial, operations: self.operations, cut: self.cut, ..Self::new(rng) }
+        Self { partial, operations: self.operations, cut: self.cut, worn: self.worn, ..Self::new(rng) }
     }
 
     /// Operations on flash and UICR that were begun so far.
@@ -96,6 +99,11 @@ impl Nvmc {
     /// Plans a power cut, or none.
     pub fn plan(&mut self, cut: Option<PowerCut>) {
         self.cut = cut.map(|cut| PowerCut { operation: self.operations + cut.operation, ..cut });
+    }
+
+    /// From now on the cells keep what they have, whatever is done to them; or work again.
+    pub fn set_worn(&mut self, worn: bool) {
+        self.worn = worn;
     }
 
     /// Until when the processor stands still.
@@ -153,6 +161,9 @@ impl Nvmc {
     }
 
     fn complete(&mut self, operation: Operation, memory: &mut Memory, uicr: &mut Uicr) {
+        if self.worn {
+            return;
+        }
         // Addresses were checked when the operation began.
         let served = match operation {
             Operation::Write { address, value } if address >= UICR => {

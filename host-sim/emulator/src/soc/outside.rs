@@ -68,6 +68,11 @@ impl Soc {
         self.nvmc.operations()
     }
 
+    /// From now on flash is worn out and keeps what it has, or works again.
+    pub fn set_flash_worn(&mut self, worn: bool) {
+        self.nvmc.set_worn(worn);
+    }
+
     /// Plans a power cut in the middle of a write or an erase, or none.
     pub fn plan_power_cut(&mut self, cut: Option<PowerCut>) {
         self.nvmc.plan(cut);

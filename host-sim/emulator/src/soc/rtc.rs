@@ -1,10 +1,11 @@
 //! RTC0 to RTC2: 24-bit counters on the 32.768 kHz clock.
 //!
-//! A tick is 1953.125 cycles. All ticks of a board lie on one grid that begins with its time, as all counters share one
-//! oscillator. A compare register that is set to the present count or the next one does not match before the counter has
+//! A tick is 1953.125 cycles where the clock does not drift. All ticks of a board lie on one grid that begins with its time,
+//! as all counters share one oscillator ([`LfClock`]). A compare register that is set to the present count or the next one does not match before the counter has
 //! gone round: the specification promises no match there, and a driver must not rely on one.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
+use super::lfclk::LfClock;
 use crate::io::BusError;
 use crate::memory::Memory;
 
@@ -14,16 +15,6 @@ const COMPARE0: u32 = 16;
 const COMPARES: u32 = 4;
 const WRAP: u64 = 1 << 24;
 const EVENTS: u32 = 1 << TICK | 1 << OVRFLW | 0b1111 << COMPARE0;
-
-/// The tick of the low-frequency clock at a cycle: 8 of them in 15,625 cycles.
-pub const fn lf_tick(cycle: u64) -> u64 {
-    cycle * 8 / 15_625
-}
-
-/// The first cycle of a tick.
-pub const fn lf_cycle(tick: u64) -> u64 {
-    (tick * 15_625).div_ceil(8)
-}
 
 /// A compare register.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +28,7 @@ struct Compare {
 #[derive(Clone, Debug)]
 pub struct Rtc {
     events: Events,
+    clock: LfClock,
     /// Events that are generated without being interrupts.
     event_mask: u32,
     prescaler: u32,
@@ -52,9 +44,10 @@ pub struct Rtc {
 
 impl Rtc {
     /// A counter that stands at zero.
-    pub fn new() -> Self {
+    pub fn new(clock: LfClock) -> Self {
         Self {
             events: Events::new(EVENTS, 0),
+            clock,
             event_mask: 0,
             prescaler: 0,
             running: false,
@@ -65,16 +58,21 @@ impl Rtc {
         }
     }
 
+    /// The clock runs otherwise from now on.
+    pub fn set_clock(&mut self, clock: LfClock) {
+        self.clock = clock;
+    }
+
     fn count(&self, now: u64) -> u64 {
         if !self.running {
             return self.count;
         }
-        self.count + lf_tick(now).saturating_sub(self.since) / u64::from(self.prescaler + 1)
+        self.count + self.clock.tick(now).saturating_sub(self.since) / u64::from(self.prescaler + 1)
     }
 
     /// The cycle at which a count is reached.
     fn reached(&self, count: u64) -> u64 {
-        lf_cycle(self.since + (count - self.count) * u64::from(self.prescaler + 1))
+        self.clock.cycle(self.since + (count - self.count) * u64::from(self.prescaler + 1))
     }
 
     /// Whether an event is generated, and would change anything.
@@ -84,7 +82,7 @@ impl Rtc {
 
     fn set_count(&mut self, now: u64, count: u64) {
         self.count = count;
-        self.since = lf_tick(now);
+        self.since = self.clock.tick(now);
         self.handled = count;
         self.compares.iter_mut().for_each(|compare| compare.from = 0);
     }
@@ -143,7 +141,7 @@ impl Peripheral for Rtc {
             0x0 => {
                 if !self.running {
                     self.running = true;
-                    self.since = lf_tick(now);
+                    self.since = self.clock.tick(now);
                 }
             }
             0x4 => {
@@ -202,30 +200,22 @@ impl Peripheral for Rtc {
 #[cfg(test)]
 mod tests {
     use super::super::events::{NEVER, Peripheral, read, write};
-    use super::{Rtc, lf_cycle, lf_tick};
+    use super::{LfClock, Rtc};
     use crate::memory::Memory;
 
+    fn lf_cycle(tick: u64) -> u64 {
+        LfClock::default().cycle(tick)
+    }
+
     fn started() -> (Rtc, Memory) {
-        let mut rtc = Rtc::new();
+        let mut rtc = Rtc::new(LfClock::default());
         write(&mut rtc, 0, 0x000, 1).unwrap();
         (rtc, Memory::new(4096, 64))
     }
 
     #[test]
-    fn eight_ticks_are_15625_cycles() {
-        assert_eq!((lf_tick(15_624), lf_tick(15_625)), (7, 8));
-        assert_eq!(lf_cycle(1), 1_954, "the first cycle in which 1953.125 have passed");
-        for tick in 0..1_000 {
-            assert_eq!(lf_tick(lf_cycle(tick)), tick);
-            assert!(tick == 0 || lf_tick(lf_cycle(tick) - 1) == tick - 1);
-        }
-        // One second is 32,768 ticks, without drift over an hour.
-        assert_eq!(lf_tick(3_600 * 64_000_000), 3_600 * 32_768);
-    }
-
-    #[test]
     fn it_counts_with_its_prescaler_and_stops() {
-        let mut rtc = Rtc::new();
+        let mut rtc = Rtc::new(LfClock::default());
         write(&mut rtc, 0, 0x508, 9).unwrap();
         write(&mut rtc, 0, 0x000, 1).unwrap();
         assert_eq!(read(&rtc, lf_cycle(105), 0x504), Ok(10));

@@ -4,7 +4,7 @@
 //! meaning without a debugger.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
-use super::rtc::{lf_cycle, lf_tick};
+use super::lfclk::LfClock;
 use crate::io::BusError;
 use crate::memory::Memory;
 
@@ -18,6 +18,7 @@ const GRACE_TICKS: u64 = 2;
 #[derive(Clone, Debug)]
 pub struct Wdt {
     events: Events,
+    clock: LfClock,
     running: bool,
     /// Ticks until it bites, less one.
     reload: u32,
@@ -32,9 +33,10 @@ pub struct Wdt {
 
 impl Wdt {
     /// A watchdog that sleeps.
-    pub fn new() -> Self {
+    pub fn new(clock: LfClock) -> Self {
         Self {
             events: Events::new(1 << TIMEOUT, 0),
+            clock,
             running: false,
             reload: u32::MAX,
             channels: 1,
@@ -53,6 +55,12 @@ impl Wdt {
         Self { events, ..self.clone() }
     }
 
+    /// The clock runs otherwise from now on; what is due is due at the same tick.
+    pub fn set_clock(&mut self, clock: LfClock) {
+        let moved = |at: u64| if at == NEVER { NEVER } else { clock.cycle(self.clock.tick(at)) };
+        (self.at, self.bites_at, self.clock) = (moved(self.at), moved(self.bites_at), clock);
+    }
+
     /// Whether the chip is to be reset now.
     pub fn bites(&self) -> bool {
         self.bites
@@ -60,7 +68,7 @@ impl Wdt {
 
     fn feed(&mut self, now: u64) {
         self.waiting = self.channels;
-        self.at = lf_cycle(lf_tick(now) + u64::from(self.reload) + 1);
+        self.at = self.clock.cycle(self.clock.tick(now) + u64::from(self.reload) + 1);
     }
 }
 
@@ -134,7 +142,7 @@ impl Peripheral for Wdt {
             (self.bites, self.bites_at) = (true, NEVER);
         } else {
             self.at = NEVER;
-            self.bites_at = lf_cycle(lf_tick(now) + GRACE_TICKS);
+            self.bites_at = self.clock.cycle(self.clock.tick(now) + GRACE_TICKS);
             self.events.fire(TIMEOUT);
         }
         Ok(())
@@ -144,12 +152,12 @@ impl Peripheral for Wdt {
 #[cfg(test)]
 mod tests {
     use super::super::events::{Peripheral, read, write};
-    use super::super::rtc::lf_cycle;
+    use super::super::lfclk::LfClock;
     use super::{RELOAD, Wdt};
     use crate::memory::Memory;
 
     fn started() -> Wdt {
-        let mut wdt = Wdt::new();
+        let mut wdt = Wdt::new(LfClock::default());
         write(&mut wdt, 0, 0x504, 32_767).unwrap();
         write(&mut wdt, 0, 0x508, 0b11).unwrap();
         write(&mut wdt, 0, 0x000, 1).unwrap();
@@ -163,7 +171,7 @@ mod tests {
         wdt.advance(wdt.due(), &mut memory).unwrap();
         assert_eq!((read(&wdt, 0, 0x100), wdt.bites()), (Ok(1), false));
         write(&mut wdt, 64_000_001, 0x600, RELOAD).unwrap();
-        assert_eq!(wdt.due(), lf_cycle(32_770), "too late for food");
+        assert_eq!(wdt.due(), LfClock::default().cycle(32_770), "too late for food");
         wdt.advance(wdt.due(), &mut memory).unwrap();
         assert!(wdt.bites());
     }

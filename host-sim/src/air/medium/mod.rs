@@ -55,6 +55,24 @@ pub struct Reception {
     pub intact: bool,
 }
 
+/// The frame that a radio is receiving.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Locked {
+    /// When its preamble is over; after that, a later time.
+    pub found_at: u64,
+    /// Received power.
+    pub rssi_dbm: f64,
+}
+
+/// What a clear channel assessment found, before anybody judges it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Mean power, noise included.
+    pub mean: Power,
+    /// Whether a frame was on the channel that the radio could decode alone.
+    pub carrier: bool,
+}
+
 /// Links that break down for a while and come back (Gilbert and Elliott).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
@@ -221,6 +239,12 @@ impl Medium {
         self.receivers[radio].lock.is_some()
     }
 
+    /// The frame that a radio is receiving, or none.
+    pub fn locked(&self, radio: usize) -> Option<Locked> {
+        let receiver = &self.receivers[radio];
+        receiver.lock.map(|_| Locked { found_at: receiver.weighed_to, rssi_dbm: receiver.signal.dbm() })
+    }
+
     /// Begins a frame: its first preamble bit leaves the antenna now.
     pub fn begin_frame(&mut self, now: u64, from: usize) -> OnAir {
         self.begin(now, from, true)
@@ -281,11 +305,16 @@ impl Medium {
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
     pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
+        let Some(Found { mean, carrier }) = self.take_cca(now, radio) else { return false };
+        (carrier && self.rules.carrier_sense) || mean >= Power::from_dbm(self.rules.cca_dbm)
+    }
+
+    /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
+    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
         let power = self.power_at(radio);
-        let Some(mut done) = self.stop_assessing(radio) else { return false };
+        let mut done = self.stop_assessing(radio)?;
         done.weigh(now, power);
-        (done.carrier && self.rules.carrier_sense)
-            || Power::mean(done.energy, now - done.from) >= Power::from_dbm(self.rules.cca_dbm)
+        Some(Found { mean: Power::mean(done.energy, now - done.from), carrier: done.carrier })
     }
 
     /// Breaks a clear channel assessment off.

@@ -23,12 +23,19 @@ pub(super) enum Event {
     SendDone,
     Ready,
     Injected,
+    /// The preamble of a frame is over: the ports that have locked on to it are told.
+    Found,
+    PortSent,
+    PortAssessed,
 }
 
 impl Event {
-    /// Whether it belongs to a look at the channel, which a frame with a time breaks off.
+    /// Whether it belongs to a look at the channel, which a frame with a time breaks off, or to what a port may break off.
     pub const fn is_of_a_look(self) -> bool {
-        matches!(self, Self::Look | Self::LookBegins | Self::LookDone | Self::Send)
+        matches!(
+            self,
+            Self::Look | Self::LookBegins | Self::LookDone | Self::Send | Self::PortSent | Self::PortAssessed
+        )
     }
 }
 
@@ -59,6 +66,11 @@ impl Agenda {
         let entry = Reverse(Entry { order: self.order, ..entry });
         self.order += 1;
         if entry.0.at_us < now_us + FAR_US { &mut self.near } else { &mut self.far }.push(entry);
+    }
+
+    /// When the next event is due.
+    pub fn next_us(&self) -> Option<u64> {
+        self.near.peek().max(self.far.peek()).map(|next| next.0.at_us)
     }
 
     /// Takes the next event out, where it is due by this time.

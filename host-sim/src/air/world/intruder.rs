@@ -74,7 +74,7 @@ impl<S: Station> World<S> {
         let frame = frame.fitted();
         watcher.frame(self.now_us, radio, &frame.psdu);
         self.medium.listen(radio, false);
-        let on = self.medium.begin_frame(self.now_us, radio);
+        let on = self.begin_frame(radio);
         self.schedule_intruder(self.now_us + airtime_us(frame.psdu.len()), radio);
         self.intruders[index].on_air = Some((on, frame));
         true

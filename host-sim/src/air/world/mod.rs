@@ -1,5 +1,7 @@
 //! Nodes with radios and clocks of their own, and one queue of events in whole microseconds.
 
+use std::collections::BTreeMap;
+
 use common::rng::Rng;
 use common::time::Instant;
 
@@ -7,23 +9,23 @@ use super::PSDU_MAX;
 use super::clock::LocalClock;
 use super::csma::{Backoff, RadioTiming};
 use super::medium::{Medium, OnAir, Reception, Tuning};
-use super::pcapng::fcs;
 use super::propagation::Place;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
 
 mod agenda;
+mod corruption;
 mod intruder;
+mod port;
 mod send;
 
 use agenda::{Agenda, Entry, Event};
 use intruder::Intruder;
 pub use intruder::RawFrame;
+use port::Port;
+pub use port::{Heard, Said};
 
 /// A tick of a driver's counter, rounded up.
 const TICK_US: u64 = 31;
-
-/// A corrupted frame has up to this many bits wrong.
-const FLIPS_MAX: u32 = 4;
 
 /// What a radio is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,10 @@ pub struct World<S> {
     outgoing: Vec<Outgoing>,
     intruders: Vec<Intruder>,
     agenda: Agenda,
+    /// Nodes whose radio somebody else drives, by index.
+    ports: BTreeMap<usize, Port>,
+    /// What the ports have not been told yet, in order.
+    heard: Vec<(usize, Heard)>,
     on_air: Vec<Option<(OnAir, Slot)>>,
     now_us: u64,
     events: u64,
@@ -138,6 +144,8 @@ impl<S: Station> World<S> {
             outgoing: Vec::new(),
             intruders: Vec::new(),
             agenda: Agenda::default(),
+            ports: BTreeMap::new(),
+            heard: Vec::new(),
             on_air: Vec::new(),
             now_us: 0,
             events: 0,
@@ -238,13 +246,16 @@ impl<S: Station> World<S> {
         state.on = true;
         state.on_since = now_us;
         state.clock = LocalClock::new(state.clock.drift_ppm(), now_us);
-        self.listen(node, true);
+        if !self.is_port(node) {
+            self.listen(node, true);
+        }
         self.call(node, watcher, S::handle_start);
     }
 
     /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
     pub fn power_off(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         self.listen(node, false);
+        self.cut_port(node, watcher);
         if let Some((on, slot)) = self.on_air[node].take() {
             let frame = RawFrame::honest(std::mem::take(self.outgoing[node].get_mut(slot)));
             self.deliver(node, on, &frame, false, watcher);
@@ -309,6 +320,10 @@ impl<S: Station> World<S> {
                 self.injected(node, watcher);
                 continue;
             }
+            if entry.event == Event::Found {
+                self.tell_found();
+                continue;
+            }
             let state = &self.nodes[node];
             if state.life == entry.life && (state.turn == entry.turn || !entry.event.is_of_a_look()) {
                 self.events += 1;
@@ -340,7 +355,9 @@ impl<S: Station> World<S> {
                     self.listen(node, true);
                 }
             }
-            Event::Injected => {}
+            Event::PortSent => self.port_sent(node, watcher),
+            Event::PortAssessed => self.port_assessed(node),
+            Event::Injected | Event::Found => {}
         }
     }
 
@@ -384,7 +401,10 @@ impl<S: Station> World<S> {
         // All are counted before any is dealt with: what has to come from far memory can come at once.
         for reception in &mut receptions {
             reception.intact &= whole && !self.is_lost();
-            if let Some(state) = self.nodes.get_mut(reception.to) {
+            // A port counts for itself: it may have found nothing.
+            if (self.ports.is_empty() || !self.is_port(reception.to))
+                && let Some(state) = self.nodes.get_mut(reception.to)
+            {
                 state.count(*reception, frame);
             }
         }
@@ -396,7 +416,11 @@ impl<S: Station> World<S> {
                 continue;
             }
             watcher.reception(self.now_us, from, reception);
-            self.receive(reception, frame, watcher);
+            if !self.ports.is_empty() && self.is_port(reception.to) {
+                self.port_receives(reception, frame, watcher);
+            } else {
+                self.receive(reception, frame, watcher);
+            }
         }
         self.receptions = receptions;
     }
@@ -419,28 +443,11 @@ impl<S: Station> World<S> {
         if deaf > 0 {
             self.be_deaf(node, deaf);
         }
-        if self.corruption > 0.0 && f64::from(self.corrupting.next_u32()) < self.corruption * 4_294_967_296.0 {
-            let corrupted = self.corrupt(&frame.psdu);
-            self.nodes[node].usage.corrupted += 1;
-            watcher.corrupted(self.now_us, node, &corrupted);
+        if let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher) {
             self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
         } else {
             self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
         }
-    }
-
-    /// The frame with some bits flipped that its checksum does not notice.
-    fn corrupt(&mut self, psdu: &[u8]) -> Vec<u8> {
-        let mut bytes = psdu.to_vec();
-        let (body, check) = bytes.split_at_mut(psdu.len().saturating_sub(2));
-        for _ in 0..=self.corrupting.below(FLIPS_MAX) {
-            let bit = self.corrupting.below(u32::try_from(body.len() * 8).unwrap_or(0)) as usize;
-            if let Some(byte) = body.get_mut(bit / 8) {
-                *byte ^= 1 << (bit % 8);
-            }
-        }
-        check.copy_from_slice(&fcs(body).to_le_bytes());
-        bytes
     }
 
     /// Gives a station one input, and does what it then wants.

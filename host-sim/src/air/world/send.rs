@@ -127,7 +127,7 @@ impl<S: Station> World<S> {
         let psdu = self.outgoing[node].get(slot);
         let airtime = airtime_us(psdu.len());
         watcher.frame(self.now_us, node, psdu);
-        self.on_air[node] = Some((self.medium.begin_frame(self.now_us, node), slot));
+        self.on_air[node] = Some((self.begin_frame(node), slot));
         let state = &mut self.nodes[node];
         state.usage.sent += 1;
         state.usage.tx_us += self.timing.tx_ramp_us + airtime;

@@ -187,7 +187,7 @@ fn a_radio_that_is_on_is_always_at_something() {
 #[test]
 fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
     let body: Vec<u8> = (0..40).collect();
-    let psdu = [&body[..], &super::fcs(&body).to_le_bytes()].concat();
+    let psdu = [&body[..], &crate::air::pcapng::fcs(&body).to_le_bytes()].concat();
     let script = (0..50).map(|_| (psdu.clone(), Access::Csma)).collect();
     let mut world = room(vec![Puppet { script, ..Puppet::default() }, Puppet::default()], RadioTiming::FAST);
     world.set_corruption(1.0);
@@ -198,7 +198,7 @@ fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
     let differing = heard.iter().filter(|(_, bytes)| *bytes != psdu).count();
     // Two flips of the same bit cancel out, now and then.
     assert!(differing >= 48, "{differing}");
-    assert!(heard.iter().all(|(_, bytes)| super::fcs(bytes) == 0));
+    assert!(heard.iter().all(|(_, bytes)| crate::air::pcapng::fcs(bytes) == 0));
 }
 
 #[test]

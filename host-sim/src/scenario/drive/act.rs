@@ -4,8 +4,10 @@ use common::rng::Rng;
 
 use super::super::agenda::{Action, STEP_US, exponential};
 use super::super::plan::{Flash, Harm, Who, Wifi};
+use super::super::player::Player;
 use super::super::units::{micros, seconds};
 use super::{Run, id_of};
+use crate::board::mirror::Mirror;
 
 /// A driver whose write was torn tries again after this long.
 const STORE_AGAIN_US: u64 = 1_000_000;
@@ -23,7 +25,7 @@ impl Run<'_> {
             Action::Attack(index, until) => self.attack(now, index, until),
             Action::EndDrift(drifts) => {
                 for (node, ppm) in drifts {
-                    self.world.set_drift(node, ppm);
+                    self.set_drift(node, ppm);
                 }
                 self.change(now, "clocks run as before".to_owned());
             }
@@ -58,7 +60,7 @@ impl Run<'_> {
                 let nodes = self.strike(who);
                 let before = nodes.iter().map(|&node| (node, self.world.drift_ppm(node))).collect();
                 for &node in &nodes {
-                    self.world.set_drift(node, *ppm);
+                    self.set_drift(node, *ppm);
                 }
                 self.change(now, format!("the clocks of {} run {ppm} ppm fast", names(&nodes)));
                 if let Some(lasts) = lasts {
@@ -116,8 +118,7 @@ impl Run<'_> {
             return;
         }
         for &node in &nodes {
-            self.observer.power(now, node, false);
-            self.world.power_off(node, &mut self.observer);
+            self.switch_off(now, node);
         }
         self.change(now, format!("{} off", names(&nodes)));
         if let Some(down) = down {
@@ -134,19 +135,41 @@ impl Run<'_> {
             let life = self.lives.entry(node).or_default();
             *life += 1;
             let (life, seed) = (*life, Rng::stream(self.seed ^ 0x11FE, *life).next_u64());
-            let epoch = self.boot(now, node, life, flash);
+            let player = if self.fleet.has(node) {
+                Player::Board(Box::new(Mirror::new(id_of(node))))
+            } else {
+                let epoch = self.boot(now, node, life, flash);
+                self.cast.player(id_of(node), epoch, seed)
+            };
             self.observer.reborn(node, id_of(node));
-            self.world.replace(node, self.cast.player(id_of(node), epoch, seed));
-            self.observer.power(now, node, true);
-            self.world.power_on(node, &mut self.observer);
+            self.world.replace(node, player);
+            self.switch_on(now, node, flash);
         }
         let found = match flash {
+            Flash::Torn if off.iter().all(|&node| self.fleet.has(node)) => ", to lose it again at its first write",
             Flash::Kept => "",
             Flash::Erased => ", flash erased",
             Flash::Failing => ", flash failing: it only listens",
             Flash::Torn => ", its write torn: it only listens for a second",
         };
         self.change(now, format!("{} on again{found}", names(&off)));
+    }
+
+    fn set_drift(&mut self, node: usize, ppm: i32) {
+        self.world.set_drift(node, ppm);
+        self.fleet.set_drift(node, ppm);
+    }
+
+    pub(super) fn switch_on(&mut self, now: u64, node: usize, flash: Flash) {
+        self.observer.power(now, node, true);
+        self.world.power_on(node, &mut self.observer);
+        self.fleet.power_on(node, flash);
+    }
+
+    pub(super) fn switch_off(&mut self, now: u64, node: usize) {
+        self.observer.power(now, node, false);
+        self.world.power_off(node, &mut self.observer);
+        self.fleet.power_off(node);
     }
 
     /// What a driver makes of its flash at a boot: the number of the boot, stored, unless that fails.
@@ -231,7 +254,7 @@ fn take_out<T: PartialEq>(all: &mut Vec<T>, one: &T) {
     }
 }
 
-fn names(nodes: &[usize]) -> String {
+pub(super) fn names(nodes: &[usize]) -> String {
     let ids: Vec<String> = nodes.iter().map(|&node| id_of(node).to_string()).collect();
     format!("{} {}", if ids.len() == 1 { "node" } else { "nodes" }, ids.join(", "))
 }

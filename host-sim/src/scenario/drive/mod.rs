@@ -10,16 +10,20 @@ use super::agenda::{Agenda, Walk};
 use super::checker::{Components, HOLD_US};
 use super::observer::{Observer, Recorders};
 use super::outcome::{Change, Failure, NodeUse, Outcome, Reign, Verdict};
-use super::plan::{Harm, NodePlan, Scenario};
+use super::plan::{Flash, Harm, NodePlan, Scenario};
 use super::player::{Cast, Player};
 use crate::air::csma::RadioTiming;
 use crate::air::energy::Activity;
 use crate::air::medium::{Medium, OnAir, Tuning};
 use crate::air::power::Power;
 use crate::air::world::World;
+use crate::board::fleet::Fleet;
 
 mod act;
 mod attack;
+mod boards;
+
+pub use boards::{Hooks, run_boards};
 
 /// Agreement is looked for this often.
 const SLICE_US: u64 = 10_000;
@@ -40,6 +44,9 @@ struct Run<'s> {
     world: World<Player>,
     timing: RadioTiming,
     nodes: usize,
+    /// The nodes that are emulated boards; none unless there is an image.
+    fleet: Fleet,
+    hooks: Hooks<'s>,
     observer: Observer,
     agenda: Agenda,
     walk: Option<Walk>,
@@ -62,14 +69,14 @@ struct Run<'s> {
     reigns: Vec<Reign>,
 }
 
-/// Runs a scenario with a seed.
+/// Runs a scenario with a seed. Boards are nodes like others here: there is no image for them.
 pub fn run(scenario: &Scenario, seed: u64) -> Outcome {
     let mut run = Run::new(scenario, seed, Recorders::default());
     run.play();
     run.finish()
 }
 
-/// Runs a scenario with a seed and writes it down; fails only where writing does.
+/// Runs a scenario with a seed and writes it down; fails only where writing does. Boards are nodes like others here.
 pub fn run_recorded(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Result<Outcome> {
     let mut run = Run::new(scenario, seed, recorders);
     run.play();
@@ -91,7 +98,8 @@ impl<'s> Run<'s> {
         for (node, place) in places.iter_mut().enumerate() {
             let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);
             let lot = wide - i32::try_from(plan.drift_ppm).unwrap_or(0);
-            let NodePlan { at, channel, tx_dbm, drift_ppm } = scenario.nodes.get(&node).copied().unwrap_or_default();
+            let NodePlan { at, channel, tx_dbm, drift_ppm, .. } =
+                scenario.nodes.get(&node).copied().unwrap_or_default();
             *place = at.unwrap_or(*place);
             let tuning = Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
             world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
@@ -115,6 +123,8 @@ impl<'s> Run<'s> {
             cast,
             seed,
             nodes: places.len(),
+            fleet: Fleet::default(),
+            hooks: Hooks::default(),
             world,
             timing,
             observer: Observer::new(scenario.protocol.radii.clone(), recorders),
@@ -139,8 +149,7 @@ impl<'s> Run<'s> {
     fn play(&mut self) {
         self.change(0, "start".to_owned());
         for node in 0..self.nodes {
-            self.observer.power(0, node, true);
-            self.world.power_on(node, &mut self.observer);
+            self.switch_on(0, node, Flash::Kept);
         }
         // Only now is there anything that could be joined.
         self.update_components();
@@ -150,7 +159,8 @@ impl<'s> Run<'s> {
             let now = self.world.now_us();
             let due = self.agenda.next_us().unwrap_or(u64::MAX).max(now);
             let next = (now + SLICE_US).min(due).min(self.scenario.duration_us);
-            self.world.run_until(next, &mut self.observer);
+            self.fleet.run_until(next, &mut self.world, &mut self.observer);
+            self.listen_to_boards(next);
             while let Some(action) = self.agenda.pop(next) {
                 self.act(next, action);
             }

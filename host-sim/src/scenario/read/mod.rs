@@ -63,6 +63,7 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
         topology,
     };
     root.finish()?;
+    check_boards(&scenario, &tables)?;
     let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
     if scenario.duration_us < needed {
         let what = format!(
@@ -138,8 +139,7 @@ fn read_nodes(
 ) -> Result<BTreeMap<usize, NodePlan>, Problem> {
     let mut special = BTreeMap::new();
     for section in tables {
-        // Boards that are emulated may join the same air; their kind has a name already.
-        section.word("kind", &[("sim", ())])?;
+        let is_board = section.word("kind", &[("sim", false), ("board", true)])?.unwrap_or(false);
         let id = section.integer("id", 1..nodes as u64 + 1)?.ok_or_else(|| section.missing("id"))?;
         let at = section.point("at")?;
         let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
@@ -150,7 +150,7 @@ fn read_nodes(
             return Err(section.missing("at"));
         }
         let index = usize::try_from(id - 1).unwrap_or(usize::MAX);
-        if special.insert(index, NodePlan { at, channel, tx_dbm, drift_ppm }).is_some() {
+        if special.insert(index, NodePlan { is_board, at, channel, tx_dbm, drift_ppm }).is_some() {
             return Err(section.problem_at("id", &format!("{id} is given to two nodes")));
         }
     }
@@ -158,6 +158,20 @@ fn read_nodes(
         return Err(root.problem("without [topology] the nodes must be numbered from 1 on"));
     }
     Ok(special)
+}
+
+/// What is asked of a board must be something that boards can do.
+fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
+    for section in tables {
+        let id = section.integer("id", 1..u64::MAX)?.unwrap_or(1);
+        let node = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        if scenario.nodes.get(&node).is_some_and(|plan| plan.is_board)
+            && let Some(why) = scenario.not_a_board(node)
+        {
+            return Err(section.problem_at("kind", &format!("cannot be \"board\": {why}")));
+        }
+    }
+    Ok(())
 }
 
 /// How fast a clock runs, in millionths too many.

@@ -2,6 +2,7 @@
 
 mod data;
 mod dsp;
+mod fast;
 mod float;
 mod load_store;
 mod special;
@@ -24,7 +25,8 @@ impl Cpu {
 }
 
 impl<I: Io + ?Sized> Core<'_, I> {
-    /// Executes the operation in a slot. The program counter already points behind it.
+    /// Executes the operation in a slot. The program counter already points behind it. It is one long table, because two
+    /// would be looked up one after the other.
     #[inline(always)]
     pub fn execute(&mut self, slot: usize) -> Run {
         let cpu = &mut *self.cpu;
@@ -37,6 +39,25 @@ impl<I: Io + ?Sized> Core<'_, I> {
             Op::MoveStack { rn, imm } => cpu.set_sp(cpu.get(rn).wrapping_add(imm)),
             Op::CmpImm { rn, imm } => _ = cpu.state.flags.add(cpu.get(rn), !imm, true),
             Op::CmpReg { rn, rm } => _ = cpu.state.flags.add(cpu.get(rn), !cpu.get(rm), true),
+            Op::And(of) => cpu.set(of.rd, cpu.get(of.rn) & cpu.get(of.rm)),
+            Op::Orr(of) => cpu.set(of.rd, cpu.get(of.rn) | cpu.get(of.rm)),
+            Op::Eor(of) => cpu.set(of.rd, cpu.get(of.rn) ^ cpu.get(of.rm)),
+            Op::Add(of) => cpu.set(of.rd, cpu.get(of.rn).wrapping_add(cpu.get(of.rm))),
+            Op::Sub(of) => cpu.set(of.rd, cpu.get(of.rn).wrapping_sub(cpu.get(of.rm))),
+            Op::AndFlags(of) => cpu.set_with_flags(of.rd, cpu.get(of.rn) & cpu.get(of.rm)),
+            Op::OrrFlags(of) => cpu.set_with_flags(of.rd, cpu.get(of.rn) | cpu.get(of.rm)),
+            Op::EorFlags(of) => cpu.set_with_flags(of.rd, cpu.get(of.rn) ^ cpu.get(of.rm)),
+            Op::MoveFlags(of) => cpu.set_with_flags(of.rd, of.imm),
+            Op::AddFlags(of) => cpu.add_with_flags(of.rd, cpu.get(of.rn), of.imm, false),
+            Op::SubFlags(of) => cpu.add_with_flags(of.rd, cpu.get(of.rn), !of.imm, true),
+            Op::LslFlags(of) => cpu.shift_left_with_flags(of.rd, cpu.get(of.rm), of.amount),
+            Op::LsrFlags(of) => cpu.shift_right_with_flags(of.rd, cpu.get(of.rm), of.amount),
+            Op::OrrLsl(of) => cpu.set(of.rd, cpu.get(of.rn) | cpu.get(of.rm) << (of.amount & 31)),
+            Op::OrrLsr(of) => cpu.set(of.rd, cpu.get(of.rn) | cpu.get(of.rm) >> (of.amount & 31)),
+            Op::EorLsl(of) => cpu.set(of.rd, cpu.get(of.rn) ^ cpu.get(of.rm) << (of.amount & 31)),
+            Op::EorLsr(of) => cpu.set(of.rd, cpu.get(of.rn) ^ cpu.get(of.rm) >> (of.amount & 31)),
+            Op::EorRor(of) => cpu.set(of.rd, cpu.get(of.rn) ^ cpu.get(of.rm).rotate_right(u32::from(of.amount))),
+            Op::AddLsl(of) => cpu.set(of.rd, cpu.get(of.rn).wrapping_add(cpu.get(of.rm) << (of.amount & 31))),
             Op::AluImm { op, rd, rn, flags, carry, imm } => cpu.alu_immediate(op, rd, rn, flags, carry, imm),
             Op::AluReg { op, rd, rn, rm, flags } => cpu.alu_register(op, rd, rn, rm, flags),
             Op::AluShifted { op, rd, rn, rm, flags, shift, amount } => {
@@ -58,6 +79,10 @@ impl<I: Io + ?Sized> Core<'_, I> {
                 return self.write(address, Width::Word, value);
             }
             Op::Branch { target } => cpu.state.pc = target,
+            Op::BranchIfEqual(target) => cpu.branch_if(cpu.state.flags.z(), target),
+            Op::BranchIfNotEqual(target) => cpu.branch_if(!cpu.state.flags.z(), target),
+            Op::BranchIfCarry(target) => cpu.branch_if(cpu.state.flags.carry, target),
+            Op::BranchIfNoCarry(target) => cpu.branch_if(!cpu.state.flags.carry, target),
             Op::BranchIf { condition, target } => {
                 if cpu.state.flags.holds(condition) {
                     cpu.state.pc = target;

@@ -4,6 +4,7 @@
 //! program counter are constants of the address that it was decoded for.
 
 mod dsp;
+pub mod fast;
 mod float;
 
 pub use dsp::{Dsp, Lanes, Parallel};
@@ -23,6 +24,8 @@ pub struct Decoded {
 impl Decoded {
     pub const NOT_YET: Self = Self { op: Op::Nop, size: 0 };
 }
+
+use fast::{Constant, Shifted, Triple};
 
 /// Whether an instruction sets the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +154,30 @@ pub enum Op {
         rn: Reg,
         rm: Reg,
     },
+    /// One of the commonest forms of what follows; see [`fast`].
+    And(Triple),
+    Orr(Triple),
+    Eor(Triple),
+    Add(Triple),
+    Sub(Triple),
+    AndFlags(Triple),
+    OrrFlags(Triple),
+    EorFlags(Triple),
+    MoveFlags(Constant),
+    AddFlags(Constant),
+    SubFlags(Constant),
+    LslFlags(Shifted),
+    LsrFlags(Shifted),
+    OrrLsl(Shifted),
+    OrrLsr(Shifted),
+    EorLsl(Shifted),
+    EorLsr(Shifted),
+    EorRor(Shifted),
+    AddLsl(Shifted),
+    BranchIfEqual(u32),
+    BranchIfNotEqual(u32),
+    BranchIfCarry(u32),
+    BranchIfNoCarry(u32),
     AluImm {
         op: Alu,
         rd: Reg,

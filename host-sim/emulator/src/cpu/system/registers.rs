@@ -242,7 +242,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
                 state.mpu.write(address & 0xFFF, value);
                 self.cpu.settle_mpu();
                 // What was decoded may no longer be executed.
-                self.cpu.code.forget_all();
+                self.cpu.code.forget(&self.cpu.state.mpu.watched());
             }
             0xE000_EDFC => system.debug_control = value & 0x0100_0000,
             0xE000_EF00 => state.interrupts.pending |= interrupt_bit(value & 0x1FF),

@@ -1,0 +1,159 @@
+//! `ringleader board`: a scenario with emulated boards, which run the image that is flashed.
+//!
+//! The boards are on the same simulated air as the other nodes ([`ether`] joins them), get their configuration page as
+//! `ringleader provision` would write it ([`fleet`]), and are judged by what they say over their debug probe
+//! ([`mirror`]).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use emulator::board::Program;
+use emulator::images;
+use emulator::soc::Chip;
+use serde::Serialize;
+
+use crate::scenario::catalogue::find;
+use crate::scenario::drive::{Hooks, run_boards};
+use crate::scenario::observer::Recorders;
+use crate::scenario::outcome::{Outcome, Verdict};
+use crate::scenario::run::{create, failure_with, text};
+use crate::scenario::units::seconds;
+
+pub mod bench;
+pub mod ether;
+pub mod fleet;
+pub mod mirror;
+pub mod report;
+
+use fleet::{Image, log_line};
+use report::BoardReport;
+
+/// How often progress is shown, in microseconds of the world.
+const PROGRESS_US: u64 = 500_000;
+
+/// The chips there are images for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum ChipName {
+    /// nRF52840: 1 MiB of flash, 256 KiB of RAM
+    Nrf52840,
+    /// nRF52833: 512 KiB of flash, 128 KiB of RAM
+    Nrf52833,
+}
+
+impl ChipName {
+    fn chip(self) -> Chip {
+        match self {
+            Self::Nrf52840 => Chip::Nrf52840,
+            Self::Nrf52833 => Chip::Nrf52833,
+        }
+    }
+}
+
+/// Arguments of `board`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    pub scenario: String,
+    /// Make every node a board, whatever the scenario says
+    #[arg(long)]
+    pub all: bool,
+    /// Run this image, instead of building the one of the nRF52840-DK from the sources
+    #[arg(long, value_name = "FILE")]
+    pub elf: Option<PathBuf>,
+    /// The chip that the image is for
+    #[arg(long, value_enum, default_value = "nrf52840")]
+    pub chip: ChipName,
+    /// The root seed, instead of the scenario's own
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Show the boards' logs as they come, with the world's time and the board's own
+    #[arg(long)]
+    pub log: bool,
+    /// Write every event to this file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write every frame to this file, as pcapng for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Printed<'p> {
+    outcome: &'p Outcome,
+    boards: &'p [BoardReport],
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let program = program(args.elf.as_deref(), args.log && !args.json)?;
+    let chip = args.chip.chip();
+    let name = &args.scenario;
+    let scenario = find(name)?;
+    let seed = args.seed.unwrap_or(scenario.seed);
+    let all = args.all || !scenario.has_boards();
+    let image = Image { program, chip, all, record: BTreeSet::new() };
+    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let started = Instant::now();
+    let mut log = |now_us: u64, id, line: &_| println!("{}", log_line(now_us, id, line));
+    let mut progress = |now_us: u64, _: &fleet::Fleet| {
+        if now_us.is_multiple_of(PROGRESS_US) {
+            eprint!(
+                "{} with seed {seed}: {:.1} of {} s\r",
+                scenario.name,
+                seconds(now_us),
+                seconds(scenario.duration_us)
+            );
+        }
+    };
+    let hooks =
+        Hooks { log: if args.log && !args.json { Some(&mut log) } else { None }, progress: Some(&mut progress) };
+    let (outcome, boards) = run_boards(&scenario, seed, recorders, &image, hooks)?;
+    let took = started.elapsed().as_secs_f64();
+    eprint!("{:60}\r", "");
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, boards: &boards })?);
+    } else {
+        print!("{}\n{}", text(&outcome), report::table(&boards));
+        let emulated = seconds(outcome.ran_ms * 1_000);
+        println!("\n{emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9));
+        println!("{}", verdict_text(outcome.verdict));
+    }
+    if outcome.verdict != Verdict::Ok {
+        let all = if args.all { " --all" } else { "" };
+        let elf = args.elf.as_ref().map_or_else(String::new, |path| format!(" --elf {}", path.display()));
+        eprint!("{}", failure_with(&outcome, &format!("ringleader board {name}{all}{elf} --seed {seed}")));
+    }
+    Ok(ExitCode::from(outcome.verdict.exit_code()))
+}
+
+fn verdict_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Ok => "Verdict: everything held",
+        Verdict::Safety => "Verdict: SAFETY violated",
+        Verdict::Liveness => "Verdict: LIVENESS violated",
+    }
+}
+
+/// The program of a given file, or of the image built from the sources where that is missing or older than they are; with
+/// its log decoded, or not.
+pub fn program(elf: Option<&Path>, with_log: bool) -> anyhow::Result<Program> {
+    let path = elf.map_or_else(built, |path| Ok(path.to_path_buf()))?;
+    let bytes = fs::read(&path).with_context(|| format!("cannot read the image {}", path.display()))?;
+    let program = if with_log { Program::parse(&bytes) } else { Program::without_log(&bytes) };
+    program.with_context(|| format!("{} is no image of a board", path.display()))
+}
+
+fn built() -> anyhow::Result<PathBuf> {
+    eprint!("building the image where it is older than its sources ...\r");
+    let built = images::build(&images::workspace(), "firmware", "firmware");
+    eprint!("{:60}\r", "");
+    built.or_else(|why| bail!("{why}\nthe image cannot be built here; give one with --elf FILE"))
+}

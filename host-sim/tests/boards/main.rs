@@ -1,0 +1,8 @@
+//! The image that is flashed, on emulated boards that share the simulated air: elections, faults, attacks, and the proof that
+//! a board runs the same code as the simulator.
+
+mod elections;
+mod flash;
+mod hostile;
+mod same_bytes;
+mod support;

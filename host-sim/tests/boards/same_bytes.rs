@@ -1,0 +1,83 @@
+//! Same code, same bytes: what a board's node was told, told to a node on the PC, makes it give out the same frames.
+
+use common::host_link::{Bytes, Call};
+use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
+use common::protocol::Signal;
+use common::time::Instant;
+use host_sim::board::report::BoardReport;
+use host_sim::scenario::catalogue::find;
+
+use crate::support::{hold, image, scenario};
+
+/// Tells a node one call of a record; false for what it gave out itself.
+fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
+    match call {
+        Call::Start { .. } => node.handle_start(now),
+        Call::Frame { rssi_dbm, bytes } => node.handle_frame(now, bytes.as_slice(), *rssi_dbm),
+        Call::Sent { busy } => node.handle_sent(now, if *busy { Sent::ChannelBusy } else { Sent::Done }),
+        Call::Timeout => node.handle_timeout(now),
+        Call::Elect => node.handle_signal(now, Signal::Elect),
+        Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
+        Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
+        Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
+        Call::Transmit { .. } => return false,
+    }
+    true
+}
+
+/// The next frame that a node gives out, as a record has it.
+fn given(node: &mut Node, now: Instant) -> Option<Call> {
+    let mut buf = [0; FRAME_MAX];
+    let transmit = node.poll_transmit(now, &mut buf)?;
+    let at_us = match transmit.access {
+        Access::Csma => None,
+        Access::At(at) => Some(at.as_micros()),
+    };
+    Some(Call::Transmit { at_us, bytes: Bytes::new(&buf[..transmit.length]).expect("it fits a frame") })
+}
+
+/// Runs a board's record on the PC; how many frames were the same.
+fn replay(board: &BoardReport) -> usize {
+    assert_eq!(board.lost_messages, 0, "the record has no gaps");
+    let Some((_, Call::Start { epoch, seed, device })) = board.calls.first() else {
+        panic!("the record of node {} begins with {:?}", board.id, board.calls.first());
+    };
+    let boot = Boot { epoch: *epoch, seed: *seed, device: *device };
+    let mut node = Node::new(&board.config, boot).expect("the board took this configuration");
+    let mut frames = 0;
+    let mut calls = board.calls.iter().peekable();
+    while let Some((at_us, call)) = calls.next() {
+        let now = Instant::from_micros(*at_us);
+        assert!(tell(&mut node, now, call), "the node of the PC does not give out {call:?} at {at_us} us");
+        while let Some((_, recorded)) = calls.next_if(|(_, call)| matches!(call, Call::Transmit { .. })) {
+            assert_eq!(given(&mut node, now).as_ref(), Some(recorded), "after {call:?} at {at_us} us");
+            frames += 1;
+        }
+        // The run may have ended between a call and the report of what it gave out.
+        assert!(calls.peek().is_none() || given(&mut node, now).is_none(), "after {call:?} at {at_us} us");
+        while node.poll_notice().is_some() {}
+    }
+    frames
+}
+
+#[test]
+fn a_boards_record_gives_the_same_frames_on_the_pc() {
+    let ring = find("boards5").unwrap();
+    let mesh = scenario(
+        "name = \"record\"\nduration = \"20 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"20 m\"\n\
+         [radio]\nmodel = \"usual\"\n[protocol]\nkind = \"hierarchy\"\nprotection = \"aes-ccm\"\n",
+    );
+    for (scenario, id, least) in [(&ring, 2, 100), (&mesh, 2, 20)] {
+        let mut image = image(true);
+        image.record.insert(id);
+        let (_, boards) = hold(scenario, 4, &image);
+        let board = boards.iter().find(|board| board.id == id).expect("it is a board");
+        let received = board.calls.iter().filter(|(_, call)| matches!(call, Call::Frame { .. })).count();
+        let frames = replay(board);
+        assert!(
+            frames > least && received > least,
+            "{}: {frames} frames given out, {received} received",
+            scenario.name
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! The image, built once for all tests, and scenarios that run it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use emulator::board::Program;
+use emulator::images;
+use emulator::soc::Chip;
+use host_sim::board::fleet::Image;
+use host_sim::board::report::BoardReport;
+use host_sim::scenario::drive::{Hooks, run_boards};
+use host_sim::scenario::observer::Recorders;
+use host_sim::scenario::outcome::{Outcome, Verdict};
+use host_sim::scenario::plan::Scenario;
+use host_sim::scenario::read::read;
+use host_sim::scenario::run::failure_with;
+
+/// The image's bytes.
+fn elf() -> &'static [u8] {
+    static ELF: OnceLock<Vec<u8>> = OnceLock::new();
+    ELF.get_or_init(|| {
+        let path = images::build(&images::workspace(), "firmware", "firmware").expect("the image builds");
+        std::fs::read(path).expect("it was just built")
+    })
+}
+
+/// Boards of the image, whose logs nobody reads. Every node is one, or only those that the scenario says are.
+pub fn image(all: bool) -> Image {
+    let program = Program::without_log(elf()).expect("an image");
+    Image { program, chip: Chip::Nrf52840, all, record: BTreeSet::new() }
+}
+
+/// A scenario from its text.
+pub fn scenario(text: &str) -> Scenario {
+    read("test.toml", text).expect("a scenario")
+}
+
+/// Runs a scenario, which must hold.
+pub fn hold(scenario: &Scenario, seed: u64, image: &Image) -> (Outcome, Vec<BoardReport>) {
+    let (outcome, boards) = run(scenario, seed, image, Recorders::default());
+    let again = format!("the scenario {} of this test with seed {seed}", scenario.name);
+    assert_eq!(outcome.verdict, Verdict::Ok, "{}", failure_with(&outcome, &again));
+    for board in &boards {
+        assert_eq!(board.trouble, None, "node {}", board.id);
+        assert_eq!((board.watchdog_resets, board.lockups), (0, 0), "node {}", board.id);
+    }
+    (outcome, boards)
+}
+
+/// Runs a scenario and writes it down.
+pub fn run(scenario: &Scenario, seed: u64, image: &Image, recorders: Recorders) -> (Outcome, Vec<BoardReport>) {
+    run_boards(scenario, seed, recorders, image, Hooks::default()).expect("the boards can be made")
+}
+
+/// Who led last, and how many followed.
+pub fn last_reign(outcome: &Outcome) -> &[(u16, usize)] {
+    outcome.reigns.last().map_or(&[], |reign| &reign.leaders)
+}
+
+/// The leaders just before a time in seconds.
+pub fn reign_before(outcome: &Outcome, second: u64) -> Vec<(u16, usize)> {
+    let before = outcome.reigns.iter().take_while(|reign| reign.at_ms < second * 1_000).last();
+    before.map(|reign| reign.leaders.clone()).unwrap_or_default()
+}
+
+/// A file in memory that two can hold.
+#[derive(Clone, Debug, Default)]
+pub struct Paper(Rc<RefCell<Vec<u8>>>);
+
+impl Paper {
+    /// What was written.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.borrow().clone()
+    }
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
