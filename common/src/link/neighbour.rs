@@ -18,6 +18,9 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
+/// So many hellos in a row that name another leader are believed.
+const DISSENT: u8 = 3;
+
 /// Sending and waiting for acknowledgements: one frame at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arq {
@@ -168,6 +171,11 @@ impl Neighbour {
     /// Whether two boards with this id were heard lately.
     pub fn has_twin(&self, now: Instant) -> bool {
         self.is_twin && now < self.held_until
+    }
+
+    /// Whether it is believed to follow another leader.
+    pub fn dissents(&self) -> bool {
+        self.dissent >= DISSENT
     }
 
     /// Whether its link broke because it gave no answer, and nothing was heard of it since.

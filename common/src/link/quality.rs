@@ -1,6 +1,7 @@
 //! How well a neighbour is heard, with hysteresis: a link is hard to get and hard to lose.
 //!
-//! Wanted once three of the last four hellos arrived and they are strong enough; given up when too few of many arrive, or when
+//! Wanted once three of the last four hellos arrived (two where the neighbour is in another network) and they are strong
+//! enough; given up when too few of many arrive, or when
 //! they are faint and many are lost. Lost hellos show as gaps in their numbers.
 
 /// A newcomer must be at least this strong.
@@ -71,6 +72,11 @@ impl Quality {
     /// Whether a link is worth having.
     pub fn is_good(&self) -> bool {
         (self.history & 15).count_ones() >= 3 && self.strength >= STRONG_DBM * 16
+    }
+
+    /// Whether a link is worth having where there may be no other: to a neighbour in another network.
+    pub fn is_fair(&self) -> bool {
+        (self.history & 15).count_ones() >= 2 && self.strength >= STRONG_DBM * 16
     }
 
     /// Whether a link is to be given up.

@@ -35,9 +35,6 @@ const ACK_DELAY_MAX_US: u32 = 32_000;
 /// And not before this, so that an answer of the election itself can take it along.
 const ACK_DELAY_MIN_US: u32 = 8_000;
 
-/// So many hellos in a row that name another leader are believed.
-const DISSENT: u8 = 3;
-
 /// So many hellos in a row that do not name this node mean that there is no link.
 const UNLISTED: u8 = 3;
 
@@ -278,10 +275,11 @@ impl Links {
         if neighbour.session.is_up() {
             return true;
         }
-        let must_enter = neighbour.is_pinned || neighbour.dissent >= DISSENT;
+        let must_enter = neighbour.is_pinned || neighbour.dissents();
         let links = self.table.links();
         let has_room = links < LINKS_ENOUGH || (must_enter && links < self.links_max());
-        neighbour.quality.is_good()
+        let is_heard = neighbour.quality.is_good() || (neighbour.dissents() && neighbour.quality.is_fair());
+        is_heard
             && neighbour.held_until <= now
             && (has_room || (must_enter && self.table.redundant().is_some()))
     }

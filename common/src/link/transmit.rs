@@ -20,7 +20,7 @@ use crate::types::NodeId;
 const BODY_MAX: usize = FRAME_MAX - HEAD_BYTES - TAG_BYTES;
 
 /// How long a frame that asks for no answer waits for the others' own frames to acknowledge it.
-const IMPLICIT_WAIT: Duration = Duration::from_millis(60);
+const IMPLICIT_WAIT: Duration = Duration::from_millis(45);
 
 /// The end of the last answer's slot, and a little for clocks.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
@@ -117,7 +117,8 @@ impl Links {
         let others = || {
             let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
             unlinked.filter(|&(place, neighbour)| {
-                let is_news = !is_crowded && (neighbour.is_lost() || neighbour.has_twin(now));
+                let is_news = neighbour.is_lost() || neighbour.has_twin(now) || neighbour.dissents();
+                let is_news = is_news && !is_crowded;
                 !is_content || is_news || self.is_wanted(now, place)
             })
         };

@@ -10,8 +10,10 @@ use super::read::read;
 use super::toml_section::nearest;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 16] = [
+pub const BUILT_IN: [(&str, &str); 18] = [
     ("ring16", include_str!("../../../scenarios/ring16.toml")),
+    ("ring64-with-dead-nodes", include_str!("../../../scenarios/ring64-with-dead-nodes.toml")),
+    ("mesh16", include_str!("../../../scenarios/mesh16.toml")),
     ("mesh25", include_str!("../../../scenarios/mesh25.toml")),
     ("partition-merge", include_str!("../../../scenarios/partition-merge.toml")),
     ("mobile40", include_str!("../../../scenarios/mobile40.toml")),
@@ -49,7 +51,7 @@ pub fn find(name: &str) -> anyhow::Result<Scenario> {
 pub fn list() -> anyhow::Result<ExitCode> {
     for (name, text) in BUILT_IN {
         let scenario = read(name, text)?;
-        println!("{name:<18} {}", scenario.summary);
+        println!("{name:<22} {}", scenario.summary);
     }
     Ok(ExitCode::SUCCESS)
 }

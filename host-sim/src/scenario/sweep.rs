@@ -166,7 +166,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    fn new(scenario: String, fingerprint: String, rows: BTreeMap<u64, Row>) -> Self {
+    /// The sweep that these rows make.
+    pub fn new(scenario: String, fingerprint: String, rows: BTreeMap<u64, Row>) -> Self {
         let rows: Vec<Row> = rows.into_values().collect();
         let spread = |of: fn(&Change) -> Option<u64>| {
             // A change that disturbed no agreement has no election to be measured.
