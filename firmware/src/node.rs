@@ -115,7 +115,8 @@ impl Driver {
                     Signal::Rank(rank) => self.record(|| Call::Rank(rank)),
                     Signal::Fitness(coefficient) => self.record(|| Call::Fitness(coefficient)),
                     // Only the node itself makes these.
-                    Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Resend => {}
+                    Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Resend | Signal::Disturbed => {
+                    }
                 }
                 self.node.handle_signal(now, signal);
             }

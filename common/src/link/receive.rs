@@ -279,9 +279,7 @@ impl Links {
         let links = self.table.links();
         let has_room = links < LINKS_ENOUGH || (must_enter && links < self.links_max());
         let is_heard = neighbour.quality.is_good() || (neighbour.dissents() && neighbour.quality.is_fair());
-        is_heard
-            && neighbour.held_until <= now
-            && (has_room || (must_enter && self.table.redundant().is_some()))
+        is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.table.redundant().is_some()))
     }
 
     fn on_rel(&mut self, now: Instant, head: Head, place: Option<usize>, rel: &Rel, rssi_dbm: i8) {
