@@ -18,6 +18,10 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
+/// Attempts more for a link that broke once; twice as many with each of the next breaks, so often.
+const PATIENCE_STEP: u8 = 12;
+const PATIENCE_STEPS: u8 = 3;
+
 /// So many hellos in a row that name another leader are believed.
 const DISSENT: u8 = 3;
 
@@ -32,12 +36,15 @@ pub struct Arq {
     pub is_probe: bool,
     /// Whether it asked for an answer at once.
     pub is_asked: bool,
+    /// Whether somebody else has lost this neighbour.
+    pub is_doubted: bool,
     /// When it is to be sent (again).
     pub due: Instant,
 }
 
 impl Arq {
-    const IDLE: Self = Self { outstanding: 0, attempts: 0, is_probe: false, is_asked: false, due: Instant::NEVER };
+    const IDLE: Self =
+        Self { outstanding: 0, attempts: 0, is_probe: false, is_asked: false, is_doubted: false, due: Instant::NEVER };
 
     /// Whether a frame waits for its acknowledgement or to be sent.
     pub fn is_busy(&self) -> bool {
@@ -134,6 +141,14 @@ impl Neighbour {
     /// When a silent neighbour is asked whether it is there.
     pub fn suspect_at(&self, eighths: u8) -> Instant {
         self.heard_at + Duration::from_micros(self.interval().times(u32::from(eighths)).as_micros() / 8)
+    }
+
+    /// How often a frame is sent before the link is given up. A link that broke before is given up less easily: where it
+    /// breaks down for a second now and then, it had better be kept. Not where others have lost the neighbour, too.
+    pub fn attempts_max(&self, usual: u8) -> u8 {
+        let more =
+            if self.breaks == 0 || self.arq.is_doubted { 0 } else { PATIENCE_STEP << self.breaks.min(PATIENCE_STEPS) };
+        usual.saturating_add(more)
     }
 
     /// The neighbour may be gone: it is asked, where it is not being written to anyway.

@@ -245,6 +245,7 @@ impl Links {
             let is_silent = now.since(neighbour.heard_at).as_micros() > neighbour.interval().as_micros() / 2;
             if neighbour.session.is_up() && is_silent {
                 neighbour.suspect(now);
+                neighbour.arq.is_doubted = true;
             }
         }
     }

@@ -4,7 +4,6 @@ use heapless::Vec;
 
 use super::body::{AckEntry, Entry, Hello, Name, Parcel, Rel};
 use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, HEAD_BYTES, Head, Kind};
-use super::neighbour::Arq;
 use super::pool::Places;
 use super::receive::{ANSWER_SLOT, TURN_ROUND};
 use super::security::TAG_BYTES;
@@ -195,8 +194,10 @@ impl Links {
 
     /// The neighbour whose frame is due and whose first message is the oldest.
     fn most_urgent(&self, now: Instant) -> Option<usize> {
-        let has_tries = |arq: &Arq| arq.attempts < self.timings.attempts;
-        let due = self.table.linked().filter(|(_, neighbour)| neighbour.arq.due <= now && has_tries(&neighbour.arq));
+        let usual = self.timings.attempts;
+        let due = self.table.linked().filter(|(_, neighbour)| {
+            neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(usual)
+        });
         // Of those with the same message, one who is to get it for the first time: such a frame takes the others along.
         due.min_by_key(|(place, neighbour)| {
             let first = self.pool.queue(*place).next().map_or(usize::MAX, |(at, _)| at);

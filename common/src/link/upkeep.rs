@@ -23,7 +23,7 @@ impl Links {
             }
             return;
         }
-        if neighbour.arq.due <= now && neighbour.arq.attempts >= attempts {
+        if neighbour.arq.due <= now && neighbour.arq.attempts >= neighbour.attempts_max(attempts) {
             let reason = if neighbour.arq.is_probe { Reason::Silent } else { Reason::Unacknowledged };
             self.take_down(now, place, reason);
         } else if neighbour.suspect_at(eighths) <= now {
@@ -41,7 +41,9 @@ impl Links {
                 continue;
             }
             transmit = transmit.min(neighbour.arq.due).min(neighbour.ack_due);
-            if neighbour.arq.due != Instant::NEVER && neighbour.arq.attempts >= self.timings.attempts {
+            if neighbour.arq.due != Instant::NEVER
+                && neighbour.arq.attempts >= neighbour.attempts_max(self.timings.attempts)
+            {
                 upkeep = upkeep.min(neighbour.arq.due);
             }
             if !neighbour.arq.is_busy() && neighbour.arq.due == Instant::NEVER {
