@@ -111,6 +111,8 @@ pub struct Links {
     /// the other one learns of it, too.
     has_twin: bool,
     must_rename: bool,
+    /// A link came up or went down since that was last asked for.
+    has_turned: bool,
     /// Hellos leave room for what ring mode tells, and name fewer neighbours.
     is_on_ring: bool,
 }
@@ -146,6 +148,7 @@ impl Links {
             notices: NoticeQueue::new(),
             has_twin: false,
             must_rename: false,
+            has_turned: false,
             is_on_ring: config.ring.is_some() && config.algorithm.needs_ring(),
         }
     }
@@ -210,9 +213,7 @@ impl Links {
 
     /// Links to these neighbours are not given up to make room for others.
     pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
-        for (_, neighbour) in self.table.iter_mut() {
-            neighbour.is_pinned = is_pinned(neighbour.id);
-        }
+        self.table.pin(is_pinned);
     }
 
     /// This node's id.
@@ -247,14 +248,12 @@ impl Links {
 
     /// The next thing that happened on a link: what went down, then what came up, then messages.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
-        let fallen = self.table.iter_mut().find_map(|(_, neighbour)| Some((neighbour.id, neighbour.news.down.take()?)));
-        if let Some((id, reason)) = fallen {
-            return Some(LinkEvent::Down(id, reason));
+        if self.has_turned
+            && let Some(event) = self.poll_turn()
+        {
+            return Some(event);
         }
-        if let Some((_, neighbour)) = self.table.iter_mut().find(|(_, neighbour)| neighbour.news.up) {
-            neighbour.news.up = false;
-            return Some(LinkEvent::Up(neighbour.id));
-        }
+        self.has_turned = false;
         let is_message = !self.inbox.is_empty();
         is_message.then(|| {
             let (from, message) = self.inbox.remove(0);
@@ -262,12 +261,22 @@ impl Links {
         })
     }
 
+    fn poll_turn(&mut self) -> Option<LinkEvent> {
+        let fallen = self.table.iter_mut().find_map(|(_, neighbour)| Some((neighbour.id, neighbour.news.down.take()?)));
+        if let Some((id, reason)) = fallen {
+            return Some(LinkEvent::Down(id, reason));
+        }
+        let (_, neighbour) = self.table.iter_mut().find(|(_, neighbour)| neighbour.news.up)?;
+        neighbour.news.up = false;
+        Some(LinkEvent::Up(neighbour.id))
+    }
+
     /// Whether [`poll_event`](Self::poll_event), [`must_rename`](Self::must_rename) or
     /// [`poll_notice`](Self::poll_notice) have anything to tell.
     pub fn has_news(&self) -> bool {
         let is_told = |neighbour: &neighbour::Neighbour| !neighbour.news.up && neighbour.news.down.is_none();
         let is_quiet = self.inbox.is_empty() && self.notices.is_empty() && !self.must_rename;
-        !is_quiet || self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
+        !is_quiet || self.has_turned && self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
     }
 
     /// Sends a message to neighbours whose link is up; the others in `to` are passed over. Where the pool is full, the
@@ -380,6 +389,7 @@ impl Links {
         let base = Duration::from_millis(u64::from(self.timings.hold_down_ms));
         let Some(neighbour) = self.table.get_mut(place) else { return };
         neighbour.quieten();
+        self.has_turned = true;
         // A link that never was told of need not be taken back.
         match core::mem::take(&mut neighbour.news) {
             News { up: true, down } => neighbour.news.down = down,
@@ -397,6 +407,7 @@ impl Links {
         let id = neighbour.id;
         // What arrived over it belongs to an interval that is over.
         self.inbox.retain(|(from, _)| *from != id);
+        self.table.note_link(place);
         self.pool.forget(place);
         self.no_longer_asked(place);
         self.counters.links_down = self.counters.links_down.saturating_add(1);
@@ -413,6 +424,8 @@ impl Links {
                     neighbour.unlisted = 0;
                     neighbour.quality.begin();
                 }
+                self.has_turned = true;
+                self.table.note_link(place);
                 self.counters.links_up = self.counters.links_up.saturating_add(1);
                 self.make_room(now, place);
                 self.trickle.reset(now, &mut self.rng);

@@ -58,6 +58,31 @@ impl Arq {
     }
 }
 
+/// When something is next to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Somebody is to be asked after, given up or forgotten.
+    pub upkeep: Instant,
+    /// A frame is to be sent.
+    pub transmit: Instant,
+}
+
+impl Due {
+    /// Nothing is.
+    pub const NEVER: Self = Self { upkeep: Instant::NEVER, transmit: Instant::NEVER };
+
+    /// The earlier of each.
+    pub fn min(self, other: Self) -> Self {
+        Self { upkeep: self.upkeep.min(other.upkeep), transmit: self.transmit.min(other.transmit) }
+    }
+
+    /// Whether both are later than another's, or never.
+    pub fn is_after(self, other: Self) -> bool {
+        let is_later = |mine: Instant, theirs: Instant| mine > theirs || mine == Instant::NEVER;
+        is_later(self.upkeep, other.upkeep) && is_later(self.transmit, other.transmit)
+    }
+}
+
 /// What happened to a link that nobody has been told yet. Going down is told before coming up again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {
@@ -161,6 +186,22 @@ impl Neighbour {
     /// When a neighbour that is not linked is forgotten.
     pub fn forget_at(&self) -> Instant {
         self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(FORGET_MIN)
+    }
+
+    /// When something is next to be done for it, where a frame is sent so often and silence is borne for so long.
+    pub fn due(&self, attempts: u8, eighths: u8) -> Due {
+        if !self.session.is_up() {
+            return Due { upkeep: self.forget_at().max(self.held_until), ..Due::NEVER };
+        }
+        let Arq { due, attempts: made, .. } = self.arq;
+        let upkeep = if due != Instant::NEVER {
+            if made >= self.attempts_max(attempts) { due } else { Instant::NEVER }
+        } else if self.arq.is_busy() {
+            Instant::NEVER
+        } else {
+            self.suspect_at(eighths)
+        };
+        Due { upkeep, transmit: due.min(self.ack_due) }
     }
 
     /// The link is down: nothing is outstanding, nothing is due.

@@ -34,6 +34,11 @@ impl Places {
         Self(self.0 | other.0)
     }
 
+    /// How many there are.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
     /// Whether nobody is in it.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -41,7 +46,12 @@ impl Places {
 
     /// The places, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..32).filter(move |&place| self.contains(place))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let place = left.trailing_zeros();
+            left &= left.checked_sub(1)?;
+            usize::try_from(place).ok()
+        })
     }
 }
 

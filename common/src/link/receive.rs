@@ -5,9 +5,10 @@ use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
 use super::neighbour::Neighbour;
 use super::quality::Quality;
 use super::session::{Incarnation, Session, Turn};
+use super::upkeep::due_by;
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
-use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH, TABLE_MAX};
+use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH};
 use crate::node::FRAME_MAX;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
@@ -49,13 +50,13 @@ impl Links {
             self.on_ack(now, ack);
             return;
         }
-        match self.open(frame) {
-            Ok((head, body, length)) => {
+        let mut buf = [0; FRAME_MAX];
+        match self.open(frame, &mut buf) {
+            Ok((head, body)) => {
                 if head.to != self.id && head.to != BROADCAST {
                     // Somebody else is asked and answers right away.
                     self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT);
                 }
-                let body = body.get(..length).unwrap_or(&[]);
                 self.accept(now, head, body, rssi_dbm, told);
             }
             Err(refusal) => self.refuse(refusal),
@@ -86,18 +87,18 @@ impl Links {
         });
     }
 
-    fn open(&self, frame: &[u8]) -> Result<(Head, [u8; FRAME_MAX], usize), Refusal> {
+    /// Decrypts a frame into `buf`; its head and body.
+    fn open<'b>(&self, frame: &[u8], buf: &'b mut [u8; FRAME_MAX]) -> Result<(Head, &'b [u8]), Refusal> {
         let (head, rest) = Head::read(frame)?;
         if head.pan != self.pan {
             return Err(Refusal::Foreign);
         }
         let key = self.keys.iter().flatten().find(|(key_id, _)| *key_id == head.key_id);
         let (_, keys) = key.ok_or(Refusal::Foreign)?;
-        let mut body = [0; FRAME_MAX];
-        let place = body.get_mut(..rest.len()).ok_or(Refusal::Malformed)?;
-        place.copy_from_slice(rest);
-        let length = head.open(keys, place)?;
-        Ok((head, body, length))
+        let body = buf.get_mut(..rest.len()).ok_or(Refusal::Malformed)?;
+        body.copy_from_slice(rest);
+        let length = head.open(keys, body)?;
+        Ok((head, body.get(..length).unwrap_or(&[])))
     }
 
     fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8, told: &mut dyn FnMut(NodeId, &[u8])) {
@@ -118,6 +119,8 @@ impl Links {
         if head.to != self.id && head.to != BROADCAST {
             return;
         }
+        let due_of = due_by(self.timings);
+        let before = place.and_then(|place| self.table.get(place)).map(&due_of);
         let is_understood = match head.kind {
             // Only whoever is on a ring tells anything behind the names.
             Kind::Hello => {
@@ -133,6 +136,10 @@ impl Links {
                 Rel::read(body, to).map(|rel| self.on_rel(now, head, place, &rel, rssi_dbm))
             }
         };
+        let after = place.and_then(|place| self.table.get(place)).map(&due_of);
+        if let (Some(before), Some(after)) = (before, after) {
+            self.table.moved(before, after);
+        }
         count(if is_understood.is_some() { &mut self.counters.accepted } else { &mut self.counters.malformed });
     }
 
@@ -159,9 +166,13 @@ impl Links {
 
     /// Holds a hello's piece of a serial number against the one heard lately under the same id.
     fn note_device(&mut self, now: Instant, place: usize, device: u16) {
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.get(place) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
-        if neighbour.device != 0 && neighbour.device != device && was_heard {
+        if neighbour.device != 0
+            && neighbour.device != device
+            && was_heard
+            && let Some(neighbour) = self.table.get_mut(place)
+        {
             neighbour.shun_twins(now, TWINS_TOLD);
             self.notices.push(Notice::TwinsHeard(neighbour.id));
         }
@@ -181,7 +192,7 @@ impl Links {
         let (epoch, is_linked) = (head.epoch, self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up()));
         // Tokens are scarce: a hello that takes no link down uses none.
         let token = self.next_token();
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.hear(place) else { return };
         let turn = match name {
             Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
                 neighbour.unlisted = 0;
@@ -211,11 +222,11 @@ impl Links {
 
     /// What a hello tells, whether or not it names this node.
     fn note_hello(&mut self, now: Instant, place: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
-        let own: heapless::Vec<NodeId, TABLE_MAX> = self.table.linked().map(|(_, neighbour)| neighbour.id).collect();
-        let linked = hello.names.iter().filter(|name| name.willing && own.contains(&name.id)).count();
+        let willing = |id: NodeId| hello.names.iter().filter(|name| name.willing && name.id == id).count();
+        let linked: usize = self.table.linked().map(|(_, neighbour)| willing(neighbour.id)).sum();
         let own_leader = self.leader;
         self.note_device(now, place, hello.device);
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.hear(place) else { return };
         let missed = if head.epoch == neighbour.last.0 {
             neighbour.quality.hear(hello.number, rssi_dbm)
         } else {
@@ -284,7 +295,7 @@ impl Links {
     }
 
     fn on_rel(&mut self, now: Instant, head: Head, place: Option<usize>, rel: &Rel, rssi_dbm: i8) {
-        if let Some(neighbour) = place.and_then(|place| self.table.get_mut(place)) {
+        if let Some(neighbour) = place.and_then(|place| self.table.hear(place)) {
             neighbour.last = (head.epoch, head.counter);
             neighbour.heard_at = now;
             neighbour.quality.strengthen(rssi_dbm);
@@ -316,7 +327,7 @@ impl Links {
     /// Whether a frame belongs to the present session with its sender. It may bring the link up.
     fn is_of_session(&mut self, now: Instant, head: Head, place: usize, echo: u16) -> bool {
         let i_want = self.is_wanted(now, place);
-        let Some(neighbour) = self.table.get_mut(place) else { return false };
+        let Some(neighbour) = self.table.hear(place) else { return false };
         let turn = neighbour.session.hear_rel(head.epoch, echo, i_want);
         if let Some(turn) = turn {
             self.turned(now, place, turn);
@@ -340,7 +351,7 @@ impl Links {
             return Status::NoRoom;
         }
         let delay = u64::from(ACK_DELAY_MIN_US + self.rng.below(ACK_DELAY_MAX_US - ACK_DELAY_MIN_US));
-        let Some(neighbour) = self.table.get_mut(place) else { return Status::NoSession };
+        let Some(neighbour) = self.table.hear(place) else { return Status::NoSession };
         let known = neighbour.session.receive(entry.number, messages);
         for message in rel.messages.iter().skip(usize::from(known)) {
             // There is room: it was looked for above.
@@ -364,7 +375,7 @@ impl Links {
 
     /// The neighbour expects the message of this number next.
     fn acknowledged(&mut self, now: Instant, place: usize, expects: u8) {
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.hear(place) else { return };
         let outstanding = neighbour.arq.outstanding;
         let delivered = neighbour.session.acknowledge(expects, outstanding);
         if delivered > 0 {

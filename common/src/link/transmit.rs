@@ -7,6 +7,7 @@ use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, HEAD_BYTES, Head, Kind};
 use super::pool::Places;
 use super::receive::{ANSWER_SLOT, TURN_ROUND};
 use super::security::TAG_BYTES;
+use super::upkeep::due_by;
 use super::{Flight, InFlight, Links, count};
 use crate::config::BROADCAST;
 use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, LINKS_ENOUGH, NAMED_MAX, RING_NAMES_MAX};
@@ -49,6 +50,10 @@ impl Links {
             return Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) });
         }
         if self.in_flight.is_some() || self.epoch.is_none() || now < self.quiet_until {
+            return None;
+        }
+        let due = self.table.keep_due(due_by(self.timings));
+        if now < due.transmit && !self.trickle.is_due(now) {
             return None;
         }
         // Messages are in more of a hurry than hellos, but where they never end a hello must still get through.

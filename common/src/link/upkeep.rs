@@ -1,9 +1,16 @@
 //! What time brings: retries that are used up, neighbours that fell silent, the next hello.
 
 use super::Links;
+use super::neighbour::{Due, Neighbour};
+use crate::config::Timings;
 use crate::limits::TABLE_MAX;
 use crate::notice::Reason;
 use crate::time::Instant;
+
+/// What is due of a neighbour, with these timings.
+pub(super) fn due_by(Timings { attempts, suspect_eighths, .. }: Timings) -> impl Fn(&Neighbour) -> Due {
+    move |neighbour| neighbour.due(attempts, suspect_eighths)
+}
 
 impl Links {
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come.
@@ -33,23 +40,7 @@ impl Links {
 
     /// When [`timeout`](Self::timeout) is next wanted, or the driver should ask for a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let eighths = self.timings.suspect_eighths;
-        let (mut upkeep, mut transmit) = (Instant::NEVER, Instant::NEVER);
-        for (_, neighbour) in self.table.iter() {
-            if !neighbour.session.is_up() {
-                upkeep = upkeep.min(neighbour.forget_at().max(neighbour.held_until));
-                continue;
-            }
-            transmit = transmit.min(neighbour.arq.due).min(neighbour.ack_due);
-            if neighbour.arq.due != Instant::NEVER
-                && neighbour.arq.attempts >= neighbour.attempts_max(self.timings.attempts)
-            {
-                upkeep = upkeep.min(neighbour.arq.due);
-            }
-            if !neighbour.arq.is_busy() && neighbour.arq.due == Instant::NEVER {
-                upkeep = upkeep.min(neighbour.suspect_at(eighths));
-            }
-        }
+        let Due { mut upkeep, mut transmit } = self.table.due(due_by(self.timings));
         if self.trickle.is_waiting() {
             transmit = transmit.min(self.trickle.next());
         } else {
