@@ -123,24 +123,28 @@ impl Links {
         let before = place.and_then(|place| self.table.get(place)).map(&due_of);
         let is_understood = match head.kind {
             // Only whoever is on a ring tells anything behind the names.
-            Kind::Hello => {
-                Hello::split(body).filter(|(_, more)| self.is_on_ring || more.is_empty()).map(|(hello, more)| {
-                    self.on_hello(now, head, place, &hello, rssi_dbm);
+            Kind::Hello => match &Hello::split(body) {
+                Some((hello, more)) if self.is_on_ring || more.is_empty() => {
+                    self.on_hello(now, head, place, hello, rssi_dbm);
                     if !more.is_empty() && self.table.is_linked(head.from) {
                         told(head.from, more);
                     }
-                })
-            }
+                    true
+                }
+                _ => false,
+            },
             Kind::Rel => {
                 let to = (head.to == self.id).then_some(self.id);
-                Rel::read(body, to).map(|rel| self.on_rel(now, head, place, &rel, rssi_dbm))
+                let rel = &Rel::read(body, to);
+                rel.iter().for_each(|rel| self.on_rel(now, head, place, rel, rssi_dbm));
+                rel.is_some()
             }
         };
         let after = place.and_then(|place| self.table.get(place)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
             self.table.moved(before, after);
         }
-        count(if is_understood.is_some() { &mut self.counters.accepted } else { &mut self.counters.malformed });
+        count(if is_understood { &mut self.counters.accepted } else { &mut self.counters.malformed });
     }
 
     /// A frame of this node's own id: its own, thrown back at it, or another board's.

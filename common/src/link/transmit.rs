@@ -56,6 +56,15 @@ impl Links {
         if now < due.transmit && !self.trickle.is_due(now) {
             return None;
         }
+        self.transmit_due(now, buf, tell)
+    }
+
+    fn transmit_due(
+        &mut self,
+        now: Instant,
+        buf: &mut [u8; FRAME_MAX],
+        tell: &mut dyn FnMut(&mut [u8]) -> usize,
+    ) -> Option<Transmit> {
         // Messages are in more of a hurry than hellos, but where they never end a hello must still get through.
         let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, tell);
         let length =

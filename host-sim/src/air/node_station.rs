@@ -47,6 +47,11 @@ impl NodeStation {
         }
     }
 
+    /// Defects that it reported.
+    pub fn faults(&self) -> u64 {
+        self.tally.faults
+    }
+
     /// The driver has stored an epoch after all.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.node.handle_epoch(now, epoch);

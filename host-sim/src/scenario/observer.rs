@@ -183,10 +183,11 @@ impl Watcher<Player> for Observer {
             self.concerned.clear();
         }
         let now = (player.view(), player.leader());
-        let before = self.seen.insert(node, now);
-        if before == Some(now) {
+        // Most of what a station is given changes nothing of this.
+        if self.seen.get(&node) == Some(&now) {
             return;
         }
+        let before = self.seen.insert(node, now);
         if before.is_none_or(|before| before.1 != now.1) {
             self.leaders_changed = true;
             self.follow(world_us, node, now.1);

@@ -151,7 +151,10 @@ impl Player {
 
     /// What the safety check sees.
     pub fn view(&self) -> View {
-        let faults = self.tally().faults;
+        let faults = match self {
+            Self::Node(station) => station.faults(),
+            Self::Soft(station) => station.tally().faults,
+        };
         let (height, time, records) = match self {
             Self::Soft(station) => {
                 let node = station.hierarchy();
