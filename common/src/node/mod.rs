@@ -213,8 +213,9 @@ impl Node {
 
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
-        [self.links.poll_timeout(), ring, self.engine.poll_timeout()].into_iter().flatten().min()
+        earlier(earlier(self.links.poll_timeout(), ring), self.engine.poll_timeout())
     }
 
     /// Until then others answer each other: a driver whose frame waits for a clear channel does not look at it before.

@@ -30,7 +30,7 @@ pub struct Recorders {
 pub struct Observer {
     safety: Safety,
     /// What each node looked like when it was last looked at, and whom it followed.
-    seen: BTreeMap<usize, (View, Option<NodeId>)>,
+    seen: Vec<Option<(View, Option<NodeId>)>>,
     /// Whether a leader has changed since this was last cleared.
     pub leaders_changed: bool,
     /// The first thing that never may happen: when, where and what.
@@ -52,7 +52,7 @@ impl Observer {
     pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
-            seen: BTreeMap::new(),
+            seen: Vec::new(),
             leaders_changed: true,
             violation: None,
             follows: Vec::new(),
@@ -102,7 +102,7 @@ impl Observer {
             trace.power(world_us, node, on);
         }
         if !on {
-            self.seen.remove(&node);
+            self.forget(node);
             self.follow(world_us, node, None);
         }
     }
@@ -110,7 +110,13 @@ impl Observer {
     /// A node begins a new life.
     pub fn reborn(&mut self, node: usize, id: NodeId) {
         self.safety.reborn(id);
-        self.seen.remove(&node);
+        self.forget(node);
+    }
+
+    fn forget(&mut self, node: usize) {
+        if let Some(seen) = self.seen.get_mut(node) {
+            *seen = None;
+        }
     }
 
     /// The last events, the oldest first.
@@ -183,11 +189,15 @@ impl Watcher<Player> for Observer {
             self.concerned.clear();
         }
         let now = (player.view(), player.leader());
+        if self.seen.len() <= node {
+            self.seen.resize(node + 1, None);
+        }
+        let seen = &mut self.seen[node];
         // Most of what a station is given changes nothing of this.
-        if self.seen.get(&node) == Some(&now) {
+        if *seen == Some(now) {
             return;
         }
-        let before = self.seen.insert(node, now);
+        let before = seen.replace(now);
         if before.is_none_or(|before| before.1 != now.1) {
             self.leaders_changed = true;
             self.follow(world_us, node, now.1);
