@@ -154,6 +154,7 @@ impl Player {
         let faults = match self {
             Self::Node(station) => station.faults(),
             Self::Soft(station) => station.tally().faults,
+            Self::Board(board) => board.tally().faults,
         };
         let (height, time, records) = match self {
             Self::Soft(station) => {
