@@ -73,7 +73,7 @@ fn the_bytes_of_a_page_are_frozen() {
     let head = "524c6366010031000200";
     let network = "8f96010ffc";
     let key_and_ring = format!("00{KEY_DIGITS}000000010301020300");
-    let radii_timings_sum = "000080010312d00f0ae80703a01fe8072e5223b8";
+    let radii_timings_sum = "00008001030ed00f0ae80703a01fe8072204cf1c";
     assert_eq!(digits.concat(), [head, network, &key_and_ring, radii_timings_sum].concat());
     let config = page::decode(&bytes).unwrap();
     assert_eq!((config.id.0, config.power_dbm, config.channel), (2, -4, 15));

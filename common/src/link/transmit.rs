@@ -190,7 +190,8 @@ impl Links {
             // the next message need not wait for that.
             rel.answer = is_retry || to == Places::of(leading);
             self.enlist(to, &bundle, &mut rel);
-            if is_retry {
+            // A question without messages is none that was sent before.
+            if is_retry && !bundle.is_empty() {
                 count(&mut self.counters.retries);
             }
         }

@@ -75,7 +75,7 @@ struct Row {
 
 fn text(name: &str, topology: &str, kind: &str, loss: u32) -> String {
     format!(
-        "name = \"{name}\"\nsummary = \"the leader fails\"\nseed = 1\nduration = \"40 s\"\n[topology]\n{topology}\n\
+        "name = \"{name}\"\nsummary = \"the leader fails\"\nseed = 1\nduration = \"41 s\"\n[topology]\n{topology}\n\
          [radio]\nmodel = \"usual\"\nloss = \"{loss} %\"\n[protocol]\nkind = \"{kind}\"\n\
          [[fault]]\nkind = \"crash\"\nwho = \"leader\"\nat = \"20 s\"\n[expect]\nagreement_within = \"18 s\"\n"
     )

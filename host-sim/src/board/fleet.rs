@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::config::Config;
 use common::config::flash_map::FlashMap;
-use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
+use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, RTT_CHANNEL, ToBoard, ToHost, encode};
 use common::rng::Rng;
 use common::types::NodeId;
 use emulator::board::{Board, Program};
@@ -19,10 +19,6 @@ use crate::air::station::{Station, Watcher};
 use crate::air::world::World;
 use crate::provision::page_file::page_bytes;
 use crate::scenario::plan::Flash;
-
-/// The channels of the debug probe: what boards say to a host, and what it says to them.
-const FROM_BOARD: usize = 1;
-const TO_BOARD: usize = 0;
 
 /// Calls kept of a board that is recorded; more are dropped, and the record says so by its length.
 const CALLS_MAX: usize = 1_000_000;
@@ -153,7 +149,7 @@ impl Fleet {
     pub fn tell(&mut self, node: usize, message: &ToBoard) {
         let mut bytes = [0; FRAME_BYTES_MAX];
         if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
-            self.boards.board(number).send_probe(TO_BOARD, frame);
+            self.boards.board(number).send_probe(RTT_CHANNEL, frame);
         }
     }
 
@@ -173,7 +169,7 @@ impl Fleet {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
         let mut news = News { said: Vec::new(), lines: board.take_log() };
-        for byte in board.take_probe(FROM_BOARD) {
+        for byte in board.take_probe(RTT_CHANNEL) {
             let Some(message) = member.ear.push(byte) else { continue };
             match message {
                 ToHost::Call { at_us, call } => {

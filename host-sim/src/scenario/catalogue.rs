@@ -13,8 +13,8 @@ use super::toml_section::nearest;
 pub const BUILT_IN: [(&str, &str); 18] = [
     ("ring16", include_str!("../../../scenarios/ring16.toml")),
     ("ring64-with-dead-nodes", include_str!("../../../scenarios/ring64-with-dead-nodes.toml")),
-    ("mesh16", include_str!("../../../scenarios/mesh16.toml")),
     ("mesh25", include_str!("../../../scenarios/mesh25.toml")),
+    ("mesh16", include_str!("../../../scenarios/mesh16.toml")),
     ("partition-merge", include_str!("../../../scenarios/partition-merge.toml")),
     ("mobile40", include_str!("../../../scenarios/mobile40.toml")),
     ("weak-link", include_str!("../../../scenarios/weak-link.toml")),
