@@ -173,10 +173,16 @@ impl Hello {
             return None;
         }
         let mut names = Vec::new();
-        for _ in 0..count {
-            let (id, packed, echo) = (NodeId(reader.half()?), reader.half()?, reader.half()?);
-            let heard = u8::try_from(packed & 7).ok()?;
-            names.push(Name { id, token: packed >> 4, willing: packed & 8 != 0, heard, echo }).ok()?;
+        for &[i0, i1, q0, q1, e0, e1] in reader.slice(usize::from(count) * NAME_BYTES)?.as_chunks().0 {
+            let (id, packed, echo) = (u16::from_le_bytes([i0, i1]), u16::from_le_bytes([q0, q1]), [e0, e1]);
+            let name = Name {
+                id: NodeId(id),
+                token: packed >> 4,
+                willing: packed & 8 != 0,
+                heard: q0 & 7,
+                echo: u16::from_le_bytes(echo),
+            };
+            names.push(name).ok()?;
         }
         Some((Self { number, interval_log2, is_full, leader, device, names }, reader.0))
     }

@@ -163,3 +163,61 @@ impl Table {
         spare.max_by_key(|(_, neighbour)| neighbour.shared).map(|(place, _)| place)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Due, Neighbour, Table};
+    use crate::limits::TABLE_MAX;
+    use crate::link::quality::Quality;
+    use crate::link::session::{Incarnation, Session};
+    use crate::rng::Rng;
+    use crate::time::Instant;
+    use crate::types::NodeId;
+
+    fn due(neighbour: &Neighbour) -> Due {
+        neighbour.due(10, 14)
+    }
+
+    fn neighbour(rng: &mut Rng, is_up: bool) -> Neighbour {
+        let (mine, theirs) = (Incarnation { epoch: 1, token: 1 }, Incarnation { epoch: 2, token: 2 });
+        let mut session = Session::new(mine);
+        session.hear_hello(theirs, mine.echo(), is_up, true, || 3);
+        let heard_at = Instant::from_millis(u64::from(rng.below(4_000)));
+        Neighbour::new(NodeId(7), session, Quality::new(0, -50), (2, 1), heard_at)
+    }
+
+    #[test]
+    fn what_is_kept_is_what_looking_at_everybody_finds() {
+        let mut rng = Rng::new(5);
+        let mut table = Table::new();
+        for step in 0..50_000 {
+            let place = usize::try_from(rng.below(20)).unwrap_or(0) % TABLE_MAX;
+            let time = Instant::from_millis(u64::from(rng.below(6_000)));
+            match rng.below(8) {
+                0 => {
+                    let is_up = rng.below(2) == 0;
+                    table.put(place, neighbour(&mut rng, is_up));
+                }
+                1 => table.clear(place),
+                2 => table.get_mut(place).into_iter().for_each(|neighbour| neighbour.ack_due = time),
+                3 => {
+                    table.get_mut(place).into_iter().for_each(|neighbour| neighbour.session.down(4));
+                    table.note_link(place);
+                }
+                _ => {
+                    let Some(neighbour) = table.hear(place) else { continue };
+                    let before = due(neighbour);
+                    neighbour.heard_at = time;
+                    neighbour.interval_log2 = if rng.below(4) == 0 { 9 } else { 10 };
+                    let after = due(neighbour);
+                    table.moved(before, after);
+                }
+            }
+            let found = table.iter().map(|(_, neighbour)| due(neighbour)).fold(Due::NEVER, Due::min);
+            assert_eq!(table.due(due), found, "after {step} steps");
+            let up = table.iter().filter(|(_, neighbour)| neighbour.session.is_up());
+            assert!(table.linked().map(|(place, _)| place).eq(up.map(|(place, _)| place)), "after {step} steps");
+            table.keep_due(due);
+        }
+    }
+}

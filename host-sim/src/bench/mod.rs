@@ -7,6 +7,7 @@ mod elections;
 pub mod fit;
 pub mod growth;
 pub mod machine;
+pub mod node_bench;
 pub mod speed;
 mod text;
 pub mod workload;
@@ -55,6 +56,13 @@ enum What {
     /// measured begins after 20 s, when they have elected. It takes about a minute and uses one core; build with --release.
     #[command(verbatim_doc_comment)]
     Boards(crate::board::bench::BoardsArgs),
+    /// Measure whole nodes: discovery, links, authentication and election on a grid
+    ///
+    /// Simulates a network of whole nodes, with everything on that a board runs, and tells how much faster than real time
+    /// that was on one core, what each reception cost, and how much memory a node takes. Counts depend on the seed alone;
+    /// times depend on the machine and on what else it does.
+    #[command(verbatim_doc_comment)]
+    Nodes(node_bench::NodesArgs),
 }
 
 /// Runs the command.
@@ -64,5 +72,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         What::Air(args) => air_bench::run(args),
         What::Elections(args) => elections::run(args),
         What::Boards(args) => crate::board::bench::run(args),
+        What::Nodes(args) => node_bench::run(args),
     }
 }
