@@ -22,8 +22,8 @@ pub struct Trickle {
     doublings: u8,
     /// When this interval ends.
     ends: Instant,
-    /// When the hello of this interval is due; none once it was sent.
-    due: Option<Instant>,
+    /// When the hello of this interval is due; never once it was sent.
+    due: Instant,
     reset_at: Option<Instant>,
     sent_at: Instant,
 }
@@ -36,7 +36,7 @@ impl Trickle {
             doublings_max,
             doublings: 0,
             ends: Instant::ZERO,
-            due: None,
+            due: Instant::NEVER,
             reset_at: None,
             sent_at: Instant::ZERO,
         }
@@ -74,34 +74,34 @@ impl Trickle {
     pub fn hurry(&mut self, now: Instant, rng: &mut Rng) {
         let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
         let soon = now.max(self.sent_at + HURRY_PAUSE) + Duration::from_micros(u64::from(rng.below(spread)));
-        self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
+        self.due = self.due.min(soon);
     }
 
     fn begin(&mut self, now: Instant, rng: &mut Rng) {
         let half = u32::try_from(self.interval().as_micros() / 2).unwrap_or(u32::MAX);
-        self.due = Some(now + Duration::from_micros(u64::from(half) + u64::from(rng.below(half))));
+        self.due = now + Duration::from_micros(u64::from(half) + u64::from(rng.below(half)));
         self.ends = now + self.interval();
     }
 
     /// Whether a hello is due.
     pub fn is_due(&self, now: Instant) -> bool {
-        self.due.is_some_and(|due| due <= now)
+        self.due <= now
     }
 
     /// Whether the hello of this interval is still to be sent.
     pub fn is_waiting(&self) -> bool {
-        self.due.is_some()
+        self.due != Instant::NEVER
     }
 
     /// The hello of this interval was sent.
     pub fn sent(&mut self, now: Instant) {
         self.sent_at = now;
-        self.due = None;
+        self.due = Instant::NEVER;
     }
 
     /// Begins the next interval where this one is over.
     pub fn pass(&mut self, now: Instant, rng: &mut Rng) {
-        if self.due.is_none() && self.ends <= now {
+        if !self.is_waiting() && self.ends <= now {
             self.doublings = self.doublings_max.min(self.doublings + 1);
             self.begin(now, rng);
         }
@@ -109,7 +109,7 @@ impl Trickle {
 
     /// When something is next to be done.
     pub fn next(&self) -> Instant {
-        self.due.unwrap_or(self.ends)
+        if self.is_waiting() { self.due } else { self.ends }
     }
 }
 
