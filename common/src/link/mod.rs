@@ -111,8 +111,6 @@ pub struct Links {
     /// the other one learns of it, too.
     has_twin: bool,
     must_rename: bool,
-    /// A link came up or went down since that was last asked for.
-    has_turned: bool,
     /// Hellos leave room for what ring mode tells, and name fewer neighbours.
     is_on_ring: bool,
 }
@@ -148,7 +146,6 @@ impl Links {
             notices: NoticeQueue::new(),
             has_twin: false,
             must_rename: false,
-            has_turned: false,
             is_on_ring: config.ring.is_some() && config.algorithm.needs_ring(),
         }
     }
@@ -248,12 +245,12 @@ impl Links {
 
     /// The next thing that happened on a link: what went down, then what came up, then messages.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
-        if self.has_turned
+        if self.table.has_turned
             && let Some(event) = self.poll_turn()
         {
             return Some(event);
         }
-        self.has_turned = false;
+        self.table.has_turned = false;
         let is_message = !self.inbox.is_empty();
         is_message.then(|| {
             let (from, message) = self.inbox.remove(0);
@@ -276,7 +273,7 @@ impl Links {
     pub fn has_news(&self) -> bool {
         let is_told = |neighbour: &neighbour::Neighbour| !neighbour.news.up && neighbour.news.down.is_none();
         let is_quiet = self.inbox.is_empty() && self.notices.is_empty() && !self.must_rename;
-        !is_quiet || self.has_turned && self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
+        !is_quiet || self.table.has_turned && self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
     }
 
     /// Sends a message to neighbours whose link is up; the others in `to` are passed over. Where the pool is full, the
@@ -389,7 +386,6 @@ impl Links {
         let base = Duration::from_millis(u64::from(self.timings.hold_down_ms));
         let Some(neighbour) = self.table.get_mut(place) else { return };
         neighbour.quieten();
-        self.has_turned = true;
         // A link that never was told of need not be taken back.
         match core::mem::take(&mut neighbour.news) {
             News { up: true, down } => neighbour.news.down = down,
@@ -424,7 +420,6 @@ impl Links {
                     neighbour.unlisted = 0;
                     neighbour.quality.begin();
                 }
-                self.has_turned = true;
                 self.table.note_link(place);
                 self.counters.links_up = self.counters.links_up.saturating_add(1);
                 self.make_room(now, place);

@@ -136,7 +136,9 @@ impl Links {
             Kind::Rel => {
                 let to = (head.to == self.id).then_some(self.id);
                 let rel = &Rel::read(body, to);
-                rel.iter().for_each(|rel| self.on_rel(now, head, place, rel, rssi_dbm));
+                if let Some(rel) = rel {
+                    self.on_rel(now, head, place, rel, rssi_dbm);
+                }
                 rel.is_some()
             }
         };

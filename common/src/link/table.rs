@@ -15,6 +15,8 @@ pub struct Table {
     places: [Option<Neighbour>; TABLE_MAX],
     /// Whose link is up.
     linked: Places,
+    /// A link has come up or gone down since this was last cleared, and nobody may have been told yet.
+    pub has_turned: bool,
     /// What is due next, of all neighbours; none where it has to be looked for.
     due: Option<Due>,
 }
@@ -28,7 +30,7 @@ impl Default for Table {
 impl Table {
     /// A table of nobody.
     pub const fn new() -> Self {
-        Self { places: [const { None }; TABLE_MAX], linked: Places(0), due: None }
+        Self { places: [const { None }; TABLE_MAX], linked: Places(0), has_turned: false, due: None }
     }
 
     /// The neighbour at a place.
@@ -69,6 +71,7 @@ impl Table {
     /// Takes note that the link of the neighbour at a place has come up or gone down.
     pub fn note_link(&mut self, place: usize) {
         let is_up = self.get(place).is_some_and(|neighbour| neighbour.session.is_up());
+        self.has_turned = true;
         self.linked = self.linked.without(Places::of(place));
         if is_up {
             self.linked = self.linked.with(Places::of(place));
