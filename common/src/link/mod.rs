@@ -400,6 +400,10 @@ impl Links {
         if matches!(reason, Reason::Unacknowledged | Reason::Silent) {
             neighbour.quality.lose();
         }
+        // The other end has given the link up and holds it down; this one is to be as patient next time.
+        if matches!(reason, Reason::NewIncarnation | Reason::NoSession) {
+            neighbour.breaks = neighbour.breaks.saturating_add(1).min(neighbour::BREAKS_MAX);
+        }
         let id = neighbour.id;
         // What arrived over it belongs to an interval that is over.
         self.inbox.retain(|(from, _)| *from != id);

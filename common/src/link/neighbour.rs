@@ -12,6 +12,9 @@ const FORGET_MIN: Duration = Duration::from_millis(1_500);
 /// A link that has held for this long has one break less on its record.
 const CALM: Duration = Duration::from_millis(60_000);
 
+/// More breaks than this are not counted.
+pub const BREAKS_MAX: u8 = 6;
+
 /// A hold-down never lasts longer than this.
 const HOLD_MAX: Duration = Duration::from_millis(60_000);
 
@@ -215,7 +218,7 @@ impl Neighbour {
     pub fn hold(&mut self, now: Instant, base: Duration) {
         let length = base.times(1 << u32::from(self.breaks).min(10)).min(HOLD_MAX);
         self.held_until = now + length;
-        self.breaks = self.breaks.saturating_add(1).min(6);
+        self.breaks = self.breaks.saturating_add(1).min(BREAKS_MAX);
     }
 
     /// Two boards have this id: no link to either for a while.
