@@ -65,7 +65,7 @@ fn a_boards_record_gives_the_same_frames_on_the_pc() {
     let ring = find("boards5").unwrap();
     let mesh = scenario(
         "name = \"record\"\nduration = \"20 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"20 m\"\n\
-         [radio]\nmodel = \"usual\"\n[protocol]\nkind = \"hierarchy\"\nprotection = \"aes-ccm\"\n",
+         [radio]\nmodel = \"usual\"\n[protocol]\nkind = \"hierarchy\"\n",
     );
     for (scenario, id, least) in [(&ring, 2, 100), (&mesh, 2, 20)] {
         let mut image = image(true);
