@@ -312,7 +312,7 @@ fn nodes_that_broadcast_plainly_still_agree() {
 
 #[test]
 fn unknown_scenarios_are_explained() {
-    assert!(find("mesh52").unwrap_err().to_string().contains("did you mean \"mesh25\"?"));
+    assert!(find("mesh2").unwrap_err().to_string().contains("did you mean \"mesh25\"?"));
     assert!(find("nowhere.toml").unwrap_err().to_string().contains("cannot read"));
     assert!(find("something").unwrap_err().to_string().contains("ringleader scenarios"));
 }
