@@ -69,14 +69,19 @@ impl Quality {
         self.seen = self.seen.min(4);
     }
 
+    /// Whether it is strong enough for a link to begin.
+    pub fn is_strong(&self) -> bool {
+        self.strength >= STRONG_DBM * 16
+    }
+
     /// Whether a link is worth having.
     pub fn is_good(&self) -> bool {
-        (self.history & 15).count_ones() >= 3 && self.strength >= STRONG_DBM * 16
+        (self.history & 15).count_ones() >= 3 && self.is_strong()
     }
 
     /// Whether a link is worth having where there may be no other: to a neighbour in another network.
     pub fn is_fair(&self) -> bool {
-        (self.history & 15).count_ones() >= 2 && self.strength >= STRONG_DBM * 16
+        (self.history & 15).count_ones() >= 2 && self.is_strong()
     }
 
     /// Whether a link is to be given up.

@@ -277,9 +277,9 @@ impl Links {
     /// Finds a place for a newcomer.
     fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8) -> Option<usize> {
         let dissents = hello.leader != self.leader;
-        let place = self.table.free().or_else(|| self.table.weakest(now, dissents))?;
-        let session = Session::new(Incarnation { epoch: self.epoch.unwrap_or(0), token: self.fresh_token() });
         let quality = Quality::before(hello.number, rssi_dbm);
+        let place = self.table.free().or_else(|| self.table.weakest(now, dissents, quality.is_strong()))?;
+        let session = Session::new(Incarnation { epoch: self.epoch.unwrap_or(0), token: self.fresh_token() });
         let neighbour = Neighbour::new(head.from, session, quality, (head.epoch, 0), now);
         self.table.put(place, neighbour);
         self.trickle.reset(now, &mut self.rng);

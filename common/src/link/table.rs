@@ -145,11 +145,13 @@ impl Table {
     }
 
     /// The place that a newcomer may have in a full table: of somebody without a link whom nobody has been told about, who
-    /// was silent for two of its intervals, or who follows the same leader where the newcomer does not.
-    pub fn weakest(&self, now: Instant, newcomer_dissents: bool) -> Option<usize> {
+    /// was silent for two of its intervals, who is too faint for a link where the newcomer is not, or who follows the same leader
+    /// where the newcomer does not.
+    pub fn weakest(&self, now: Instant, newcomer_dissents: bool, newcomer_is_strong: bool) -> Option<usize> {
         let is_idle = |neighbour: &Neighbour| {
             let is_silent = now.since(neighbour.heard_at) > neighbour.interval().times(2);
-            is_silent || (newcomer_dissents && neighbour.dissent == 0)
+            let is_faint = newcomer_is_strong && !neighbour.quality.is_strong();
+            is_silent || is_faint || (newcomer_dissents && neighbour.dissent == 0)
         };
         let mut idle = self.iter().filter(|(_, neighbour)| {
             !neighbour.session.is_up() && neighbour.news.down.is_none() && !neighbour.is_pinned && is_idle(neighbour)
@@ -222,5 +224,21 @@ mod tests {
             assert!(table.linked().map(|(place, _)| place).eq(up.map(|(place, _)| place)), "after {step} steps");
             table.keep_due(due);
         }
+    }
+
+    #[test]
+    fn the_faint_give_their_place_to_who_can_have_a_link() {
+        let mut table = Table::new();
+        let now = Instant::from_millis(100);
+        for id in 1..=u16::try_from(TABLE_MAX).unwrap_or(0) {
+            let session = Session::new(Incarnation { epoch: 1, token: 1 });
+            let strength = if id == 7 { -91 } else { -60 };
+            let mut other = Neighbour::new(NodeId(id), session, Quality::new(0, strength), (1, 1), now);
+            other.dissent = 9;
+            table.put(usize::from(id - 1), other);
+        }
+        assert_eq!(table.free(), None);
+        assert_eq!(table.weakest(now, true, false), None, "a faint newcomer");
+        assert_eq!(table.weakest(now, true, true), Some(6));
     }
 }
