@@ -15,7 +15,7 @@ use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::{NodeId, RingPlace, Side, Term};
 
-/// The one timer of a ring algorithm.
+/// The timers of a ring algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RingTimer {
     /// The election has given no leader for too long.
@@ -96,8 +96,8 @@ impl Circle {
         }
     }
 
-    /// Starts waiting for the end of an election, and no longer for the time to begin one. Up to a quarter is added by chance, so that not everybody loses
-    /// patience at once.
+    /// Starts waiting for the end of an election, and no longer for the time to begin one. Up to a quarter is added by
+    /// chance, so that not everybody loses patience at once.
     pub fn wait<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
         if !self.patience.is_zero() {
             let quarter = u32::try_from(self.patience.as_micros() / 4).unwrap_or(u32::MAX);
