@@ -42,6 +42,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both of them.
+    pub const BOTH: [Self; 2] = [Self::Right, Self::Left];
+
     /// The other direction.
     pub fn opposite(self) -> Self {
         match self {

@@ -10,7 +10,7 @@ use super::frlle::{Frlle, FrlleConfig, FrlleMsg, FrlleRules};
 use super::height::{HeightElection, HeightOptions, Update};
 use super::hierarchy::{Hierarchy, HierarchyOptions, Radii};
 use super::hierarchy_update::HierarchyUpdate;
-use super::hs::{Hs, HsMsg};
+use super::hs::{Hs, HsMsg, HsRules};
 use super::lcr::{Lcr, LcrMsg};
 use super::modified_bully::{ModifiedBully, ModifiedBullyMsg};
 use super::ring::{Ring, RingMsg};
@@ -109,6 +109,8 @@ pub struct ElectionConfig {
     pub place: RingPlace,
     /// How unfit this node is; FRLLE and the hierarchy only.
     pub coefficient: Coefficient,
+    /// What candidates of HS know of the ring.
+    pub hs: HsRules,
     /// The height algorithm's options, with or without a hierarchy.
     pub height: HeightOptions,
     /// The levels of the hierarchy; hierarchy only.
@@ -212,7 +214,7 @@ pub enum Election {
 impl Election {
     /// A node that has not started.
     pub fn new(id: NodeId, config: ElectionConfig) -> Self {
-        let ElectionConfig { algorithm, order, place, coefficient, height, radii, timing } = config;
+        let ElectionConfig { algorithm, order, place, coefficient, hs, height, radii, timing } = config;
         let ring = RingConfig { place, patience: timing.patience };
         let bully = BullyConfig {
             answer: timing.answer,
@@ -221,7 +223,7 @@ impl Election {
             announcement: timing.answer.times(3) + timing.hop,
         };
         match algorithm {
-            Algorithm::Hs => Self::Hs(Hs::new(id, ring)),
+            Algorithm::Hs => Self::Hs(Hs::new(id, ring).with_rules(hs)),
             Algorithm::Height => Self::Height(HeightElection::new(id, height)),
             Algorithm::Hierarchy => {
                 let HeightOptions { clock, rules } = height;

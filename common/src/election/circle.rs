@@ -26,8 +26,11 @@ pub enum RingTimer {
     Begin,
 }
 
-/// How long the node with the highest id waits before it begins, and each one after it waits longer.
+/// How long the node with the highest id waits before it begins, and each one after the second waits longer.
 const STAGGER: Duration = Duration::from_millis(30);
+
+/// The second waits so many times as long: until a wave of the first has passed a ring of sixteen.
+const STAGGER_SECOND: u32 = 5;
 
 /// The lowest ones begin together: before that the election of a higher one will have reached them.
 const STAGGER_MAX: u32 = 12;
@@ -150,7 +153,8 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             return;
         }
         let higher = u32::try_from(cx.peers.iter().filter(|&&peer| peer > cx.id).count()).unwrap_or(STAGGER_MAX);
-        cx.set_timer(RingTimer::Begin, STAGGER.times(1 + higher.min(STAGGER_MAX)));
+        let turns = if higher == 0 { 1 } else { STAGGER_SECOND + higher.min(STAGGER_MAX) };
+        cx.set_timer(RingTimer::Begin, STAGGER.times(turns));
     }
 
     /// A member of the ring is gone: where it was the leader, another is needed.

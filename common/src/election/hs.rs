@@ -15,6 +15,11 @@
 //! ```
 //! A candidate whose probe met a larger uid stays where it is and relays: nothing of its own will come back. A node
 //! that is woken by a larger probe only relays; one that is woken by a smaller probe swallows it and stands itself.
+//!
+//! The phases are there because nobody knows who will win: they keep those that will not from going far. On a ring whose
+//! living members are known ([`HsRules::Known`]) somebody does, as a rule. A candidate that knows of no larger member sends
+//! one probe all the way round at once, which is the last phase without those before it: n messages instead of 4n and
+//! more. Where it is mistaken, a larger one swallows the probe and stands itself, as in any phase.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -24,6 +29,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+use crate::limits::RING_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
@@ -46,6 +52,20 @@ impl Uid for u32 {
         u16::try_from(self).ok().map(NodeId)
     }
 }
+
+/// What a candidate knows of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HsRules {
+    /// Nothing, as published: every candidate begins with the first phase.
+    Published,
+    /// The peers are the living members of the ring: whoever has none above itself begins with the last phase.
+    Known,
+}
+
+/// The phase whose probes go round any ring of boards.
+const ROUND: u8 = 7;
+
+const _: () = assert!(1 << ROUND >= RING_MAX);
 
 /// A message of HS.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
@@ -121,6 +141,7 @@ impl<U> HsMsg<U> {
 pub struct Hs<U = NodeId> {
     circle: Circle,
     uid: U,
+    rules: HsRules,
     /// The phase this candidate is in; none while it only relays.
     phase: Option<u8>,
     /// Probes of this phase that have come back.
@@ -131,7 +152,13 @@ pub struct Hs<U = NodeId> {
 impl<U: Uid> Hs<U> {
     /// A node with this uid at this place.
     pub fn new(uid: U, config: RingConfig) -> Self {
-        Self { circle: Circle::new(config), uid, phase: None, returned: 0, leader: None }
+        let rules = HsRules::Published;
+        Self { circle: Circle::new(config), uid, rules, phase: None, returned: 0, leader: None }
+    }
+
+    /// The same node under these rules.
+    pub fn with_rules(self, rules: HsRules) -> Self {
+        Self { rules, ..self }
     }
 
     /// The uid that was elected.
@@ -150,17 +177,25 @@ impl<U: Uid> Hs<U> {
         cx.note(Event::Started);
         if self.circle.place.is_alone(cx.id) {
             self.win(cx);
+        } else if self.expects_to_win(cx) {
+            // Nothing of this probe comes back but itself, from the other side, so it needs no twin.
+            self.enter_phase(ROUND, &[Side::Right], cx);
         } else {
-            self.enter_phase(0, cx);
+            self.enter_phase(0, &Side::BOTH, cx);
         }
     }
 
-    fn enter_phase(&mut self, phase: u8, cx: &mut Cx<'_, Self>) {
+    fn expects_to_win(&self, cx: &Cx<'_, Self>) -> bool {
+        let own = self.uid.node();
+        self.rules == HsRules::Known && cx.peers.iter().all(|&peer| own.is_some_and(|own| own > peer))
+    }
+
+    fn enter_phase(&mut self, phase: u8, sides: &[Side], cx: &mut Cx<'_, Self>) {
         self.phase = Some(phase);
         self.returned = 0;
         // Past 2³¹ hops a probe has circled any ring there can be.
         let hops = 1_u32.checked_shl(u32::from(phase)).unwrap_or(u32::MAX);
-        for toward in [Side::Right, Side::Left] {
+        for &toward in sides {
             let probe = HsMsg::Out { term: self.circle.term, uid: self.uid, phase, hops, toward };
             self.circle.send(toward, probe, cx);
         }
@@ -199,7 +234,7 @@ impl<U: Uid> Hs<U> {
             self.returned += 1;
             if self.returned == 2 {
                 cx.note(Event::PhaseWon(phase));
-                self.enter_phase(phase.saturating_add(1), cx);
+                self.enter_phase(phase.saturating_add(1), &Side::BOTH, cx);
             }
         }
     }

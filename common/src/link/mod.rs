@@ -160,6 +160,11 @@ impl Links {
         self.trickle.hurry(now, &mut self.rng);
     }
 
+    /// Lets the next hello wait for what is more urgent.
+    pub fn defer_hello(&mut self, now: Instant) {
+        self.trickle.defer(now, &mut self.rng);
+    }
+
     /// Begins to say hello.
     pub fn start(&mut self, now: Instant) {
         self.trickle.start(now, &mut self.rng);

@@ -77,6 +77,19 @@ impl Trickle {
         self.due = self.due.min(soon);
     }
 
+    /// Something more urgent is on the channel: the next hello comes a little later, but hardly later than its interval. A
+    /// node that is not heard is a node that is gone.
+    pub fn defer(&mut self, now: Instant, rng: &mut Rng) {
+        if now < self.ends {
+            self.sent_at = now;
+            if self.is_waiting() {
+                let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
+                let later = now + HURRY_PAUSE + Duration::from_micros(u64::from(rng.below(spread)));
+                self.due = self.due.max(later);
+            }
+        }
+    }
+
     fn begin(&mut self, now: Instant, rng: &mut Rng) {
         let half = u32::try_from(self.interval().as_micros() / 2).unwrap_or(u32::MAX);
         self.due = now + Duration::from_micros(u64::from(half) + u64::from(rng.below(half)));

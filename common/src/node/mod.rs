@@ -28,6 +28,7 @@ use crate::coefficient::Coefficient;
 use crate::config::{Config, ConfigError, IDS, Protection, Timings};
 use crate::election::height::{HeightOptions, HeightRules};
 use crate::election::hierarchy::Radii;
+use crate::election::hs::HsRules;
 use crate::election::{Algorithm, Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
@@ -389,6 +390,7 @@ impl Wanted {
             order,
             place: RingPlace { left: id, right: id },
             coefficient: Coefficient::default(),
+            hs: HsRules::Known,
             height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
             radii,
             timing: Timing {

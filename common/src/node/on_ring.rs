@@ -43,7 +43,8 @@ impl Node {
         let Some(transmit) = self.engine.poll_transmit(&mut buf) else { return false };
         match ring.send(now, transmit.to, transmit.bytes) {
             // A member that is just being lost; the election hears of that.
-            Ok(()) | Err(SendError::NoRoute) => {}
+            Ok(()) => self.links.defer_hello(now),
+            Err(SendError::NoRoute) => {}
             Err(SendError::Full | SendError::TooLong) => self.notices.push(Notice::Fault(Fault::OutboxOverflow)),
         }
         true
@@ -63,7 +64,11 @@ impl Node {
                 self.notices.push(Notice::RingPlace(place.left, place.right));
                 self.engine.handle_signal(now, Signal::Ring(place));
             }
-            RingOutput::Deliver(from, bytes) => self.engine.handle_message(now, from, &bytes),
+            RingOutput::Deliver(from, bytes) => {
+                // The wave of an election is over in a fraction of the time between hellos, if they let it pass.
+                self.links.defer_hello(now);
+                self.engine.handle_message(now, from, &bytes);
+            }
             RingOutput::LeaderSilent(leader) => {
                 self.notices.push(Notice::LeaderSilent(leader));
                 self.engine.handle_signal(now, Signal::LeaderLost);

@@ -115,6 +115,7 @@ impl RingKeeper {
             count(&mut self.counters.refused);
             self.unmet = self.unmet.with(from);
         } else {
+            self.bypass(now);
             match self.edges.arrive(from, number) {
                 Arrival::InOrder => {}
                 Arrival::Gap => {

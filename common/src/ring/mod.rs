@@ -304,7 +304,6 @@ impl RingKeeper {
         self.leader_number = self.routes.number(leader);
         self.settle_dispute();
         self.at.silence = if leader == self.own || leader == NOBODY { Instant::NEVER } else { now + self.silence };
-        self.tell_of(self.own);
         self.timeout(now);
     }
 

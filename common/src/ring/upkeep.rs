@@ -132,13 +132,32 @@ impl RingKeeper {
             // Somebody had a way, and no newer number came with it. Saying once more that there is none here makes those
             // speak that have one.
             self.wanted = self.wanted.without(member);
-            self.tell_of(member);
+            self.news = self.news.with(member);
         }
         if self.alive.contains(member) && self.routes.next(member).is_none() {
             self.alive = self.alive.without(member);
             self.missed = self.missed.without(member);
             self.edges.reset(member);
-            self.shift(now);
+            // At once, since an election may follow: whoever else is to go has been waited for as long.
+            self.at.settle = now;
+        }
+    }
+
+    /// An election has come to this node. Whatever it would pass on to a neighbour on the ring to which there is no way now
+    /// were lost, and with it the election; so such a one is waited for no longer.
+    pub(super) fn bypass(&mut self, now: Instant) {
+        let is_lost = |keeper: &Self, id: NodeId| {
+            keeper.order.position(id).filter(|&side| side != keeper.own && keeper.routes.next(side).is_none())
+        };
+        let mut place = self.find_place();
+        while let Some(lost) = is_lost(self, place.left).or_else(|| is_lost(self, place.right)) {
+            self.set_hold(lost, 0);
+            self.give_up(now, lost);
+            place = self.find_place();
+        }
+        if place != self.place {
+            self.place = place;
+            self.due.place = true;
         }
     }
 

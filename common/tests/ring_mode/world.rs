@@ -8,6 +8,7 @@ use common::coefficient::Coefficient;
 use common::config::Timings;
 use common::election::height::HeightOptions;
 use common::election::hierarchy::Radii;
+use common::election::hs::HsRules;
 use common::election::{Algorithm, Election, ElectionConfig, Timing};
 use common::engine::Engine;
 use common::limits::{MESSAGE_MAX, PARCEL_MAX};
@@ -175,6 +176,7 @@ impl World {
             order: self.order.clone(),
             place: RingPlace { left: id, right: id },
             coefficient,
+            hs: HsRules::Known,
             height: HeightOptions::default(),
             radii: Radii::default(),
             timing: Timing {

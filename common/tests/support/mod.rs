@@ -3,6 +3,7 @@
 use common::coefficient::Coefficient;
 use common::election::height::HeightOptions;
 use common::election::hierarchy::Radii;
+use common::election::hs::HsRules;
 use common::election::{Algorithm, Election, ElectionConfig, Timing};
 use common::engine::Engine;
 use common::members::RingOrder;
@@ -20,6 +21,7 @@ pub fn election(algorithm: Algorithm) -> Election {
         order: RingOrder::new(&MEMBERS).expect("a ring of six"),
         place: RingPlace { left: NodeId(5), right: NodeId(6) },
         coefficient: Coefficient(700),
+        hs: HsRules::Published,
         height: HeightOptions::default(),
         radii: Radii::new(&[1, 3]).expect("two levels"),
         timing: Timing {

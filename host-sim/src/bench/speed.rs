@@ -10,7 +10,7 @@ use common::election::circle::RingConfig;
 use common::election::frlle::{Frlle, FrlleConfig, FrlleRules};
 use common::election::height::{HeightElection, HeightOptions};
 use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii};
-use common::election::hs::Hs;
+use common::election::hs::{Hs, HsRules};
 use common::election::lcr::Lcr;
 use common::election::modified_bully::ModifiedBully;
 use common::election::ring::Ring;
@@ -226,6 +226,7 @@ impl Spot<'_> {
             order: self.order.clone(),
             place: self.ring.place,
             coefficient: Coefficient::default(),
+            hs: HsRules::Published,
             height: HeightOptions::default(),
             radii: Radii::default(),
             timing: TIMING,

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use common::coefficient::Coefficient;
 use common::election::height::HeightOptions;
 use common::election::hierarchy::Radii;
+use common::election::hs::HsRules;
 use common::election::{Algorithm, Election, ElectionConfig, Timing};
 use common::members::RingOrder;
 use common::protocol::Protocol;
@@ -48,6 +49,7 @@ fn election(id: NodeId, algorithm: Algorithm, ids: &[NodeId], at: usize) -> Elec
         order: RingOrder::new(ids).expect("distinct ids"),
         place: RingPlace { left: ids[(at + count - 1) % count], right: ids[(at + 1) % count] },
         coefficient: coefficient(id),
+        hs: HsRules::Published,
         height: HeightOptions::default(),
         radii: Radii::default(),
         timing: TIMING,
