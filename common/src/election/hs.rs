@@ -33,6 +33,7 @@ use crate::limits::RING_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::time::Duration;
 use crate::types::{NodeId, Side, Term};
 
 /// What HS compares. Boards use their [`NodeId`]; a simulation of a million nodes needs more of them.
@@ -67,6 +68,10 @@ const ROUND: u8 = 7;
 
 const _: () = assert!(1 << ROUND >= RING_MAX);
 
+/// How long a probe that goes round is waited for before it is sent again, and longer for each member.
+const HOME: Duration = Duration::from_millis(150);
+const HOME_HOP: Duration = Duration::from_millis(16);
+
 /// A message of HS.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -95,7 +100,7 @@ pub enum HsMsg<U> {
         /// Where it is going.
         toward: Side,
     },
-    /// The announcement of the leader, once around to the right.
+    /// The announcement of the leader: once around to the right, or from both sides until it meets itself.
     Leader {
         /// Its election.
         term: Term,
@@ -144,7 +149,7 @@ pub struct Hs<U = NodeId> {
     rules: HsRules,
     /// The phase this candidate is in; none while it only relays.
     phase: Option<u8>,
-    /// Probes of this phase that have come back.
+    /// Probes of this phase that have come back; where one goes round, how many went before it.
     returned: u8,
     leader: Option<U>,
 }
@@ -178,11 +183,19 @@ impl<U: Uid> Hs<U> {
         if self.circle.place.is_alone(cx.id) {
             self.win(cx);
         } else if self.expects_to_win(cx) {
-            // Nothing of this probe comes back but itself, from the other side, so it needs no twin.
-            self.enter_phase(ROUND, &[Side::Right], cx);
+            self.go_round(0, cx);
         } else {
             self.enter_phase(0, &Side::BOTH, cx);
         }
+    }
+
+    /// Sends a probe all the way round. Nothing of it comes back but itself, from the other side, so it needs no twin; where
+    /// it does not come in time, another follows.
+    fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
+        self.enter_phase(ROUND, &[Side::Right], cx);
+        self.returned = sent;
+        let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+        cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << sent.min(3)));
     }
 
     fn expects_to_win(&self, cx: &Cx<'_, Self>) -> bool {
@@ -213,7 +226,9 @@ impl<U: Uid> Hs<U> {
             // Its twin arrives from the other side and finds the election over.
             if self.leader.is_none() {
                 self.win(cx);
-                self.circle.send(Side::Right, HsMsg::Leader { term, uid }, cx);
+                // From both ends at once it takes half the time, and a lost one is made good by the other.
+                let sides = if self.rules == HsRules::Known { &Side::BOTH[..] } else { &[Side::Right] };
+                sides.iter().for_each(|&side| self.circle.send(side, HsMsg::Leader { term, uid }, cx));
             }
         } else if uid < self.uid {
             if self.phase.is_none() && self.leader.is_none() {
@@ -239,11 +254,13 @@ impl<U: Uid> Hs<U> {
         }
     }
 
-    fn on_leader(&mut self, uid: U, cx: &mut Cx<'_, Self>) {
+    fn on_leader(&mut self, from: NodeId, uid: U, cx: &mut Cx<'_, Self>) {
         if self.leader.is_none() {
             self.leader = Some(uid);
             self.circle.settle(cx);
-            self.circle.send(Side::Right, HsMsg::Leader { term: self.circle.term, uid }, cx);
+            let goes_left = self.rules == HsRules::Known && from == self.circle.place.right;
+            let side = if goes_left { Side::Left } else { Side::Right };
+            self.circle.send(side, HsMsg::Leader { term: self.circle.term, uid }, cx);
         }
     }
 }
@@ -294,7 +311,7 @@ impl<U: Uid> Protocol for Hs<U> {
         match msg {
             HsMsg::Out { uid, phase, hops, toward, .. } => self.on_out(uid, phase, hops, toward, cx),
             HsMsg::Back { uid, phase, toward, .. } => self.on_back(uid, phase, toward, cx),
-            HsMsg::Leader { uid, .. } => self.on_leader(uid, cx),
+            HsMsg::Leader { uid, .. } => self.on_leader(from, uid, cx),
         }
     }
 
@@ -303,6 +320,9 @@ impl<U: Uid> Protocol for Hs<U> {
     }
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        if timer == RingTimer::Decide && self.phase == Some(ROUND) && self.leader.is_none() {
+            self.go_round(self.returned.saturating_add(1), cx);
+        }
         self.time_out(timer, cx);
     }
 

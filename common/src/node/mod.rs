@@ -36,7 +36,7 @@ use crate::link::body::Parcel;
 use crate::link::{LinkEvent, Links};
 use crate::members::RingOrder;
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
-use crate::protocol::{Message, Protocol, Signal};
+use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
 use crate::ring::wire::PAYLOAD_MAX;
 use crate::rng::Rng;
@@ -284,9 +284,12 @@ impl Node {
         while let Some(notice) = self.links.poll_notice() {
             self.notices.push(notice);
         }
-        let leader = self.engine.protocol().leader();
+        let leader = self.leader_on_ring();
         if leader != self.leader {
             self.leader = leader;
+            if self.ring.is_some() {
+                self.notices.push(Notice::Leader(leader));
+            }
             self.leader_changes = self.leader_changes.saturating_add(1);
         }
         self.hurry(now);

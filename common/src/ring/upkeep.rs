@@ -136,7 +136,6 @@ impl RingKeeper {
         }
         if self.alive.contains(member) && self.routes.next(member).is_none() {
             self.alive = self.alive.without(member);
-            self.missed = self.missed.without(member);
             self.edges.reset(member);
             // At once, since an election may follow: whoever else is to go has been waited for as long.
             self.at.settle = now;
