@@ -12,7 +12,7 @@ const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 
 /// A hello that is wanted soon comes within this time, and not so soon after the one before.
 const HURRY: Duration = Duration::from_millis(40);
-const HURRY_PAUSE: Duration = Duration::from_millis(200);
+const HURRY_PAUSE: Duration = Duration::from_millis(150);
 
 /// The timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
