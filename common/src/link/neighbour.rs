@@ -10,7 +10,10 @@ use crate::types::NodeId;
 const FORGET_MIN: Duration = Duration::from_millis(1_500);
 
 /// A link that has held for this long has one break less on its record.
-const CALM: Duration = Duration::from_millis(60_000);
+const CALM: Duration = Duration::from_millis(300_000);
+
+/// A neighbour whose link broke is not forgotten before it was silent for this long, and with it how often the link broke.
+const REMEMBERED: Duration = Duration::from_millis(20_000);
 
 /// More breaks than this are not counted.
 pub const BREAKS_MAX: u8 = 6;
@@ -174,8 +177,8 @@ impl Neighbour {
     /// How often a frame is sent before the link is given up. A link that broke before is given up less easily: where it
     /// breaks down for a second now and then, it had better be kept. Not where others have lost the neighbour, too.
     pub fn attempts_max(&self, usual: u8) -> u8 {
-        let more =
-            if self.breaks == 0 || self.arq.is_doubted { 0 } else { PATIENCE_STEP << self.breaks.min(PATIENCE_STEPS) };
+        let is_kept = self.breaks > 0 && !self.arq.is_doubted;
+        let more = if is_kept { PATIENCE_STEP << self.breaks.min(PATIENCE_STEPS) } else { 0 };
         usual.saturating_add(more)
     }
 
@@ -188,7 +191,8 @@ impl Neighbour {
 
     /// When a neighbour that is not linked is forgotten.
     pub fn forget_at(&self) -> Instant {
-        self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(FORGET_MIN)
+        let remembered = if self.breaks > 0 { REMEMBERED } else { FORGET_MIN };
+        self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(remembered)
     }
 
     /// When something is next to be done for it, where a frame is sent so often and silence is borne for so long.
@@ -237,9 +241,9 @@ impl Neighbour {
         self.dissent >= DISSENT
     }
 
-    /// Whether its link broke because it gave no answer, and nothing was heard of it since.
-    pub fn is_lost(&self) -> bool {
-        self.breaks > 0 && self.quality.eighths() == 0
+    /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.
+    pub fn is_lost(&self, now: Instant) -> bool {
+        self.breaks > 0 && self.quality.eighths() == 0 && now < self.held_until
     }
 
     /// Time passes calmly.

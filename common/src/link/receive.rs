@@ -237,6 +237,8 @@ impl Links {
             neighbour.quality.hear(hello.number, rssi_dbm)
         } else {
             neighbour.quality.restart(hello.number, rssi_dbm);
+            // It was not the link that was at fault.
+            neighbour.breaks = 0;
             0
         };
         neighbour.last = (head.epoch, head.counter);

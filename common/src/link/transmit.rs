@@ -130,7 +130,7 @@ impl Links {
         let others = || {
             let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
             unlinked.filter(|&(place, neighbour)| {
-                let is_news = neighbour.is_lost() || neighbour.has_twin(now) || neighbour.dissents();
+                let is_news = neighbour.is_lost(now) || neighbour.has_twin(now) || neighbour.dissents();
                 let is_news = is_news && !is_crowded;
                 !is_content || is_news || self.is_wanted(now, place)
             })
