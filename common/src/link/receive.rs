@@ -211,6 +211,7 @@ impl Links {
             }
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
+        let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
         if matches!(turn, Turn::Down(_)) {
             self.token = token;
         }
@@ -221,7 +222,8 @@ impl Links {
             self.take_down(now, place, Reason::NoSession);
         }
         // A neighbour with room has not heard this node; one without would not name it however often it heard it.
-        if name.is_none() && !hello.is_full {
+        // And where two networks hear each other without having become one, the more is said the sooner they will.
+        if is_missed || (name.is_none() && !hello.is_full) {
             self.trickle.reset(now, &mut self.rng);
         }
     }
