@@ -41,6 +41,10 @@ pub struct Observer {
     concerned: BTreeMap<usize, Vec<(NodeId, bool)>>,
     /// When one of those ends first took its link up or down.
     pub noticed_us: Option<u64>,
+    /// When a node first let go of the leader it had followed, since the last change.
+    pub called_us: Option<u64>,
+    /// When a node last changed its leader.
+    pub leader_us: u64,
     trace: Option<Trace<Box<dyn Write>>>,
     pcap: Option<Capture<Box<dyn Write>>>,
     events: VecDeque<String>,
@@ -58,6 +62,8 @@ impl Observer {
             follows: Vec::new(),
             concerned: BTreeMap::new(),
             noticed_us: None,
+            called_us: None,
+            leader_us: 0,
             trace: recorders.trace.map(Trace::new),
             pcap: recorders.pcap.map(Capture::new),
             events: VecDeque::new(),
@@ -94,6 +100,7 @@ impl Observer {
     pub fn watch(&mut self, concerned: BTreeMap<usize, Vec<(NodeId, bool)>>) {
         self.concerned = concerned;
         self.noticed_us = None;
+        self.called_us = None;
     }
 
     /// A node's power comes or goes; to be said before the world does it.
@@ -200,6 +207,10 @@ impl Watcher<Player> for Observer {
         let before = seen.replace(now);
         if before.is_none_or(|before| before.1 != now.1) {
             self.leaders_changed = true;
+            self.leader_us = world_us;
+            if before.is_some_and(|before| before.1.is_some()) {
+                self.called_us.get_or_insert(world_us);
+            }
             self.follow(world_us, node, now.1);
             let id = now.0.id;
             match now.1 {

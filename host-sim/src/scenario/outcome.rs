@@ -48,6 +48,9 @@ pub struct Change {
     /// Until the first node at an end of a link that the change made or broke took that link up or down. None where no
     /// link was made or broken, or nobody had noticed before the next change.
     pub detected_after_ms: Option<u64>,
+    /// Until the first node let go of the leader it had followed. None where nobody did.
+    #[serde(default)]
+    pub called_after_ms: Option<u64>,
     /// Until agreement that lasted; none where the next change came first.
     pub agreed_after_ms: Option<u64>,
 }
@@ -56,6 +59,11 @@ impl Change {
     /// Until agreement from the moment at which the change was noticed; none where it disturbed no agreement.
     pub fn elected_after_ms(&self) -> Option<u64> {
         self.agreed_after_ms?.checked_sub(self.detected_after_ms?).filter(|_| self.agreed_after_ms != Some(0))
+    }
+
+    /// From the first node that let go of its leader to agreement: on a ring the wave of the election itself.
+    pub fn wave_ms(&self) -> Option<u64> {
+        self.agreed_after_ms?.checked_sub(self.called_after_ms?)
     }
 }
 

@@ -221,12 +221,15 @@ fn reign_text(reign: &Reign) -> String {
 }
 
 fn change_text(change: &Change) -> String {
-    let Change { at_ms, what, detected_after_ms, agreed_after_ms } = change;
+    let Change { at_ms, what, detected_after_ms, agreed_after_ms, .. } = change;
     let detected = detected_after_ms.map_or("noticed at no link".to_owned(), |ms| format!("noticed {ms} ms"));
     let agreed = match (agreed_after_ms, change.elected_after_ms()) {
         (None, _) => "no lasting agreement before the next".to_owned(),
         (Some(0), _) => "agreement went on".to_owned(),
-        (Some(all), Some(election)) => format!("elected {election} ms, in all {all} ms"),
+        (Some(all), Some(election)) => {
+            let wave = change.wave_ms().map(|wave| format!(" ({wave} ms without the old leader)")).unwrap_or_default();
+            format!("elected {election} ms{wave}, in all {all} ms")
+        }
         (Some(all), None) => format!("in all {all} ms"),
     };
     format!("{:>9}  {what}: {detected}, {agreed}", secs(*at_ms))

@@ -151,6 +151,9 @@ pub struct Sweep {
     pub detected_ms: Option<Spread>,
     /// From then until agreement.
     pub elected_ms: Option<Spread>,
+    /// From the first node that let go of its leader until agreement.
+    #[serde(default)]
+    pub wave_ms: Option<Spread>,
     /// Until agreement, in all.
     pub agreed_ms: Option<Spread>,
     /// Frames sent in a run.
@@ -182,6 +185,7 @@ impl Sweep {
             started_ms: Spread::of(starts.collect()),
             detected_ms: spread(|change| change.detected_after_ms),
             elected_ms: spread(Change::elected_after_ms),
+            wave_ms: spread(Change::wave_ms),
             agreed_ms: spread(|change| change.agreed_after_ms),
             sent: Spread::of(rows.iter().map(|row| row.sent).collect()),
             airtime_ppm: Spread::of(rows.iter().map(|row| row.airtime_ppm).collect()),
@@ -210,6 +214,7 @@ impl Sweep {
             ("start, ms", &self.started_ms),
             ("change noticed, ms", &self.detected_ms),
             ("then elected, ms", &self.elected_ms),
+            ("wave of it, ms", &self.wave_ms),
             ("change in all, ms", &self.agreed_ms),
             ("frames sent", &self.sent),
             ("airtime, ppm", &self.airtime_ppm),
@@ -328,9 +333,16 @@ mod tests {
     fn part(fingerprint: &str, seeds: impl Iterator<Item = u64>) -> Sweep {
         let row = |seed: u64| {
             let (detected_after_ms, agreed_after_ms) = (Some(10 * seed), Some(30 * seed));
-            let start =
-                Change { at_ms: 0, what: "start".to_owned(), detected_after_ms: None, agreed_after_ms: Some(7) };
-            let crash = Change { at_ms: 9, what: "crash".to_owned(), detected_after_ms, agreed_after_ms };
+            let start = Change {
+                at_ms: 0,
+                what: "start".to_owned(),
+                detected_after_ms: None,
+                called_after_ms: None,
+                agreed_after_ms: Some(7),
+            };
+            let called_after_ms = Some(20 * seed);
+            let what = "crash".to_owned();
+            let crash = Change { at_ms: 9, what, detected_after_ms, called_after_ms, agreed_after_ms };
             let changes = vec![start, crash];
             let verdict = if seed == 5 { Verdict::Liveness } else { Verdict::Ok };
             let (sent, airtime_ppm, charge_nah) = (9 * seed, 100 * seed, 1_000 * seed);

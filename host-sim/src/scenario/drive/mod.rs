@@ -34,6 +34,7 @@ struct Open {
     at_us: u64,
     what: String,
     noticed_us: Option<u64>,
+    called_us: Option<u64>,
     agreed_us: Option<u64>,
 }
 
@@ -171,13 +172,13 @@ impl<'s> Run<'s> {
     /// Something has changed, from which on agreement must be found anew.
     fn change(&mut self, now: u64, what: String) {
         if let Some(open) = self.open.last_mut() {
-            open.noticed_us = open.noticed_us.or(self.observer.noticed_us);
+            open.look_at(&self.observer);
         }
         self.observer.note(now, &what);
         let before = std::mem::take(&mut self.components);
         self.update_components();
         self.concern(&before);
-        self.open.push(Open { at_us: now, what, noticed_us: None, agreed_us: None });
+        self.open.push(Open { at_us: now, what, noticed_us: None, called_us: None, agreed_us: None });
         self.agreed_since = None;
     }
 
@@ -237,9 +238,12 @@ impl<'s> Run<'s> {
             }
         }
         let Some(open) = self.open.last_mut() else { return };
-        open.noticed_us = open.noticed_us.or(self.observer.noticed_us);
+        open.look_at(&self.observer);
         if self.dissenters.is_empty() {
-            let since = *self.agreed_since.get_or_insert(now);
+            // Where the last node has just come to agree, that moment and not the end of the slice.
+            let leader_us = self.observer.leader_us;
+            let began = if leader_us + SLICE_US > now { leader_us.max(open.at_us) } else { now };
+            let since = *self.agreed_since.get_or_insert(began);
             if open.agreed_us.is_none() && now >= since + HOLD_US {
                 open.agreed_us = Some(since);
             }
@@ -319,10 +323,20 @@ impl<'s> Run<'s> {
 }
 
 impl Open {
+    fn look_at(&mut self, observer: &Observer) {
+        self.noticed_us = self.noticed_us.or(observer.noticed_us);
+        self.called_us = self.called_us.or(observer.called_us);
+    }
+
     fn closed(&self) -> Change {
         let after = |us: Option<u64>| us.map(|us| (us - self.at_us) / 1_000);
-        let (detected_after_ms, agreed_after_ms) = (after(self.noticed_us), after(self.agreed_us));
-        Change { at_ms: self.at_us / 1_000, what: self.what.clone(), detected_after_ms, agreed_after_ms }
+        Change {
+            at_ms: self.at_us / 1_000,
+            what: self.what.clone(),
+            detected_after_ms: after(self.noticed_us),
+            called_after_ms: after(self.called_us),
+            agreed_after_ms: after(self.agreed_us),
+        }
     }
 }
 
