@@ -15,6 +15,9 @@ const HOLD_MEMBER_MS: usize = 12;
 /// And so many times as long where somebody says that it has one: time for a newer number to come that way.
 const HOLD_WANTED: u8 = 2;
 
+/// So many ticks after a member was given up it is said once more that there is no way to it.
+const TOLD_AGAIN_TICKS: u8 = 4;
+
 /// Envelopes given to a neighbour count as possibly lost, when its link goes down, for one to two times this many ticks.
 /// That is longer than a link tries.
 const CARRIED_TICKS: u8 = 24;
@@ -130,9 +133,13 @@ impl RingKeeper {
     fn give_up(&mut self, now: Instant, member: u8) {
         if self.wanted.contains(member) {
             // Somebody had a way, and no newer number came with it. Saying once more that there is none here makes those
-            // speak that have one.
+            // speak that have one; a little later, since an election may be about to pass.
             self.wanted = self.wanted.without(member);
             self.news = self.news.with(member);
+            self.set_hold(member, TOLD_AGAIN_TICKS);
+            self.arm_tick(now);
+        } else if self.news.contains(member) {
+            self.in_hurry = true;
         }
         if self.alive.contains(member) && self.routes.next(member).is_none() {
             self.alive = self.alive.without(member);
