@@ -58,6 +58,9 @@ impl Message for RingMsg {
     }
 }
 
+/// Changes of the ring that come within this time are one.
+const SWARM: Duration = Duration::from_millis(10);
+
 /// One node of the Ring algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
@@ -95,6 +98,16 @@ impl Ring {
             self.wait(cx);
         } else {
             self.follow(members, cx);
+        }
+    }
+
+    /// Begins in a moment: changes of the ring come in swarms, and one election is enough for all of them. Where nobody is
+    /// waited for, at once.
+    fn begin_soon(&mut self, cx: &mut Cx<'_, Self>) {
+        if self.patience.is_zero() {
+            self.begin(cx);
+        } else {
+            cx.set_timer(RingTimer::Begin, SWARM);
         }
     }
 
@@ -155,7 +168,7 @@ impl Protocol for Ring {
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         // The leader is gone, or with the successor perhaps a message of one's own.
         if self.leader == Some(peer) || self.waiting {
-            self.begin(cx);
+            self.begin_soon(cx);
         }
     }
 
@@ -163,7 +176,7 @@ impl Protocol for Ring {
         // A member has come (back) that the last election did not meet.
         let position = self.order.position(peer);
         if self.leader.is_some() && position.is_some_and(|at| !self.members.contains(at)) {
-            self.begin(cx);
+            self.begin_soon(cx);
         }
     }
 
@@ -194,15 +207,18 @@ impl Protocol for Ring {
         }
     }
 
-    fn on_timer(&mut self, _timer: RingTimer, cx: &mut Cx<'_, Self>) {
-        cx.note(Event::Retried);
+    fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        if timer == RingTimer::Patience {
+            cx.note(Event::Retried);
+        }
         self.begin(cx);
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             Signal::LeaderLost if self.waiting => {}
-            Signal::LeaderLost | Signal::Elect | Signal::Ring(_) | Signal::Disturbed => self.begin(cx),
+            Signal::LeaderLost | Signal::Elect => self.begin(cx),
+            Signal::Ring(_) | Signal::Disturbed => self.begin_soon(cx),
             Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }
     }

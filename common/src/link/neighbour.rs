@@ -281,10 +281,25 @@ mod tests {
         }
         assert_eq!(lengths, [2, 4, 8, 16, 32, 60, 60, 60]);
         for _ in 0..3 {
-            now = now + Duration::from_millis(60_000);
+            now = now + Duration::from_millis(300_000);
             neighbour.calm(now);
         }
         neighbour.hold(now, base);
         assert_eq!(neighbour.held_until.since(now).as_micros(), 16_000_000);
+    }
+
+    #[test]
+    fn a_neighbour_whose_link_broke_is_remembered_and_named_as_lost_only_at_first() {
+        let session = Session::new(Incarnation { epoch: 1, token: 1 });
+        let mut neighbour = Neighbour::new(NodeId(1), session, Quality::new(0, -50), (1, 1), Instant::ZERO);
+        assert_eq!(neighbour.forget_at(), Instant::from_millis(3_584), "three and a half intervals");
+        let usual = neighbour.attempts_max(10);
+        neighbour.hold(Instant::from_millis(2_000), Duration::from_millis(2_000));
+        neighbour.quality.lose();
+        assert!(neighbour.is_lost(Instant::from_millis(3_999)) && !neighbour.is_lost(Instant::from_millis(4_000)));
+        assert_eq!(neighbour.forget_at(), Instant::from_millis(20_000), "and with it that the link broke");
+        assert!(neighbour.attempts_max(10) > usual, "it is given up less easily the next time");
+        neighbour.arq.is_doubted = true;
+        assert_eq!(neighbour.attempts_max(10), usual, "unless others have lost it, too");
     }
 }

@@ -157,4 +157,22 @@ mod tests {
         trickle.reset(now, &mut rng);
         assert_eq!(trickle.next(), next, "one reset a second");
     }
+
+    #[test]
+    fn what_is_more_urgent_delays_a_hello_but_not_past_its_interval() {
+        let mut rng = Rng::new(1);
+        let mut trickle = Trickle::new(Duration::from_millis(1_000), 0);
+        trickle.start(Instant::ZERO, &mut rng);
+        trickle.hurry(Instant::from_millis(500), &mut rng);
+        trickle.defer(Instant::from_millis(510), &mut rng);
+        let later = Instant::from_millis(510) + super::HURRY_PAUSE;
+        assert!((later..later + super::HURRY).contains(&trickle.next()));
+        trickle.hurry(Instant::from_millis(520), &mut rng);
+        assert!(trickle.next() >= later, "a hurry does not undo it");
+        for at in 520..5_000 {
+            trickle.defer(Instant::from_millis(at), &mut rng);
+        }
+        let latest = Instant::from_millis(1_000) + super::HURRY_PAUSE + super::HURRY;
+        assert!(trickle.next() < latest, "whatever happens meanwhile: {:?}", trickle.next());
+    }
 }
