@@ -34,6 +34,17 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// After the last change there must be agreement within this time.
     pub within_us: u64,
+    /// How steady leaders must be.
+    pub steady: Option<Steady>,
+}
+
+/// From some time on no node may change its leader more often than this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steady {
+    /// From when on changes count.
+    pub from_us: u64,
+    /// The most that a node may make.
+    pub changes_max: u64,
 }
 
 /// What is special about one node. What is not given is as everywhere.

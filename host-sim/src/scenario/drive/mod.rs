@@ -10,7 +10,7 @@ use super::agenda::{Agenda, Walk};
 use super::checker::{Components, HOLD_US};
 use super::observer::{Observer, Recorders};
 use super::outcome::{Change, Failure, NodeUse, Outcome, Reign, Verdict};
-use super::plan::{Flash, Harm, NodePlan, Scenario};
+use super::plan::{Flash, Harm, NodePlan, Scenario, Steady};
 use super::player::{Cast, Player};
 use crate::air::csma::RadioTiming;
 use crate::air::energy::Activity;
@@ -302,11 +302,29 @@ impl<'s> Run<'s> {
         }
     }
 
+    /// A node that has changed its leader too often, and how often.
+    fn restless(&self) -> Option<(u16, String)> {
+        let Steady { from_us, changes_max } = self.scenario.steady?;
+        let mut changes = BTreeMap::new();
+        for follow in self.observer.follows.iter().filter(|follow| follow.at_ms * 1_000 >= from_us) {
+            *changes.entry(follow.node).or_insert(0_u64) += 1;
+        }
+        let (node, count) = changes.into_iter().find(|&(_, count)| count > changes_max)?;
+        let from_s = from_us / 1_000_000;
+        Some((
+            node,
+            format!("node {node} changed its leader {count} times after {from_s} s, not at most {changes_max} times"),
+        ))
+    }
+
     fn judge(&self, now: u64, changes: &[Change]) -> (Verdict, Option<Failure>) {
         let last_events = self.observer.last_events();
         if let Some((at, node, what)) = &self.observer.violation {
             let nodes = vec![id_of(*node).0];
             return (Verdict::Safety, Some(Failure { at_ms: at / 1_000, what: what.clone(), nodes, last_events }));
+        }
+        if let Some((node, what)) = self.restless() {
+            return (Verdict::Liveness, Some(Failure { at_ms: now / 1_000, what, nodes: vec![node], last_events }));
         }
         let Some(last) = changes.last() else { return (Verdict::Ok, None) };
         let within_ms = self.scenario.within_us / 1_000;

@@ -7,7 +7,7 @@ use common::limits::{LEVELS_MAX, RADIUS_MAX, RING_MAX};
 use toml::de::DeTable;
 
 use super::checker::HOLD_US;
-use super::plan::{Cipher, NodePlan, Program, ProtocolPlan, Scenario, Topology};
+use super::plan::{Cipher, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
 use super::toml_section::{Problem, Section, Source};
 use super::units::{Unit, micros, seconds};
 
@@ -37,7 +37,7 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
     let protocol = root.section("protocol")?;
     let mobility = root.section("mobility")?;
     let faults = root.sections("fault")?;
-    let expect = root.section("expect")?;
+    let expect = root.section("expect")?.map_or(Ok((10_000_000, None)), |section| read_expectation(&section));
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
     let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
     let topology = match topology {
@@ -49,6 +49,7 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
     let has_places = root.section("topology")?.is_some();
     let nodes = topology.nodes();
     let special = read_nodes(&root, &tables, nodes, has_places)?;
+    let (within_us, steady) = expect?;
     let scenario = Scenario {
         name,
         summary,
@@ -59,7 +60,8 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
         protocol: protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?,
         mobility: mobility.map_or(Ok(None), |section| mobility::read(&section, nodes))?,
         faults: faults.iter().map(|section| fault::read(section, nodes)).collect::<Result<_, _>>()?,
-        within_us: expect.map_or(Ok(10_000_000), |section| read_expectation(&section))?,
+        within_us,
+        steady,
         topology,
     };
     root.finish()?;
@@ -74,6 +76,9 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
             seconds(needed)
         );
         return Err(root.problem_at("duration", &what));
+    }
+    if steady.is_some_and(|steady| steady.from_us >= scenario.duration_us) {
+        return Err(root.problem_at("duration", "ends before steady_from, so nothing would be counted"));
     }
     Ok(scenario)
 }
@@ -215,8 +220,23 @@ fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Pr
     Ok(ProtocolPlan { program, cipher, radii })
 }
 
-fn read_expectation(section: &Section<'_>) -> Result<u64, Problem> {
+/// Within which time there must be agreement, and how steady it must be.
+fn read_expectation(section: &Section<'_>) -> Result<(u64, Option<Steady>), Problem> {
     let within = positive(section, "agreement_within", Unit::Time)?;
+    let changes_max = section.integer("leader_changes", 0..1_000)?;
+    let from_us = time_us(section, "steady_from")?;
     section.finish()?;
-    Ok(micros(within.ok_or_else(|| section.missing("agreement_within"))?))
+    let steady = match (changes_max, from_us) {
+        (Some(changes_max), Some(from_us)) => Some(Steady { from_us, changes_max }),
+        (None, None) => None,
+        (Some(_), None) => {
+            return Err(section.problem_at("leader_changes", "needs steady_from: the time from which on they count"));
+        }
+        (None, Some(_)) => {
+            return Err(
+                section.problem_at("steady_from", "needs leader_changes: how many a node may make from then on")
+            );
+        }
+    };
+    Ok((micros(within.ok_or_else(|| section.missing("agreement_within"))?), steady))
 }
