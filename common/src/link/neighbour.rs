@@ -178,7 +178,13 @@ impl Neighbour {
     /// breaks down for a second now and then, it had better be kept. Not where others have lost the neighbour, too.
     pub fn attempts_max(&self, usual: u8) -> u8 {
         let is_kept = self.breaks > 0 && !self.arq.is_doubted;
-        let more = if is_kept { PATIENCE_STEP << self.breaks.min(PATIENCE_STEPS) } else { 0 };
+        let more = if is_kept {
+            PATIENCE_STEP << self.breaks.min(PATIENCE_STEPS)
+        } else if self.breaks > 0 {
+            PATIENCE_STEP / 2
+        } else {
+            0
+        };
         usual.saturating_add(more)
     }
 

@@ -11,7 +11,7 @@ const STRONG_DBM: i16 = -88;
 const FAINT_DBM: i16 = -95;
 
 /// So many hellos are looked at before a link is given up.
-const SAMPLE: u32 = 16;
+const SAMPLE: u32 = 32;
 
 /// How well a neighbour is heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Quality {
     pub fn is_bad(&self) -> bool {
         let (arrived, of) = (self.history.count_ones(), u32::from(self.seen));
         let is_lossy = of >= SAMPLE && arrived * 10 < of * 4;
-        let is_faint = self.strength < FAINT_DBM * 16 && of >= SAMPLE / 2 && arrived * 10 < of * 6;
+        let is_faint = self.strength < FAINT_DBM * 16 && of >= SAMPLE / 4 && arrived * 10 < of * 6;
         is_lossy || is_faint
     }
 
