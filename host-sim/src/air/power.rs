@@ -26,9 +26,9 @@ impl Power {
         10.0 * (self.as_f64() * 1e-15).log10()
     }
 
-    /// This many of the smallest units.
-    pub const fn from_units(units: u32) -> Self {
-        Self(units as u64)
+    /// This many of the smallest units; none where there are fewer than none.
+    pub const fn from_units(units: i32) -> Self {
+        Self(if units > 0 { units.cast_unsigned() as u64 } else { 0 })
     }
 
     /// In the smallest units.
@@ -39,6 +39,11 @@ impl Power {
     /// How many times as strong as another.
     pub fn ratio(self, other: Self) -> f64 {
         self.as_f64() / other.as_f64()
+    }
+
+    /// Whether it is at least so many times as strong as another.
+    pub fn is_at_least(self, ratio: f64, other: Self) -> bool {
+        self.as_f64() >= ratio * other.as_f64()
     }
 
     /// This many times the power.

@@ -27,38 +27,49 @@ pub(super) struct Loud {
 
 const _: () = assert!(size_of::<Loud>() == 16);
 
-/// Radios to which the signal is interference, in ascending order. Each takes four bytes: how far it is from the one before, and
-/// the power in its smallest units. At ten thousand nodes such lists outgrow most caches.
+/// As many radios that follow each other in number are dealt with at once where signals are faint.
+pub(super) const LANES: usize = 4;
+
+/// What a faint signal comes to at radios that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Which four: the number of the first radio divided by as many.
+    pub four: u32,
+    /// The power at each of them in its smallest units; nothing where nothing arrives.
+    pub powers: [i32; LANES],
+}
+
+/// Radios to which the signal is interference, in ascending order. Where neighbours in space are neighbours in number, as on a
+/// grid, most blocks are full, and a processor adds up the powers of one at once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faint {
-    packed: Vec<u32>,
-    last: u32,
+    pub blocks: Vec<Block>,
     count: usize,
 }
 
-/// Bits for the power: up to -90 dBm. What is stronger, where the noise is, is kept with the loud ones.
-const POWER_BITS: u32 = 20;
-const POWER_MASK: u32 = (1 << POWER_BITS) - 1;
-const STEP_MAX: u32 = u32::MAX >> POWER_BITS;
+/// The most power of one signal: -90 dBm. What is stronger, where the noise is, is kept with the loud ones. Thousands of signals
+/// at once add up to less than a word holds.
+const FAINT_MAX: i32 = (1 << 20) - 1;
 
 impl Faint {
     /// Notes a radio beyond all those before; false where the power is too much for it.
     fn push(&mut self, to: u32, power: Power) -> bool {
-        let Some(units) = u32::try_from(power.units()).ok().filter(|units| *units <= POWER_MASK) else { return false };
-        // Longer ways go by radios at which nothing arrives.
-        while to - self.last > STEP_MAX {
-            self.packed.push(STEP_MAX << POWER_BITS);
-            self.last += STEP_MAX;
+        let Some(units) = i32::try_from(power.units()).ok().filter(|units| *units <= FAINT_MAX) else { return false };
+        let (four, lane) = (to / LANES as u32, to as usize % LANES);
+        match self.blocks.last_mut() {
+            Some(block) if block.four == four => block.powers[lane] = units,
+            _ => {
+                let mut powers = [0; LANES];
+                powers[lane] = units;
+                self.blocks.push(Block { four, powers });
+            }
         }
-        self.packed.push((to - self.last) << POWER_BITS | units);
-        self.last = to;
         self.count += 1;
         true
     }
 
     fn clear(&mut self) {
-        self.packed.clear();
-        self.last = 0;
+        self.blocks.clear();
         self.count = 0;
     }
 
@@ -67,13 +78,10 @@ impl Faint {
         self.count
     }
 
-    /// Everyone with the power that arrives there; some may come with none.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, Power)> {
-        let mut to = 0;
-        self.packed.iter().map(move |&packed| {
-            to += (packed >> POWER_BITS) as usize;
-            (to, Power::from_units(packed & POWER_MASK))
-        })
+    fn leave_out(&mut self, radio: usize) {
+        for block in self.blocks.iter_mut().filter(|block| block.four as usize == radio / LANES) {
+            block.powers[radio % LANES] = 0;
+        }
     }
 }
 
@@ -101,10 +109,7 @@ impl Reached {
     /// Leaves one radio out.
     pub fn leave_out(&mut self, radio: usize) {
         self.loud.retain(|loud| loud.to as usize != radio);
-        let before = std::mem::take(&mut self.faint);
-        for (to, power) in before.iter().filter(|&(to, power)| to != radio && power > Power::NONE) {
-            self.faint.push(u32::try_from(to).unwrap_or(u32::MAX), power);
-        }
+        self.faint.leave_out(radio);
     }
 }
 
@@ -176,7 +181,7 @@ impl Scene<'_> {
             let mut usual = Reached::default();
             usual.fill(gains.iter().map(|&(to, gain_db)| (to, gain_db + tx_dbm)), self.lockable);
             usual.loud.shrink_to_fit();
-            usual.faint.packed.shrink_to_fit();
+            usual.faint.blocks.shrink_to_fit();
             return Audience { usual: Rc::new(usual), whims: Vec::new() };
         }
         Audience { usual: Rc::default(), whims: gains.iter().map(whims).collect() }
@@ -228,18 +233,23 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faint, POWER_MASK, Power, STEP_MAX};
+    use super::{Block, FAINT_MAX, Faint, Power};
 
     #[test]
-    fn what_was_packed_comes_out_again() {
-        let noted = [(0, 7), (1, POWER_MASK), (1 + STEP_MAX, 9), (2 + 2 * STEP_MAX, 1), (90_000, 70_800)];
+    fn what_was_noted_comes_out_again() {
+        let noted = [(0, 7), (1, FAINT_MAX), (3, 9), (4, 1), (90_001, 70_800)];
         let mut faint = Faint::default();
         assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units))));
-        assert!(!faint.push(90_001, Power::from_units(POWER_MASK + 1)), "too strong");
-        let heard: Vec<_> = faint.iter().filter(|(_, power)| *power > Power::NONE).collect();
-        assert_eq!(heard, noted.map(|(to, units)| (to as usize, Power::from_units(units))));
+        assert!(!faint.push(90_002, Power::from_units(FAINT_MAX + 1)), "too strong");
+        let block = |four, powers| Block { four, powers };
+        assert_eq!(
+            faint.blocks,
+            [block(0, [7, FAINT_MAX, 0, 9]), block(1, [1, 0, 0, 0]), block(22_500, [0, 70_800, 0, 0])]
+        );
         assert_eq!(faint.len(), noted.len());
+        faint.leave_out(3);
+        assert_eq!(faint.blocks[0], block(0, [7, FAINT_MAX, 0, 0]));
         faint.clear();
-        assert_eq!(faint.iter().count() + faint.len(), 0);
+        assert_eq!(faint.blocks.len() + faint.len(), 0);
     }
 }

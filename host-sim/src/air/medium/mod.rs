@@ -21,8 +21,8 @@ use super::{BYTE_US, HEADER_BYTES, SYNC_US};
 mod audience;
 mod receiver;
 
-use audience::{Audience, Loud, Reached, Scene};
-use receiver::{Assessment, Hot, Receiver, is_found};
+use audience::{Audience, Block, LANES, Loud, Reached, Scene};
+use receiver::{Assessment, Hum, NO_LIMIT, Receiver, is_found};
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 
 /// What a radio is set to.
@@ -102,8 +102,9 @@ pub struct Medium {
     rng: Rng,
     places: Vec<Place>,
     tunings: Vec<Tuning>,
-    hot: Vec<Hot>,
     receivers: Vec<Receiver>,
+    /// The faint signals at every four radios.
+    hums: Vec<Hum>,
     /// Clear channel assessments under way; rare enough to be kept apart.
     assessments: BTreeMap<usize, Assessment>,
     audiences: Vec<Audience>,
@@ -136,8 +137,8 @@ impl Medium {
             rng: Rng::stream(seed, 0xA1),
             places: Vec::new(),
             tunings: Vec::new(),
-            hot: Vec::new(),
             receivers: Vec::new(),
+            hums: Vec::new(),
             assessments: BTreeMap::new(),
             audiences: Vec::new(),
             stale: true,
@@ -152,8 +153,8 @@ impl Medium {
     pub fn add(&mut self, place: Place, tuning: Tuning) -> usize {
         self.places.push(place);
         self.tunings.push(tuning);
-        self.hot.push(Hot::default());
         self.receivers.push(Receiver::default());
+        self.hums.resize(self.receivers.len().div_ceil(LANES), Hum::default());
         self.stale = true;
         self.places.len() - 1
     }
@@ -211,10 +212,11 @@ impl Medium {
             Rc::make_mut(&mut emission.reached).leave_out(radio);
         }
         self.tunings[radio] = tuning;
-        self.hot[radio] = Hot::default();
         let receiver = &mut self.receivers[radio];
         self.fates.abandoned += u64::from(receiver.lock.is_some());
         *receiver = Receiver { listening: receiver.listening, ..Receiver::default() };
+        let hum = &mut self.hums[radio / LANES];
+        (hum.sums[radio % LANES], hum.limits[radio % LANES]) = (0, NO_LIMIT);
         self.assessments.remove(&radio);
         self.stale = true;
     }
@@ -230,7 +232,7 @@ impl Medium {
         receiver.listening = listening;
         if !listening && receiver.lock.take().is_some() {
             self.fates.abandoned += 1;
-            self.hot[radio].carefree = receiver.carefree(self.noise);
+            self.set_limit(radio);
         }
     }
 
@@ -259,34 +261,38 @@ impl Medium {
     pub fn end(&mut self, now: u64, on: OnAir, mut tell: impl FnMut(Reception)) {
         let Some(Emission { is_frame, reached }) = self.emissions[on.index()].take() else { return };
         self.vacant.push(on);
-        for (radio, power) in reached.faint.iter() {
-            let Hot { total, carefree } = self.hot[radio];
-            if total > carefree {
-                self.weigh(now, radio);
+        for Block { four, powers } in &reached.faint.blocks {
+            let hum = &mut self.hums[*four as usize];
+            let before = hum.sums;
+            if hum.fade(powers) {
+                self.weigh_faint(now, *four, powers, before, before);
             }
-            self.hot[radio].total = total.without(power);
+        }
+        if is_frame {
+            // All are touched before any is dealt with: what has to come from far memory comes at once.
+            for &Loud { to, power, .. } in &reached.loud {
+                self.receivers[to as usize].carriers -= u16::from(power >= self.lockable);
+            }
         }
         for &Loud { to, power, dbm } in &reached.loud {
             let radio = to as usize;
-            let Hot { total, carefree } = self.hot[radio];
-            if total > carefree {
-                self.weigh(now, radio);
-            }
-            self.hot[radio].total = total.without(power);
-            if !is_frame || power < self.lockable {
-                continue;
+            let total = self.total_at(radio);
+            let receiver = &self.receivers[radio];
+            let minds = receiver.minds();
+            if minds && total > receiver.carefree(self.noise) {
+                self.weigh(now, radio, total);
             }
             let receiver = &mut self.receivers[radio];
-            receiver.carriers -= 1;
+            receiver.loud -= power;
             if receiver.lock == Some(on) {
                 receiver.lock = None;
-                self.hot[radio].carefree = receiver.carefree(self.noise);
-                // Certain survival and certain loss need no chance.
-                let ln_good = receiver.ln_good;
-                let intact = ln_good > -1e-9 || (ln_good > -50.0 && chance(&mut self.rng) < ln_good.exp());
+                let intact = survives(receiver.ln_good, &mut self.rng);
                 self.fates.intact += u64::from(intact);
                 self.fates.damaged += u64::from(!intact);
                 tell(Reception { to: radio, rssi_dbm: f64::from(dbm), intact });
+            }
+            if minds {
+                self.set_limit(radio);
             }
         }
         // Those that only this emission had are filled anew for the next one.
@@ -299,8 +305,8 @@ impl Medium {
     pub fn begin_cca(&mut self, now: u64, radio: usize) {
         let receiver = &mut self.receivers[radio];
         receiver.assessing = true;
-        self.hot[radio].carefree = receiver.carefree(self.noise);
         self.assessments.insert(radio, Assessment::begin(now, receiver.carriers > 0));
+        self.set_limit(radio);
     }
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
@@ -325,13 +331,28 @@ impl Medium {
     fn stop_assessing(&mut self, radio: usize) -> Option<Assessment> {
         let receiver = &mut self.receivers[radio];
         receiver.assessing = false;
-        self.hot[radio].carefree = receiver.carefree(self.noise);
+        self.set_limit(radio);
         self.assessments.remove(&radio)
     }
 
     /// Everything that arrives at a radio now, noise included.
     pub fn power_at(&self, radio: usize) -> Power {
-        self.hot[radio].total + self.noise
+        self.total_at(radio) + self.noise
+    }
+
+    /// All that is faint there.
+    fn hum_at(&self, radio: usize) -> Power {
+        Power::from_units(self.hums[radio / LANES].sums[radio % LANES])
+    }
+
+    /// Notes up to which sum of faint signals nobody minds at a radio, after something else has changed there.
+    fn set_limit(&mut self, radio: usize) {
+        self.hums[radio / LANES].limits[radio % LANES] = self.receivers[radio].limit(self.noise);
+    }
+
+    /// The same without the noise.
+    fn total_at(&self, radio: usize) -> Power {
+        self.receivers[radio].loud + self.hum_at(radio)
     }
 
     fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
@@ -343,13 +364,23 @@ impl Medium {
         let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
         let reached = self.audiences[from].arriving(now, jitter_db, self.bursts, self.lockable, rng, spare);
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
-        for (radio, power) in reached.faint.iter() {
-            let Hot { total, carefree } = self.hot[radio];
-            let more = total + power;
-            if more > carefree {
-                self.weigh(now, radio);
+        for Block { four, powers } in &reached.faint.blocks {
+            let hum = &mut self.hums[*four as usize];
+            let before = hum.sums;
+            if hum.swell(powers) {
+                let after = hum.sums;
+                self.weigh_faint(now, *four, powers, before, after);
             }
-            self.hot[radio].total = more;
+        }
+        if is_frame {
+            // As when it ends, all are touched before any is dealt with.
+            let mut in_range = 0;
+            for &Loud { to, power, .. } in &reached.loud {
+                let decodable = u16::from(power >= self.lockable);
+                self.receivers[to as usize].carriers += decodable;
+                in_range += u64::from(decodable);
+            }
+            self.fates.in_range += in_range;
         }
         for &Loud { to, power, .. } in &reached.loud {
             self.arrive(now, on, to as usize, power, is_frame && power >= self.lockable);
@@ -358,46 +389,59 @@ impl Medium {
         on
     }
 
+    /// Weighs, at those of four radios that are reached and mind, the stretch during which the faint signals came to these
+    /// sums. Whether they mind depends on the greater ones, before or after.
+    fn weigh_faint(&mut self, now: u64, four: u32, powers: &[i32; LANES], sums: [i32; LANES], greater: [i32; LANES]) {
+        for lane in 0..LANES {
+            if powers[lane] > 0 && greater[lane] > self.hums[four as usize].limits[lane] {
+                let radio = four as usize * LANES + lane;
+                self.weigh(now, radio, self.receivers[radio].loud + Power::from_units(sums[lane]));
+            }
+        }
+    }
+
     /// A signal begins to arrive at a radio that might decode it.
     fn arrive(&mut self, now: u64, on: OnAir, radio: usize, power: Power, decodable: bool) {
-        let Hot { total, carefree } = self.hot[radio];
-        let others = total + self.noise;
-        if total + power > carefree {
-            self.weigh(now, radio);
+        let total = self.total_at(radio);
+        let receiver = &mut self.receivers[radio];
+        if receiver.minds() && total + power > receiver.carefree(self.noise) {
+            self.weigh(now, radio, total);
             if decodable && let Some(assessment) = self.assessments.get_mut(&radio) {
                 assessment.carrier = true;
             }
         }
-        self.hot[radio].total = total + power;
-        if !decodable {
-            return;
-        }
         let receiver = &mut self.receivers[radio];
-        receiver.carriers += 1;
-        self.fates.in_range += 1;
-        if !receiver.listening {
-            self.fates.not_listening += 1;
-            return;
+        receiver.loud += power;
+        let locks = decodable && self.locks(now, radio, power, total + self.noise);
+        let receiver = &mut self.receivers[radio];
+        if locks {
+            receiver.lock_on(now, on, power);
         }
-        match receiver.lock {
-            None if !is_found(power, others, &self.rules) => {
-                self.fates.buried += 1;
-                return;
-            }
-            None => {}
-            Some(_) if receiver.gives_way(now, power, &self.rules) => self.fates.overtaken += 1,
-            Some(_) => {
-                self.fates.occupied += 1;
-                return;
-            }
+        if receiver.minds() {
+            self.set_limit(radio);
         }
-        receiver.lock_on(now, on, power);
-        self.hot[radio].carefree = receiver.carefree(self.noise);
     }
 
-    /// Weighs the stretch since the last change at a radio for which it matters, before something changes.
-    fn weigh(&mut self, now: u64, radio: usize) {
-        let total = self.hot[radio].total;
+    /// Whether a radio locks on to a frame that begins, given everything else that arrives there.
+    fn locks(&mut self, now: u64, radio: usize, power: Power, others: Power) -> bool {
+        let receiver = &self.receivers[radio];
+        let fate = match receiver.lock {
+            _ if !receiver.listening => &mut self.fates.not_listening,
+            None if is_found(power, others, &self.rules) => return true,
+            None => &mut self.fates.buried,
+            Some(_) if receiver.gives_way(now, power, &self.rules) => {
+                self.fates.overtaken += 1;
+                return true;
+            }
+            Some(_) => &mut self.fates.occupied,
+        };
+        *fate += 1;
+        false
+    }
+
+    /// Weighs the stretch since the last change at a radio for which it matters, before something changes; `total` is what
+    /// arrived there until now.
+    fn weigh(&mut self, now: u64, radio: usize, total: Power) {
         let receiver = &mut self.receivers[radio];
         if receiver.lock.is_some() {
             receiver.weigh(now, total, self.noise, self.rules.captures);
@@ -423,6 +467,19 @@ impl Medium {
         };
         self.audiences = scene.audiences(&self.audiences);
     }
+}
+
+/// Whether a frame survives, given the logarithm of its probability. Certain survival and certain loss need no chance. Nor
+/// do most of the others need an exponential, which is never below its tangent.
+fn survives(ln_good: f64, rng: &mut Rng) -> bool {
+    if ln_good > -1e-9 {
+        return true;
+    }
+    if ln_good <= -50.0 {
+        return false;
+    }
+    let drawn = chance(rng);
+    drawn < 1.0 + ln_good || drawn < ln_good.exp()
 }
 
 /// A number between 0 and 1.

@@ -4,6 +4,7 @@ use super::super::SYNC_US;
 use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
+use super::audience::LANES;
 
 /// Microseconds per bit.
 const BIT_US: f64 = 4.0;
@@ -67,33 +68,17 @@ pub struct Fates {
     pub intact: u64,
 }
 
-/// What every signal in reach touches: a quarter of a cache line, so that the radios around a sender stay in the cache
-/// however many there are elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hot {
-    /// Everything that arrives on its channel now.
-    pub total: Power,
-    /// Up to this total nobody minds what it is: the frame being received is safe, or there is none.
-    pub carefree: Power,
-}
-
-const _: () = assert!(size_of::<Hot>() == 16);
-
-impl Default for Hot {
-    fn default() -> Self {
-        Self { total: Power::NONE, carefree: Power::MAX }
-    }
-}
-
-/// The rest of a radio, touched by what it might decode: half a cache line.
+/// A radio's receiving end, touched by what it might decode; what is too faint for that is summed up elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Receiver {
-    /// The frame that it is receiving; the next three have no meaning without.
+    /// The frame that it is receiving; the last three have no meaning without.
     pub lock: Option<OnAir>,
     /// Frames on the air that it could decode alone: what carrier sense finds.
     pub carriers: u16,
     pub listening: bool,
     pub assessing: bool,
+    /// Everything that arrives on its channel now and is not faint.
+    pub loud: Power,
     pub signal: Power,
     /// Logarithm of the probability that all bits so far are right.
     pub ln_good: f64,
@@ -101,7 +86,53 @@ pub(super) struct Receiver {
     pub weighed_to: u64,
 }
 
-const _: () = assert!(size_of::<Receiver>() == 32);
+const _: () = assert!(size_of::<Receiver>() == 40);
+
+/// A sum of faint signals that there never is.
+pub(super) const NO_LIMIT: i32 = i32::MAX;
+
+/// What every signal in reach touches, however faint, for radios that follow each other in number. So little that those around
+/// a sender stay in the cache however many there are elsewhere.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub(super) struct Hum {
+    /// The sum of the faint signals at each radio, in the smallest units of power.
+    pub sums: [i32; LANES],
+    /// What that sum may come to before anybody there minds.
+    pub limits: [i32; LANES],
+}
+
+impl Default for Hum {
+    fn default() -> Self {
+        Self { sums: [0; LANES], limits: [NO_LIMIT; LANES] }
+    }
+}
+
+impl Hum {
+    /// A signal begins to arrive. Whether any radio that it reaches minds.
+    pub fn swell(&mut self, powers: &[i32; LANES]) -> bool {
+        for (sum, power) in self.sums.iter_mut().zip(powers) {
+            *sum = sum.wrapping_add(*power);
+        }
+        self.stirs(&self.sums, powers)
+    }
+
+    /// A signal ceases to arrive. Whether any radio that it reached minds.
+    pub fn fade(&mut self, powers: &[i32; LANES]) -> bool {
+        let before = self.sums;
+        for (sum, power) in self.sums.iter_mut().zip(powers) {
+            *sum = sum.wrapping_sub(*power);
+        }
+        self.stirs(&before, powers)
+    }
+
+    /// Whether these sums matter to any radio that these powers reach. Without a branch, so that the compiler asks for all of
+    /// them in one go.
+    fn stirs(&self, sums: &[i32; LANES], powers: &[i32; LANES]) -> bool {
+        let minds = |lane: usize| -i32::from(sums[lane] > self.limits[lane]) & -i32::from(powers[lane] > 0);
+        (0..LANES).fold(0, |any, lane| any | minds(lane)) != 0
+    }
+}
 
 impl Receiver {
     /// Locks on to a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
@@ -117,17 +148,24 @@ impl Receiver {
         rules.captures && now < self.weighed_to && power >= self.signal.times(CAPTURE_RATIO)
     }
 
-    /// The total up to which changes need not be weighed. Most stretches of most frames stay below it, and cost one
-    /// comparison.
+    /// Whether it matters to anybody here what arrives.
+    pub fn minds(&self) -> bool {
+        self.lock.is_some() || self.assessing
+    }
+
+    /// The total up to which changes need not be weighed, where anybody minds them at all. Most stretches of most frames stay
+    /// below it, and cost one comparison.
     pub fn carefree(&self, noise: Power) -> Power {
-        match self.lock {
-            _ if self.assessing => Power::NONE,
-            None => Power::MAX,
-            Some(_) => {
-                let bearable = self.signal.part(SURE);
-                if bearable < noise { Power::NONE } else { self.signal + bearable.without(noise) }
-            }
+        let bearable = self.signal.part(SURE);
+        if self.assessing || bearable < noise { Power::NONE } else { self.signal + bearable.without(noise) }
+    }
+
+    /// The sum of faint signals up to which their coming and going need not be weighed.
+    pub fn limit(&self, noise: Power) -> i32 {
+        if !self.minds() {
+            return NO_LIMIT;
         }
+        i32::try_from(self.carefree(noise).without(self.loud).units()).unwrap_or(NO_LIMIT)
     }
 
     /// Weighs the stretch since the last change, before something changes. `total` is everything that arrives.
@@ -153,7 +191,7 @@ impl Receiver {
 
 /// Whether a frame can be found among everything else.
 pub(super) fn is_found(power: Power, others: Power, rules: &Rules) -> bool {
-    power.ratio(others) >= rules.lock_ratio
+    power.is_at_least(rules.lock_ratio, others)
 }
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -68,20 +68,38 @@ impl Outgoing {
     }
 }
 
-/// A station and its radio. The fields stand in this order in memory: what a reception needs comes first and fits two lines
-/// of the cache, the station aside, so that a reception among very many nodes waits for less memory.
+/// No time at all.
+const NEVER: u64 = u64::MAX;
+
+/// What every frame that a station receives touches, the station aside: one line of the cache. All else is kept elsewhere, so
+/// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
-struct Node<S> {
+#[repr(align(64))]
+struct Desk {
     clock: LocalClock,
-    /// When the station last said it wants to be called, and when that is in the world's time.
+    /// When the station last said it wants to be called.
     deadline: Option<Instant>,
-    wake_at: Option<u64>,
-    /// Frames received intact; the rest of its usage is counted further down.
-    received: u64,
+    /// When that is in the world's time, while an event for it is on the agenda.
+    wake_at: u64,
+    /// Frames received intact; the rest of its usage is counted with the radio.
+    received: u32,
+    /// For which frames the radio has room.
+    room: Room,
+}
+
+const _: () = assert!(size_of::<Desk>() == 64);
+
+impl Desk {
+    fn new(clock: LocalClock) -> Self {
+        Self { clock, deadline: None, wake_at: NEVER, received: 0, room: Room { csma: true, timed: true } }
+    }
+}
+
+/// The radio of a station.
+#[derive(Clone, Debug)]
+struct Node {
     timed: Option<Instant>,
     backoff: Option<Backoff>,
-    station: S,
     phase: Phase,
     on: bool,
     life: u32,
@@ -94,25 +112,14 @@ struct Node<S> {
     usage: Usage,
 }
 
-impl<S> Node<S> {
-    /// Counts a frame that has ended here. The driver looks at the length first.
-    fn count(&mut self, reception: Reception, frame: &RawFrame) {
-        if !frame.has_good_length() {
-            self.usage.malformed += 1;
-        } else if reception.intact {
-            self.received += 1;
-        } else {
-            self.usage.damaged += 1;
-        }
-    }
-}
-
 /// A medium with stations on it.
 #[derive(Clone, Debug)]
 pub struct World<S> {
     medium: Medium,
     timing: RadioTiming,
-    nodes: Vec<Node<S>>,
+    stations: Vec<S>,
+    desks: Vec<Desk>,
+    nodes: Vec<Node>,
     outgoing: Vec<Outgoing>,
     intruders: Vec<Intruder>,
     agenda: Agenda,
@@ -140,6 +147,8 @@ impl<S: Station> World<S> {
         Self {
             medium,
             timing,
+            stations: Vec::new(),
+            desks: Vec::new(),
             nodes: Vec::new(),
             outgoing: Vec::new(),
             intruders: Vec::new(),
@@ -167,14 +176,11 @@ impl<S: Station> World<S> {
     pub fn add(&mut self, place: Place, tuning: Tuning, drift_ppm: i32, station: S) -> usize {
         let index = self.medium.add(place, tuning);
         assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
+        self.stations.push(station);
+        self.desks.push(Desk::new(LocalClock::new(drift_ppm, 0)));
         self.nodes.push(Node {
-            clock: LocalClock::new(drift_ppm, 0),
-            deadline: None,
-            wake_at: None,
-            received: 0,
             timed: None,
             backoff: None,
-            station,
             phase: Phase::Free,
             on: false,
             life: 0,
@@ -212,7 +218,7 @@ impl<S: Station> World<S> {
 
     /// A station.
     pub fn station(&self, node: usize) -> &S {
-        &self.nodes[node].station
+        &self.stations[node]
     }
 
     /// Whether a station is on.
@@ -233,7 +239,7 @@ impl<S: Station> World<S> {
     /// What a radio has done until now.
     pub fn usage(&self, node: usize) -> Usage {
         let state = &self.nodes[node];
-        let mut usage = Usage { received: state.received, ..state.usage };
+        let mut usage = Usage { received: u64::from(self.desks[node].received), ..state.usage };
         usage.rx_us += state.listening_since.map_or(0, |since| self.now_us - since);
         usage.on_us += if state.on { self.now_us - state.on_since } else { 0 };
         usage
@@ -245,7 +251,8 @@ impl<S: Station> World<S> {
         let state = &mut self.nodes[node];
         state.on = true;
         state.on_since = now_us;
-        state.clock = LocalClock::new(state.clock.drift_ppm(), now_us);
+        let clock = &mut self.desks[node].clock;
+        *clock = LocalClock::new(clock.drift_ppm(), now_us);
         if !self.is_port(node) {
             self.listen(node, true);
         }
@@ -268,24 +275,24 @@ impl<S: Station> World<S> {
         state.life += 1;
         state.backoff = None;
         state.timed = None;
-        state.deadline = None;
-        state.wake_at = None;
+        let desk = &mut self.desks[node];
+        *desk = Desk { received: desk.received, ..Desk::new(desk.clock) };
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
-        let state = &mut self.nodes[node];
-        state.clock.set_drift(self.now_us, drift_ppm);
-        if let Some(deadline) = state.deadline.filter(|_| state.wake_at.is_some()) {
-            let at = state.clock.when(deadline).max(self.now_us);
-            state.wake_at = Some(at);
+        let desk = &mut self.desks[node];
+        desk.clock.set_drift(self.now_us, drift_ppm);
+        if let Some(deadline) = desk.deadline.filter(|_| desk.wake_at != NEVER) {
+            let at = desk.clock.when(deadline).max(self.now_us);
+            desk.wake_at = at;
             self.schedule(at, node, Event::Wake);
         }
     }
 
     /// How fast a station's clock runs, in millionths too many.
     pub fn drift_ppm(&self, node: usize) -> i32 {
-        self.nodes[node].clock.drift_ppm()
+        self.desks[node].clock.drift_ppm()
     }
 
     /// From now on this share of the frames received has wrong bits and a right checksum.
@@ -300,7 +307,7 @@ impl<S: Station> World<S> {
 
     /// Replaces a station that is off, for its next life.
     pub fn replace(&mut self, node: usize, station: S) -> S {
-        std::mem::replace(&mut self.nodes[node].station, station)
+        std::mem::replace(&mut self.stations[node], station)
     }
 
     /// Gives a station something other than a frame or a timeout.
@@ -336,8 +343,8 @@ impl<S: Station> World<S> {
     fn happen(&mut self, node: usize, event: Event, watcher: &mut impl Watcher<S>) {
         match event {
             Event::Wake => {
-                if self.nodes[node].wake_at == Some(self.now_us) {
-                    self.nodes[node].wake_at = None;
+                if self.desks[node].wake_at == self.now_us {
+                    self.desks[node].wake_at = NEVER;
                     self.call(node, watcher, S::handle_timeout);
                 }
             }
@@ -372,7 +379,7 @@ impl<S: Station> World<S> {
 
     fn push(&mut self, at_us: u64, node: usize, life: u32, turn: u32, event: Event) {
         let node = u32::try_from(node).unwrap_or(u32::MAX);
-        self.agenda.push(self.now_us, Entry { at_us, order: 0, node, life, turn, event });
+        self.agenda.push(Entry { at_us, order: 0, node, life, turn, event });
     }
 
     fn listen(&mut self, node: usize, listening: bool) {
@@ -403,9 +410,9 @@ impl<S: Station> World<S> {
             reception.intact &= whole && !self.is_lost();
             // A port counts for itself: it may have found nothing.
             if (self.ports.is_empty() || !self.is_port(reception.to))
-                && let Some(state) = self.nodes.get_mut(reception.to)
+                && reception.to < self.nodes.len()
             {
-                state.count(*reception, frame);
+                self.count(*reception, frame);
             }
         }
         for reception in receptions.drain(..) {
@@ -425,13 +432,23 @@ impl<S: Station> World<S> {
         self.receptions = receptions;
     }
 
+    /// Counts a frame that has ended at a station. The driver looks at the length first.
+    fn count(&mut self, reception: Reception, frame: &RawFrame) {
+        if !frame.has_good_length() {
+            self.nodes[reception.to].usage.malformed += 1;
+        } else if reception.intact {
+            self.desks[reception.to].received += 1;
+        } else {
+            self.nodes[reception.to].usage.damaged += 1;
+        }
+    }
+
     fn is_lost(&mut self) -> bool {
         self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
     }
 
     fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
         let node = reception.to;
-        let state = &mut self.nodes[node];
         if !frame.has_good_length() {
             self.call(node, watcher, |station, now| station.handle_bad_length(now, frame.length));
             return;
@@ -439,9 +456,11 @@ impl<S: Station> World<S> {
         if !reception.intact {
             return;
         }
-        let deaf = self.timing.processing_us(&mut state.rng);
-        if deaf > 0 {
-            self.be_deaf(node, deaf);
+        if self.timing.processing_max_us > 0 {
+            let deaf = self.timing.processing_us(&mut self.nodes[node].rng);
+            if deaf > 0 {
+                self.be_deaf(node, deaf);
+            }
         }
         if let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher) {
             self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
@@ -453,24 +472,23 @@ impl<S: Station> World<S> {
     /// Gives a station one input, and does what it then wants.
     fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now_us = self.now_us;
-        let state = &mut self.nodes[node];
-        let now = state.clock.show(now_us);
-        input(&mut state.station, now);
+        let now = self.desks[node].clock.show(now_us);
+        input(&mut self.stations[node], now);
         self.take_frames(node, now);
-        let state = &mut self.nodes[node];
-        let deadline = state.station.poll_timeout();
-        if deadline != state.deadline || (deadline.is_some() && state.wake_at.is_none()) {
-            state.deadline = deadline;
+        let desk = &mut self.desks[node];
+        let deadline = self.stations[node].poll_timeout();
+        if deadline != desk.deadline || (deadline.is_some() && desk.wake_at == NEVER) {
+            desk.deadline = deadline;
             // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
-            let wake_at = deadline.map(|at| state.clock.when(at).max(now_us + TICK_US));
-            if wake_at != state.wake_at {
-                state.wake_at = wake_at;
-                if let Some(at) = wake_at {
-                    self.schedule(at, node, Event::Wake);
+            let wake_at = deadline.map_or(NEVER, |at| desk.clock.when(at).max(now_us + TICK_US));
+            if wake_at != desk.wake_at {
+                desk.wake_at = wake_at;
+                if wake_at != NEVER {
+                    self.schedule(wake_at, node, Event::Wake);
                 }
             }
         }
-        watcher.station(now_us, node, &self.nodes[node].station);
+        watcher.station(now_us, node, &self.stations[node]);
     }
 }
 
