@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, SubAssign};
 
 /// A power in units of 10⁻¹⁵ milliwatts. Whole numbers, so that adding and taking away many signals leaves exactly what
-/// is still there, in whatever order it happens. The range goes from -150 to +42 dBm.
+/// is still there, in whatever order it happens. The range goes from -150 to +39 dBm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Power(u64);
 
@@ -12,13 +12,10 @@ impl Power {
     /// No power at all.
     pub const NONE: Self = Self(0);
 
-    /// More than there ever is.
-    pub const MAX: Self = Self(u64::MAX);
-
     /// A power given in decibels above one milliwatt.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates at both ends")]
+    #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
-        Self((10_f64.powf(dbm / 10.0) * 1e15).round() as u64)
+        Self(((10_f64.powf(dbm / 10.0) * 1e15).round() as i64).cast_unsigned())
     }
 
     /// In decibels above one milliwatt; minus infinity for no power.
@@ -61,6 +58,11 @@ impl Power {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// The same on a condition, without it none.
+    pub const fn only_if(self, condition: bool) -> Self {
+        Self(self.0 * condition as u64)
+    }
+
     /// The power times a length of time, for means.
     pub const fn energy(self, micros: u64) -> u128 {
         self.0 as u128 * micros as u128
@@ -71,9 +73,10 @@ impl Power {
         Self(u64::try_from(energy / u128::from(micros.max(1))).unwrap_or(u64::MAX))
     }
 
+    /// Powers are far below the greatest signed number, and a processor converts signed ones at once.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are far more than any radio measures")]
     fn as_f64(self) -> f64 {
-        self.0 as f64
+        self.0.cast_signed() as f64
     }
 }
 

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use common::rng::Rng;
 
 use super::super::grid::Grid;
+use super::super::memo::{Memo, Roll};
 use super::super::power::Power;
 use super::super::propagation::{Place, Propagation, normal};
 use super::{Bursts, Tuning};
@@ -93,12 +94,11 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// Fills the two parts anew with radios and the powers in dBm that arrive at them.
-    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64)>, lockable: Power) {
+    /// Fills the two parts anew with radios and the powers that arrive at them, in dBm and in units.
+    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64, Power)>, lockable: Power) {
         self.loud.clear();
         self.faint.clear();
-        for (to, dbm) in arriving {
-            let power = Power::from_dbm(dbm);
+        for (to, dbm, power) in arriving {
             if power >= lockable || !self.faint.push(to, power) {
                 #[expect(clippy::cast_possible_truncation, reason = "seven digits are far more than any radio tells")]
                 self.loud.push(Loud { to, dbm: dbm as f32, power });
@@ -151,41 +151,73 @@ impl Scene<'_> {
         let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
         let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
         let index = Grid::new(self.places, self.propagation.reach(strongest, least));
-        (0..self.places.len()).map(|from| self.audience(from, least, &index, before.get(from))).collect()
+        let mut survey = Survey {
+            least,
+            index,
+            gains: self.propagation.is_plain().then(Memo::default),
+            powers: Memo::default(),
+            near: Roll::new(self.places.len()),
+            scratch: Reached::default(),
+        };
+        (0..self.places.len()).map(|from| self.audience(from, &mut survey, before.get(from))).collect()
     }
 
-    fn audience(&self, from: usize, least: f64, index: &Grid, before: Option<&Audience>) -> Audience {
+    fn audience(&self, from: usize, survey: &mut Survey, before: Option<&Audience>) -> Audience {
         let Tuning { tx_dbm, channel } = self.tunings[from];
-        let mut gains: Vec<(u32, f64)> = Vec::new();
-        index.near(self.places[from], |to| {
+        let Survey { least, index, gains, powers, near, scratch } = survey;
+        let start = self.places[from];
+        index.near(start, |to| {
+            let end = self.places[to];
+            let exact = || self.propagation.gain_db((from, start), (to, end));
+            let gain_db = match gains {
+                Some(gains) => gains.get(distance_squared(start, end), |_| exact()),
+                None => exact(),
+            };
             if to != from
                 && self.tunings[to].channel == channel
-                && let Some(gain_db) = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]))
-                && gain_db + tx_dbm >= least
+                && let Some(gain_db) = gain_db
+                && gain_db + tx_dbm >= *least
             {
-                gains.push((u32::try_from(to).unwrap_or(u32::MAX), gain_db));
+                near.enter(to, gain_db + tx_dbm);
             }
         });
-        gains.sort_unstable_by_key(|&(to, _)| to);
         let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
-        let whims = |&(to, gain_db): &(u32, f64)| {
+        if steady {
+            let arriving = near.take().map(|(to, dbm)| (to, dbm, powers.get(dbm, Power::from_dbm)));
+            scratch.fill(arriving, self.lockable);
+            return Audience { usual: Rc::new(scratch.clone()), whims: Vec::new() };
+        }
+        let whims = |(to, mean_dbm): (u32, f64)| {
             let known = before.and_then(|audience| {
                 let at = audience.whims.binary_search_by_key(&to, |whims| whims.to).ok()?;
                 audience.whims.get(at)
             });
             // The first spell to begin is a good one.
-            let fresh = Whims { to, mean_dbm: gain_db + tx_dbm, spell_end: 0, bad: true };
-            known.map_or(fresh, |known| Whims { mean_dbm: fresh.mean_dbm, ..*known })
+            let fresh = Whims { to, mean_dbm, spell_end: 0, bad: true };
+            known.map_or(fresh, |known| Whims { mean_dbm, ..*known })
         };
-        if steady {
-            let mut usual = Reached::default();
-            usual.fill(gains.iter().map(|&(to, gain_db)| (to, gain_db + tx_dbm)), self.lockable);
-            usual.loud.shrink_to_fit();
-            usual.faint.blocks.shrink_to_fit();
-            return Audience { usual: Rc::new(usual), whims: Vec::new() };
-        }
-        Audience { usual: Rc::default(), whims: gains.iter().map(whims).collect() }
+        Audience { usual: Rc::default(), whims: near.take().map(whims).collect() }
     }
+}
+
+/// What is needed to find out who reaches whom, and kept from one radio to the next.
+#[derive(Debug)]
+struct Survey {
+    /// The weakest signal that counts, in dBm.
+    least: f64,
+    index: Grid,
+    /// Gains by the square of the distance, where nothing else decides: on a grid there are few distances.
+    gains: Option<Memo<Option<f64>>>,
+    /// Powers by their decibels, of which there are then as few.
+    powers: Memo<Power>,
+    /// Who is near, with the power that arrives there in dBm.
+    near: Roll,
+    scratch: Reached,
+}
+
+fn distance_squared(start: Place, end: Place) -> f64 {
+    let (dx, dy) = (start.0 - end.0, start.1 - end.1);
+    dx * dx + dy * dy
 }
 
 impl Audience {
@@ -215,7 +247,7 @@ impl Audience {
                     db -= bursts.loss_db;
                 }
             }
-            (whims.to, db)
+            (whims.to, db, Power::from_dbm(db))
         };
         let mut reached = spare.pop().unwrap_or_default();
         Rc::make_mut(&mut reached).fill(self.whims.iter_mut().map(arrive), lockable);

@@ -109,6 +109,11 @@ impl Default for Hum {
 }
 
 impl Hum {
+    /// The sum at a radio, which is one of the four.
+    pub fn at(&self, radio: usize) -> Power {
+        Power::from_units(self.sums[radio % LANES])
+    }
+
     /// A signal begins to arrive. Whether any radio that it reaches minds.
     pub fn swell(&mut self, powers: &[i32; LANES]) -> bool {
         for (sum, power) in self.sums.iter_mut().zip(powers) {
@@ -143,8 +148,25 @@ impl Receiver {
         self.weighed_to = now + SYNC_US;
     }
 
+    /// Whether it locks on to a frame that begins now, given everything else that arrives, noise included; counts the
+    /// reasons why not.
+    pub fn finds(&self, now: u64, power: Power, others: Power, rules: &Rules, fates: &mut Fates) -> bool {
+        let reason = match self.lock {
+            _ if !self.listening => &mut fates.not_listening,
+            None if power.is_at_least(rules.lock_ratio, others) => return true,
+            None => &mut fates.buried,
+            Some(_) if self.gives_way(now, power, rules) => {
+                fates.overtaken += 1;
+                return true;
+            }
+            Some(_) => &mut fates.occupied,
+        };
+        *reason += 1;
+        false
+    }
+
     /// Whether a frame that begins now takes over from the one being received.
-    pub fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
+    fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
         rules.captures && now < self.weighed_to && power >= self.signal.times(CAPTURE_RATIO)
     }
 
@@ -157,7 +179,8 @@ impl Receiver {
     /// below it, and cost one comparison.
     pub fn carefree(&self, noise: Power) -> Power {
         let bearable = self.signal.part(SURE);
-        if self.assessing || bearable < noise { Power::NONE } else { self.signal + bearable.without(noise) }
+        // No branch: half of all signals come to one end of it, half to the other.
+        (self.signal + bearable.without(noise)).only_if(bearable >= noise && !self.assessing)
     }
 
     /// The sum of faint signals up to which their coming and going need not be weighed.
@@ -168,9 +191,10 @@ impl Receiver {
         i32::try_from(self.carefree(noise).without(self.loud).units()).unwrap_or(NO_LIMIT)
     }
 
-    /// Weighs the stretch since the last change, before something changes. `total` is everything that arrives.
+    /// Weighs the stretch since the last change, before something changes, where a frame is being received. `total` is
+    /// everything that arrives.
     pub fn weigh(&mut self, now: u64, total: Power, noise: Power, captures: bool) {
-        if now <= self.weighed_to {
+        if self.lock.is_none() || now <= self.weighed_to {
             return;
         }
         let elapsed = now - self.weighed_to;
@@ -189,11 +213,7 @@ impl Receiver {
     }
 }
 
-/// Whether a frame can be found among everything else.
-pub(super) fn is_found(power: Power, others: Power, rules: &Rules) -> bool {
-    power.is_at_least(rules.lock_ratio, others)
-}
-
+/// What a clear channel assessment has seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Assessment {
     pub energy: u128,

@@ -462,7 +462,9 @@ impl<S: Station> World<S> {
                 self.be_deaf(node, deaf);
             }
         }
-        if let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher) {
+        if self.corruption > 0.0
+            && let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher)
+        {
             self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
         } else {
             self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));

@@ -12,7 +12,8 @@ use crate::air::{PSDU_MAX, airtime_us};
 const ASK_AGAIN_US: u64 = 320;
 
 impl<S: Station> World<S> {
-    /// Takes over the frames that a station wants to send, as far as there is room.
+    /// Takes over the frames that a station wants to send, as far as there is room. Most of the time it wants none.
+    #[inline]
     pub(super) fn take_frames(&mut self, node: usize, now: Instant) {
         loop {
             let room = self.desks[node].room;
@@ -20,34 +21,43 @@ impl<S: Station> World<S> {
                 return;
             }
             let wanted = self.stations[node].poll_transmit(now, room, &mut self.scratch);
-            let Some(Transmit { length, access }) = wanted else { return };
-            let length = length.min(PSDU_MAX);
-            match access {
-                Access::Csma if room.csma => {
-                    self.outgoing[node].csma = self.scratch[..length].into();
-                    self.back_off(node, Backoff::default());
-                }
-                Access::At(at) if room.timed => {
-                    // The transmitter is started so early that the first bit leaves in time. Too late is never.
-                    let first_bit = self.desks[node].clock.when(at);
-                    let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { continue };
-                    if begins < self.now_us {
-                        self.nodes[node].usage.late += 1;
-                        let access = Access::At(at);
-                        self.stations[node].handle_sent(now, access, Sent::ChannelBusy);
-                        continue;
-                    }
-                    self.set_timed(node, Some(at));
-                    self.outgoing[node].timed = self.scratch[..length].into();
-                    self.schedule(begins, node, Event::Ramp);
-                }
-                // Nothing says that it would not offer the same again.
-                Access::Csma | Access::At(_) => {
-                    self.nodes[node].usage.refused += 1;
-                    return;
-                }
+            let Some(transmit) = wanted else { return };
+            if !self.take_frame(node, now, room, transmit) {
+                return;
             }
         }
+    }
+
+    /// Takes over one frame; whether to ask for another.
+    fn take_frame(&mut self, node: usize, now: Instant, room: Room, transmit: Transmit) -> bool {
+        let Transmit { length, access } = transmit;
+        let length = length.min(PSDU_MAX);
+        match access {
+            Access::Csma if room.csma => {
+                self.outgoing[node].csma = self.scratch[..length].into();
+                self.back_off(node, Backoff::default());
+            }
+            Access::At(at) if room.timed => {
+                // The transmitter is started so early that the first bit leaves in time. Too late is never.
+                let first_bit = self.desks[node].clock.when(at);
+                let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { return true };
+                if begins < self.now_us {
+                    self.nodes[node].usage.late += 1;
+                    let access = Access::At(at);
+                    self.stations[node].handle_sent(now, access, Sent::ChannelBusy);
+                    return true;
+                }
+                self.set_timed(node, Some(at));
+                self.outgoing[node].timed = self.scratch[..length].into();
+                self.schedule(begins, node, Event::Ramp);
+            }
+            // Nothing says that it would not offer the same again.
+            Access::Csma | Access::At(_) => {
+                self.nodes[node].usage.refused += 1;
+                return false;
+            }
+        }
+        true
     }
 
     fn set_backoff(&mut self, node: usize, backoff: Option<Backoff>) {
