@@ -23,9 +23,9 @@ impl Power {
         10.0 * (self.as_f64() * 1e-15).log10()
     }
 
-    /// This many of the smallest units; none where there are fewer than none.
-    pub const fn from_units(units: i32) -> Self {
-        Self(if units > 0 { units.cast_unsigned() as u64 } else { 0 })
+    /// This many of the smallest units.
+    pub const fn from_units(units: u32) -> Self {
+        Self(units as u64)
     }
 
     /// In the smallest units.

@@ -271,8 +271,8 @@ mod tests {
     fn what_was_noted_comes_out_again() {
         let noted = [(0, 7), (1, FAINT_MAX), (3, 9), (4, 1), (90_001, 70_800)];
         let mut faint = Faint::default();
-        assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units))));
-        assert!(!faint.push(90_002, Power::from_units(FAINT_MAX + 1)), "too strong");
+        assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units.cast_unsigned()))));
+        assert!(!faint.push(90_002, Power::from_units(FAINT_MAX.cast_unsigned() + 1)), "too strong");
         let block = |four, powers| Block { four, powers };
         assert_eq!(
             faint.blocks,

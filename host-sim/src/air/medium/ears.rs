@@ -195,7 +195,7 @@ impl Ears {
             minding &= minding - 1;
             let radio = four as usize * LANES + lane;
             let receiver = &mut self.receivers[radio];
-            let total = receiver.loud + Power::from_units(sums[lane]);
+            let total = receiver.loud + Power::from_units(sums[lane].cast_unsigned());
             receiver.weigh(now, total, self.noise, self.rules.captures);
             if receiver.assessing {
                 assess(&mut self.assessments, radio, now, total + self.noise, false);

@@ -111,7 +111,7 @@ impl Default for Hum {
 impl Hum {
     /// The sum at a radio, which is one of the four.
     pub fn at(&self, radio: usize) -> Power {
-        Power::from_units(self.sums[radio % LANES])
+        Power::from_units(self.sums[radio % LANES].cast_unsigned())
     }
 
     /// A signal begins to arrive. Whether any radio that it reaches minds.
@@ -180,7 +180,7 @@ impl Receiver {
     pub fn carefree(&self, noise: Power) -> Power {
         let bearable = self.signal.part(SURE);
         // No branch: half of all signals come to one end of it, half to the other.
-        (self.signal + bearable.without(noise)).only_if(bearable >= noise && !self.assessing)
+        (self.signal + bearable.without(noise)).only_if((bearable >= noise) & !self.assessing)
     }
 
     /// The sum of faint signals up to which their coming and going need not be weighed.

@@ -71,14 +71,12 @@ impl Outgoing {
 /// No time at all.
 const NEVER: u64 = u64::MAX;
 
-/// What every frame that a station receives touches, the station aside: one line of the cache. All else is kept elsewhere, so
+/// What every frame that a station receives touches, the station and perhaps its clock aside. All else is kept elsewhere, so
 /// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
 struct Desk {
-    clock: LocalClock,
-    /// When the station last said it wants to be called.
-    deadline: Option<Instant>,
+    /// When the station last said it wants to be called, in microseconds of its clock; never where it did not.
+    deadline: u64,
     /// When that is in the world's time, while an event for it is on the agenda.
     wake_at: u64,
     /// Frames received intact; the rest of its usage is counted with the radio.
@@ -87,12 +85,12 @@ struct Desk {
     room: Room,
 }
 
-const _: () = assert!(size_of::<Desk>() == 64);
+const _: () = assert!(size_of::<Desk>() == 24);
 
 impl Desk {
-    fn new(clock: LocalClock) -> Self {
-        Self { clock, deadline: None, wake_at: NEVER, received: 0, room: Room { csma: true, timed: true } }
-    }
+    /// Nothing waits.
+    const EMPTY: Self =
+        Self { deadline: NEVER, wake_at: NEVER, received: 0, room: Room { csma: true, timed: true } };
 }
 
 /// The radio of a station.
@@ -118,6 +116,7 @@ pub struct World<S> {
     medium: Medium,
     timing: RadioTiming,
     stations: Vec<S>,
+    clocks: Vec<LocalClock>,
     desks: Vec<Desk>,
     nodes: Vec<Node>,
     outgoing: Vec<Outgoing>,
@@ -148,6 +147,7 @@ impl<S: Station> World<S> {
             medium,
             timing,
             stations: Vec::new(),
+            clocks: Vec::new(),
             desks: Vec::new(),
             nodes: Vec::new(),
             outgoing: Vec::new(),
@@ -177,7 +177,8 @@ impl<S: Station> World<S> {
         let index = self.medium.add(place, tuning);
         assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
         self.stations.push(station);
-        self.desks.push(Desk::new(LocalClock::new(drift_ppm, 0)));
+        self.clocks.push(LocalClock::new(drift_ppm, 0));
+        self.desks.push(Desk::EMPTY);
         self.nodes.push(Node {
             timed: None,
             backoff: None,
@@ -251,7 +252,7 @@ impl<S: Station> World<S> {
         let state = &mut self.nodes[node];
         state.on = true;
         state.on_since = now_us;
-        let clock = &mut self.desks[node].clock;
+        let clock = &mut self.clocks[node];
         *clock = LocalClock::new(clock.drift_ppm(), now_us);
         if !self.is_port(node) {
             self.listen(node, true);
@@ -276,15 +277,15 @@ impl<S: Station> World<S> {
         state.backoff = None;
         state.timed = None;
         let desk = &mut self.desks[node];
-        *desk = Desk { received: desk.received, ..Desk::new(desk.clock) };
+        *desk = Desk { received: desk.received, ..Desk::EMPTY };
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
-        let desk = &mut self.desks[node];
-        desk.clock.set_drift(self.now_us, drift_ppm);
-        if let Some(deadline) = desk.deadline.filter(|_| desk.wake_at != NEVER) {
-            let at = desk.clock.when(deadline).max(self.now_us);
+        let (clock, desk) = (&mut self.clocks[node], &mut self.desks[node]);
+        clock.set_drift(self.now_us, drift_ppm);
+        if desk.wake_at != NEVER {
+            let at = clock.when(Instant::from_micros(desk.deadline)).max(self.now_us);
             desk.wake_at = at;
             self.schedule(at, node, Event::Wake);
         }
@@ -292,7 +293,7 @@ impl<S: Station> World<S> {
 
     /// How fast a station's clock runs, in millionths too many.
     pub fn drift_ppm(&self, node: usize) -> i32 {
-        self.desks[node].clock.drift_ppm()
+        self.clocks[node].drift_ppm()
     }
 
     /// From now on this share of the frames received has wrong bits and a right checksum.
@@ -474,15 +475,16 @@ impl<S: Station> World<S> {
     /// Gives a station one input, and does what it then wants.
     fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now_us = self.now_us;
-        let now = self.desks[node].clock.show(now_us);
+        let now = self.clocks[node].show(now_us);
         input(&mut self.stations[node], now);
         self.take_frames(node, now);
         let desk = &mut self.desks[node];
-        let deadline = self.stations[node].poll_timeout();
-        if deadline != desk.deadline || (deadline.is_some() && desk.wake_at == NEVER) {
+        let deadline = self.stations[node].poll_timeout().map_or(NEVER, Instant::as_micros);
+        if deadline != desk.deadline || (deadline != NEVER && desk.wake_at == NEVER) {
             desk.deadline = deadline;
             // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
-            let wake_at = deadline.map_or(NEVER, |at| desk.clock.when(at).max(now_us + TICK_US));
+            let first_tick = || self.clocks[node].when(Instant::from_micros(deadline)).max(now_us + TICK_US);
+            let wake_at = if deadline == NEVER { NEVER } else { first_tick() };
             if wake_at != desk.wake_at {
                 desk.wake_at = wake_at;
                 if wake_at != NEVER {

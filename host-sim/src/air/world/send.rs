@@ -39,7 +39,7 @@ impl<S: Station> World<S> {
             }
             Access::At(at) if room.timed => {
                 // The transmitter is started so early that the first bit leaves in time. Too late is never.
-                let first_bit = self.desks[node].clock.when(at);
+                let first_bit = self.clocks[node].when(at);
                 let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { return true };
                 if begins < self.now_us {
                     self.nodes[node].usage.late += 1;
@@ -83,7 +83,7 @@ impl<S: Station> World<S> {
             self.schedule(state.ready_at.max(self.now_us + 1), node, Event::Look);
             return;
         }
-        let is_quiet = self.desks[node].clock.show(self.now_us) < self.stations[node].quiet_until();
+        let is_quiet = self.clocks[node].show(self.now_us) < self.stations[node].quiet_until();
         if state.phase == Phase::Taken || is_quiet || self.medium.is_locked(node) {
             let chance = u64::from(self.nodes[node].rng.below(u32::try_from(ASK_AGAIN_US).unwrap_or(u32::MAX)));
             self.schedule(self.now_us + ASK_AGAIN_US / 2 + chance, node, Event::Look);
