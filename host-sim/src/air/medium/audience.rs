@@ -2,8 +2,10 @@
 //!
 //! An audience has two parts. The loud part may decode the frame. To the faint part, usually the larger one, it is nothing
 //! but interference; what is kept about each of them is as small as it can be, since walking these lists is most of what a
-//! frame costs.
+//! frame costs. For the same reason radios that have the same neighbours, counted from their own number, share one list: those
+//! of a grid do, except near its edges, and then the list of whoever sends next is at hand.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use common::rng::Rng;
@@ -18,8 +20,9 @@ use super::{Bursts, Tuning};
 const NEGLIGIBLE_DB: f64 = 10.0;
 
 /// A radio that is reached, and with which power.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Loud {
+    /// Its number, counted from the list's [`Base`].
     pub to: u32,
     /// The same power as receivers tell it; a logarithm for each reception would cost more than the rest of it.
     pub dbm: f32,
@@ -34,7 +37,7 @@ pub(super) const LANES: usize = 4;
 /// What a faint signal comes to at radios that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Which four: the number of the first radio divided by as many.
+    /// Which four: the number of the first radio divided by as many, counted from the list's [`Base`].
     pub four: u32,
     /// The power at each of them in its smallest units; nothing where nothing arrives.
     pub powers: [i32; LANES],
@@ -42,7 +45,7 @@ pub(super) struct Block {
 
 /// Radios to which the signal is interference, in ascending order. Where neighbours in space are neighbours in number, as on a
 /// grid, most blocks are full, and a processor adds up the powers of one at once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Faint {
     pub blocks: Vec<Block>,
     count: usize,
@@ -56,7 +59,8 @@ impl Faint {
     /// Notes a radio beyond all those before; false where the power is too much for it.
     fn push(&mut self, to: u32, power: Power) -> bool {
         let Some(units) = i32::try_from(power.units()).ok().filter(|units| *units <= FAINT_MAX) else { return false };
-        let (four, lane) = (to / LANES as u32, to as usize % LANES);
+        // Numbers below the base have wrapped around. It is a multiple of four, and so is where they wrap.
+        let (four, lane) = (Base::four_of(to), to as usize % LANES);
         match self.blocks.last_mut() {
             Some(block) if block.four == four => block.powers[lane] = units,
             _ => {
@@ -79,15 +83,48 @@ impl Faint {
         self.count
     }
 
-    fn leave_out(&mut self, radio: usize) {
-        for block in self.blocks.iter_mut().filter(|block| block.four as usize == radio / LANES) {
-            block.powers[radio % LANES] = 0;
+    fn leave_out(&mut self, radio: u32) {
+        for block in self.blocks.iter_mut().filter(|block| block.four == Base::four_of(radio)) {
+            block.powers[radio as usize % LANES] = 0;
         }
     }
 }
 
+/// Where the numbers of a list are counted from: a multiple of four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Base {
+    four: u32,
+}
+
+impl Base {
+    /// The base for the list of a radio that may share it with others.
+    fn of(radio: usize) -> Self {
+        Self { four: u32::try_from(radio / LANES).unwrap_or(u32::MAX) }
+    }
+
+    /// Which four a number of a list belongs to. Numbers below the base are negative, only that nobody says so.
+    fn four_of(to: u32) -> u32 {
+        (to.cast_signed() >> LANES.trailing_zeros()).cast_unsigned()
+    }
+
+    /// The four that a block of a list is about.
+    pub fn four(self, block: &Block) -> usize {
+        self.four.wrapping_add(block.four) as usize
+    }
+
+    /// The radio that a number of a list stands for.
+    pub fn radio(self, to: u32) -> usize {
+        (self.four * LANES as u32).wrapping_add(to) as usize
+    }
+
+    /// How a list calls a radio.
+    fn number(self, radio: u32) -> u32 {
+        radio.wrapping_sub(self.four * LANES as u32)
+    }
+}
+
 /// Everybody that one emission reaches, in two parts, each in order of the radios.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reached {
     pub loud: Vec<Loud>,
     pub faint: Faint,
@@ -107,9 +144,20 @@ impl Reached {
     }
 
     /// Leaves one radio out.
-    pub fn leave_out(&mut self, radio: usize) {
-        self.loud.retain(|loud| loud.to as usize != radio);
-        self.faint.leave_out(radio);
+    pub fn leave_out(&mut self, base: Base, radio: usize) {
+        let number = base.number(u32::try_from(radio).unwrap_or(u32::MAX));
+        self.loud.retain(|loud| loud.to != number);
+        self.faint.leave_out(number);
+    }
+
+    /// A number that differs for most lists that differ.
+    fn digest(&self) -> u64 {
+        let mix = |digest: u64, word: u64| (digest ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let loud = self.loud.iter().fold(0, |digest, loud| mix(mix(digest, u64::from(loud.to)), loud.power.units()));
+        self.faint.blocks.iter().fold(loud, |digest, Block { four, powers }| {
+            let powers = powers.iter().fold(0, |sum: u64, power| sum << 16 ^ u64::from(power.cast_unsigned()));
+            mix(digest, powers ^ u64::from(*four) << 32)
+        })
     }
 }
 
@@ -127,8 +175,9 @@ struct Whims {
 /// All radios that one radio reaches, by index.
 #[derive(Clone, Debug)]
 pub(super) struct Audience {
-    /// Shared with the emissions that go out to it.
+    /// Shared with the emissions that go out to it, and with radios that have the same neighbours.
     usual: Rc<Reached>,
+    base: Base,
     /// One for each of them; empty where every emission arrives the same.
     whims: Vec<Whims>,
 }
@@ -158,13 +207,14 @@ impl Scene<'_> {
             powers: Memo::default(),
             near: Roll::new(self.places.len()),
             scratch: Reached::default(),
+            known: BTreeMap::new(),
         };
         (0..self.places.len()).map(|from| self.audience(from, &mut survey, before.get(from))).collect()
     }
 
     fn audience(&self, from: usize, survey: &mut Survey, before: Option<&Audience>) -> Audience {
         let Tuning { tx_dbm, channel } = self.tunings[from];
-        let Survey { least, index, gains, powers, near, scratch } = survey;
+        let Survey { least, index, gains, powers, near, scratch, known } = survey;
         let start = self.places[from];
         index.near(start, |to| {
             let end = self.places[to];
@@ -183,9 +233,12 @@ impl Scene<'_> {
         });
         let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
         if steady {
-            let arriving = near.take().map(|(to, dbm)| (to, dbm, powers.get(dbm, Power::from_dbm)));
+            let base = Base::of(from);
+            let arriving = near.take().map(|(to, dbm)| (base.number(to), dbm, powers.get(dbm, Power::from_dbm)));
             scratch.fill(arriving, self.lockable);
-            return Audience { usual: Rc::new(scratch.clone()), whims: Vec::new() };
+            let alike = known.entry(scratch.digest()).or_insert_with(|| Rc::new(scratch.clone()));
+            let usual = if **alike == *scratch { Rc::clone(alike) } else { Rc::new(scratch.clone()) };
+            return Audience { usual, base, whims: Vec::new() };
         }
         let whims = |(to, mean_dbm): (u32, f64)| {
             let known = before.and_then(|audience| {
@@ -196,7 +249,7 @@ impl Scene<'_> {
             let fresh = Whims { to, mean_dbm, spell_end: 0, bad: true };
             known.map_or(fresh, |known| Whims { mean_dbm, ..*known })
         };
-        Audience { usual: Rc::default(), whims: near.take().map(whims).collect() }
+        Audience { usual: Rc::default(), base: Base::default(), whims: near.take().map(whims).collect() }
     }
 }
 
@@ -213,6 +266,8 @@ struct Survey {
     /// Who is near, with the power that arrives there in dBm.
     near: Roll,
     scratch: Reached,
+    /// The lists so far, by digest.
+    known: BTreeMap<u64, Rc<Reached>>,
 }
 
 fn distance_squared(start: Place, end: Place) -> f64 {
@@ -231,9 +286,9 @@ impl Audience {
         lockable: Power,
         rng: &mut Rng,
         spare: &mut Vec<Rc<Reached>>,
-    ) -> Rc<Reached> {
+    ) -> (Base, Rc<Reached>) {
         if self.whims.is_empty() {
-            return Rc::clone(&self.usual);
+            return (self.base, Rc::clone(&self.usual));
         }
         let arrive = |whims: &mut Whims| {
             let mut db = whims.mean_dbm + jitter_db * normal(rng).0;
@@ -251,7 +306,7 @@ impl Audience {
         };
         let mut reached = spare.pop().unwrap_or_default();
         Rc::make_mut(&mut reached).fill(self.whims.iter_mut().map(arrive), lockable);
-        reached
+        (self.base, reached)
     }
 }
 
@@ -265,7 +320,7 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, FAINT_MAX, Faint, Power};
+    use super::{Base, Block, FAINT_MAX, Faint, Power};
 
     #[test]
     fn what_was_noted_comes_out_again() {
@@ -283,5 +338,21 @@ mod tests {
         assert_eq!(faint.blocks[0], block(0, [7, FAINT_MAX, 0, 0]));
         faint.clear();
         assert_eq!(faint.blocks.len() + faint.len(), 0);
+    }
+
+    #[test]
+    fn numbers_below_the_base_come_back() {
+        for radio in [0, 1, 4, 6, 90_003] {
+            let base = Base::of(radio);
+            for other in [0, 1, 2, 3, 4, 5, 8, 89_999, 100_000_u32] {
+                let number = base.number(other);
+                assert_eq!(base.radio(number), other as usize);
+                let mut faint = Faint::default();
+                faint.push(number, Power::from_units(5));
+                let block = faint.blocks[0];
+                assert_eq!(base.four(&block), other as usize / 4);
+                assert_eq!(block.powers[other as usize % 4], 5);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use common::rng::Rng;
 
 use super::super::power::Power;
-use super::audience::{Block, LANES, Loud, Reached};
+use super::audience::{Base, Block, LANES, Loud, Reached};
 use super::receiver::{Assessment, Fates, Hum, NO_LIMIT, Receiver, Rules};
 use super::{Found, Locked, OnAir, Reception, chance};
 
@@ -84,21 +84,22 @@ impl Ears {
     }
 
     /// A frame or noise begins to arrive.
-    pub fn begin(&mut self, now: u64, on: OnAir, reached: &Reached, is_frame: bool) {
+    pub fn begin(&mut self, now: u64, on: OnAir, (base, reached): (Base, &Reached), is_frame: bool) {
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
-        for Block { four, powers } in &reached.faint.blocks {
-            let hum = &mut self.hums[*four as usize];
+        for block @ Block { powers, .. } in &reached.faint.blocks {
+            let four = base.four(block);
+            let hum = &mut self.hums[four];
             let before = hum.sums;
             if hum.swell(powers) {
                 let after = hum.sums;
-                self.weigh_faint(now, *four, powers, before, after);
+                self.weigh_faint(now, four, powers, before, after);
             }
         }
-        self.count_carriers(&reached.loud, is_frame, |carriers| carriers + 1);
+        self.fates.in_range += self.count_carriers(base, &reached.loud, is_frame, |carriers| carriers + 1);
         let Self { rules, noise, lockable, receivers, hums, assessments, fates } = self;
         let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
         for &Loud { to, power, .. } in &reached.loud {
-            let radio = to as usize;
+            let radio = base.radio(to);
             let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
             let total = receiver.loud + hum.at(radio);
             let decodable = is_frame && power >= *lockable;
@@ -125,24 +126,24 @@ impl Ears {
         &mut self,
         now: u64,
         on: OnAir,
-        reached: &Reached,
+        (base, reached): (Base, &Reached),
         is_frame: bool,
         rng: &mut Rng,
         mut tell: impl FnMut(Reception),
     ) {
-        for Block { four, powers } in &reached.faint.blocks {
-            let hum = &mut self.hums[*four as usize];
+        for block @ Block { powers, .. } in &reached.faint.blocks {
+            let four = base.four(block);
+            let hum = &mut self.hums[four];
             let before = hum.sums;
             if hum.fade(powers) {
-                self.weigh_faint(now, *four, powers, before, before);
+                self.weigh_faint(now, four, powers, before, before);
             }
         }
-        let in_range = self.count_carriers(&reached.loud, is_frame, |carriers| carriers - 1);
-        self.fates.in_range += in_range;
+        self.count_carriers(base, &reached.loud, is_frame, |carriers| carriers - 1);
         let Self { rules, noise, receivers, hums, assessments, fates, .. } = self;
         let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
         for &Loud { to, power, dbm } in &reached.loud {
-            let radio = to as usize;
+            let radio = base.radio(to);
             let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
             if !receiver.minds() {
                 receiver.loud -= power;
@@ -169,13 +170,13 @@ impl Ears {
 
     /// Counts a frame's carrier at those that could decode it; how many they are. All are touched here before any is dealt
     /// with: what has to come from far memory comes at once.
-    fn count_carriers(&mut self, loud: &[Loud], is_frame: bool, count: impl Fn(u16) -> u16) -> u64 {
+    fn count_carriers(&mut self, base: Base, loud: &[Loud], is_frame: bool, count: impl Fn(u16) -> u16) -> u64 {
         if !is_frame {
             return 0;
         }
         let mut decodable = 0;
         for &Loud { to, power, .. } in loud {
-            let receiver = &mut self.receivers[to as usize];
+            let receiver = &mut self.receivers[base.radio(to)];
             if power >= self.lockable {
                 receiver.carriers = count(receiver.carriers);
                 decodable += 1;
@@ -186,14 +187,14 @@ impl Ears {
 
     /// Weighs, at those of four radios that are reached and mind, the stretch during which the faint signals came to these
     /// sums. Whether they mind depends on the greater ones, before or after.
-    fn weigh_faint(&mut self, now: u64, four: u32, powers: &[i32; LANES], sums: [i32; LANES], greater: [i32; LANES]) {
-        let limits = self.hums[four as usize].limits;
+    fn weigh_faint(&mut self, now: u64, four: usize, powers: &[i32; LANES], sums: [i32; LANES], greater: [i32; LANES]) {
+        let limits = self.hums[four].limits;
         let minds = |lane: usize| u32::from(powers[lane] > 0) & u32::from(greater[lane] > limits[lane]);
         let mut minding = (0..LANES).fold(0, |bits, lane| bits | minds(lane) << lane);
         while minding > 0 {
             let lane = minding.trailing_zeros() as usize % LANES;
             minding &= minding - 1;
-            let radio = four as usize * LANES + lane;
+            let radio = four * LANES + lane;
             let receiver = &mut self.receivers[radio];
             let total = receiver.loud + Power::from_units(sums[lane].cast_unsigned());
             receiver.weigh(now, total, self.noise, self.rules.captures);

@@ -21,7 +21,7 @@ mod audience;
 mod ears;
 mod receiver;
 
-use audience::{Audience, Reached, Scene};
+use audience::{Audience, Base, Reached, Scene};
 use ears::Ears;
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 
@@ -89,6 +89,8 @@ struct Emission {
     is_frame: bool,
     /// Who is reached and how strongly, as it was when it began.
     reached: Rc<Reached>,
+    /// Where the numbers in there are counted from.
+    base: Base,
 }
 
 /// The medium.
@@ -192,7 +194,7 @@ impl Medium {
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
     pub fn retune(&mut self, radio: usize, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
-            Rc::make_mut(&mut emission.reached).leave_out(radio);
+            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio);
         }
         self.tunings[radio] = tuning;
         self.ears.silence(radio);
@@ -231,9 +233,9 @@ impl Medium {
 
     /// Ends a frame or noise, and tells every radio that was locked on to it.
     pub fn end(&mut self, now: u64, on: OnAir, tell: impl FnMut(Reception)) {
-        let Some(Emission { is_frame, reached }) = self.emissions[on.index()].take() else { return };
+        let Some(Emission { is_frame, reached, base }) = self.emissions[on.index()].take() else { return };
         self.vacant.push(on);
-        self.ears.end(now, on, &reached, is_frame, &mut self.rng, tell);
+        self.ears.end(now, on, (base, &reached), is_frame, &mut self.rng, tell);
         // Those that only this emission had are filled anew for the next one.
         if Rc::strong_count(&reached) == 1 && self.spare.len() < self.emissions.len() {
             self.spare.push(reached);
@@ -272,9 +274,9 @@ impl Medium {
             OnAir(NonZeroU32::new(u32::try_from(self.emissions.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MAX))
         });
         let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
-        let reached = self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
-        self.ears.begin(now, on, &reached, is_frame);
-        self.emissions[on.index()] = Some(Emission { is_frame, reached });
+        let (base, reached) = self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
+        self.ears.begin(now, on, (base, &reached), is_frame);
+        self.emissions[on.index()] = Some(Emission { is_frame, reached, base });
         on
     }
 
