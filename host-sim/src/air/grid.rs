@@ -39,7 +39,9 @@ impl Grid {
         for (&strip, members) in self.strips.range(strip(y - reach, reach)..=strip(y + reach, reach)) {
             let half = half_chord(y, strip, reach);
             let first = members.partition_point(|&((left, _), _)| left < x - half);
-            for &((other_x, other_y), index) in members[first..].iter().take_while(|&&((right, _), _)| right <= x + half) {
+            for &((other_x, other_y), index) in
+                members[first..].iter().take_while(|&&((right, _), _)| right <= x + half)
+            {
                 let (dx, dy) = (other_x - x, other_y - y);
                 if dx * dx + dy * dy <= reach_squared {
                     found(index);

@@ -39,15 +39,17 @@ const WORD: usize = u64::BITS as usize;
 pub struct Roll {
     present: Vec<u64>,
     numbers: Vec<f64>,
-    /// Words outside of these have no bit set.
-    words: std::ops::Range<usize>,
+    /// Words outside of these, from the first to before the last, have no bit set.
+    words: (usize, usize),
 }
+
+const NO_WORDS: (usize, usize) = (usize::MAX, 0);
 
 impl Roll {
     /// An empty roll for this many radios.
     pub fn new(radios: usize) -> Self {
         let words = radios.div_ceil(WORD);
-        Self { present: vec![0; words], numbers: vec![0.0; radios], words: 0..0 }
+        Self { present: vec![0; words], numbers: vec![0.0; radios], words: NO_WORDS }
     }
 
     /// Enters a radio.
@@ -55,20 +57,19 @@ impl Roll {
         let word = radio / WORD;
         self.present[word] |= 1 << (radio % WORD);
         self.numbers[radio] = number;
-        let Self { words, .. } = self;
-        *words = if words.is_empty() { word..word + 1 } else { words.start.min(word)..words.end.max(word + 1) };
+        let (first, end) = self.words;
+        self.words = (first.min(word), end.max(word + 1));
     }
 
     /// Takes all radios out, in ascending order.
     pub fn take(&mut self) -> impl Iterator<Item = (u32, f64)> {
-        let words = std::mem::take(&mut self.words);
+        let (mut at, end) = std::mem::replace(&mut self.words, NO_WORDS);
         let (present, numbers) = (&mut self.present, &self.numbers);
-        let mut at = words.start;
         std::iter::from_fn(move || {
-            while at < words.end && present[at] == 0 {
+            while at < end && present[at] == 0 {
                 at += 1;
             }
-            if at == words.end {
+            if at >= end {
                 return None;
             }
             let radio = at * WORD + present[at].trailing_zeros() as usize;

@@ -39,7 +39,10 @@ const HIGHEST: f64 = SURE as f64;
 fn step(sinr: f64) -> (u64, f64) {
     let bits = sinr.to_bits();
     let fraction = bits & ((1 << FRACTION_BITS) - 1);
-    ((bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS), fraction.cast_signed() as f64 / (1_u64 << FRACTION_BITS) as f64)
+    (
+        (bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS),
+        fraction.cast_signed() as f64 / (1_u64 << FRACTION_BITS) as f64,
+    )
 }
 
 /// `ln(1 - BER)` at every step: the formula has fifteen exponentials, and a reception may

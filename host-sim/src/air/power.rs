@@ -15,7 +15,8 @@ impl Power {
     /// A power given in decibels above one milliwatt.
     #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
-        Self(((10_f64.powf(dbm / 10.0) * 1e15).round() as i64).cast_unsigned())
+        // Rounded: no power is negative.
+        Self(((10_f64.powf(dbm / 10.0) * 1e15 + 0.5) as i64).cast_unsigned())
     }
 
     /// In decibels above one milliwatt; minus infinity for no power.

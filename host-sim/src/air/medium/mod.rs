@@ -274,7 +274,8 @@ impl Medium {
             OnAir(NonZeroU32::new(u32::try_from(self.emissions.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MAX))
         });
         let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
-        let (base, reached) = self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
+        let (base, reached) =
+            self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
         self.ears.begin(now, on, (base, &reached), is_frame);
         self.emissions[on.index()] = Some(Emission { is_frame, reached, base });
         on

@@ -89,8 +89,7 @@ const _: () = assert!(size_of::<Desk>() == 24);
 
 impl Desk {
     /// Nothing waits.
-    const EMPTY: Self =
-        Self { deadline: NEVER, wake_at: NEVER, received: 0, room: Room { csma: true, timed: true } };
+    const EMPTY: Self = Self { deadline: NEVER, wake_at: NEVER, received: 0, room: Room { csma: true, timed: true } };
 }
 
 /// The radio of a station.
@@ -410,9 +409,7 @@ impl<S: Station> World<S> {
         for reception in &mut receptions {
             reception.intact &= whole && !self.is_lost();
             // A port counts for itself: it may have found nothing.
-            if (self.ports.is_empty() || !self.is_port(reception.to))
-                && reception.to < self.nodes.len()
-            {
+            if (self.ports.is_empty() || !self.is_port(reception.to)) && reception.to < self.nodes.len() {
                 self.count(*reception, frame);
             }
         }
