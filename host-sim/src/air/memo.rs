@@ -22,7 +22,6 @@ impl<T: Copy> Memo<T> {
         let bits = number.to_bits();
         // The first bits of the product depend on all bits of the number.
         let slot = bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SLOT_BITS);
-        #[expect(clippy::cast_possible_truncation, reason = "there are fewer slots than that")]
         let slot = &mut self.slots[slot as usize];
         match slot {
             Some((known, result)) if *known == bits => *result,

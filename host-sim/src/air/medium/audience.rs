@@ -32,7 +32,8 @@ pub(super) struct Loud {
 const _: () = assert!(size_of::<Loud>() == 16);
 
 /// As many radios that follow each other in number are dealt with at once where signals are faint.
-pub(super) const LANES: usize = 4;
+pub(super) const LANES: usize = 1 << LANE_BITS;
+const LANE_BITS: u32 = 2;
 
 /// What a faint signal comes to at radios that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl Base {
 
     /// Which four a number of a list belongs to. Numbers below the base are negative, only that nobody says so.
     fn four_of(to: u32) -> u32 {
-        (to.cast_signed() >> LANES.trailing_zeros()).cast_unsigned()
+        (to.cast_signed() >> LANE_BITS).cast_unsigned()
     }
 
     /// The four that a block of a list is about.
@@ -114,12 +115,12 @@ impl Base {
 
     /// The radio that a number of a list stands for.
     pub fn radio(self, to: u32) -> usize {
-        (self.four * LANES as u32).wrapping_add(to) as usize
+        (self.four << LANE_BITS).wrapping_add(to) as usize
     }
 
     /// How a list calls a radio.
     fn number(self, radio: u32) -> u32 {
-        radio.wrapping_sub(self.four * LANES as u32)
+        radio.wrapping_sub(self.four << LANE_BITS)
     }
 }
 

@@ -104,7 +104,7 @@ impl Ears {
             let total = receiver.loud + hum.at(radio);
             let decodable = is_frame && power >= *lockable;
             let mut minds = receiver.minds();
-            if minds && total + power > receiver.carefree(*noise) {
+            if minds && receiver.is_stirred(total + power, *noise) {
                 receiver.weigh(now, total, *noise, rules.captures);
                 if receiver.assessing {
                     assess(assessments, radio, now, total + *noise, decodable);
@@ -150,7 +150,7 @@ impl Ears {
                 continue;
             }
             let total = receiver.loud + hum.at(radio);
-            if total > receiver.carefree(*noise) {
+            if receiver.is_stirred(total, *noise) {
                 receiver.weigh(now, total, *noise, rules.captures);
                 if receiver.assessing {
                     assess(assessments, radio, now, total + *noise, false);

@@ -175,17 +175,25 @@ impl Receiver {
         self.lock.is_some() || self.assessing
     }
 
-    /// The total up to which changes need not be weighed, where anybody minds them at all. Most stretches of most frames stay
-    /// below it, and cost one comparison.
-    pub fn carefree(&self, noise: Power) -> Power {
+    /// Whether a change has to be weighed, where anybody minds at all; `greater` is the greater of the totals before and after
+    /// it. Most stretches of most frames need no more than this comparison.
+    pub fn is_stirred(&self, greater: Power, noise: Power) -> bool {
+        self.assessing || greater > self.carefree(noise)
+    }
+
+    /// The total up to which the frame being received is safe.
+    fn carefree(&self, noise: Power) -> Power {
         let bearable = self.signal.part(SURE);
-        // No branch: half of all signals come to one end of it, half to the other.
-        (self.signal + bearable.without(noise)).only_if((bearable >= noise) & !self.assessing)
+        // No branch: half of all signals would come to one end of it, half to the other.
+        (self.signal + bearable.without(noise)).only_if(bearable >= noise)
     }
 
     /// The sum of faint signals up to which their coming and going need not be weighed.
     pub fn limit(&self, noise: Power) -> i32 {
-        if !self.minds() {
+        if self.assessing {
+            return 0;
+        }
+        if self.lock.is_none() {
             return NO_LIMIT;
         }
         i32::try_from(self.carefree(noise).without(self.loud).units()).unwrap_or(NO_LIMIT)

@@ -16,6 +16,7 @@ mod agenda;
 mod corruption;
 mod intruder;
 mod port;
+mod receive;
 mod send;
 
 use agenda::{Agenda, Entry, Event};
@@ -75,26 +76,27 @@ const NEVER: u64 = u64::MAX;
 /// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
 struct Desk {
-    /// When the station last said it wants to be called, in microseconds of its clock; never where it did not.
+    /// When the station wants to be called, in microseconds of its clock; never where it does not, or was called and has not
+    /// said anything since.
     deadline: u64,
-    /// When that is in the world's time, while an event for it is on the agenda.
-    wake_at: u64,
     /// Frames received intact; the rest of its usage is counted with the radio.
     received: u32,
     /// For which frames the radio has room.
     room: Room,
 }
 
-const _: () = assert!(size_of::<Desk>() == 24);
+const _: () = assert!(size_of::<Desk>() == 16);
 
 impl Desk {
     /// Nothing waits.
-    const EMPTY: Self = Self { deadline: NEVER, wake_at: NEVER, received: 0, room: Room { csma: true, timed: true } };
+    const EMPTY: Self = Self { deadline: NEVER, received: 0, room: Room { csma: true, timed: true } };
 }
 
 /// The radio of a station.
 #[derive(Clone, Debug)]
 struct Node {
+    /// When the station's deadline is in the world's time, while an event for it is on the agenda.
+    wake_at: u64,
     timed: Option<Instant>,
     backoff: Option<Backoff>,
     phase: Phase,
@@ -179,6 +181,7 @@ impl<S: Station> World<S> {
         self.clocks.push(LocalClock::new(drift_ppm, 0));
         self.desks.push(Desk::EMPTY);
         self.nodes.push(Node {
+            wake_at: NEVER,
             timed: None,
             backoff: None,
             phase: Phase::Free,
@@ -275,17 +278,19 @@ impl<S: Station> World<S> {
         state.life += 1;
         state.backoff = None;
         state.timed = None;
+        state.wake_at = NEVER;
         let desk = &mut self.desks[node];
         *desk = Desk { received: desk.received, ..Desk::EMPTY };
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
-        let (clock, desk) = (&mut self.clocks[node], &mut self.desks[node]);
+        let clock = &mut self.clocks[node];
         clock.set_drift(self.now_us, drift_ppm);
-        if desk.wake_at != NEVER {
-            let at = clock.when(Instant::from_micros(desk.deadline)).max(self.now_us);
-            desk.wake_at = at;
+        let deadline = self.desks[node].deadline;
+        if deadline != NEVER {
+            let at = clock.when(Instant::from_micros(deadline)).max(self.now_us);
+            self.nodes[node].wake_at = at;
             self.schedule(at, node, Event::Wake);
         }
     }
@@ -343,8 +348,9 @@ impl<S: Station> World<S> {
     fn happen(&mut self, node: usize, event: Event, watcher: &mut impl Watcher<S>) {
         match event {
             Event::Wake => {
-                if self.desks[node].wake_at == self.now_us {
-                    self.desks[node].wake_at = NEVER;
+                if self.nodes[node].wake_at == self.now_us {
+                    self.nodes[node].wake_at = NEVER;
+                    self.desks[node].deadline = NEVER;
                     self.call(node, watcher, S::handle_timeout);
                 }
             }
@@ -401,71 +407,17 @@ impl<S: Station> World<S> {
         self.schedule(self.now_us + lasts_us, node, Event::Ready);
     }
 
-    /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
-    fn deliver(&mut self, from: usize, on: OnAir, frame: &RawFrame, whole: bool, watcher: &mut impl Watcher<S>) {
-        let mut receptions = std::mem::take(&mut self.receptions);
-        self.medium.end(self.now_us, on, |reception| receptions.push(reception));
-        // All are counted before any is dealt with: what has to come from far memory can come at once.
-        for reception in &mut receptions {
-            reception.intact &= whole && !self.is_lost();
-            // A port counts for itself: it may have found nothing.
-            if (self.ports.is_empty() || !self.is_port(reception.to)) && reception.to < self.nodes.len() {
-                self.count(*reception, frame);
+    /// A station wants to be called at another time of its clock than before.
+    fn set_deadline(&mut self, node: usize, deadline: u64) {
+        self.desks[node].deadline = deadline;
+        // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
+        let first_tick = || self.clocks[node].when(Instant::from_micros(deadline)).max(self.now_us + TICK_US);
+        let wake_at = if deadline == NEVER { NEVER } else { first_tick() };
+        if wake_at != self.nodes[node].wake_at {
+            self.nodes[node].wake_at = wake_at;
+            if wake_at != NEVER {
+                self.schedule(wake_at, node, Event::Wake);
             }
-        }
-        for reception in receptions.drain(..) {
-            if reception.to >= self.nodes.len() {
-                if reception.intact && frame.has_good_length() {
-                    self.overhear(reception.to, &frame.psdu);
-                }
-                continue;
-            }
-            watcher.reception(self.now_us, from, reception);
-            if !self.ports.is_empty() && self.is_port(reception.to) {
-                self.port_receives(reception, frame, watcher);
-            } else {
-                self.receive(reception, frame, watcher);
-            }
-        }
-        self.receptions = receptions;
-    }
-
-    /// Counts a frame that has ended at a station. The driver looks at the length first.
-    fn count(&mut self, reception: Reception, frame: &RawFrame) {
-        if !frame.has_good_length() {
-            self.nodes[reception.to].usage.malformed += 1;
-        } else if reception.intact {
-            self.desks[reception.to].received += 1;
-        } else {
-            self.nodes[reception.to].usage.damaged += 1;
-        }
-    }
-
-    fn is_lost(&mut self) -> bool {
-        self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
-    }
-
-    fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
-        let node = reception.to;
-        if !frame.has_good_length() {
-            self.call(node, watcher, |station, now| station.handle_bad_length(now, frame.length));
-            return;
-        }
-        if !reception.intact {
-            return;
-        }
-        if self.timing.processing_max_us > 0 {
-            let deaf = self.timing.processing_us(&mut self.nodes[node].rng);
-            if deaf > 0 {
-                self.be_deaf(node, deaf);
-            }
-        }
-        if self.corruption > 0.0
-            && let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher)
-        {
-            self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
-        } else {
-            self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
         }
     }
 
@@ -475,19 +427,9 @@ impl<S: Station> World<S> {
         let now = self.clocks[node].show(now_us);
         input(&mut self.stations[node], now);
         self.take_frames(node, now);
-        let desk = &mut self.desks[node];
         let deadline = self.stations[node].poll_timeout().map_or(NEVER, Instant::as_micros);
-        if deadline != desk.deadline || (deadline != NEVER && desk.wake_at == NEVER) {
-            desk.deadline = deadline;
-            // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
-            let first_tick = || self.clocks[node].when(Instant::from_micros(deadline)).max(now_us + TICK_US);
-            let wake_at = if deadline == NEVER { NEVER } else { first_tick() };
-            if wake_at != desk.wake_at {
-                desk.wake_at = wake_at;
-                if wake_at != NEVER {
-                    self.schedule(wake_at, node, Event::Wake);
-                }
-            }
+        if deadline != self.desks[node].deadline {
+            self.set_deadline(node, deadline);
         }
         watcher.station(now_us, node, &self.stations[node]);
     }
