@@ -78,7 +78,7 @@
 //! ```
 #![no_std]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "open-once"))]
 extern crate std;
 
 mod bits;

@@ -4,44 +4,65 @@ use std::collections::BTreeMap;
 
 use super::propagation::Place;
 
-/// Places sorted into squares as wide as the reach, so that everything in reach is in the nine squares around.
+/// Strips for each reach: so narrow that few places are looked at in vain, so wide that there are not many to look into.
+const STRIPS: f64 = 8.0;
+
+/// Places sorted into narrow strips, and in each of them from left to right: whoever is in reach of a place stands together
+/// with the others of a strip.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    width: Option<f64>,
-    squares: BTreeMap<(i64, i64), Vec<(usize, Place)>>,
+    reach: Option<f64>,
+    strips: BTreeMap<i64, Vec<(Place, usize)>>,
 }
 
 impl Grid {
     /// An index of these places for one reach; without a reach everybody is near.
     pub fn new(places: &[Place], reach: Option<f64>) -> Self {
-        let width = reach.filter(|reach| reach.is_finite() && *reach > 0.0);
-        let mut squares: BTreeMap<(i64, i64), Vec<(usize, Place)>> = BTreeMap::new();
+        let reach = reach.filter(|reach| reach.is_finite() && *reach > 0.0);
+        let mut strips: BTreeMap<i64, Vec<(Place, usize)>> = BTreeMap::new();
         for (index, &place) in places.iter().enumerate() {
-            squares.entry(square(place, width)).or_default().push((index, place));
+            strips.entry(reach.map_or(0, |reach| strip(place.1, reach))).or_default().push((place, index));
         }
-        Self { width, squares }
+        for strip in strips.values_mut() {
+            strip.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        }
+        Self { reach, strips }
     }
 
     /// Calls `found` with everybody in reach of a place.
-    pub fn near(&self, place: Place, mut found: impl FnMut(usize)) {
-        let (column, row) = square(place, self.width);
-        let reach_squared = self.width.map_or(f64::INFINITY, |width| width * width);
-        for x in column - 1..=column + 1 {
-            for (_, members) in self.squares.range((x, row - 1)..=(x, row + 1)) {
-                for &(member, (mx, my)) in members {
-                    let (dx, dy) = (mx - place.0, my - place.1);
-                    if dx * dx + dy * dy <= reach_squared {
-                        found(member);
-                    }
+    pub fn near(&self, (x, y): Place, mut found: impl FnMut(usize)) {
+        let Some(reach) = self.reach else {
+            self.strips.values().flatten().for_each(|&(_, index)| found(index));
+            return;
+        };
+        let reach_squared = reach * reach;
+        for (&strip, members) in self.strips.range(strip(y - reach, reach)..=strip(y + reach, reach)) {
+            let half = half_chord(y, strip, reach);
+            let first = members.partition_point(|&((left, _), _)| left < x - half);
+            for &((other_x, other_y), index) in
+                members[first..].iter().take_while(|&&((right, _), _)| right <= x + half)
+            {
+                let (dx, dy) = (other_x - x, other_y - y);
+                if dx * dx + dy * dy <= reach_squared {
+                    found(index);
                 }
             }
         }
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a field is far smaller than 2^63 squares")]
-fn square((x, y): Place, width: Option<f64>) -> (i64, i64) {
-    width.map_or((0, 0), |width| ((x / width).floor() as i64, (y / width).floor() as i64))
+/// Half the width of the circle around a place where it is widest within a strip, and a little more.
+#[expect(clippy::cast_precision_loss, reason = "a field is far smaller than 2^53 strips")]
+fn half_chord(y: f64, strip: i64, reach: f64) -> f64 {
+    let height = reach / STRIPS;
+    let bottom = strip as f64 * height;
+    let away = (bottom - y).max(y - bottom - height).max(0.0);
+    (reach * reach - away * away).max(0.0).sqrt() + height / STRIPS
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a field is far smaller than 2^63 strips")]
+fn strip(y: f64, reach: f64) -> i64 {
+    (y / reach * STRIPS).floor() as i64
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod csma;
 pub mod energy;
 pub mod grid;
 pub mod medium;
+mod memo;
 pub mod node_station;
 pub mod oqpsk;
 pub mod pcapng;

@@ -22,16 +22,16 @@ pub fn packet_error_rate(sinr: f64, bits: u32) -> f64 {
     1.0 - (1.0 - bit_error_rate(sinr)).powi(i32::try_from(bits).unwrap_or(i32::MAX))
 }
 
-/// Beyond this ratio (10 dB) not one frame in a thousand million is lost to noise.
-pub const SURE: u32 = 10;
+/// From this ratio (6 dB) on the chance of a wrong bit is too small for a float to tell the chance of a right one from one.
+pub const SURE: u32 = 4;
 
 /// Bits of the mantissa that choose the step; each doubling of the ratio has 2⁸ steps.
 const STEP_BITS: u32 = 8;
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
 
-/// The table begins at this ratio (-18 dB), below which bits are as good as guessed, and ends beyond [`SURE`].
+/// The table begins at this ratio (-18 dB), below which bits are as good as guessed, and ends at [`SURE`].
 const LOWEST: f64 = 1.0 / 64.0;
-const HIGHEST: f64 = 16.0;
+const HIGHEST: f64 = SURE as f64;
 
 /// Which step of the table a ratio falls into, and how far along it is. A positive floating-point number's exponent and first
 /// bits are its logarithm, roughly: this spares computing one.
@@ -39,7 +39,10 @@ const HIGHEST: f64 = 16.0;
 fn step(sinr: f64) -> (u64, f64) {
     let bits = sinr.to_bits();
     let fraction = bits & ((1 << FRACTION_BITS) - 1);
-    ((bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS), fraction as f64 / (1_u64 << FRACTION_BITS) as f64)
+    (
+        (bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS),
+        fraction.cast_signed() as f64 / (1_u64 << FRACTION_BITS) as f64,
+    )
 }
 
 /// `ln(1 - BER)` at every step: the formula has fifteen exponentials, and a reception may
@@ -67,7 +70,7 @@ pub fn ln_good_bit(sinr: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bit_error_rate, ln_good_bit, packet_error_rate};
+    use super::{SURE, bit_error_rate, ln_good_bit, packet_error_rate};
 
     fn ratio(db: f64) -> f64 {
         10_f64.powf(db / 10.0)
@@ -83,6 +86,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sure_is_sure() {
+        let sure = f64::from(SURE);
+        assert!((0..600).all(|tenth| (1.0 - bit_error_rate(sure + f64::from(tenth) / 100.0)).ln() == 0.0));
+        assert!(ln_good_bit(sure * 0.9) < 0.0);
+    }
+
+    #[test]
     fn more_signal_never_hurts() {
         let rates: Vec<f64> = (-30..=20).map(|db| bit_error_rate(ratio(f64::from(db) / 2.0))).collect();
         assert!(rates.windows(2).all(|pair| pair[0] >= pair[1]));
@@ -91,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_table_is_the_formula() {
-        for tenth in -120..100 {
+        for tenth in -120..60 {
             let sinr = ratio(f64::from(tenth) / 10.0 + 0.0031);
             let exact = (1.0 - bit_error_rate(sinr)).ln();
             assert!((ln_good_bit(sinr) - exact).abs() <= exact.abs() * 2e-3 + 1e-12, "{tenth}");

@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, SubAssign};
 
 /// A power in units of 10⁻¹⁵ milliwatts. Whole numbers, so that adding and taking away many signals leaves exactly what
-/// is still there, in whatever order it happens. The range goes from -150 to +42 dBm.
+/// is still there, in whatever order it happens. The range goes from -150 to +39 dBm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Power(u64);
 
@@ -12,13 +12,11 @@ impl Power {
     /// No power at all.
     pub const NONE: Self = Self(0);
 
-    /// More than there ever is.
-    pub const MAX: Self = Self(u64::MAX);
-
     /// A power given in decibels above one milliwatt.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates at both ends")]
+    #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
-        Self((10_f64.powf(dbm / 10.0) * 1e15).round() as u64)
+        // Rounded: no power is negative.
+        Self(((10_f64.powf(dbm / 10.0) * 1e15 + 0.5) as i64).cast_unsigned())
     }
 
     /// In decibels above one milliwatt; minus infinity for no power.
@@ -41,6 +39,11 @@ impl Power {
         self.as_f64() / other.as_f64()
     }
 
+    /// Whether it is at least so many times as strong as another.
+    pub fn is_at_least(self, ratio: f64, other: Self) -> bool {
+        self.as_f64() >= ratio * other.as_f64()
+    }
+
     /// This many times the power.
     pub const fn times(self, factor: u32) -> Self {
         Self(self.0.saturating_mul(factor as u64))
@@ -56,6 +59,11 @@ impl Power {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// The same on a condition, without it none.
+    pub const fn only_if(self, condition: bool) -> Self {
+        Self(self.0 * condition as u64)
+    }
+
     /// The power times a length of time, for means.
     pub const fn energy(self, micros: u64) -> u128 {
         self.0 as u128 * micros as u128
@@ -66,17 +74,19 @@ impl Power {
         Self(u64::try_from(energy / u128::from(micros.max(1))).unwrap_or(u64::MAX))
     }
 
+    /// Powers are far below the greatest signed number, and a processor converts signed ones at once.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are far more than any radio measures")]
     fn as_f64(self) -> f64 {
-        self.0 as f64
+        self.0.cast_signed() as f64
     }
 }
 
 impl Add for Power {
     type Output = Self;
 
+    /// No sum comes near the end of the range: of all the powers that any radio may have it would take thousands.
     fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self(self.0.wrapping_add(other.0))
     }
 }
 

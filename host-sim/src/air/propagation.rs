@@ -117,6 +117,16 @@ impl Propagation {
         Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
     }
 
+    /// Whether the distance between two radios alone decides how strong one arrives at the other.
+    pub fn is_plain(&self) -> bool {
+        let without_shadows = match self.spreading {
+            Spreading::LogDistance { shadowing_db, .. } => shadowing_db <= 0.0,
+            Spreading::Disc { .. } => true,
+            Spreading::Table(_) => false,
+        };
+        without_shadows && !self.asymmetry && self.walls.is_empty() && self.partitions.is_empty()
+    }
+
     /// The farthest that a signal can reach a receiver with at least this power, for a spatial index. None where
     /// distance does not decide.
     pub fn reach(&self, tx_dbm: f64, least_dbm: f64) -> Option<f64> {

@@ -2,13 +2,16 @@
 //!
 //! An audience has two parts. The loud part may decode the frame. To the faint part, usually the larger one, it is nothing
 //! but interference; what is kept about each of them is as small as it can be, since walking these lists is most of what a
-//! frame costs.
+//! frame costs. For the same reason radios that have the same neighbours, counted from their own number, share one list: those
+//! of a grid do, except near its edges, and then the list of whoever sends next is at hand.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use common::rng::Rng;
 
 use super::super::grid::Grid;
+use super::super::memo::{Memo, Roll};
 use super::super::power::Power;
 use super::super::propagation::{Place, Propagation, normal};
 use super::{Bursts, Tuning};
@@ -17,8 +20,9 @@ use super::{Bursts, Tuning};
 const NEGLIGIBLE_DB: f64 = 10.0;
 
 /// A radio that is reached, and with which power.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Loud {
+    /// Its number, counted from the list's [`Base`].
     pub to: u32,
     /// The same power as receivers tell it; a logarithm for each reception would cost more than the rest of it.
     pub dbm: f32,
@@ -27,38 +31,51 @@ pub(super) struct Loud {
 
 const _: () = assert!(size_of::<Loud>() == 16);
 
-/// Radios to which the signal is interference, in ascending order. Each takes four bytes: how far it is from the one before, and
-/// the power in its smallest units. At ten thousand nodes such lists outgrow most caches.
-#[derive(Clone, Debug, Default)]
+/// As many radios that follow each other in number are dealt with at once where signals are faint.
+pub(super) const LANES: usize = 1 << LANE_BITS;
+const LANE_BITS: u32 = 2;
+
+/// What a faint signal comes to at radios that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Which four: the number of the first radio divided by as many, counted from the list's [`Base`].
+    pub four: u32,
+    /// The power at each of them in its smallest units; nothing where nothing arrives.
+    pub powers: [i32; LANES],
+}
+
+/// Radios to which the signal is interference, in ascending order. Where neighbours in space are neighbours in number, as on a
+/// grid, most blocks are full, and a processor adds up the powers of one at once.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Faint {
-    packed: Vec<u32>,
-    last: u32,
+    pub blocks: Vec<Block>,
     count: usize,
 }
 
-/// Bits for the power: up to -90 dBm. What is stronger, where the noise is, is kept with the loud ones.
-const POWER_BITS: u32 = 20;
-const POWER_MASK: u32 = (1 << POWER_BITS) - 1;
-const STEP_MAX: u32 = u32::MAX >> POWER_BITS;
+/// The most power of one signal: -90 dBm. What is stronger, where the noise is, is kept with the loud ones. Thousands of signals
+/// at once add up to less than a word holds.
+const FAINT_MAX: i32 = (1 << 20) - 1;
 
 impl Faint {
     /// Notes a radio beyond all those before; false where the power is too much for it.
     fn push(&mut self, to: u32, power: Power) -> bool {
-        let Some(units) = u32::try_from(power.units()).ok().filter(|units| *units <= POWER_MASK) else { return false };
-        // Longer ways go by radios at which nothing arrives.
-        while to - self.last > STEP_MAX {
-            self.packed.push(STEP_MAX << POWER_BITS);
-            self.last += STEP_MAX;
+        let Some(units) = i32::try_from(power.units()).ok().filter(|units| *units <= FAINT_MAX) else { return false };
+        // Numbers below the base have wrapped around. It is a multiple of four, and so is where they wrap.
+        let (four, lane) = (Base::four_of(to), to as usize % LANES);
+        match self.blocks.last_mut() {
+            Some(block) if block.four == four => block.powers[lane] = units,
+            _ => {
+                let mut powers = [0; LANES];
+                powers[lane] = units;
+                self.blocks.push(Block { four, powers });
+            }
         }
-        self.packed.push((to - self.last) << POWER_BITS | units);
-        self.last = to;
         self.count += 1;
         true
     }
 
     fn clear(&mut self) {
-        self.packed.clear();
-        self.last = 0;
+        self.blocks.clear();
         self.count = 0;
     }
 
@@ -67,30 +84,59 @@ impl Faint {
         self.count
     }
 
-    /// Everyone with the power that arrives there; some may come with none.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, Power)> {
-        let mut to = 0;
-        self.packed.iter().map(move |&packed| {
-            to += (packed >> POWER_BITS) as usize;
-            (to, Power::from_units(packed & POWER_MASK))
-        })
+    fn leave_out(&mut self, radio: u32) {
+        for block in self.blocks.iter_mut().filter(|block| block.four == Base::four_of(radio)) {
+            block.powers[radio as usize % LANES] = 0;
+        }
+    }
+}
+
+/// Where the numbers of a list are counted from: a multiple of four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Base {
+    four: u32,
+}
+
+impl Base {
+    /// The base for the list of a radio that may share it with others.
+    fn of(radio: usize) -> Self {
+        Self { four: u32::try_from(radio / LANES).unwrap_or(u32::MAX) }
+    }
+
+    /// Which four a number of a list belongs to. Numbers below the base are negative, only that nobody says so.
+    fn four_of(to: u32) -> u32 {
+        (to.cast_signed() >> LANE_BITS).cast_unsigned()
+    }
+
+    /// The four that a block of a list is about.
+    pub fn four(self, block: &Block) -> usize {
+        self.four.wrapping_add(block.four) as usize
+    }
+
+    /// The radio that a number of a list stands for.
+    pub fn radio(self, to: u32) -> usize {
+        (self.four << LANE_BITS).wrapping_add(to) as usize
+    }
+
+    /// How a list calls a radio.
+    fn number(self, radio: u32) -> u32 {
+        radio.wrapping_sub(self.four << LANE_BITS)
     }
 }
 
 /// Everybody that one emission reaches, in two parts, each in order of the radios.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reached {
     pub loud: Vec<Loud>,
     pub faint: Faint,
 }
 
 impl Reached {
-    /// Fills the two parts anew with radios and the powers in dBm that arrive at them.
-    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64)>, lockable: Power) {
+    /// Fills the two parts anew with radios and the powers that arrive at them, in dBm and in units.
+    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64, Power)>, lockable: Power) {
         self.loud.clear();
         self.faint.clear();
-        for (to, dbm) in arriving {
-            let power = Power::from_dbm(dbm);
+        for (to, dbm, power) in arriving {
             if power >= lockable || !self.faint.push(to, power) {
                 #[expect(clippy::cast_possible_truncation, reason = "seven digits are far more than any radio tells")]
                 self.loud.push(Loud { to, dbm: dbm as f32, power });
@@ -99,12 +145,20 @@ impl Reached {
     }
 
     /// Leaves one radio out.
-    pub fn leave_out(&mut self, radio: usize) {
-        self.loud.retain(|loud| loud.to as usize != radio);
-        let before = std::mem::take(&mut self.faint);
-        for (to, power) in before.iter().filter(|&(to, power)| to != radio && power > Power::NONE) {
-            self.faint.push(u32::try_from(to).unwrap_or(u32::MAX), power);
-        }
+    pub fn leave_out(&mut self, base: Base, radio: usize) {
+        let number = base.number(u32::try_from(radio).unwrap_or(u32::MAX));
+        self.loud.retain(|loud| loud.to != number);
+        self.faint.leave_out(number);
+    }
+
+    /// A number that differs for most lists that differ.
+    fn digest(&self) -> u64 {
+        let mix = |digest: u64, word: u64| (digest ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let loud = self.loud.iter().fold(0, |digest, loud| mix(mix(digest, u64::from(loud.to)), loud.power.units()));
+        self.faint.blocks.iter().fold(loud, |digest, Block { four, powers }| {
+            let powers = powers.iter().fold(0, |sum: u64, power| sum << 16 ^ u64::from(power.cast_unsigned()));
+            mix(digest, powers ^ u64::from(*four) << 32)
+        })
     }
 }
 
@@ -122,8 +176,9 @@ struct Whims {
 /// All radios that one radio reaches, by index.
 #[derive(Clone, Debug)]
 pub(super) struct Audience {
-    /// Shared with the emissions that go out to it.
+    /// Shared with the emissions that go out to it, and with radios that have the same neighbours.
     usual: Rc<Reached>,
+    base: Base,
     /// One for each of them; empty where every emission arrives the same.
     whims: Vec<Whims>,
 }
@@ -146,41 +201,79 @@ impl Scene<'_> {
         let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
         let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
         let index = Grid::new(self.places, self.propagation.reach(strongest, least));
-        (0..self.places.len()).map(|from| self.audience(from, least, &index, before.get(from))).collect()
+        let mut survey = Survey {
+            least,
+            index,
+            gains: self.propagation.is_plain().then(Memo::default),
+            powers: Memo::default(),
+            near: Roll::new(self.places.len()),
+            scratch: Reached::default(),
+            known: BTreeMap::new(),
+        };
+        (0..self.places.len()).map(|from| self.audience(from, &mut survey, before.get(from))).collect()
     }
 
-    fn audience(&self, from: usize, least: f64, index: &Grid, before: Option<&Audience>) -> Audience {
+    fn audience(&self, from: usize, survey: &mut Survey, before: Option<&Audience>) -> Audience {
         let Tuning { tx_dbm, channel } = self.tunings[from];
-        let mut gains: Vec<(u32, f64)> = Vec::new();
-        index.near(self.places[from], |to| {
+        let Survey { least, index, gains, powers, near, scratch, known } = survey;
+        let start = self.places[from];
+        index.near(start, |to| {
+            let end = self.places[to];
+            let exact = || self.propagation.gain_db((from, start), (to, end));
+            let gain_db = match gains {
+                Some(gains) => gains.get(distance_squared(start, end), |_| exact()),
+                None => exact(),
+            };
             if to != from
                 && self.tunings[to].channel == channel
-                && let Some(gain_db) = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]))
-                && gain_db + tx_dbm >= least
+                && let Some(gain_db) = gain_db
+                && gain_db + tx_dbm >= *least
             {
-                gains.push((u32::try_from(to).unwrap_or(u32::MAX), gain_db));
+                near.enter(to, gain_db + tx_dbm);
             }
         });
-        gains.sort_unstable_by_key(|&(to, _)| to);
         let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
-        let whims = |&(to, gain_db): &(u32, f64)| {
+        if steady {
+            let base = Base::of(from);
+            let arriving = near.take().map(|(to, dbm)| (base.number(to), dbm, powers.get(dbm, Power::from_dbm)));
+            scratch.fill(arriving, self.lockable);
+            let alike = known.entry(scratch.digest()).or_insert_with(|| Rc::new(scratch.clone()));
+            let usual = if **alike == *scratch { Rc::clone(alike) } else { Rc::new(scratch.clone()) };
+            return Audience { usual, base, whims: Vec::new() };
+        }
+        let whims = |(to, mean_dbm): (u32, f64)| {
             let known = before.and_then(|audience| {
                 let at = audience.whims.binary_search_by_key(&to, |whims| whims.to).ok()?;
                 audience.whims.get(at)
             });
             // The first spell to begin is a good one.
-            let fresh = Whims { to, mean_dbm: gain_db + tx_dbm, spell_end: 0, bad: true };
-            known.map_or(fresh, |known| Whims { mean_dbm: fresh.mean_dbm, ..*known })
+            let fresh = Whims { to, mean_dbm, spell_end: 0, bad: true };
+            known.map_or(fresh, |known| Whims { mean_dbm, ..*known })
         };
-        if steady {
-            let mut usual = Reached::default();
-            usual.fill(gains.iter().map(|&(to, gain_db)| (to, gain_db + tx_dbm)), self.lockable);
-            usual.loud.shrink_to_fit();
-            usual.faint.packed.shrink_to_fit();
-            return Audience { usual: Rc::new(usual), whims: Vec::new() };
-        }
-        Audience { usual: Rc::default(), whims: gains.iter().map(whims).collect() }
+        Audience { usual: Rc::default(), base: Base::default(), whims: near.take().map(whims).collect() }
     }
+}
+
+/// What is needed to find out who reaches whom, and kept from one radio to the next.
+#[derive(Debug)]
+struct Survey {
+    /// The weakest signal that counts, in dBm.
+    least: f64,
+    index: Grid,
+    /// Gains by the square of the distance, where nothing else decides: on a grid there are few distances.
+    gains: Option<Memo<Option<f64>>>,
+    /// Powers by their decibels, of which there are then as few.
+    powers: Memo<Power>,
+    /// Who is near, with the power that arrives there in dBm.
+    near: Roll,
+    scratch: Reached,
+    /// The lists so far, by digest.
+    known: BTreeMap<u64, Rc<Reached>>,
+}
+
+fn distance_squared(start: Place, end: Place) -> f64 {
+    let (dx, dy) = (start.0 - end.0, start.1 - end.1);
+    dx * dx + dy * dy
 }
 
 impl Audience {
@@ -194,9 +287,9 @@ impl Audience {
         lockable: Power,
         rng: &mut Rng,
         spare: &mut Vec<Rc<Reached>>,
-    ) -> Rc<Reached> {
+    ) -> (Base, Rc<Reached>) {
         if self.whims.is_empty() {
-            return Rc::clone(&self.usual);
+            return (self.base, Rc::clone(&self.usual));
         }
         let arrive = |whims: &mut Whims| {
             let mut db = whims.mean_dbm + jitter_db * normal(rng).0;
@@ -210,11 +303,11 @@ impl Audience {
                     db -= bursts.loss_db;
                 }
             }
-            (whims.to, db)
+            (whims.to, db, Power::from_dbm(db))
         };
         let mut reached = spare.pop().unwrap_or_default();
         Rc::make_mut(&mut reached).fill(self.whims.iter_mut().map(arrive), lockable);
-        reached
+        (self.base, reached)
     }
 }
 
@@ -228,18 +321,39 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faint, POWER_MASK, Power, STEP_MAX};
+    use super::{Base, Block, FAINT_MAX, Faint, Power};
 
     #[test]
-    fn what_was_packed_comes_out_again() {
-        let noted = [(0, 7), (1, POWER_MASK), (1 + STEP_MAX, 9), (2 + 2 * STEP_MAX, 1), (90_000, 70_800)];
+    fn what_was_noted_comes_out_again() {
+        let noted = [(0, 7), (1, FAINT_MAX), (3, 9), (4, 1), (90_001, 70_800)];
         let mut faint = Faint::default();
-        assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units))));
-        assert!(!faint.push(90_001, Power::from_units(POWER_MASK + 1)), "too strong");
-        let heard: Vec<_> = faint.iter().filter(|(_, power)| *power > Power::NONE).collect();
-        assert_eq!(heard, noted.map(|(to, units)| (to as usize, Power::from_units(units))));
+        assert!(noted.iter().all(|&(to, units)| faint.push(to, Power::from_units(units.cast_unsigned()))));
+        assert!(!faint.push(90_002, Power::from_units(FAINT_MAX.cast_unsigned() + 1)), "too strong");
+        let block = |four, powers| Block { four, powers };
+        assert_eq!(
+            faint.blocks,
+            [block(0, [7, FAINT_MAX, 0, 9]), block(1, [1, 0, 0, 0]), block(22_500, [0, 70_800, 0, 0])]
+        );
         assert_eq!(faint.len(), noted.len());
+        faint.leave_out(3);
+        assert_eq!(faint.blocks[0], block(0, [7, FAINT_MAX, 0, 0]));
         faint.clear();
-        assert_eq!(faint.iter().count() + faint.len(), 0);
+        assert_eq!(faint.blocks.len() + faint.len(), 0);
+    }
+
+    #[test]
+    fn numbers_below_the_base_come_back() {
+        for radio in [0, 1, 4, 6, 90_003] {
+            let base = Base::of(radio);
+            for other in [0, 1, 2, 3, 4, 5, 8, 89_999, 100_000_u32] {
+                let number = base.number(other);
+                assert_eq!(base.radio(number), other as usize);
+                let mut faint = Faint::default();
+                faint.push(number, Power::from_units(5));
+                let block = faint.blocks[0];
+                assert_eq!(base.four(&block), other as usize / 4);
+                assert_eq!(block.powers[other as usize % 4], 5);
+            }
+        }
     }
 }

@@ -8,7 +8,6 @@
 //! Capture: during its preamble a lock gives way to a frame at least 3 dB stronger. After that a stronger frame destroys
 //! the one locked on, and is itself not received.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
@@ -19,10 +18,11 @@ use super::propagation::{Place, Propagation};
 use super::{BYTE_US, HEADER_BYTES, SYNC_US};
 
 mod audience;
+mod ears;
 mod receiver;
 
-use audience::{Audience, Loud, Reached, Scene};
-use receiver::{Assessment, Hot, Receiver, is_found};
+use audience::{Audience, Base, Reached, Scene};
+use ears::Ears;
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 
 /// What a radio is set to.
@@ -89,23 +89,19 @@ struct Emission {
     is_frame: bool,
     /// Who is reached and how strongly, as it was when it began.
     reached: Rc<Reached>,
+    /// Where the numbers in there are counted from.
+    base: Base,
 }
 
 /// The medium.
 #[derive(Clone, Debug)]
 pub struct Medium {
     propagation: Propagation,
-    rules: Rules,
-    noise: Power,
-    lockable: Power,
+    ears: Ears,
     bursts: Option<Bursts>,
     rng: Rng,
     places: Vec<Place>,
     tunings: Vec<Tuning>,
-    hot: Vec<Hot>,
-    receivers: Vec<Receiver>,
-    /// Clear channel assessments under way; rare enough to be kept apart.
-    assessments: BTreeMap<usize, Assessment>,
     audiences: Vec<Audience>,
     /// Whether the audiences no longer fit the places.
     stale: bool,
@@ -114,7 +110,6 @@ pub struct Medium {
     vacant: Vec<OnAir>,
     /// Lists of emissions that are over.
     spare: Vec<Rc<Reached>>,
-    fates: Fates,
 }
 
 impl Medium {
@@ -125,26 +120,18 @@ impl Medium {
 
     /// An empty medium whose receivers work by these rules.
     pub fn with_rules(propagation: Propagation, bursts: Option<Bursts>, seed: u64, rules: Rules) -> Self {
-        let noise = Power::from_dbm(propagation.noise_dbm);
-        let lockable = rules.lockable(propagation.noise_dbm);
         Self {
+            ears: Ears::new(rules, propagation.noise_dbm),
             propagation,
-            rules,
-            noise,
-            lockable,
             bursts,
             rng: Rng::stream(seed, 0xA1),
             places: Vec::new(),
             tunings: Vec::new(),
-            hot: Vec::new(),
-            receivers: Vec::new(),
-            assessments: BTreeMap::new(),
             audiences: Vec::new(),
             stale: true,
             emissions: Vec::new(),
             vacant: Vec::new(),
             spare: Vec::new(),
-            fates: Fates::default(),
         }
     }
 
@@ -152,8 +139,7 @@ impl Medium {
     pub fn add(&mut self, place: Place, tuning: Tuning) -> usize {
         self.places.push(place);
         self.tunings.push(tuning);
-        self.hot.push(Hot::default());
-        self.receivers.push(Receiver::default());
+        self.ears.add();
         self.stale = true;
         self.places.len() - 1
     }
@@ -192,7 +178,7 @@ impl Medium {
 
     /// What became of the frames that were strong enough, until now.
     pub fn fates(&self) -> Fates {
-        self.fates
+        self.ears.fates
     }
 
     /// The mean received power of one radio at another in dBm, before jitter and bursts; none where nothing arrives, as
@@ -208,14 +194,10 @@ impl Medium {
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
     pub fn retune(&mut self, radio: usize, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
-            Rc::make_mut(&mut emission.reached).leave_out(radio);
+            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio);
         }
         self.tunings[radio] = tuning;
-        self.hot[radio] = Hot::default();
-        let receiver = &mut self.receivers[radio];
-        self.fates.abandoned += u64::from(receiver.lock.is_some());
-        *receiver = Receiver { listening: receiver.listening, ..Receiver::default() };
-        self.assessments.remove(&radio);
+        self.ears.silence(radio);
         self.stale = true;
     }
 
@@ -226,23 +208,17 @@ impl Medium {
 
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
     pub fn listen(&mut self, radio: usize, listening: bool) {
-        let receiver = &mut self.receivers[radio];
-        receiver.listening = listening;
-        if !listening && receiver.lock.take().is_some() {
-            self.fates.abandoned += 1;
-            self.hot[radio].carefree = receiver.carefree(self.noise);
-        }
+        self.ears.listen(radio, listening);
     }
 
     /// Whether a radio is receiving a frame.
     pub fn is_locked(&self, radio: usize) -> bool {
-        self.receivers[radio].lock.is_some()
+        self.ears.is_locked(radio)
     }
 
     /// The frame that a radio is receiving, or none.
     pub fn locked(&self, radio: usize) -> Option<Locked> {
-        let receiver = &self.receivers[radio];
-        receiver.lock.map(|_| Locked { found_at: receiver.weighed_to, rssi_dbm: receiver.signal.dbm() })
+        self.ears.locked(radio)
     }
 
     /// Begins a frame: its first preamble bit leaves the antenna now.
@@ -256,39 +232,10 @@ impl Medium {
     }
 
     /// Ends a frame or noise, and tells every radio that was locked on to it.
-    pub fn end(&mut self, now: u64, on: OnAir, mut tell: impl FnMut(Reception)) {
-        let Some(Emission { is_frame, reached }) = self.emissions[on.index()].take() else { return };
+    pub fn end(&mut self, now: u64, on: OnAir, tell: impl FnMut(Reception)) {
+        let Some(Emission { is_frame, reached, base }) = self.emissions[on.index()].take() else { return };
         self.vacant.push(on);
-        for (radio, power) in reached.faint.iter() {
-            let Hot { total, carefree } = self.hot[radio];
-            if total > carefree {
-                self.weigh(now, radio);
-            }
-            self.hot[radio].total = total.without(power);
-        }
-        for &Loud { to, power, dbm } in &reached.loud {
-            let radio = to as usize;
-            let Hot { total, carefree } = self.hot[radio];
-            if total > carefree {
-                self.weigh(now, radio);
-            }
-            self.hot[radio].total = total.without(power);
-            if !is_frame || power < self.lockable {
-                continue;
-            }
-            let receiver = &mut self.receivers[radio];
-            receiver.carriers -= 1;
-            if receiver.lock == Some(on) {
-                receiver.lock = None;
-                self.hot[radio].carefree = receiver.carefree(self.noise);
-                // Certain survival and certain loss need no chance.
-                let ln_good = receiver.ln_good;
-                let intact = ln_good > -1e-9 || (ln_good > -50.0 && chance(&mut self.rng) < ln_good.exp());
-                self.fates.intact += u64::from(intact);
-                self.fates.damaged += u64::from(!intact);
-                tell(Reception { to: radio, rssi_dbm: f64::from(dbm), intact });
-            }
-        }
+        self.ears.end(now, on, (base, &reached), is_frame, &mut self.rng, tell);
         // Those that only this emission had are filled anew for the next one.
         if Rc::strong_count(&reached) == 1 && self.spare.len() < self.emissions.len() {
             self.spare.push(reached);
@@ -297,41 +244,27 @@ impl Medium {
 
     /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: usize) {
-        let receiver = &mut self.receivers[radio];
-        receiver.assessing = true;
-        self.hot[radio].carefree = receiver.carefree(self.noise);
-        self.assessments.insert(radio, Assessment::begin(now, receiver.carriers > 0));
+        self.ears.begin_cca(now, radio);
     }
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
     pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
-        let Some(Found { mean, carrier }) = self.take_cca(now, radio) else { return false };
-        (carrier && self.rules.carrier_sense) || mean >= Power::from_dbm(self.rules.cca_dbm)
+        self.take_cca(now, radio).is_some_and(|found| self.ears.is_busy(found))
     }
 
     /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
     pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
-        let power = self.power_at(radio);
-        let mut done = self.stop_assessing(radio)?;
-        done.weigh(now, power);
-        Some(Found { mean: Power::mean(done.energy, now - done.from), carrier: done.carrier })
+        self.ears.take_cca(now, radio)
     }
 
     /// Breaks a clear channel assessment off.
     pub fn abort_cca(&mut self, radio: usize) {
-        self.stop_assessing(radio);
-    }
-
-    fn stop_assessing(&mut self, radio: usize) -> Option<Assessment> {
-        let receiver = &mut self.receivers[radio];
-        receiver.assessing = false;
-        self.hot[radio].carefree = receiver.carefree(self.noise);
-        self.assessments.remove(&radio)
+        self.ears.abort_cca(radio);
     }
 
     /// Everything that arrives at a radio now, noise included.
     pub fn power_at(&self, radio: usize) -> Power {
-        self.hot[radio].total + self.noise
+        self.ears.power_at(radio)
     }
 
     fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
@@ -341,72 +274,11 @@ impl Medium {
             OnAir(NonZeroU32::new(u32::try_from(self.emissions.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MAX))
         });
         let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
-        let reached = self.audiences[from].arriving(now, jitter_db, self.bursts, self.lockable, rng, spare);
-        self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
-        for (radio, power) in reached.faint.iter() {
-            let Hot { total, carefree } = self.hot[radio];
-            let more = total + power;
-            if more > carefree {
-                self.weigh(now, radio);
-            }
-            self.hot[radio].total = more;
-        }
-        for &Loud { to, power, .. } in &reached.loud {
-            self.arrive(now, on, to as usize, power, is_frame && power >= self.lockable);
-        }
-        self.emissions[on.index()] = Some(Emission { is_frame, reached });
+        let (base, reached) =
+            self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
+        self.ears.begin(now, on, (base, &reached), is_frame);
+        self.emissions[on.index()] = Some(Emission { is_frame, reached, base });
         on
-    }
-
-    /// A signal begins to arrive at a radio that might decode it.
-    fn arrive(&mut self, now: u64, on: OnAir, radio: usize, power: Power, decodable: bool) {
-        let Hot { total, carefree } = self.hot[radio];
-        let others = total + self.noise;
-        if total + power > carefree {
-            self.weigh(now, radio);
-            if decodable && let Some(assessment) = self.assessments.get_mut(&radio) {
-                assessment.carrier = true;
-            }
-        }
-        self.hot[radio].total = total + power;
-        if !decodable {
-            return;
-        }
-        let receiver = &mut self.receivers[radio];
-        receiver.carriers += 1;
-        self.fates.in_range += 1;
-        if !receiver.listening {
-            self.fates.not_listening += 1;
-            return;
-        }
-        match receiver.lock {
-            None if !is_found(power, others, &self.rules) => {
-                self.fates.buried += 1;
-                return;
-            }
-            None => {}
-            Some(_) if receiver.gives_way(now, power, &self.rules) => self.fates.overtaken += 1,
-            Some(_) => {
-                self.fates.occupied += 1;
-                return;
-            }
-        }
-        receiver.lock_on(now, on, power);
-        self.hot[radio].carefree = receiver.carefree(self.noise);
-    }
-
-    /// Weighs the stretch since the last change at a radio for which it matters, before something changes.
-    fn weigh(&mut self, now: u64, radio: usize) {
-        let total = self.hot[radio].total;
-        let receiver = &mut self.receivers[radio];
-        if receiver.lock.is_some() {
-            receiver.weigh(now, total, self.noise, self.rules.captures);
-        }
-        if receiver.assessing
-            && let Some(assessment) = self.assessments.get_mut(&radio)
-        {
-            assessment.weigh(now, total + self.noise);
-        }
     }
 
     /// Finds out anew who reaches whom, after radios have moved or walls have changed; the next emission would do it too.
@@ -418,7 +290,7 @@ impl Medium {
             propagation: &self.propagation,
             places: &self.places,
             tunings: &self.tunings,
-            lockable: self.lockable,
+            lockable: self.ears.lockable,
             bursts: self.bursts,
         };
         self.audiences = scene.audiences(&self.audiences);

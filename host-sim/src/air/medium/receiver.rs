@@ -4,6 +4,7 @@ use super::super::SYNC_US;
 use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
+use super::audience::LANES;
 
 /// Microseconds per bit.
 const BIT_US: f64 = 4.0;
@@ -67,33 +68,17 @@ pub struct Fates {
     pub intact: u64,
 }
 
-/// What every signal in reach touches: a quarter of a cache line, so that the radios around a sender stay in the cache
-/// however many there are elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hot {
-    /// Everything that arrives on its channel now.
-    pub total: Power,
-    /// Up to this total nobody minds what it is: the frame being received is safe, or there is none.
-    pub carefree: Power,
-}
-
-const _: () = assert!(size_of::<Hot>() == 16);
-
-impl Default for Hot {
-    fn default() -> Self {
-        Self { total: Power::NONE, carefree: Power::MAX }
-    }
-}
-
-/// The rest of a radio, touched by what it might decode: half a cache line.
+/// A radio's receiving end, touched by what it might decode; what is too faint for that is summed up elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Receiver {
-    /// The frame that it is receiving; the next three have no meaning without.
+    /// The frame that it is receiving; the last three have no meaning without.
     pub lock: Option<OnAir>,
     /// Frames on the air that it could decode alone: what carrier sense finds.
     pub carriers: u16,
     pub listening: bool,
     pub assessing: bool,
+    /// Everything that arrives on its channel now and is not faint.
+    pub loud: Power,
     pub signal: Power,
     /// Logarithm of the probability that all bits so far are right.
     pub ln_good: f64,
@@ -101,7 +86,58 @@ pub(super) struct Receiver {
     pub weighed_to: u64,
 }
 
-const _: () = assert!(size_of::<Receiver>() == 32);
+const _: () = assert!(size_of::<Receiver>() == 40);
+
+/// A sum of faint signals that there never is.
+pub(super) const NO_LIMIT: i32 = i32::MAX;
+
+/// What every signal in reach touches, however faint, for radios that follow each other in number. So little that those around
+/// a sender stay in the cache however many there are elsewhere.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub(super) struct Hum {
+    /// The sum of the faint signals at each radio, in the smallest units of power.
+    pub sums: [i32; LANES],
+    /// What that sum may come to before anybody there minds.
+    pub limits: [i32; LANES],
+}
+
+impl Default for Hum {
+    fn default() -> Self {
+        Self { sums: [0; LANES], limits: [NO_LIMIT; LANES] }
+    }
+}
+
+impl Hum {
+    /// The sum at a radio, which is one of the four.
+    pub fn at(&self, radio: usize) -> Power {
+        Power::from_units(self.sums[radio % LANES].cast_unsigned())
+    }
+
+    /// A signal begins to arrive. Whether any radio that it reaches minds.
+    pub fn swell(&mut self, powers: &[i32; LANES]) -> bool {
+        for (sum, power) in self.sums.iter_mut().zip(powers) {
+            *sum = sum.wrapping_add(*power);
+        }
+        self.stirs(&self.sums, powers)
+    }
+
+    /// A signal ceases to arrive. Whether any radio that it reached minds.
+    pub fn fade(&mut self, powers: &[i32; LANES]) -> bool {
+        let before = self.sums;
+        for (sum, power) in self.sums.iter_mut().zip(powers) {
+            *sum = sum.wrapping_sub(*power);
+        }
+        self.stirs(&before, powers)
+    }
+
+    /// Whether these sums matter to any radio that these powers reach. Without a branch, so that the compiler asks for all of
+    /// them in one go.
+    fn stirs(&self, sums: &[i32; LANES], powers: &[i32; LANES]) -> bool {
+        let minds = |lane: usize| -i32::from(sums[lane] > self.limits[lane]) & -i32::from(powers[lane] > 0);
+        (0..LANES).fold(0, |any, lane| any | minds(lane)) != 0
+    }
+}
 
 impl Receiver {
     /// Locks on to a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
@@ -112,27 +148,61 @@ impl Receiver {
         self.weighed_to = now + SYNC_US;
     }
 
+    /// Whether it locks on to a frame that begins now, given everything else that arrives, noise included; counts the
+    /// reasons why not.
+    pub fn finds(&self, now: u64, power: Power, others: Power, rules: &Rules, fates: &mut Fates) -> bool {
+        let reason = match self.lock {
+            _ if !self.listening => &mut fates.not_listening,
+            None if power.is_at_least(rules.lock_ratio, others) => return true,
+            None => &mut fates.buried,
+            Some(_) if self.gives_way(now, power, rules) => {
+                fates.overtaken += 1;
+                return true;
+            }
+            Some(_) => &mut fates.occupied,
+        };
+        *reason += 1;
+        false
+    }
+
     /// Whether a frame that begins now takes over from the one being received.
-    pub fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
+    fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
         rules.captures && now < self.weighed_to && power >= self.signal.times(CAPTURE_RATIO)
     }
 
-    /// The total up to which changes need not be weighed. Most stretches of most frames stay below it, and cost one
-    /// comparison.
-    pub fn carefree(&self, noise: Power) -> Power {
-        match self.lock {
-            _ if self.assessing => Power::NONE,
-            None => Power::MAX,
-            Some(_) => {
-                let bearable = self.signal.part(SURE);
-                if bearable < noise { Power::NONE } else { self.signal + bearable.without(noise) }
-            }
-        }
+    /// Whether it matters to anybody here what arrives.
+    pub fn minds(&self) -> bool {
+        self.lock.is_some() || self.assessing
     }
 
-    /// Weighs the stretch since the last change, before something changes. `total` is everything that arrives.
+    /// Whether a change has to be weighed, where anybody minds at all; `greater` is the greater of the totals before and after
+    /// it. Most stretches of most frames need no more than this comparison.
+    pub fn is_stirred(&self, greater: Power, noise: Power) -> bool {
+        self.assessing || greater > self.carefree(noise)
+    }
+
+    /// The total up to which the frame being received is safe.
+    fn carefree(&self, noise: Power) -> Power {
+        let bearable = self.signal.part(SURE);
+        // No branch: half of all signals would come to one end of it, half to the other.
+        (self.signal + bearable.without(noise)).only_if(bearable >= noise)
+    }
+
+    /// The sum of faint signals up to which their coming and going need not be weighed.
+    pub fn limit(&self, noise: Power) -> i32 {
+        if self.assessing {
+            return 0;
+        }
+        if self.lock.is_none() {
+            return NO_LIMIT;
+        }
+        i32::try_from(self.carefree(noise).without(self.loud).units()).unwrap_or(NO_LIMIT)
+    }
+
+    /// Weighs the stretch since the last change, before something changes, where a frame is being received. `total` is
+    /// everything that arrives.
     pub fn weigh(&mut self, now: u64, total: Power, noise: Power, captures: bool) {
-        if now <= self.weighed_to {
+        if self.lock.is_none() || now <= self.weighed_to {
             return;
         }
         let elapsed = now - self.weighed_to;
@@ -151,11 +221,7 @@ impl Receiver {
     }
 }
 
-/// Whether a frame can be found among everything else.
-pub(super) fn is_found(power: Power, others: Power, rules: &Rules) -> bool {
-    power.ratio(others) >= rules.lock_ratio
-}
-
+/// What a clear channel assessment has seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Assessment {
     pub energy: u128,

@@ -1,14 +1,15 @@
 //! What is to happen when: the queue of events.
 //!
-//! Two heaps. A frame has half a dozen events within milliseconds and one a second later; with one heap for all, each of
-//! the former would sift through everybody's latter, and cost more the more nodes there are. The near heap holds little
-//! more than what the frames now on the air need.
+//! A frame has half a dozen events within milliseconds and one a second later; with one heap for all, each of the former would
+//! sift through everybody's latter, and cost more the more nodes there are. So only what is due next is kept in order: time is
+//! cut into short spells, and what belongs to a later one waits with the others of that spell, unsorted, until its time comes.
+//! The heap then holds a few milliseconds of events, however many nodes there are.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
-/// Events at least this far ahead are kept apart. The longest back-off is shorter.
-const FAR_US: u64 = 12_000;
+/// A spell is this power of two of microseconds long: four milliseconds, about as much as one frame's events take.
+const SPELL_BITS: u32 = 12;
 
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,32 +56,54 @@ pub(super) struct Entry {
 /// All events to come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda {
+    /// Everything up to the end of the present spell, sorted.
     near: BinaryHeap<Reverse<Entry>>,
-    far: BinaryHeap<Reverse<Entry>>,
+    /// Everything later, by spell.
+    far: BTreeMap<u64, Vec<Entry>>,
+    /// The present spell: the latest that was ever sorted.
+    spell: u64,
+    /// Lists of spells that are over, for those to come.
+    spare: Vec<Vec<Entry>>,
     order: u64,
 }
 
+/// More empty lists than this are not worth keeping.
+const SPARE_MAX: usize = 64;
+
 impl Agenda {
     /// Enters an event; whatever was entered before for the same time comes first.
-    pub fn push(&mut self, now_us: u64, entry: Entry) {
-        let entry = Reverse(Entry { order: self.order, ..entry });
+    pub fn push(&mut self, entry: Entry) {
+        let entry = Entry { order: self.order, ..entry };
         self.order += 1;
-        if entry.0.at_us < now_us + FAR_US { &mut self.near } else { &mut self.far }.push(entry);
+        let spell = entry.at_us >> SPELL_BITS;
+        if spell <= self.spell {
+            self.near.push(Reverse(entry));
+        } else {
+            self.far.entry(spell).or_insert_with(|| self.spare.pop().unwrap_or_default()).push(entry);
+        }
     }
 
     /// When the next event is due.
     pub fn next_us(&self) -> Option<u64> {
-        self.near.peek().max(self.far.peek()).map(|next| next.0.at_us)
+        let later = || self.far.first_key_value()?.1.iter().map(|entry| entry.at_us).min();
+        self.near.peek().map(|next| next.0.at_us).or_else(later)
     }
 
     /// Takes the next event out, where it is due by this time.
     pub fn pop(&mut self, until_us: u64) -> Option<Entry> {
-        // Greater is earlier, and nothing is less than anything.
-        let heap = if self.near.peek() >= self.far.peek() { &mut self.near } else { &mut self.far };
-        if heap.peek()?.0.at_us > until_us {
+        while self.near.is_empty() {
+            let next = self.far.first_entry().filter(|next| *next.key() <= until_us >> SPELL_BITS)?;
+            let (spell, mut entries) = next.remove_entry();
+            self.spell = spell;
+            self.near.extend(entries.drain(..).map(Reverse));
+            if self.spare.len() < SPARE_MAX {
+                self.spare.push(entries);
+            }
+        }
+        if self.near.peek()?.0.at_us > until_us {
             return None;
         }
-        heap.pop().map(|Reverse(entry)| entry)
+        self.near.pop().map(|Reverse(entry)| entry)
     }
 }
 
@@ -102,7 +125,7 @@ mod tests {
                 let ahead = if rng.below(2) == 0 { rng.below(40) } else { 300 * rng.below(90) };
                 let at_us = now_us + u64::from(ahead);
                 waiting.push((at_us, entered));
-                agenda.push(now_us, Entry { at_us, order: 0, node: entered, life: 0, turn: 0, event: Event::Wake });
+                agenda.push(Entry { at_us, order: 0, node: entered, life: 0, turn: 0, event: Event::Wake });
                 entered += 1;
                 continue;
             }

@@ -15,7 +15,7 @@ impl<S: Station> World<S> {
         psdu: &[u8],
         watcher: &mut impl Watcher<S>,
     ) -> Option<Vec<u8>> {
-        if self.corruption <= 0.0 || f64::from(self.corrupting.next_u32()) >= self.corruption * 4_294_967_296.0 {
+        if f64::from(self.corrupting.next_u32()) >= self.corruption * 4_294_967_296.0 {
             return None;
         }
         let corrupted = self.corrupt(psdu);

@@ -16,6 +16,7 @@ mod agenda;
 mod corruption;
 mod intruder;
 mod port;
+mod receive;
 mod send;
 
 use agenda::{Agenda, Entry, Event};
@@ -68,20 +69,36 @@ impl Outgoing {
     }
 }
 
-/// A station and its radio. The fields stand in this order in memory: what a reception needs comes first and fits two lines
-/// of the cache, the station aside, so that a reception among very many nodes waits for less memory.
+/// No time at all.
+const NEVER: u64 = u64::MAX;
+
+/// What every frame that a station receives touches, the station and perhaps its clock aside. All else is kept elsewhere, so
+/// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
-struct Node<S> {
-    clock: LocalClock,
-    /// When the station last said it wants to be called, and when that is in the world's time.
-    deadline: Option<Instant>,
-    wake_at: Option<u64>,
-    /// Frames received intact; the rest of its usage is counted further down.
-    received: u64,
+struct Desk {
+    /// When the station wants to be called, in microseconds of its clock; never where it does not, or was called and has not
+    /// said anything since.
+    deadline: u64,
+    /// Frames received intact; the rest of its usage is counted with the radio.
+    received: u32,
+    /// For which frames the radio has room.
+    room: Room,
+}
+
+const _: () = assert!(size_of::<Desk>() == 16);
+
+impl Desk {
+    /// Nothing waits.
+    const EMPTY: Self = Self { deadline: NEVER, received: 0, room: Room { csma: true, timed: true } };
+}
+
+/// The radio of a station.
+#[derive(Clone, Debug)]
+struct Node {
+    /// When the station's deadline is in the world's time, while an event for it is on the agenda.
+    wake_at: u64,
     timed: Option<Instant>,
     backoff: Option<Backoff>,
-    station: S,
     phase: Phase,
     on: bool,
     life: u32,
@@ -94,25 +111,15 @@ struct Node<S> {
     usage: Usage,
 }
 
-impl<S> Node<S> {
-    /// Counts a frame that has ended here. The driver looks at the length first.
-    fn count(&mut self, reception: Reception, frame: &RawFrame) {
-        if !frame.has_good_length() {
-            self.usage.malformed += 1;
-        } else if reception.intact {
-            self.received += 1;
-        } else {
-            self.usage.damaged += 1;
-        }
-    }
-}
-
 /// A medium with stations on it.
 #[derive(Clone, Debug)]
 pub struct World<S> {
     medium: Medium,
     timing: RadioTiming,
-    nodes: Vec<Node<S>>,
+    stations: Vec<S>,
+    clocks: Vec<LocalClock>,
+    desks: Vec<Desk>,
+    nodes: Vec<Node>,
     outgoing: Vec<Outgoing>,
     intruders: Vec<Intruder>,
     agenda: Agenda,
@@ -140,6 +147,9 @@ impl<S: Station> World<S> {
         Self {
             medium,
             timing,
+            stations: Vec::new(),
+            clocks: Vec::new(),
+            desks: Vec::new(),
             nodes: Vec::new(),
             outgoing: Vec::new(),
             intruders: Vec::new(),
@@ -167,14 +177,13 @@ impl<S: Station> World<S> {
     pub fn add(&mut self, place: Place, tuning: Tuning, drift_ppm: i32, station: S) -> usize {
         let index = self.medium.add(place, tuning);
         assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
+        self.stations.push(station);
+        self.clocks.push(LocalClock::new(drift_ppm, 0));
+        self.desks.push(Desk::EMPTY);
         self.nodes.push(Node {
-            clock: LocalClock::new(drift_ppm, 0),
-            deadline: None,
-            wake_at: None,
-            received: 0,
+            wake_at: NEVER,
             timed: None,
             backoff: None,
-            station,
             phase: Phase::Free,
             on: false,
             life: 0,
@@ -212,7 +221,7 @@ impl<S: Station> World<S> {
 
     /// A station.
     pub fn station(&self, node: usize) -> &S {
-        &self.nodes[node].station
+        &self.stations[node]
     }
 
     /// Whether a station is on.
@@ -233,7 +242,7 @@ impl<S: Station> World<S> {
     /// What a radio has done until now.
     pub fn usage(&self, node: usize) -> Usage {
         let state = &self.nodes[node];
-        let mut usage = Usage { received: state.received, ..state.usage };
+        let mut usage = Usage { received: u64::from(self.desks[node].received), ..state.usage };
         usage.rx_us += state.listening_since.map_or(0, |since| self.now_us - since);
         usage.on_us += if state.on { self.now_us - state.on_since } else { 0 };
         usage
@@ -245,7 +254,8 @@ impl<S: Station> World<S> {
         let state = &mut self.nodes[node];
         state.on = true;
         state.on_since = now_us;
-        state.clock = LocalClock::new(state.clock.drift_ppm(), now_us);
+        let clock = &mut self.clocks[node];
+        *clock = LocalClock::new(clock.drift_ppm(), now_us);
         if !self.is_port(node) {
             self.listen(node, true);
         }
@@ -268,24 +278,26 @@ impl<S: Station> World<S> {
         state.life += 1;
         state.backoff = None;
         state.timed = None;
-        state.deadline = None;
-        state.wake_at = None;
+        state.wake_at = NEVER;
+        let desk = &mut self.desks[node];
+        *desk = Desk { received: desk.received, ..Desk::EMPTY };
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
-        let state = &mut self.nodes[node];
-        state.clock.set_drift(self.now_us, drift_ppm);
-        if let Some(deadline) = state.deadline.filter(|_| state.wake_at.is_some()) {
-            let at = state.clock.when(deadline).max(self.now_us);
-            state.wake_at = Some(at);
+        let clock = &mut self.clocks[node];
+        clock.set_drift(self.now_us, drift_ppm);
+        let deadline = self.desks[node].deadline;
+        if deadline != NEVER {
+            let at = clock.when(Instant::from_micros(deadline)).max(self.now_us);
+            self.nodes[node].wake_at = at;
             self.schedule(at, node, Event::Wake);
         }
     }
 
     /// How fast a station's clock runs, in millionths too many.
     pub fn drift_ppm(&self, node: usize) -> i32 {
-        self.nodes[node].clock.drift_ppm()
+        self.clocks[node].drift_ppm()
     }
 
     /// From now on this share of the frames received has wrong bits and a right checksum.
@@ -300,7 +312,7 @@ impl<S: Station> World<S> {
 
     /// Replaces a station that is off, for its next life.
     pub fn replace(&mut self, node: usize, station: S) -> S {
-        std::mem::replace(&mut self.nodes[node].station, station)
+        std::mem::replace(&mut self.stations[node], station)
     }
 
     /// Gives a station something other than a frame or a timeout.
@@ -336,8 +348,9 @@ impl<S: Station> World<S> {
     fn happen(&mut self, node: usize, event: Event, watcher: &mut impl Watcher<S>) {
         match event {
             Event::Wake => {
-                if self.nodes[node].wake_at == Some(self.now_us) {
-                    self.nodes[node].wake_at = None;
+                if self.nodes[node].wake_at == self.now_us {
+                    self.nodes[node].wake_at = NEVER;
+                    self.desks[node].deadline = NEVER;
                     self.call(node, watcher, S::handle_timeout);
                 }
             }
@@ -372,7 +385,7 @@ impl<S: Station> World<S> {
 
     fn push(&mut self, at_us: u64, node: usize, life: u32, turn: u32, event: Event) {
         let node = u32::try_from(node).unwrap_or(u32::MAX);
-        self.agenda.push(self.now_us, Entry { at_us, order: 0, node, life, turn, event });
+        self.agenda.push(Entry { at_us, order: 0, node, life, turn, event });
     }
 
     fn listen(&mut self, node: usize, listening: bool) {
@@ -394,83 +407,31 @@ impl<S: Station> World<S> {
         self.schedule(self.now_us + lasts_us, node, Event::Ready);
     }
 
-    /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
-    fn deliver(&mut self, from: usize, on: OnAir, frame: &RawFrame, whole: bool, watcher: &mut impl Watcher<S>) {
-        let mut receptions = std::mem::take(&mut self.receptions);
-        self.medium.end(self.now_us, on, |reception| receptions.push(reception));
-        // All are counted before any is dealt with: what has to come from far memory can come at once.
-        for reception in &mut receptions {
-            reception.intact &= whole && !self.is_lost();
-            // A port counts for itself: it may have found nothing.
-            if (self.ports.is_empty() || !self.is_port(reception.to))
-                && let Some(state) = self.nodes.get_mut(reception.to)
-            {
-                state.count(*reception, frame);
+    /// A station wants to be called at another time of its clock than before.
+    fn set_deadline(&mut self, node: usize, deadline: u64) {
+        self.desks[node].deadline = deadline;
+        // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
+        let first_tick = || self.clocks[node].when(Instant::from_micros(deadline)).max(self.now_us + TICK_US);
+        let wake_at = if deadline == NEVER { NEVER } else { first_tick() };
+        if wake_at != self.nodes[node].wake_at {
+            self.nodes[node].wake_at = wake_at;
+            if wake_at != NEVER {
+                self.schedule(wake_at, node, Event::Wake);
             }
-        }
-        for reception in receptions.drain(..) {
-            if reception.to >= self.nodes.len() {
-                if reception.intact && frame.has_good_length() {
-                    self.overhear(reception.to, &frame.psdu);
-                }
-                continue;
-            }
-            watcher.reception(self.now_us, from, reception);
-            if !self.ports.is_empty() && self.is_port(reception.to) {
-                self.port_receives(reception, frame, watcher);
-            } else {
-                self.receive(reception, frame, watcher);
-            }
-        }
-        self.receptions = receptions;
-    }
-
-    fn is_lost(&mut self) -> bool {
-        self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
-    }
-
-    fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
-        let node = reception.to;
-        let state = &mut self.nodes[node];
-        if !frame.has_good_length() {
-            self.call(node, watcher, |station, now| station.handle_bad_length(now, frame.length));
-            return;
-        }
-        if !reception.intact {
-            return;
-        }
-        let deaf = self.timing.processing_us(&mut state.rng);
-        if deaf > 0 {
-            self.be_deaf(node, deaf);
-        }
-        if let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher) {
-            self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
-        } else {
-            self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
         }
     }
 
     /// Gives a station one input, and does what it then wants.
     fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now_us = self.now_us;
-        let state = &mut self.nodes[node];
-        let now = state.clock.show(now_us);
-        input(&mut state.station, now);
+        let now = self.clocks[node].show(now_us);
+        input(&mut self.stations[node], now);
         self.take_frames(node, now);
-        let state = &mut self.nodes[node];
-        let deadline = state.station.poll_timeout();
-        if deadline != state.deadline || (deadline.is_some() && state.wake_at.is_none()) {
-            state.deadline = deadline;
-            // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
-            let wake_at = deadline.map(|at| state.clock.when(at).max(now_us + TICK_US));
-            if wake_at != state.wake_at {
-                state.wake_at = wake_at;
-                if let Some(at) = wake_at {
-                    self.schedule(at, node, Event::Wake);
-                }
-            }
+        let deadline = self.stations[node].poll_timeout().map_or(NEVER, Instant::as_micros);
+        if deadline != self.desks[node].deadline {
+            self.set_deadline(node, deadline);
         }
-        watcher.station(now_us, node, &self.nodes[node].station);
+        watcher.station(now_us, node, &self.stations[node]);
     }
 }
 

@@ -165,7 +165,7 @@ impl<S: Station> World<S> {
         if !self.ports.get_mut(&to).is_some_and(|port| std::mem::take(&mut port.found)) {
             return;
         }
-        self.nodes[to].count(reception, frame);
+        self.count(reception, frame);
         let mut frame = frame.clone();
         if intact
             && frame.has_good_length()

@@ -12,48 +12,66 @@ use crate::air::{PSDU_MAX, airtime_us};
 const ASK_AGAIN_US: u64 = 320;
 
 impl<S: Station> World<S> {
-    /// Takes over the frames that a station wants to send, as far as there is room.
+    /// Takes over the frames that a station wants to send, as far as there is room. Most of the time it wants none.
+    #[inline]
     pub(super) fn take_frames(&mut self, node: usize, now: Instant) {
         loop {
-            let state = &mut self.nodes[node];
-            let room = Room { csma: state.backoff.is_none(), timed: state.timed.is_none() };
+            let room = self.desks[node].room;
             if !room.csma && !room.timed {
                 return;
             }
-            let Some(Transmit { length, access }) = state.station.poll_transmit(now, room, &mut self.scratch) else {
+            let wanted = self.stations[node].poll_transmit(now, room, &mut self.scratch);
+            let Some(transmit) = wanted else { return };
+            if !self.take_frame(node, now, room, transmit) {
                 return;
-            };
-            let length = length.min(PSDU_MAX);
-            match access {
-                Access::Csma if room.csma => {
-                    self.outgoing[node].csma = self.scratch[..length].into();
-                    self.back_off(node, Backoff::default());
-                }
-                Access::At(at) if room.timed => {
-                    let state = &mut self.nodes[node];
-                    // The transmitter is started so early that the first bit leaves in time. Too late is never.
-                    let Some(begins) = state.clock.when(at).checked_sub(self.timing.tx_ramp_us) else { continue };
-                    if begins < self.now_us {
-                        state.usage.late += 1;
-                        let access = Access::At(at);
-                        state.station.handle_sent(now, access, Sent::ChannelBusy);
-                        continue;
-                    }
-                    state.timed = Some(at);
-                    self.outgoing[node].timed = self.scratch[..length].into();
-                    self.schedule(begins, node, Event::Ramp);
-                }
-                // Nothing says that it would not offer the same again.
-                Access::Csma | Access::At(_) => {
-                    state.usage.refused += 1;
-                    return;
-                }
             }
         }
     }
 
+    /// Takes over one frame; whether to ask for another.
+    fn take_frame(&mut self, node: usize, now: Instant, room: Room, transmit: Transmit) -> bool {
+        let Transmit { length, access } = transmit;
+        let length = length.min(PSDU_MAX);
+        match access {
+            Access::Csma if room.csma => {
+                self.outgoing[node].csma = self.scratch[..length].into();
+                self.back_off(node, Backoff::default());
+            }
+            Access::At(at) if room.timed => {
+                // The transmitter is started so early that the first bit leaves in time. Too late is never.
+                let first_bit = self.clocks[node].when(at);
+                let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { return true };
+                if begins < self.now_us {
+                    self.nodes[node].usage.late += 1;
+                    let access = Access::At(at);
+                    self.stations[node].handle_sent(now, access, Sent::ChannelBusy);
+                    return true;
+                }
+                self.set_timed(node, Some(at));
+                self.outgoing[node].timed = self.scratch[..length].into();
+                self.schedule(begins, node, Event::Ramp);
+            }
+            // Nothing says that it would not offer the same again.
+            Access::Csma | Access::At(_) => {
+                self.nodes[node].usage.refused += 1;
+                return false;
+            }
+        }
+        true
+    }
+
+    fn set_backoff(&mut self, node: usize, backoff: Option<Backoff>) {
+        self.nodes[node].backoff = backoff;
+        self.desks[node].room.csma = backoff.is_none();
+    }
+
+    fn set_timed(&mut self, node: usize, timed: Option<Instant>) {
+        self.nodes[node].timed = timed;
+        self.desks[node].room.timed = timed.is_none();
+    }
+
     fn back_off(&mut self, node: usize, backoff: Backoff) {
-        self.nodes[node].backoff = Some(backoff);
+        self.set_backoff(node, Some(backoff));
         let wait = backoff.wait_us(&mut self.nodes[node].rng);
         self.schedule(self.now_us + wait, node, Event::Look);
     }
@@ -65,7 +83,7 @@ impl<S: Station> World<S> {
             self.schedule(state.ready_at.max(self.now_us + 1), node, Event::Look);
             return;
         }
-        let is_quiet = state.clock.show(self.now_us) < state.station.quiet_until();
+        let is_quiet = self.clocks[node].show(self.now_us) < self.stations[node].quiet_until();
         if state.phase == Phase::Taken || is_quiet || self.medium.is_locked(node) {
             let chance = u64::from(self.nodes[node].rng.below(u32::try_from(ASK_AGAIN_US).unwrap_or(u32::MAX)));
             self.schedule(self.now_us + ASK_AGAIN_US / 2 + chance, node, Event::Look);
@@ -93,7 +111,7 @@ impl<S: Station> World<S> {
             self.back_off(node, next);
             return;
         }
-        self.nodes[node].backoff = None;
+        self.set_backoff(node, None);
         self.nodes[node].usage.busy += 1;
         self.call(node, watcher, |station, now| station.handle_sent(now, Access::Csma, Sent::ChannelBusy));
     }
@@ -102,9 +120,9 @@ impl<S: Station> World<S> {
     /// going out is not broken off.
     pub(super) fn ramp(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         if self.on_air[node].is_some() {
-            let state = &mut self.nodes[node];
-            state.usage.late += 1;
-            if let Some(at) = state.timed.take() {
+            self.nodes[node].usage.late += 1;
+            if let Some(at) = self.nodes[node].timed {
+                self.set_timed(node, None);
                 self.call(node, watcher, |station, now| {
                     station.handle_sent(now, Access::At(at), Sent::ChannelBusy);
                 });
@@ -141,13 +159,16 @@ impl<S: Station> World<S> {
         let turn_round = self.timing.disable_us + self.timing.rx_ramp_us;
         self.nodes[node].usage.rx_us += turn_round;
         self.be_deaf(node, turn_round);
-        let state = &mut self.nodes[node];
         let access = match slot {
             Slot::Csma => {
-                state.backoff = None;
+                self.set_backoff(node, None);
                 Access::Csma
             }
-            Slot::Timed => Access::At(state.timed.take().unwrap_or(Instant::ZERO)),
+            Slot::Timed => {
+                let at = self.nodes[node].timed.unwrap_or(Instant::ZERO);
+                self.set_timed(node, None);
+                Access::At(at)
+            }
         };
         self.call(node, watcher, |station, now| station.handle_sent(now, access, Sent::Done));
     }

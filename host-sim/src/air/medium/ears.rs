@@ -1,0 +1,256 @@
+//! The receiving ends of all radios: what a signal does to those that it reaches, when it begins and when it ends.
+
+use std::collections::BTreeMap;
+
+use common::rng::Rng;
+
+use super::super::power::Power;
+use super::audience::{Base, Block, LANES, Loud, Reached};
+use super::receiver::{Assessment, Fates, Hum, NO_LIMIT, Receiver, Rules};
+use super::{Found, Locked, OnAir, Reception, chance};
+
+/// All receivers.
+#[derive(Clone, Debug)]
+pub(super) struct Ears {
+    rules: Rules,
+    noise: Power,
+    /// The weakest frame that is found where nothing else is on the air.
+    pub lockable: Power,
+    receivers: Vec<Receiver>,
+    /// The faint signals at every four radios.
+    hums: Vec<Hum>,
+    /// Clear channel assessments under way; rare enough to be kept apart.
+    assessments: BTreeMap<usize, Assessment>,
+    pub fates: Fates,
+}
+
+impl Ears {
+    pub fn new(rules: Rules, noise_dbm: f64) -> Self {
+        Self {
+            rules,
+            noise: Power::from_dbm(noise_dbm),
+            lockable: rules.lockable(noise_dbm),
+            receivers: Vec::new(),
+            hums: Vec::new(),
+            assessments: BTreeMap::new(),
+            fates: Fates::default(),
+        }
+    }
+
+    /// Adds a receiver that does not listen yet.
+    pub fn add(&mut self) {
+        self.receivers.push(Receiver::default());
+        self.hums.resize(self.receivers.len().div_ceil(LANES), Hum::default());
+    }
+
+    /// Nothing of what is on the air arrives here any more.
+    pub fn silence(&mut self, radio: usize) {
+        let receiver = &mut self.receivers[radio];
+        self.fates.abandoned += u64::from(receiver.lock.is_some());
+        *receiver = Receiver { listening: receiver.listening, ..Receiver::default() };
+        let hum = &mut self.hums[radio / LANES];
+        (hum.sums[radio % LANES], hum.limits[radio % LANES]) = (0, NO_LIMIT);
+        self.assessments.remove(&radio);
+    }
+
+    /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
+    pub fn listen(&mut self, radio: usize, listening: bool) {
+        let receiver = &mut self.receivers[radio];
+        receiver.listening = listening;
+        if !listening && receiver.lock.take().is_some() {
+            self.fates.abandoned += 1;
+            self.set_limit(radio);
+        }
+    }
+
+    /// The frame that a radio is receiving, or none.
+    pub fn locked(&self, radio: usize) -> Option<Locked> {
+        let receiver = &self.receivers[radio];
+        receiver.lock.map(|_| Locked { found_at: receiver.weighed_to, rssi_dbm: receiver.signal.dbm() })
+    }
+
+    pub fn is_locked(&self, radio: usize) -> bool {
+        self.receivers[radio].lock.is_some()
+    }
+
+    /// Everything that arrives at a radio now, noise included.
+    pub fn power_at(&self, radio: usize) -> Power {
+        self.receivers[radio].loud + self.hums[radio / LANES].at(radio) + self.noise
+    }
+
+    /// Notes up to which sum of faint signals nobody minds at a radio, after something else has changed there.
+    fn set_limit(&mut self, radio: usize) {
+        self.hums[radio / LANES].limits[radio % LANES] = self.receivers[radio].limit(self.noise);
+    }
+
+    /// A frame or noise begins to arrive.
+    pub fn begin(&mut self, now: u64, on: OnAir, (base, reached): (Base, &Reached), is_frame: bool) {
+        self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
+        for block @ Block { powers, .. } in &reached.faint.blocks {
+            let four = base.four(block);
+            let hum = &mut self.hums[four];
+            let before = hum.sums;
+            if hum.swell(powers) {
+                let after = hum.sums;
+                self.weigh_faint(now, four, powers, before, after);
+            }
+        }
+        self.fates.in_range += self.count_carriers(base, &reached.loud, is_frame, |carriers| carriers + 1);
+        let Self { rules, noise, lockable, receivers, hums, assessments, fates } = self;
+        let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
+        for &Loud { to, power, .. } in &reached.loud {
+            let radio = base.radio(to);
+            let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
+            let total = receiver.loud + hum.at(radio);
+            let decodable = is_frame && power >= *lockable;
+            let mut minds = receiver.minds();
+            if minds && receiver.is_stirred(total + power, *noise) {
+                receiver.weigh(now, total, *noise, rules.captures);
+                if receiver.assessing {
+                    assess(assessments, radio, now, total + *noise, decodable);
+                }
+            }
+            receiver.loud += power;
+            if decodable && receiver.finds(now, power, total + *noise, rules, fates) {
+                receiver.lock_on(now, on, power);
+                minds = true;
+            }
+            if minds {
+                hum.limits[radio % LANES] = receiver.limit(*noise);
+            }
+        }
+    }
+
+    /// A frame or noise ceases to arrive: tells what became of it at every radio that was locked on to it.
+    pub fn end(
+        &mut self,
+        now: u64,
+        on: OnAir,
+        (base, reached): (Base, &Reached),
+        is_frame: bool,
+        rng: &mut Rng,
+        mut tell: impl FnMut(Reception),
+    ) {
+        for block @ Block { powers, .. } in &reached.faint.blocks {
+            let four = base.four(block);
+            let hum = &mut self.hums[four];
+            let before = hum.sums;
+            if hum.fade(powers) {
+                self.weigh_faint(now, four, powers, before, before);
+            }
+        }
+        self.count_carriers(base, &reached.loud, is_frame, |carriers| carriers - 1);
+        let Self { rules, noise, receivers, hums, assessments, fates, .. } = self;
+        let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
+        for &Loud { to, power, dbm } in &reached.loud {
+            let radio = base.radio(to);
+            let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
+            if !receiver.minds() {
+                receiver.loud -= power;
+                continue;
+            }
+            let total = receiver.loud + hum.at(radio);
+            if receiver.is_stirred(total, *noise) {
+                receiver.weigh(now, total, *noise, rules.captures);
+                if receiver.assessing {
+                    assess(assessments, radio, now, total + *noise, false);
+                }
+            }
+            receiver.loud -= power;
+            if receiver.lock == Some(on) {
+                receiver.lock = None;
+                let intact = survives(receiver.ln_good, rng);
+                fates.intact += u64::from(intact);
+                fates.damaged += u64::from(!intact);
+                tell(Reception { to: radio, rssi_dbm: f64::from(dbm), intact });
+            }
+            hum.limits[radio % LANES] = receiver.limit(*noise);
+        }
+    }
+
+    /// Counts a frame's carrier at those that could decode it; how many they are. All are touched here before any is dealt
+    /// with: what has to come from far memory comes at once.
+    fn count_carriers(&mut self, base: Base, loud: &[Loud], is_frame: bool, count: impl Fn(u16) -> u16) -> u64 {
+        if !is_frame {
+            return 0;
+        }
+        let mut decodable = 0;
+        for &Loud { to, power, .. } in loud {
+            let receiver = &mut self.receivers[base.radio(to)];
+            if power >= self.lockable {
+                receiver.carriers = count(receiver.carriers);
+                decodable += 1;
+            }
+        }
+        decodable
+    }
+
+    /// Weighs, at those of four radios that are reached and mind, the stretch during which the faint signals came to these
+    /// sums. Whether they mind depends on the greater ones, before or after.
+    fn weigh_faint(&mut self, now: u64, four: usize, powers: &[i32; LANES], sums: [i32; LANES], greater: [i32; LANES]) {
+        let limits = self.hums[four].limits;
+        let minds = |lane: usize| u32::from(powers[lane] > 0) & u32::from(greater[lane] > limits[lane]);
+        let mut minding = (0..LANES).fold(0, |bits, lane| bits | minds(lane) << lane);
+        while minding > 0 {
+            let lane = minding.trailing_zeros() as usize % LANES;
+            minding &= minding - 1;
+            let radio = four * LANES + lane;
+            let receiver = &mut self.receivers[radio];
+            let total = receiver.loud + Power::from_units(sums[lane].cast_unsigned());
+            receiver.weigh(now, total, self.noise, self.rules.captures);
+            if receiver.assessing {
+                assess(&mut self.assessments, radio, now, total + self.noise, false);
+            }
+        }
+    }
+
+    /// Begins a clear channel assessment.
+    pub fn begin_cca(&mut self, now: u64, radio: usize) {
+        let receiver = &mut self.receivers[radio];
+        receiver.assessing = true;
+        self.assessments.insert(radio, Assessment::begin(now, receiver.carriers > 0));
+        self.set_limit(radio);
+    }
+
+    /// Ends a clear channel assessment; none where none was under way.
+    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
+        let power = self.power_at(radio);
+        let mut done = self.abort_cca(radio)?;
+        done.weigh(now, power);
+        Some(Found { mean: Power::mean(done.energy, now - done.from), carrier: done.carrier })
+    }
+
+    /// Breaks a clear channel assessment off.
+    pub fn abort_cca(&mut self, radio: usize) -> Option<Assessment> {
+        self.receivers[radio].assessing = false;
+        self.set_limit(radio);
+        self.assessments.remove(&radio)
+    }
+
+    /// Whether a clear channel assessment that found this says that the channel is busy: mean power at the threshold, or a
+    /// carrier.
+    pub fn is_busy(&self, found: Found) -> bool {
+        (found.carrier && self.rules.carrier_sense) || found.mean >= Power::from_dbm(self.rules.cca_dbm)
+    }
+}
+
+/// What a clear channel assessment sees before something changes, and whether that is a frame that could be decoded.
+fn assess(assessments: &mut BTreeMap<usize, Assessment>, radio: usize, now: u64, power: Power, is_carrier: bool) {
+    if let Some(assessment) = assessments.get_mut(&radio) {
+        assessment.weigh(now, power);
+        assessment.carrier |= is_carrier;
+    }
+}
+
+/// Whether a frame survives, given the logarithm of its probability. Certain survival and certain loss need no chance. Nor
+/// do most of the others need an exponential, which is never below its tangent.
+fn survives(ln_good: f64, rng: &mut Rng) -> bool {
+    if ln_good > -1e-9 {
+        return true;
+    }
+    if ln_good <= -50.0 {
+        return false;
+    }
+    let drawn = chance(rng);
+    drawn < 1.0 + ln_good || drawn < ln_good.exp()
+}

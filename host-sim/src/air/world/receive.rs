@@ -1,0 +1,82 @@
+//! How a frame that ends reaches the stations that received it.
+
+use super::{RawFrame, World};
+use crate::air::medium::{OnAir, Reception};
+use crate::air::station::{Station, Watcher};
+
+impl<S: Station> World<S> {
+    /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
+    pub(super) fn deliver(
+        &mut self,
+        from: usize,
+        on: OnAir,
+        frame: &RawFrame,
+        whole: bool,
+        watcher: &mut impl Watcher<S>,
+    ) {
+        let mut receptions = std::mem::take(&mut self.receptions);
+        self.medium.end(self.now_us, on, |reception| receptions.push(reception));
+        // All are counted before any is dealt with: what has to come from far memory can come at once.
+        for reception in &mut receptions {
+            reception.intact &= whole && !self.is_lost();
+            // A port counts for itself: it may have found nothing.
+            if (self.ports.is_empty() || !self.is_port(reception.to)) && reception.to < self.nodes.len() {
+                self.count(*reception, frame);
+            }
+        }
+        for reception in receptions.drain(..) {
+            if reception.to >= self.nodes.len() {
+                if reception.intact && frame.has_good_length() {
+                    self.overhear(reception.to, &frame.psdu);
+                }
+                continue;
+            }
+            watcher.reception(self.now_us, from, reception);
+            if !self.ports.is_empty() && self.is_port(reception.to) {
+                self.port_receives(reception, frame, watcher);
+            } else {
+                self.receive(reception, frame, watcher);
+            }
+        }
+        self.receptions = receptions;
+    }
+
+    /// Counts a frame that has ended at a station. The driver looks at the length first.
+    pub(super) fn count(&mut self, reception: Reception, frame: &RawFrame) {
+        if !frame.has_good_length() {
+            self.nodes[reception.to].usage.malformed += 1;
+        } else if reception.intact {
+            self.desks[reception.to].received += 1;
+        } else {
+            self.nodes[reception.to].usage.damaged += 1;
+        }
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
+    }
+
+    fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
+        let node = reception.to;
+        if !frame.has_good_length() {
+            self.call(node, watcher, |station, now| station.handle_bad_length(now, frame.length));
+            return;
+        }
+        if !reception.intact {
+            return;
+        }
+        if self.timing.processing_max_us > 0 {
+            let deaf = self.timing.processing_us(&mut self.nodes[node].rng);
+            if deaf > 0 {
+                self.be_deaf(node, deaf);
+            }
+        }
+        if self.corruption > 0.0
+            && let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher)
+        {
+            self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
+        } else {
+            self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
+        }
+    }
+}
