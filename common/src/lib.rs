@@ -78,7 +78,7 @@
 //! ```
 #![no_std]
 
-#[cfg(any(test, feature = "open-once"))]
+#[cfg(test)]
 extern crate std;
 
 mod bits;

@@ -1,8 +1,7 @@
 //! `ringleader bench nodes`: how fast whole nodes are simulated.
 //!
 //! Everything that a board runs is on: discovery, links, authentication of every frame, election by heights. They stand on a
-//! grid with the usual radio, and most of them hear each other. As in every simulation, a frame that many nodes hear with the
-//! same key is deciphered once and compared byte by byte for each of the others (the core's feature `open-once`).
+//! grid with the usual radio, and most of them hear each other.
 
 use std::process::ExitCode;
 
