@@ -9,6 +9,7 @@
 pub mod body;
 pub mod frame;
 pub mod neighbour;
+pub mod opening;
 pub mod pool;
 pub mod quality;
 mod receive;

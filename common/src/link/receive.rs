@@ -3,13 +3,13 @@
 use super::body::{Entry, Hello, Name, Rel};
 use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
 use super::neighbour::Neighbour;
+use super::opening::Opening;
 use super::quality::Quality;
 use super::session::{Incarnation, Session, Turn};
 use super::upkeep::due_by;
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
 use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH};
-use crate::node::FRAME_MAX;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -43,15 +43,22 @@ const UNLISTED: u8 = 3;
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
 impl Links {
-    /// A frame with a right checksum has arrived. What a linked neighbour tells of the ring in its hello is given to `told`.
-    pub fn receive(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8, told: &mut dyn FnMut(NodeId, &[u8])) {
+    /// A frame with a right checksum has arrived; it is opened in `opening`. What a linked neighbour tells of the ring in its
+    /// hello is given to `told`.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        frame: &[u8],
+        rssi_dbm: i8,
+        opening: &mut Opening,
+        told: &mut dyn FnMut(NodeId, &[u8]),
+    ) {
         self.wait_for_others(now, frame.len());
         if let Some(ack) = as_ack(frame) {
             self.on_ack(now, ack);
             return;
         }
-        let mut buf = [0; FRAME_MAX];
-        match self.open(frame, &mut buf) {
+        match self.open(frame, opening) {
             Ok((head, body)) => {
                 if head.to != self.id && head.to != BROADCAST {
                     // Somebody else is asked and answers right away.
@@ -87,18 +94,16 @@ impl Links {
         });
     }
 
-    /// Decrypts a frame into `buf`; its head and body.
-    fn open<'b>(&self, frame: &[u8], buf: &'b mut [u8; FRAME_MAX]) -> Result<(Head, &'b [u8]), Refusal> {
+    /// Decrypts a frame; its head and body.
+    fn open<'o>(&self, frame: &[u8], opening: &'o mut Opening) -> Result<(Head, &'o [u8]), Refusal> {
         let (head, rest) = Head::read(frame)?;
         if head.pan != self.pan {
             return Err(Refusal::Foreign);
         }
         let key = self.keys.iter().flatten().find(|(key_id, _)| *key_id == head.key_id);
         let (_, keys) = key.ok_or(Refusal::Foreign)?;
-        let body = buf.get_mut(..rest.len()).ok_or(Refusal::Malformed)?;
-        body.copy_from_slice(rest);
-        let length = head.open(keys, body)?;
-        Ok((head, body.get(..length).unwrap_or(&[])))
+        let body = opening.open(keys, frame, &head, rest)?;
+        Ok((head, body))
     }
 
     fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8, told: &mut dyn FnMut(NodeId, &[u8])) {

@@ -33,6 +33,7 @@ use crate::election::{Algorithm, Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
+use crate::link::opening::Opening;
 use crate::link::{LinkEvent, Links};
 use crate::members::RingOrder;
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
@@ -151,8 +152,13 @@ impl Node {
 
     /// A frame with a right checksum has arrived, with this strength.
     pub fn handle_frame(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
+        self.handle_frame_in(now, frame, rssi_dbm, &mut Opening::new());
+    }
+
+    /// The same, opened in a place that other nodes of this process share.
+    pub fn handle_frame_in(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8, opening: &mut Opening) {
         let ring = &mut self.ring;
-        self.links.receive(now, frame, rssi_dbm, &mut |from, told| {
+        self.links.receive(now, frame, rssi_dbm, opening, &mut |from, told| {
             if let Some(ring) = ring {
                 ring.hear_hello(now, from, told);
             }

@@ -1,6 +1,9 @@
 //! The whole node of the core as a station: the driver that a board has, without the board.
 
+use std::cell::RefCell;
+
 use common::config::{Config, ConfigError};
+use common::link::opening::Opening;
 use common::node::{self, Boot, FRAME_MAX, Node};
 use common::notice::{Event, Notice};
 use common::time::Instant;
@@ -71,6 +74,11 @@ impl NodeStation {
     }
 }
 
+thread_local! {
+    /// Shared by all nodes of a run: what many hear is opened once.
+    static OPENING: RefCell<Opening> = const { RefCell::new(Opening::new()) };
+}
+
 impl Station for NodeStation {
     fn handle_start(&mut self, now: Instant) {
         self.node.handle_start(now);
@@ -81,7 +89,7 @@ impl Station for NodeStation {
         let Some((frame, _)) = psdu.split_last_chunk::<FCS_BYTES>() else { return };
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
         let rssi_dbm = rssi_dbm.round() as i8;
-        self.node.handle_frame(now, frame, rssi_dbm);
+        OPENING.with_borrow_mut(|opening| self.node.handle_frame_in(now, frame, rssi_dbm, opening));
         self.collect();
     }
 
