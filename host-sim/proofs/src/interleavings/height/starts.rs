@@ -4,7 +4,7 @@ use common::election::height::HeightOptions;
 use host_sim::graph::Graph;
 
 use super::space::Network;
-use crate::arrange::permutations;
+use crate::interleavings::arrange::permutations;
 use crate::support::oriented::initial;
 
 /// Every labelled graph: the order of ids matters to the algorithm, so relabelling one gives another.

@@ -4,6 +4,4 @@ mod arrange;
 mod frlle;
 mod height;
 mod hs;
-#[path = "../support/mod.rs"]
-mod support;
 mod walk;

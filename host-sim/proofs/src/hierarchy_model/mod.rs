@@ -18,9 +18,9 @@
 
 mod explorer;
 
+use self::explorer::{Found, Script, Setup, SmallNet, explore};
 use common::election::height::HeightRules;
 use common::types::NodeId;
-use explorer::{Found, Script, Setup, SmallNet, explore};
 use host_sim::graph::Graph;
 
 const RADII: [&[u8]; 3] = [&[1], &[2], &[1, 2]];

@@ -30,7 +30,7 @@ use common::clock::ClockKind;
 use common::election::height::{HeightOptions, HeightRules};
 use host_sim::graph::Graph;
 
-use crate::walk::{Seen, Walk};
+use crate::interleavings::walk::{Seen, Walk};
 use space::{Heights, Search, State};
 use starts::{graphs, shapes, starts};
 

@@ -18,6 +18,8 @@ use host_sim::graph::Graph;
 use host_sim::net::{Delay, Net, Queueing};
 use host_sim::well_formed;
 
+use crate::support::fold::Fold;
+
 /// Links a node may have here.
 pub const LINKS: usize = 4;
 
@@ -195,7 +197,7 @@ impl State {
     }
 
     fn fingerprint(&self) -> u64 {
-        let mut hasher = Mixer(0);
+        let mut hasher = Fold::default();
         self.net.hash(&mut hasher);
         self.done.hash(&mut hasher);
         hasher.finish()
@@ -227,45 +229,5 @@ impl State {
             reached.push((Self { net, done: self.done | 1 << at, depth: self.depth + 1 }, Step::Outside(*event)));
         }
         reached
-    }
-}
-
-/// Multiplies and folds, word by word: half of all time went into the standard hasher, which defends against inputs that
-/// nobody chooses here.
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u8(&mut self, number: u8) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u16(&mut self, number: u16) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let product = u128::from(self.0 ^ number ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93_u128;
-        let [low, high] = [product, product >> 64].map(|half| half & u128::from(u64::MAX));
-        self.0 = u64::try_from(low ^ high).unwrap_or(0);
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        self.write_u64(number as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }

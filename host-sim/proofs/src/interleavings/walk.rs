@@ -140,54 +140,6 @@ impl<S: Space> Walk<S> {
     }
 }
 
-/// `SplitMix64`'s finaliser over a sequence of words: the keys of all spaces.
-#[derive(Default)]
-pub struct Fold(u64);
-
-impl Fold {
-    /// Takes in one word.
-    pub fn add(&mut self, word: u64) {
-        let mut z = (self.0 ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        self.0 = z ^ (z >> 31);
-    }
-}
-
-impl Hasher for Fold {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.add(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u8(&mut self, word: u8) {
-        self.add(u64::from(word));
-    }
-
-    fn write_u16(&mut self, word: u16) {
-        self.add(u64::from(word));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.add(u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.add(word);
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.add(word as u64);
-    }
-}
-
 /// A key is its own hash.
 #[derive(Default)]
 struct AsIs(u64);

@@ -18,9 +18,10 @@ use common::time::Instant;
 use common::types::NodeId;
 use host_sim::net::{Channel, Net, ROUND};
 
-use crate::arrange::subsets;
+use crate::interleavings::arrange::subsets;
+use crate::interleavings::walk::{Space, Walk};
+use crate::support::fold::Fold;
 use crate::support::ring::{join_ring, patient};
-use crate::walk::{Fold, Space, Walk};
 
 /// The leader believed lost. It is not on the ring any more.
 const OLD: NodeId = NodeId(99);

@@ -11,7 +11,7 @@ use stateright::{Checker, Model, Property};
 use super::canon::fingerprint;
 use super::space::{Action, Heights, Network, Search, State};
 use super::starts::{graphs, starts};
-use crate::walk::{Space, Walk};
+use crate::interleavings::walk::{Space, Walk};
 
 /// The same space as stateright sees it.
 struct Whole {

@@ -4,8 +4,8 @@ use common::clock::ClockKind;
 use host_sim::net::{Channel, ROUND};
 
 use super::canon::fingerprint;
+use crate::interleavings::walk::Space;
 use crate::support::oriented::{HeightNet, fault};
-use crate::walk::Space;
 
 /// The most nodes there are.
 pub const NODES: usize = 4;

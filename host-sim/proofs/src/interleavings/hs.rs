@@ -11,7 +11,7 @@ use common::types::NodeId;
 use host_sim::net::{Channel, Net};
 use stateright::{Checker, Model, Property};
 
-use crate::arrange::{around, subsets};
+use crate::interleavings::arrange::{around, subsets};
 use crate::support::ring::{join_ring, patient};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

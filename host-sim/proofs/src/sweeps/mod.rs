@@ -1,6 +1,6 @@
 //! Thousands of random elections on the ideal network, all algorithms through the run-time choice.
 //!
-//! A failure names its seed; `RINGLEADER_SEED=<seed> cargo test -p host-sim --test sweeps <test>` runs that one alone.
+//! A failure names its seed; `RINGLEADER_SEED=<seed> cargo test -p proofs sweeps::<test>` runs that one alone.
 
 mod heights;
 mod meshes;
@@ -35,7 +35,7 @@ fn sweep(test: &str, seeds: u64, case: impl Fn(u64)) {
     }
     for seed in 0..seeds {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| case(seed))) {
-            eprintln!("replay: RINGLEADER_SEED={seed} cargo test -p host-sim --test sweeps {test}");
+            eprintln!("replay: RINGLEADER_SEED={seed} cargo test -p proofs sweeps::{test}");
             resume_unwind(panic);
         }
     }

@@ -16,7 +16,7 @@ use common::election::height_tuple::Height;
 use host_sim::net::Channel;
 
 use super::space::{NODES, Network};
-use crate::walk::Fold;
+use crate::support::fold::Fold;
 
 /// Times of one kind that lie before everything that is still to come: ascending, each once.
 type Past = heapless::Vec<u32, 64>;

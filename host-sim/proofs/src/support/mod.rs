@@ -1,0 +1,6 @@
+//! What the proofs share: rings, initial states of the height algorithm, the four conditions it must end in, and
+//! fingerprints of states.
+
+pub mod fold;
+pub mod oriented;
+pub mod ring;
