@@ -1,10 +1,9 @@
 //! The test image, which embassy's drivers make use every peripheral, runs on emulated boards.
 
-mod board_support;
-
-use board_support::{MS, any, board, messages, network};
 use emulator::board::Pause;
 use emulator::soc::Pin;
+
+use crate::test_boards::{MS, any, board, messages, network};
 
 const BUTTON: Pin = Pin::p0(11);
 const LED: Pin = Pin::p0(13);

@@ -7,7 +7,7 @@ use common::types::NodeId;
 use emulator::board::Board;
 use emulator::soc::PowerCut;
 
-use crate::bench::{Bench, config, page_of, provisioned};
+use super::bench::{Bench, config, page_of, provisioned};
 
 /// A board whose storage is that of another.
 fn with_storage(storage: &[u8]) -> Board {

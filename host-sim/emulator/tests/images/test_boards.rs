@@ -1,6 +1,4 @@
-//! The test image, built once for all tests, and boards that run it.
-
-use std::sync::OnceLock;
+//! Boards that run the test image.
 
 use emulator::board::{Board, Program};
 use emulator::ideal::IdealAir;
@@ -11,20 +9,18 @@ use emulator::soc::{Chip, Surroundings};
 /// Cycles of a millisecond.
 pub const MS: u64 = 64_000;
 
-/// The image's bytes.
-pub fn elf() -> &'static [u8] {
-    static ELF: OnceLock<Vec<u8>> = OnceLock::new();
-    ELF.get_or_init(|| {
-        let path = images::build(&images::workspace(), "test-image", "firmware").expect("the test image builds");
-        std::fs::read(path).expect("it was just built")
-    })
+/// The test image, read once per test: boards of one thread share it.
+fn program() -> Program {
+    thread_local!(static PROGRAM: Program = {
+        Program::parse(&images::elf("test-image").expect("the test image builds")).expect("an image with a log")
+    });
+    PROGRAM.with(Program::clone)
 }
 
 /// A board whose crystal starts soon, so that no test spends its time on waiting for it.
 pub fn board(device_id: u64) -> Board {
-    let program = Program::parse(elf()).expect("an image with a log");
     let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
-    Board::with_surroundings(Chip::Nrf52840, &program, device_id, device_id, surroundings).expect("the image fits")
+    Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
 }
 
 /// Boards with power in one air, numbered and identified from 0.

@@ -5,7 +5,7 @@ use common::config::flash_map::NRF52840_CONFIG_PAGE;
 use common::host_link::{Call, ResetReason, ToBoard, ToHost};
 use emulator::soc::Pin;
 
-use crate::bench::{Bench, MS, any, board, config, page_of, provisioned};
+use super::bench::{Bench, MS, any, board, config, page_of, provisioned};
 
 const STATUS: Pin = Pin::p0(13);
 const FAULT: Pin = Pin::p0(14);

@@ -8,7 +8,7 @@ use common::link::security::NetworkKey;
 use common::members::RingOrder;
 use common::types::NodeId;
 
-use crate::bench::{Bench, PAN, any, board, config, page_of, provisioned};
+use super::bench::{Bench, PAN, any, board, config, page_of, provisioned};
 
 fn ring_of_two(id: u16) -> Config {
     let ring = RingOrder::new(&[NodeId(7), NodeId(9)]).expect("a ring");

@@ -3,7 +3,7 @@
 
 use common::host_link::{Crash, CrashKind, ResetReason, ToHost, Warning};
 
-use crate::bench::{Bench, any, config, program, provisioned};
+use super::bench::{Bench, any, config, program, provisioned};
 
 /// The function that hears bytes from a host: it runs when a test wants it to.
 const HEAR: &str = "3Ear4hear";

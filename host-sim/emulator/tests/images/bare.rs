@@ -1,4 +1,4 @@
-//! Builds the self-test's image for a board and runs it.
+//! A processor with nothing around it: builds the self-test's image and runs it.
 
 use std::path::{Path, PathBuf};
 

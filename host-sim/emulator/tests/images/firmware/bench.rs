@@ -1,6 +1,4 @@
-//! Boards on a bench: the image, built once for all tests, the air on tape, and what the boards say to a host.
-
-use std::sync::OnceLock;
+//! Boards on a bench: the image, the air on tape, and what the boards say to a host.
 
 use common::config::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::page::{self, PAGE_MAX};
@@ -32,17 +30,12 @@ const OUTSIDER: usize = 1_000;
 /// The network of provisioned boards.
 pub const PAN: u16 = 0x5EED;
 
-fn elf() -> &'static [u8] {
-    static ELF: OnceLock<Vec<u8>> = OnceLock::new();
-    ELF.get_or_init(|| {
-        let path = images::build(&images::workspace(), "firmware", "firmware").expect("the image builds");
-        std::fs::read(path).expect("it was just built")
-    })
-}
-
-/// The image.
+/// The image, read once per test: boards of one thread share it.
 pub fn program() -> Program {
-    Program::parse(elf()).expect("an image with a log")
+    thread_local!(static PROGRAM: Program = {
+        Program::parse(&images::elf("firmware").expect("the image builds")).expect("an image with a log")
+    });
+    PROGRAM.with(Program::clone)
 }
 
 /// A fresh board. Its crystal starts soon, so that no test spends its time on waiting for it.

@@ -4,7 +4,7 @@ use common::host_link::ToBoard;
 use common::link::frame::as_ack;
 use emulator::phy::Frame;
 
-use crate::bench::{Bench, MS, config, provisioned};
+use super::bench::{Bench, MS, config, provisioned};
 
 const US: u64 = MS / 1_000;
 /// An answer begins so long after the frame that asked for it, and each further one so much later.

@@ -3,7 +3,7 @@
 use common::host_link::ToHost;
 use emulator::board::Board;
 
-use crate::bench::{Bench, config, provisioned};
+use super::bench::{Bench, config, provisioned};
 
 /// An elected board in a quiet network has nothing to do for most of its time.
 const AWAKE_MAX: f64 = 0.02;

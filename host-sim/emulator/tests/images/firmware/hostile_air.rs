@@ -3,7 +3,7 @@
 use common::config::Config;
 use emulator::phy::{Frame, PSDU_MAX};
 
-use crate::bench::{Bench, MS, config, provisioned};
+use super::bench::{Bench, MS, config, provisioned};
 
 /// The channel of all boards here.
 const CHANNEL: u8 = 15;

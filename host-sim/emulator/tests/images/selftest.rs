@@ -1,10 +1,10 @@
 //! The self-test gives the same digests on the emulated processor and on the PC that runs this test.
 
-mod support;
-
 use emulator::io::Width;
 use emulator::memory::Memory;
 use selftest::{PARTS, digests};
+
+use crate::bare;
 
 const SEED: u32 = 0x00C0_FFEE;
 
@@ -13,7 +13,7 @@ fn results(memory: &Memory, at: u32, count: u32) -> Vec<u32> {
 }
 
 fn check(profile: &str) {
-    let (cpu, memory) = support::run(&support::build(profile));
+    let (cpu, memory) = bare::run(&bare::build(profile));
     let emulated = results(&memory, cpu.register(0), cpu.register(1));
     let native = digests(SEED);
     assert_eq!(emulated.len(), native.len());

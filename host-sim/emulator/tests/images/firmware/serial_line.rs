@@ -3,7 +3,7 @@
 use common::host_link::{ConfigAnswer, Decoder, Page, ToBoard, ToHost};
 use common::types::NodeId;
 
-use crate::bench::{Bench, board, config, frame_of, page_of};
+use super::bench::{Bench, board, config, frame_of, page_of};
 
 const PORT: usize = 0;
 
