@@ -1,5 +1,4 @@
 //! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
-#![cfg(unix)]
 
 mod fake_board;
 
@@ -8,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use self::fake_board::{FakeBoard, PATIENCE, Script, frame};
 use common::host_link::{Quantity, ToBoard, ToHost};
 use common::notice::Notice;
 use common::types::NodeId;
-use fake_board::{FakeBoard, PATIENCE, Script, frame};
 use host_sim::air::trace::{Event, Record, parse_line};
 use host_sim::monitor::line::Place;
 use host_sim::monitor::screen::table;
