@@ -1,4 +1,4 @@
-//! Fingerprints of states: most of the time of a search goes into them.
+//! Fingerprints of states: most of the time of a search goes into them. Shared by everything that searches.
 
 use std::hash::Hasher;
 
