@@ -1,9 +1,5 @@
 //! The built-in scenarios hold, runs repeat, and bad scenario files are explained.
 
-mod harness;
-#[path = "../../common/tests/harness/mutate.rs"]
-mod mutate;
-
 use common::rng::Rng;
 use host_sim::air::trace::{Event, parse_line};
 use host_sim::scenario::catalogue::{BUILT_IN, find};
@@ -15,6 +11,8 @@ use host_sim::scenario::read::read;
 use host_sim::scenario::run::{failure_text, same_twice};
 use host_sim::scenario::sweep::sweep;
 use host_sim::scenario::timeline;
+
+use crate::{harness, mutate};
 
 #[test]
 fn every_scenario_holds() {

@@ -10,6 +10,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 mod end;
+#[path = "../support/fold.rs"]
+mod fold;
 mod pair;
 mod search;
 

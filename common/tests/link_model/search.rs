@@ -1,8 +1,9 @@
 //! A search through everything that can happen, breadth first, over fingerprints of 64 bits.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use crate::fold::Fold;
 use crate::pair::{Action, Pair, State};
 
 /// A fingerprint is as good as any hash of it.
@@ -22,7 +23,7 @@ impl Hasher for AsIs {
 }
 
 fn fingerprint(state: &State) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Fold::default();
     state.hash(&mut hasher);
     hasher.finish()
 }

@@ -102,7 +102,8 @@ pub struct World {
     pub algorithm: Algorithm,
     pub order: RingOrder,
     pub coefficients: Vec<Coefficient>,
-    pub nodes: Vec<Option<Node>>,
+    /// Boxed, because a node is large and is taken out for every event.
+    pub nodes: Vec<Option<Box<Node>>>,
     lives: Vec<u32>,
     pub edges: BTreeMap<(usize, usize), Link>,
     /// The session in which an end holds a link to be up, by (this end, other end).
@@ -192,7 +193,7 @@ impl World {
         let mut node = Node { keeper, engine, wake: None, says: Instant::NEVER };
         node.keeper.start(self.now);
         node.engine.handle_start(self.now);
-        self.nodes[index] = Some(node);
+        self.nodes[index] = Some(Box::new(node));
         let first = self.later(HELLO_MIN);
         self.appoint(index, first);
         self.pump(index);
@@ -361,12 +362,8 @@ impl World {
         let (now, room) = (self.now, &mut [0; HELLO_ROOM]);
         let Some(node) = self.nodes[index].as_mut().filter(|node| node.says == now) else { return };
         let length = node.keeper.tell(now, room);
-        let linked: Vec<(usize, u32)> = self
-            .ends
-            .iter()
-            .filter(|((at, _), _)| *at == index)
-            .map(|(&(_, peer), &session)| (peer, session))
-            .collect();
+        let linked: Vec<(usize, u32)> =
+            self.ends.range((index, 0)..(index + 1, 0)).map(|(&(_, peer), &session)| (peer, session)).collect();
         for (to, session) in linked {
             let when = self.later(DELAY_MAX);
             if self.rng.below(5) > 0 {
@@ -439,18 +436,11 @@ impl World {
         let wake = [node.keeper.poll_timeout(), node.engine.poll_timeout(), retry].into_iter().flatten().min();
         let changed = wake.filter(|_| wake != node.wake);
         node.wake = wake;
-        let id_index: BTreeMap<NodeId, usize> = self
-            .ends
-            .keys()
-            .filter(|&&(at, _)| at == index)
-            .filter_map(|&(_, peer)| Some((self.id(peer)?, peer)))
-            .collect();
         self.nodes[index] = Some(node);
         for (to, bytes) in sends {
-            for (&id, &peer) in &id_index {
-                if to == id {
-                    self.transmit(index, peer, &bytes);
-                }
+            let mut peers = self.ends.range((index, 0)..(index + 1, 0)).map(|(&(_, peer), _)| peer);
+            if let Some(peer) = peers.rfind(|&peer| self.id(peer) == Some(to)) {
+                self.transmit(index, peer, &bytes);
             }
         }
         let is_hurried = self.nodes[index].as_mut().is_some_and(|node| node.keeper.take_hurry());

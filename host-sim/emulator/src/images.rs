@@ -3,8 +3,10 @@
 //! They are built into a directory of their own, because the one of the caller may be locked
 //! by the very cargo that runs it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The target of every image.
 pub const TARGET: &str = "thumbv7em-none-eabihf";
@@ -22,6 +24,21 @@ pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, Strin
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     run(cargo)?;
     Ok(directory.join(TARGET).join(profile).join(package))
+}
+
+/// The ELF file of a package of this workspace, as it is flashed. It is built when it is first asked for; whoever asks meanwhile
+/// waits.
+pub fn elf(package: &'static str) -> Result<Arc<[u8]>, String> {
+    static BUILT: Mutex<BTreeMap<&str, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bytes) = built.get(package) {
+        return Ok(Arc::clone(bytes));
+    }
+    let path = build(&workspace(), package, "firmware")?;
+    let bytes: Arc<[u8]> =
+        std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?.into();
+    built.insert(package, Arc::clone(&bytes));
+    Ok(bytes)
 }
 
 /// The workspace that this crate was built in.

@@ -3,7 +3,7 @@
 use host_sim::scenario::catalogue::find;
 use host_sim::scenario::observer::Recorders;
 
-use crate::support::{Paper, hold, image, last_reign, reign_before, run, scenario};
+use super::support::{Paper, hold, image, last_reign, reign_before, run, scenario};
 
 #[test]
 fn five_boards_on_a_ring_elect_lose_their_leader_and_get_it_back() {

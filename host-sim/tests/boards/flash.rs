@@ -2,7 +2,7 @@
 
 use host_sim::scenario::plan::Scenario;
 
-use crate::support::{hold, image, last_reign, scenario};
+use super::support::{hold, image, last_reign, scenario};
 
 fn returns(flash: &str) -> Scenario {
     scenario(&format!(

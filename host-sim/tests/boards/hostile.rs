@@ -1,6 +1,6 @@
 //! What comes from the air at its worst.
 
-use crate::support::{hold, image, last_reign, scenario};
+use super::support::{hold, image, last_reign, scenario};
 
 const HOSTILE: &str = r#"
 name = "hostile-boards"

@@ -7,7 +7,7 @@ use common::time::Instant;
 use host_sim::board::report::BoardReport;
 use host_sim::scenario::catalogue::find;
 
-use crate::support::{hold, image, scenario};
+use super::support::{hold, image, scenario};
 
 /// Tells a node one call of a record; false for what it gave out itself.
 fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {

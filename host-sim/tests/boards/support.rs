@@ -1,10 +1,9 @@
-//! The image, built once for all tests, and scenarios that run it.
+//! The image, and scenarios that run it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::rc::Rc;
-use std::sync::OnceLock;
 
 use emulator::board::Program;
 use emulator::images;
@@ -18,18 +17,10 @@ use host_sim::scenario::plan::Scenario;
 use host_sim::scenario::read::read;
 use host_sim::scenario::run::failure_with;
 
-/// The image's bytes.
-fn elf() -> &'static [u8] {
-    static ELF: OnceLock<Vec<u8>> = OnceLock::new();
-    ELF.get_or_init(|| {
-        let path = images::build(&images::workspace(), "firmware", "firmware").expect("the image builds");
-        std::fs::read(path).expect("it was just built")
-    })
-}
-
 /// Boards of the image, whose logs nobody reads. Every node is one, or only those that the scenario says are.
 pub fn image(all: bool) -> Image {
-    let program = Program::without_log(elf()).expect("an image");
+    let elf = images::elf("firmware").expect("the image builds");
+    let program = Program::without_log(&elf).expect("an image");
     Image { program, chip: Chip::Nrf52840, all, record: BTreeSet::new() }
 }
 

@@ -1,0 +1,57 @@
+//! A processor with nothing around it: builds the self-test's image and runs it.
+
+use std::path::{Path, PathBuf};
+
+use emulator::cpu::{Cpu, Stop};
+use emulator::images;
+use emulator::io::{BusError, Io, Width};
+use emulator::loader::Image;
+use emulator::memory::Memory;
+
+/// Five times what the self-test needs: a processor that is wrong may loop.
+const CYCLES_MAX: u64 = 1 << 27;
+
+/// No peripherals at all.
+pub struct NoIo;
+
+impl Io for NoIo {
+    fn read(&mut self, _: u64, address: u32, _: Width) -> Result<u32, BusError> {
+        Err(BusError { address, what: "there are no peripherals".to_owned() })
+    }
+
+    fn write(&mut self, _: u64, address: u32, _: Width, _: u32) -> Result<(), BusError> {
+        Err(BusError { address, what: "there are no peripherals".to_owned() })
+    }
+
+    fn lines(&self) -> u64 {
+        0
+    }
+
+    fn wants_stop(&self) -> bool {
+        false
+    }
+}
+
+/// Builds the image and returns its path.
+pub fn build(profile: &str) -> PathBuf {
+    images::build(&images::workspace(), "selftest", profile).expect("the self-test builds")
+}
+
+/// Runs an image to its breakpoint.
+pub fn run(path: &Path) -> (Cpu, Memory) {
+    let file = std::fs::read(path).expect("it was just built");
+    let mut memory = Memory::nrf52833();
+    Image::parse(&file).and_then(|image| image.load(&mut memory)).expect("the linker wrote it");
+    let mut cpu = Cpu::new();
+    cpu.reset(&memory);
+    let stop = cpu.run(&mut memory, &mut NoIo, CYCLES_MAX);
+    assert!(matches!(stop, Stop::Breakpoint { .. }), "{}", describe(&stop));
+    (cpu, memory)
+}
+
+fn describe(stop: &Stop) -> String {
+    match stop {
+        Stop::Error(trouble) | Stop::LockedUp(trouble) => trouble.to_string(),
+        other => format!("{other:?}"),
+    }
+}

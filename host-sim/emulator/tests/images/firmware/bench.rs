@@ -1,0 +1,232 @@
+//! Boards on a bench: the image, the air on tape, and what the boards say to a host.
+
+use common::config::flash_map::NRF52840_CONFIG_PAGE;
+use common::config::page::{self, PAGE_MAX};
+use common::config::{Config, Protection};
+use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, RTT_CHANNEL, ToBoard, ToHost, encode};
+use common::link::security::NetworkKey;
+use common::node::snapshot::Snapshot;
+use common::types::NodeId;
+use emulator::board::{Board, Program};
+use emulator::ideal::IdealAir;
+use emulator::images;
+use emulator::network::{Ether, Network};
+use emulator::phy::{Frame, Input, Output, Stamped, Tuning};
+use emulator::soc::{Chip, Surroundings};
+
+/// Cycles of a millisecond.
+pub const MS: u64 = 64_000;
+
+/// How closely a wait looks.
+const LOOK_MS: u64 = 20;
+
+/// Within this time a board has looked for what a probe wrote, and answered.
+const ANSWER_MS: u64 = 200;
+const ASKS: u32 = 100;
+
+/// A radio that is no board's.
+const OUTSIDER: usize = 1_000;
+
+/// The network of provisioned boards.
+pub const PAN: u16 = 0x5EED;
+
+/// The image, read once per test: boards of one thread share it.
+pub fn program() -> Program {
+    thread_local!(static PROGRAM: Program = {
+        Program::parse(&images::elf("firmware").expect("the image builds")).expect("an image with a log")
+    });
+    PROGRAM.with(Program::clone)
+}
+
+/// A fresh board. Its crystal starts soon, so that no test spends its time on waiting for it.
+pub fn board(device_id: u64) -> Board {
+    let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
+    Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
+}
+
+/// A board with this configuration page.
+pub fn provisioned(device_id: u64, config: &Config) -> Board {
+    let mut board = board(device_id);
+    assert!(board.load_flash(NRF52840_CONFIG_PAGE, &page_of(config)));
+    board
+}
+
+/// A configuration as a page.
+pub fn page_of(config: &Config) -> Vec<u8> {
+    let mut bytes = [0xFF; PAGE_MAX];
+    page::encode(config, &mut bytes).expect("it fits").to_vec()
+}
+
+/// A board's usual configuration.
+pub fn config(id: u16) -> Config {
+    Config::ad_hoc(NodeId(id), PAN, Protection::Ascon(NetworkKey::new(*b"a test's own key")))
+}
+
+/// An ideal air that remembers what was sent, and lets a test send.
+#[derive(Default)]
+pub struct Tape {
+    air: IdealAir,
+    /// What boards sent: who, the bytes, and on which channel.
+    pub sent: Vec<(usize, Frame, Tuning)>,
+    /// When: the first and last cycle of each.
+    pub times: Vec<(u64, u64)>,
+    /// When a receiver went on or off, and whose.
+    switched: Vec<(u64, usize, bool)>,
+}
+
+impl Tape {
+    /// Whether a receiver was on all the time from one cycle to another.
+    pub fn has_listened(&self, radio: usize, from: u64, until: u64) -> bool {
+        let mut own = self.switched.iter().filter(|(_, of, _)| *of == radio);
+        let before = own.clone().take_while(|(at, ..)| *at <= from).last();
+        before.is_some_and(|(.., is_on)| *is_on) && !own.any(|(at, _, is_on)| !is_on && *at > from && *at <= until)
+    }
+
+    /// Sends a frame from nowhere.
+    pub fn inject(&mut self, at: u64, frame: Frame, channel: u8) {
+        let tuning = Tuning { mhz: 2405 + 5 * u16::from(channel - 11), delimiter: 0xA7 };
+        let ends = at + frame.airtime();
+        self.air.tell(OUTSIDER, Stamped { at, output: Output::TransmitBegins { frame, dbm: 0, tuning, ends } });
+    }
+}
+
+impl Ether for Tape {
+    fn tell(&mut self, radio: usize, said: Stamped) {
+        match &said.output {
+            Output::TransmitBegins { frame, tuning, ends, .. } => {
+                self.sent.push((radio, frame.clone(), *tuning));
+                self.times.push((said.at, *ends));
+            }
+            Output::Listening { .. } => self.switched.push((said.at, radio, true)),
+            Output::Deaf => self.switched.push((said.at, radio, false)),
+            _ => {}
+        }
+        self.air.tell(radio, said);
+    }
+
+    fn next_event(&self) -> u64 {
+        self.air.next_event()
+    }
+
+    fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>) {
+        self.air.advance(now, deliver);
+    }
+}
+
+/// Boards with power, and a host with a probe on each.
+pub struct Bench {
+    /// The boards and their air.
+    pub network: Network<Tape>,
+    ears: Vec<Decoder<ToHost>>,
+    /// What was heard behind what a test waited for.
+    unread: Vec<Vec<ToHost>>,
+}
+
+impl Bench {
+    /// Switches boards on.
+    pub fn new(boards: Vec<Board>) -> Self {
+        let mut network = Network::new(Tape::default());
+        let (ears, unread) = boards.iter().map(|_| (Decoder::new(), Vec::new())).unzip();
+        for board in boards {
+            let number = network.add(board);
+            network.power_on(number);
+        }
+        Self { network, ears, unread }
+    }
+
+    /// Lets time pass, and holds that every board does only what a chip can do.
+    pub fn run_ms(&mut self, millis: u64) {
+        self.network.run_until(self.network.now() + millis * MS);
+        for board in self.network.boards() {
+            assert!(board.trouble().is_none(), "{:?}", board.trouble());
+        }
+    }
+
+    /// What a board has logged since the last call.
+    pub fn log(&mut self, number: usize) -> Vec<String> {
+        self.network.board(number).take_log().into_iter().map(|line| line.text).collect()
+    }
+
+    /// What a board has said since the last call.
+    pub fn said(&mut self, number: usize) -> Vec<ToHost> {
+        let bytes = self.network.board(number).take_probe(RTT_CHANNEL);
+        let ear = &mut self.ears[number];
+        let mut said = std::mem::take(&mut self.unread[number]);
+        said.extend(bytes.into_iter().filter_map(|byte| ear.push(byte)));
+        said
+    }
+
+    /// Tells a board something.
+    pub fn tell(&mut self, number: usize, message: &ToBoard) {
+        self.network.board(number).send_probe(RTT_CHANNEL, &frame_of(message));
+    }
+
+    /// Waits until a board says what is looked for.
+    pub fn wait_for<T>(&mut self, number: usize, limit_ms: u64, mut pick: impl FnMut(&ToHost) -> Option<T>) -> T {
+        let mut said = Vec::new();
+        for _ in 0..limit_ms / LOOK_MS {
+            self.run_ms(LOOK_MS);
+            let mut fresh = self.said(number).into_iter();
+            while let Some(message) = fresh.next() {
+                if let Some(found) = pick(&message) {
+                    self.unread[number] = fresh.collect();
+                    return found;
+                }
+                said.push(message);
+            }
+        }
+        panic!("not said within {limit_ms} ms; said: {said:?}; logged: {:?}", self.log(number));
+    }
+
+    /// Waits until a board says who it is.
+    pub fn hello(&mut self, number: usize) -> Hello {
+        self.wait_for(
+            number,
+            2_000,
+            |message| if let ToHost::Hello(hello) = message { Some(hello.clone()) } else { None },
+        )
+    }
+
+    /// Asks a board how it stands, until it has begun to stand anywhere: one that waits after crashes has no answer yet.
+    pub fn snapshot(&mut self, number: usize) -> Snapshot {
+        self.said(number);
+        for _ in 0..ASKS {
+            self.tell(number, &ToBoard::GetSnapshot);
+            self.run_ms(ANSWER_MS);
+            let said = self.said(number);
+            let answer = said.iter().find_map(|message| {
+                if let ToHost::Snapshot { snapshot, .. } = message { Some(*snapshot) } else { None }
+            });
+            if let Some(snapshot) = answer {
+                return snapshot;
+            }
+        }
+        panic!("no answer; logged: {:?}", self.log(number));
+    }
+
+    /// Waits until all boards follow one leader, whom it gives.
+    pub fn elect(&mut self, limit_s: u64) -> NodeId {
+        for _ in 0..limit_s {
+            self.run_ms(1_000);
+            let stands: Vec<Snapshot> = (0..self.ears.len()).map(|number| self.snapshot(number)).collect();
+            let leader = stands[0].leader;
+            if let Some(leader) = leader
+                && stands.iter().all(|stand| stand.leader == Some(leader) && stand.links_up > 0)
+            {
+                return leader;
+            }
+        }
+        panic!("no leader within {limit_s} s");
+    }
+}
+
+/// A message as it goes over a line.
+pub fn frame_of(message: &ToBoard) -> Vec<u8> {
+    let mut bytes = [0; FRAME_BYTES_MAX];
+    encode(message, &mut bytes).expect("it fits").to_vec()
+}
+
+/// Whether any line contains this.
+pub fn any(lines: &[String], part: &str) -> bool {
+    lines.iter().any(|line| line.contains(part))
+}

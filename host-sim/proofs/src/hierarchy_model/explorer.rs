@@ -1,0 +1,233 @@
+//! Every interleaving of deliveries with a few events: a search over all states that can be reached.
+//!
+//! A state is known again by its hash. Every event moves a clock forward or, where the receiver has no channel to the
+//! sender, only takes a message away (`State::progress`); so no state comes twice on a run, and a search that
+//! finishes shows that every run ends.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use common::clock::ClockKind;
+use common::election::height::HeightRules;
+use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii, Standing};
+use common::protocol::Signal;
+use common::types::NodeId;
+use host_sim::graph::Graph;
+use host_sim::net::{Delay, Net, Queueing};
+use host_sim::well_formed;
+
+use crate::support::fold::Fold;
+
+/// Links a node may have here.
+pub const LINKS: usize = 4;
+
+pub type SmallNet = Net<Hierarchy<LINKS>, LINKS>;
+
+/// How the nodes are set up. Node `i` has the id `i + 1`.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    pub radii: &'a [u8],
+    pub fitness: &'a [u8],
+    pub rules: HeightRules,
+}
+
+impl Setup<'_> {
+    fn node(&self, node: usize) -> Hierarchy<LINKS> {
+        let radii = Radii::new(self.radii).expect("valid radii");
+        let options =
+            HierarchyOptions { radii, fitness: self.fitness[node], clock: ClockKind::Lamport, rules: self.rules };
+        Hierarchy::new(id(node), options)
+    }
+
+    /// Nodes without links.
+    pub fn apart(&self) -> SmallNet {
+        let mut net = SmallNet::new(Delay::Round).with_queueing(Queueing::Latest);
+        for node in 0..self.fitness.len() {
+            net.add(id(node), 0, self.node(node));
+        }
+        net
+    }
+
+    /// The network of a graph at rest, led by one of its nodes.
+    pub fn settled(&self, graph: &Graph, leader: usize) -> SmallNet {
+        let mut net = self.apart();
+        graph.edges().for_each(|(u, v)| net.connect(u, v));
+        while net.step_round() {}
+        if net.node(leader).height().leader.lid != id(leader) {
+            net.signal(leader, Signal::Elect);
+            while net.step_round() {}
+        }
+        well_formed::check(&net).expect("a network at rest to begin with");
+        net
+    }
+}
+
+fn id(node: usize) -> NodeId {
+    NodeId(u16::try_from(node + 1).expect("few nodes"))
+}
+
+/// Something that happens from outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    Up(usize, usize),
+    Down(usize, usize),
+    /// The node loses its state and starts anew at once.
+    Crash(usize),
+}
+
+/// One step of a run, as a failure shows it. Nodes are indices.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Deliver(usize, usize),
+    Outside(Event),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deliver(from, to) => write!(f, "Deliver({from}, {to})"),
+            Self::Outside(event) => write!(f, "{event:?}"),
+        }
+    }
+}
+
+/// Events, each with the places of those that must come before it.
+#[derive(Clone, Debug, Default)]
+pub struct Script(Vec<(Event, Vec<usize>)>);
+
+impl Script {
+    fn push(&mut self, event: Event, after: &[usize]) -> usize {
+        self.0.push((event, after.to_vec()));
+        self.0.len() - 1
+    }
+
+    /// Both ends notice a change of a link, each in its own time, but changes of one direction in order.
+    pub fn change(mut self, u: usize, v: usize, up: bool) -> Self {
+        for (from, to) in [(u, v), (v, u)] {
+            let event = if up { Event::Up(from, to) } else { Event::Down(from, to) };
+            let same =
+                |&(event, _): &(Event, Vec<usize>)| [Event::Up(from, to), Event::Down(from, to)].contains(&event);
+            let after: Vec<usize> = self.0.iter().rposition(same).into_iter().collect();
+            self.push(event, &after);
+        }
+        self
+    }
+
+    /// A node loses its state; it and its neighbours, each in its own time, have their links back.
+    pub fn crash(mut self, node: usize, graph: &Graph) -> Self {
+        let crash = self.push(Event::Crash(node), &[]);
+        for peer in (0..graph.len()).filter(|&peer| graph.has(node, peer)) {
+            self.push(Event::Up(node, peer), &[crash]);
+            let down = self.push(Event::Down(peer, node), &[crash]);
+            self.push(Event::Up(peer, node), &[down]);
+        }
+        self
+    }
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub states: usize,
+    pub terminal: usize,
+    /// Who stands where at the end, with the number of end states that have it.
+    pub structures: BTreeMap<Structure, usize>,
+}
+
+/// Per node its leader and, per level, its head, distance and parent.
+pub type Structure = Vec<(NodeId, Vec<Option<(NodeId, u8, NodeId)>>)>;
+
+/// Searches everything; the error is the first end state that is not well-formed, with the way there.
+pub fn explore(setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Result<Found, String> {
+    let mut found = Found::default();
+    let mut seen = BTreeSet::new();
+    let mut path = Vec::new();
+    let first = State { net: start.clone(), done: 0, depth: 0 };
+    seen.insert(first.fingerprint());
+    let mut stack = vec![(first, None)];
+    while let Some((state, step)) = stack.pop() {
+        found.states += 1;
+        path.truncate(state.depth.saturating_sub(1));
+        path.extend(step);
+        let before = state.progress();
+        let next = state.successors(setup, script);
+        if next.is_empty() {
+            found.terminal += 1;
+            well_formed::check(&state.net).map_err(|violation| format!("{violation}; after {}", told(&path)))?;
+            *found.structures.entry(structure(&state.net)).or_default() += 1;
+        }
+        for (state, step) in next {
+            assert!(state.progress() > before, "{step:?} went round in circles");
+            if seen.insert(state.fingerprint()) {
+                stack.push((state, Some(step)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn told(path: &[Step]) -> String {
+    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn structure(net: &SmallNet) -> Structure {
+    let place = |standing: Standing| (standing.head, standing.distance, standing.parent);
+    let of = |node: usize| {
+        let levels = usize::from(net.node(node).radii().levels());
+        let places = (0..levels).map(|level| net.node(node).standing(level).map(place)).collect();
+        (net.node(node).height().leader.lid, places)
+    };
+    (0..net.len()).map(of).collect()
+}
+
+struct State {
+    net: SmallNet,
+    /// Which events of the script have happened.
+    done: u32,
+    depth: usize,
+}
+
+impl State {
+    /// Rises with every event: more of the script has happened, or the clocks have moved, or less is under way.
+    fn progress(&self) -> (u32, u64, Reverse<usize>) {
+        let clocks = (0..self.net.len()).map(|node| u64::from(self.net.node(node).time())).sum();
+        (self.done.count_ones(), clocks, Reverse(self.net.pending().count()))
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = Fold::default();
+        self.net.hash(&mut hasher);
+        self.done.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Every state that one event leads to.
+    fn successors(&self, setup: &Setup<'_>, script: &Script) -> Vec<(Self, Step)> {
+        let mut reached = Vec::new();
+        for channel in self.net.pending() {
+            let mut net = self.net.clone();
+            net.deliver(channel);
+            let step = Step::Deliver(channel.from, channel.to);
+            reached.push((Self { net, done: self.done, depth: self.depth + 1 }, step));
+        }
+        for (at, (event, after)) in script.0.iter().enumerate() {
+            let is_done = |place: usize| self.done >> place & 1 == 1;
+            if is_done(at) || !after.iter().all(|&place| is_done(place)) {
+                continue;
+            }
+            let mut net = self.net.clone();
+            match *event {
+                Event::Up(from, to) => net.link_up(from, to),
+                Event::Down(from, to) => net.link_down(from, to),
+                Event::Crash(node) => {
+                    net.crash(node);
+                    net.restart(node, 0, setup.node(node));
+                }
+            }
+            reached.push((Self { net, done: self.done | 1 << at, depth: self.depth + 1 }, Step::Outside(*event)));
+        }
+        reached
+    }
+}

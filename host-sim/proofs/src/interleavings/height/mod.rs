@@ -1,0 +1,135 @@
+//! Heights: every order of deliveries and channel events, on every graph of up to four nodes.
+//!
+//! What happens to channels is the seed's own model (seed 001, sections 2.2 and 2.3): each direction of a link goes down
+//! and comes up by itself, at any moment, and its sender alone is told. So a link that changes is two *channel events*
+//! any time apart, and a direction may also flap while the other end notices nothing. All runs with up to a given
+//! number of channel events are explored; a run is judged wherever nothing is under way and the two directions of every
+//! link agree. Three changed links are six events.
+//!
+//! That every run ends is shown too: a run without end would come back to a state it has been in, but for absolute
+//! times, and the walk reports that.
+//!
+//! | nodes | events | graphs and ids | clock, rules | states |
+//! |---|---|---|---|---|
+//! | 2 | 10 | all | both, both | 5 thousand |
+//! | 3 | 5 | all | Lamport, for radio | 61 thousand |
+//! | 3 | 4 | all | perfect, for radio; both, as published | 119 thousand |
+//! | 4 | 3 | all | Lamport, for radio | 34 thousand |
+//! | 4 | 4 | all shapes but those of four links, one assignment of ids each | Lamport, for radio | see its output |
+//! | 4 | 2 | all | both, both | 140 thousand |
+//!
+//! `RINGLEADER_DEEP=1` explores one more event on three nodes, two more for the others of them, and one more on four: some
+//! sixty million states.
+
+mod canon;
+mod judge;
+mod space;
+mod starts;
+
+use common::clock::ClockKind;
+use common::election::height::{HeightOptions, HeightRules};
+use host_sim::graph::Graph;
+
+use crate::interleavings::walk::{Seen, Walk};
+use space::{Heights, Search, State};
+use starts::{graphs, shapes, starts};
+
+const BOTH_RULES: [HeightRules; 2] = [HeightRules::Radio, HeightRules::Published];
+const BOTH_CLOCKS: [ClockKind; 2] = [ClockKind::Lamport, ClockKind::Perfect];
+
+/// Explores everything that up to this many events can lead to on these graphs.
+fn explore(graphs: impl Iterator<Item = Graph>, events: u8, options: HeightOptions) -> Seen {
+    let HeightOptions { clock, .. } = options;
+    // A perfect clock makes the order of any two events matter.
+    let search = if clock == ClockKind::Lamport { Search::Reduced } else { Search::Full };
+    let mut walk = Walk::new(Heights { clock, search });
+    for graph in graphs {
+        for (at, net) in starts(&graph, options).into_iter().enumerate() {
+            let leaders: Vec<_> = (0..net.len()).map(|node| net.node(node).height().leader.lid.0).collect();
+            if let Err(run) = walk.explore(State::new(net, events)) {
+                let links: Vec<_> = graph.edges().collect();
+                panic!("links {links:?}, start {at}, leaders {leaders:?}, {options:?}: {run}");
+            }
+        }
+    }
+    let seen = walk.seen();
+    println!("{events} events, {options:?}: {} states, {} events, {} ends", seen.states, seen.events, seen.ends.len());
+    assert!(!seen.ends.is_empty(), "no run has ended");
+    seen
+}
+
+fn is_deep() -> bool {
+    std::env::var_os("RINGLEADER_DEEP").is_some()
+}
+
+fn radio(clock: ClockKind) -> HeightOptions {
+    HeightOptions { clock, rules: HeightRules::Radio }
+}
+
+fn all_options() -> impl Iterator<Item = HeightOptions> {
+    BOTH_RULES.into_iter().flat_map(|rules| BOTH_CLOCKS.map(|clock| HeightOptions { clock, rules }))
+}
+
+#[test]
+fn two_nodes_and_ten_events() {
+    for options in all_options() {
+        explore(graphs(2), 10, options);
+    }
+}
+
+/// This many events, or `deeper` where it was asked for.
+fn events(usual: u8, deeper: u8) -> u8 {
+    if is_deep() { deeper } else { usual }
+}
+
+/// The lines whose node in the middle has this index, and so this place in the order of ids.
+fn lines_around(middle: usize) -> impl Iterator<Item = Graph> {
+    graphs(3).filter(move |graph| graph.edges().count() == 2 && graph.edges().all(|(u, v)| u == middle || v == middle))
+}
+
+#[test]
+fn three_nodes_unless_they_form_a_line() {
+    explore(graphs(3).filter(|graph| graph.edges().count() != 2), events(5, 6), radio(ClockKind::Lamport));
+}
+
+#[test]
+fn three_nodes_in_a_line() {
+    for middle in 0..3 {
+        explore(lines_around(middle), events(5, 6), radio(ClockKind::Lamport));
+    }
+}
+
+#[test]
+fn three_nodes_by_perfect_clocks() {
+    explore(graphs(3), events(4, 6), radio(ClockKind::Perfect));
+}
+
+#[test]
+fn three_nodes_under_the_published_rules() {
+    for clock in BOTH_CLOCKS {
+        explore(graphs(3), events(4, 6), HeightOptions { clock, rules: HeightRules::Published });
+    }
+}
+
+#[test]
+fn four_nodes_by_either_clock_and_rules() {
+    for options in all_options() {
+        explore(graphs(4), 2, options);
+    }
+}
+
+/// Four links, a ring or a triangle with a fourth node, take about as long as all other shapes together.
+#[test]
+fn four_nodes_in_four_links() {
+    explore(graphs(4).filter(|graph| graph.edges().count() == 4), events(3, 4), radio(ClockKind::Lamport));
+}
+
+#[test]
+fn four_nodes_unless_in_four_links() {
+    explore(graphs(4).filter(|graph| graph.edges().count() != 4), events(3, 4), radio(ClockKind::Lamport));
+}
+
+#[test]
+fn four_nodes_and_four_events_in_every_shape_unless_in_four_links() {
+    explore(shapes(4).filter(|graph| graph.edges().count() != 4), 4, radio(ClockKind::Lamport));
+}

@@ -1,0 +1,172 @@
+//! HS: every order of deliveries on rings of up to five, explored with stateright.
+//!
+//! A state counts its deliveries, so no state comes twice on a run and a finished exploration shows that every run ends.
+//!
+//! When all nodes start, or the maximum alone, the cost is the formula's under every schedule. When some others start it
+//! is at most that: a sleeping node that hears of the leader before a smaller probe reaches it is spared standing.
+
+use common::election::hs::Hs;
+use common::protocol::Protocol;
+use common::types::NodeId;
+use host_sim::net::{Channel, Net};
+use stateright::{Checker, Model, Property};
+
+use crate::interleavings::arrange::{around, subsets};
+use crate::support::ring::{join_ring, patient};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    net: Net<Hs, 2>,
+    delivered: u64,
+}
+
+/// One ring, and who starts; the others sleep until a message wakes them.
+struct Ring {
+    ids: Vec<NodeId>,
+    starters: Vec<usize>,
+    expected: u64,
+    /// Whether every run costs the same.
+    exact: bool,
+}
+
+impl Ring {
+    fn new(order: &[usize], starters: Vec<usize>) -> Self {
+        let n = order.len();
+        let exact = starters.len() == n || order[starters[0]] == n - 1 && starters.len() == 1;
+        let ids = order.iter().map(|&rank| NodeId(u16::try_from(rank + 1).expect("a small ring"))).collect();
+        Self { expected: messages(order, &starters), ids, starters, exact }
+    }
+
+    fn leads(state: &State, node: usize) -> bool {
+        state.net.node(node).leader() == Some(state.net.id(node))
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        let winner = self.ids.iter().max().copied();
+        (0..self.ids.len()).all(|node| state.net.node(node).leader() == winner)
+            && (!self.exact || state.delivered == self.expected)
+    }
+}
+
+impl Model for Ring {
+    type State = State;
+    type Action = Channel;
+
+    fn init_states(&self) -> Vec<State> {
+        let mut net = Net::default();
+        for (at, &id) in self.ids.iter().enumerate() {
+            net.add(id, 0, Hs::new(id, patient(&self.ids, at)));
+        }
+        join_ring(&mut net);
+        self.starters.iter().for_each(|&node| net.start(node));
+        vec![State { net, delivered: 0 }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Channel>) {
+        actions.extend(state.net.pending());
+    }
+
+    fn next_state(&self, last: &State, channel: Channel) -> Option<State> {
+        let mut state = last.clone();
+        state.net.deliver(channel);
+        state.delivered += 1;
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("never two leaders", |ring, state: &State| {
+                (0..ring.ids.len()).filter(|&node| Self::leads(state, node)).count() <= 1
+            }),
+            Property::always("no more messages than the formula has", |ring, state: &State| {
+                state.delivered <= ring.expected
+            }),
+            Property::always(
+                "everybody follows the maximum in the end, at the formula's cost",
+                |ring, state: &State| !state.net.is_quiet() || ring.is_over(state),
+            ),
+        ]
+    }
+}
+
+/// The messages of an election by the rules alone: who stands, how far each probe of each phase gets, who comes back.
+fn messages(order: &[usize], starters: &[usize]) -> u64 {
+    let n = order.len();
+    if n == 1 {
+        return 0;
+    }
+    // Hops to the nearest larger node on one side; the largest meets itself.
+    let reach =
+        |node: usize, step: usize| (1..=n).find(|hops| order[(node + hops * step) % n] >= order[node]).unwrap_or(n);
+    let sides = |node: usize| [reach(node, 1), reach(node, n - 1)];
+    let last_phase = |node: usize| {
+        let nearest = sides(node).into_iter().min().unwrap_or(n);
+        nearest.next_power_of_two().ilog2()
+    };
+    let mut stands: Vec<bool> = (0..n).map(|node| starters.contains(&node)).collect();
+    for _ in 0..n {
+        for node in (0..n).filter(|&node| stands[node]).collect::<Vec<_>>() {
+            for (hops, step) in sides(node).into_iter().zip([1, n - 1]) {
+                // Whoever swallows a probe stands.
+                if hops <= 1 << last_phase(node) {
+                    stands[(node + hops * step) % n] = true;
+                }
+            }
+        }
+    }
+    let cost = |node: usize| -> usize {
+        let one = |phase: u32, reach: usize| {
+            let hops = 1 << phase;
+            if reach <= hops { reach } else { 2 * hops }
+        };
+        (0..=last_phase(node)).flat_map(|phase| sides(node).map(|reach| one(phase, reach))).sum()
+    };
+    let election: usize = (0..n).filter(|&node| stands[node]).map(cost).sum();
+    (election + n) as u64
+}
+
+/// Explores one ring and gives the number of states.
+fn explore(ring: Ring) -> usize {
+    let what = format!("ring {:?} of which {:?} start", ring.ids, ring.starters);
+    let checker = ring.checker().threads(1).spawn_dfs().join();
+    if let Some((property, path)) = checker.discoveries().into_iter().next() {
+        panic!("{what}, not so: {property}\n{:?}", path.into_actions());
+    }
+    checker.unique_state_count()
+}
+
+#[test]
+fn the_formula_gives_the_known_best_cases() {
+    for n in 2..100_u32 {
+        let sorted: Vec<usize> = (0..n as usize).collect();
+        let power = n.next_power_of_two();
+        assert_eq!(messages(&sorted, &sorted), u64::from(6 * n + 4 * power - 8), "all {n} start");
+        assert_eq!(
+            messages(&sorted, &sorted[n as usize - 1..]),
+            u64::from(4 * (power - 1) + 3 * n),
+            "the last of {n} starts"
+        );
+    }
+}
+
+#[test]
+fn every_run_on_rings_of_up_to_five_ends_with_the_maximum() {
+    let mut states = 0;
+    for n in 1..=5 {
+        for order in around(n) {
+            states += explore(Ring::new(&order, (0..n).collect()));
+        }
+    }
+    println!("{states} states");
+}
+
+#[test]
+fn every_run_ends_with_the_maximum_whoever_starts() {
+    let mut states = 0;
+    for n in 1..=4 {
+        for order in around(n) {
+            states += subsets(n).map(|starters| explore(Ring::new(&order, starters))).sum::<usize>();
+        }
+    }
+    println!("{states} states");
+}

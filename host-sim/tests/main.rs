@@ -1,0 +1,31 @@
+//! The simulator and its tools, from outside. One program: linking a dozen of them takes longer than most of these tests.
+
+mod bench;
+mod boards;
+mod check;
+mod golden;
+mod harness;
+mod hierarchy;
+#[cfg(unix)]
+mod monitor;
+#[path = "../../common/tests/harness/mutate.rs"]
+mod mutate;
+mod provision;
+mod scenarios;
+mod size;
+mod study;
+mod table;
+
+use std::path::Path;
+
+/// A file that is no module would be no test, and nobody would notice.
+#[test]
+fn every_file_here_is_a_module() {
+    let modules = include_str!("main.rs");
+    for entry in Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let is_module = path.is_dir() || path.extension().is_some_and(|extension| extension == "rs");
+        assert!(!is_module || name == "main" || modules.contains(&format!("mod {name};\n")), "{}", path.display());
+    }
+}

@@ -1,0 +1,202 @@
+//! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
+
+mod fake_board;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use self::fake_board::{FakeBoard, PATIENCE, Script, frame};
+use common::host_link::{Quantity, ToBoard, ToHost};
+use common::notice::Notice;
+use common::types::NodeId;
+use host_sim::air::trace::{Event, Record, parse_line};
+use host_sim::monitor::line::Place;
+use host_sim::monitor::screen::table;
+use host_sim::monitor::watch::{Options, Watch, What};
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("monitor").join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn script(id: u16, leader: Option<u16>) -> Script {
+    Script { id, epoch: 1, leader, stores: true }
+}
+
+/// Steps until something holds; everything that went into the trace meanwhile.
+fn until(watch: &mut Watch, what: &str, mut is_so: impl FnMut(&Watch, &What) -> bool) -> Vec<Record> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut records = Vec::new();
+    while Instant::now() < deadline {
+        let happened = watch.step(Duration::from_millis(50));
+        let mut found = false;
+        for happening in happened {
+            found |= is_so(watch, &happening.what);
+            records.extend(happening.records);
+        }
+        if found {
+            return records;
+        }
+    }
+    panic!("never: {what}\n{}", table(watch.boards().all()));
+}
+
+fn events(records: &[Record], node: usize) -> Vec<&Event> {
+    records.iter().filter(|record| record.node == Some(node)).map(|record| &record.event).collect()
+}
+
+#[test]
+fn two_boards_are_watched_at_once() {
+    let folder = folder("two");
+    let ports = [folder.join("a"), folder.join("b")];
+    let a = FakeBoard::plug_in(&ports[0], script(5, Some(5)));
+    let b = FakeBoard::plug_in(&ports[1], script(6, Some(5)));
+    let mut watch = Watch::new(ports.map(Place::Serial), Options { frames: true, ..Options::default() });
+    let both = |watch: &Watch| watch.boards().all().iter().filter(|board| board.snapshot.is_some()).count() == 2;
+    until(&mut watch, "both have said how they stand", |watch, _| both(watch));
+    a.await_command(&ToBoard::Record(true));
+    b.await_command(&ToBoard::Record(true));
+    b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::DieTemperature, value: 2_350 });
+    b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::Supply, value: 2_990 });
+    until(&mut watch, "the supply is known", |watch, _| {
+        watch.boards().all().iter().any(|board| board.readings.contains_key(&Quantity::Supply))
+    });
+    let table = table(watch.boards().all());
+    assert!(table.lines().any(|line| line.contains("    5      *5      1")), "{table}");
+    assert!(
+        table.lines().any(|line| line.contains("    6       5      1") && line.contains("23.5 °C  2.99 V")),
+        "{table}"
+    );
+    assert!(watch.send(0, &ToBoard::Identify));
+    a.await_command(&ToBoard::Identify);
+}
+
+#[test]
+fn noise_and_cut_frames_are_counted_and_passed_over() {
+    let folder = folder("noise");
+    let port = folder.join("a");
+    let board = FakeBoard::plug_in(&port, script(5, Some(5)));
+    let mut watch = Watch::new([Place::Serial(port)], Options::default());
+    until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some());
+    let said = frame(&ToHost::Notice { at_us: 9, notice: Notice::Leader(Some(NodeId(3))) });
+    board.say_bytes(b"boot text of something else\r\n");
+    board.say_bytes(&said[3..]);
+    until(&mut watch, "damage is told", |_, what| matches!(what, What::Damaged(1..)));
+    // Byte by byte, as a slow line would bring it.
+    for byte in &said {
+        board.say_bytes(&[*byte]);
+    }
+    let records = until(&mut watch, "the notice", |watch, _| {
+        watch.boards().at(0).is_some_and(|board| board.leader == Some(NodeId(3)))
+    });
+    assert!(events(&records, 0).contains(&&Event::Leader { leader: Some(NodeId(3)) }));
+}
+
+#[test]
+fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
+    let folder = folder("plug");
+    let port = folder.join("a");
+    let mut watch = Watch::new([Place::Serial(port.clone())], Options::default());
+    until(&mut watch, "it is waited for", |_, what| matches!(what, What::Waiting(_)));
+    let board = FakeBoard::plug_in(&port, script(5, Some(5)));
+    let first =
+        until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some_and(|board| board.snapshot.is_some()));
+    let five = NodeId(5);
+    assert_eq!(events(&first, 0), [&Event::Id { id: five }, &Event::PowerOn {}, &Event::Leader { leader: Some(five) }]);
+    drop(board);
+    let gone = until(&mut watch, "it is gone", |_, what| matches!(what, What::Gone(_)));
+    assert_eq!(events(&gone, 0), [&Event::Unseen {}]);
+    // It comes back after a reset: another boot, another leader.
+    let _board = FakeBoard::plug_in(&port, Script { epoch: 2, ..script(5, Some(6)) });
+    let back = until(&mut watch, "it is back", |watch, _| {
+        watch.boards().at(0).is_some_and(|board| board.leader == Some(NodeId(6)))
+    });
+    let six = Event::Leader { leader: Some(NodeId(6)) };
+    assert_eq!(events(&back, 0), [&Event::Id { id: five }, &Event::PowerOn {}, &six]);
+    assert_eq!(watch.boards().all().len(), 1);
+}
+
+#[test]
+fn rtt_comes_over_a_socket() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap().to_string();
+    let mut watch = Watch::new([Place::Rtt(address)], Options::default());
+    until(&mut watch, "it is open", |_, what| matches!(what, What::Opened));
+    let (mut socket, _) = server.accept().unwrap();
+    std::io::Write::write_all(&mut socket, &frame(&ToHost::Pong(4))).unwrap();
+    until(&mut watch, "it speaks", |_, what| matches!(what, What::Said(ToHost::Pong(4))));
+    drop(socket);
+    until(&mut watch, "it is gone", |_, what| matches!(what, What::Gone(_)));
+}
+
+/// A child that does not outlive its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_command_records_a_trace_that_survives_being_killed() {
+    let folder = folder("record");
+    let (port, trace) = (folder.join("a"), folder.join("field.jsonl"));
+    let board = FakeBoard::plug_in(&port, script(5, Some(5)));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.arg("monitor").arg("--json").arg("--port").arg(&port).arg("--record").arg(&trace);
+    let shown = folder.join("shown.jsonl");
+    let child = Ended(command.stdout(Stdio::from(File::create(&shown).unwrap())).spawn().unwrap());
+    let deadline = Instant::now() + PATIENCE;
+    let mut text = String::new();
+    let mut is_told = false;
+    while !text.contains("\"leader\":9") {
+        assert!(Instant::now() < deadline, "{text}");
+        text = std::fs::read_to_string(&trace).unwrap_or_default();
+        if text.contains("\"leader\":5") && !is_told {
+            is_told = true;
+            // Later by the board's clock than everything it has said, and so in the trace.
+            board.say(&ToHost::Notice { at_us: 60_000_000, notice: Notice::Leader(Some(NodeId(9))) });
+        }
+        std::thread::yield_now();
+    }
+    drop(child);
+    let text = std::fs::read_to_string(&trace).unwrap();
+    let records: Vec<Record> = text.lines().zip(1..).map(|(line, number)| parse_line(number, line).unwrap()).collect();
+    assert!(records.iter().all(|record| record.node == Some(0)));
+    assert_eq!(records[0].event, Event::Id { id: NodeId(5) });
+    let shown = std::fs::read_to_string(&shown).unwrap();
+    assert!(text.starts_with(&shown) && shown.contains("power_on"), "it shows what it records: {shown}");
+    let checked = Command::new(env!("CARGO_BIN_EXE_ringleader")).arg("check").arg(&trace).output().unwrap();
+    let said = String::from_utf8(checked.stdout).unwrap();
+    assert!(checked.status.success() && said.contains("1 nodes (5)") && said.contains("9 (1)"), "{said}");
+    let refused = command.stdout(Stdio::null()).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is there already; a recording is not written over"));
+}
+
+fn provision_over(port: &Path) -> std::process::Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.args(["provision", "--id", "3", "--network", "garden", "--unprotected", "--port"]).arg(port);
+    command.output().unwrap()
+}
+
+#[test]
+fn a_board_is_provisioned_over_its_cable() {
+    let folder = folder("provision");
+    let port = folder.join("a");
+    let board = FakeBoard::plug_in(&port, script(5, None));
+    let output = provision_over(&port);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("UNPROTECTED") && said.contains("stored; the board starts again with it"), "{said}");
+    drop(board);
+    let _worn = FakeBoard::plug_in(&port, Script { stores: false, ..script(5, None) });
+    let output = provision_over(&port);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot store the configuration"));
+}
