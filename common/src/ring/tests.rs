@@ -226,3 +226,29 @@ fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
     tell(&mut keeper, Instant::ZERO, 99, 0, 0);
     assert_eq!(keeper.counters().malformed, 3);
 }
+
+#[test]
+fn an_election_that_arrives_ends_the_waiting_for_a_neighbour() {
+    let mut keeper = joined();
+    let settled = Instant::from_millis(1_000);
+    let up = pass(&mut keeper, settled);
+    assert!(up.contains(&RingOutput::Place(RingPlace { left: FAR, right: NEXT })), "{up:?}");
+    tell(&mut keeper, settled, 3, 4, NO_WAY);
+    assert_eq!(outputs(&mut keeper, settled), [], "it may have another way");
+    let sealed = wire::envelope(Envelope { to: 0, from: 2, hops: 4, number: 0 }, b"probe").unwrap();
+    keeper.receive(settled, NEXT, &sealed);
+    let told = outputs(&mut keeper, settled);
+    assert!(
+        matches!(
+            &told[..],
+            [
+                RingOutput::MemberDown(FAR),
+                RingOutput::Place(RingPlace { left: NEXT, right: NEXT }),
+                RingOutput::Deliver(NEXT, payload)
+            ] if payload[..] == *b"probe"
+        ),
+        "before the election is told what it is about: {told:?}"
+    );
+    let later = settled + keeper.hold_time();
+    assert_eq!(pass(&mut keeper, later), [], "and it is not told twice");
+}

@@ -4,8 +4,11 @@
 //!
 //! When all nodes start, or the maximum alone, the cost is the formula's under every schedule. When some others start it
 //! is at most that: a sleeping node that hears of the leader before a smaller probe reaches it is spared standing.
+//!
+//! Where candidates know others ([`HsRules::Known`]) they are given their two neighbours to know: whoever is larger than both
+//! goes round at once, and most of those are mistaken.
 
-use common::election::hs::Hs;
+use common::election::hs::{Hs, HsRules};
 use common::protocol::Protocol;
 use common::types::NodeId;
 use host_sim::net::{Channel, Net};
@@ -24,6 +27,7 @@ struct State {
 struct Ring {
     ids: Vec<NodeId>,
     starters: Vec<usize>,
+    rules: HsRules,
     expected: u64,
     /// Whether every run costs the same.
     exact: bool,
@@ -34,7 +38,14 @@ impl Ring {
         let n = order.len();
         let exact = starters.len() == n || order[starters[0]] == n - 1 && starters.len() == 1;
         let ids = order.iter().map(|&rank| NodeId(u16::try_from(rank + 1).expect("a small ring"))).collect();
-        Self { expected: messages(order, &starters), ids, starters, exact }
+        Self { expected: messages(order, &starters), ids, starters, rules: HsRules::Published, exact }
+    }
+
+    /// The same where candidates know their neighbours. One that goes round in vain makes a whole circle at most.
+    fn known(order: &[usize], starters: Vec<usize>) -> Self {
+        let n = order.len() as u64;
+        let ring = Self::new(order, starters);
+        Self { rules: HsRules::Known, expected: ring.expected + n * n, exact: false, ..ring }
     }
 
     fn leads(state: &State, node: usize) -> bool {
@@ -55,7 +66,7 @@ impl Model for Ring {
     fn init_states(&self) -> Vec<State> {
         let mut net = Net::default();
         for (at, &id) in self.ids.iter().enumerate() {
-            net.add(id, 0, Hs::new(id, patient(&self.ids, at)));
+            net.add(id, 0, Hs::new(id, patient(&self.ids, at)).with_rules(self.rules));
         }
         join_ring(&mut net);
         self.starters.iter().for_each(|&node| net.start(node));
@@ -169,4 +180,37 @@ fn every_run_ends_with_the_maximum_whoever_starts() {
         }
     }
     println!("{states} states");
+}
+
+#[test]
+fn every_run_of_those_who_know_their_neighbours_ends_with_the_maximum() {
+    let mut states = 0;
+    for n in 1..=5 {
+        for order in around(n) {
+            let all: Vec<usize> = (0..n).collect();
+            let starters = subsets(n).filter(|starters| n < 5 || *starters == all);
+            states += starters.map(|starters| explore(Ring::known(&order, starters))).sum::<usize>();
+        }
+    }
+    println!("{states} states");
+}
+
+#[test]
+fn whoever_knows_everybody_and_is_the_maximum_needs_two_rounds() {
+    for n in 2..=16 {
+        let ids: Vec<NodeId> = (1..=n).map(NodeId).collect();
+        let mut net: Net<Hs, 16> = Net::default();
+        for (at, &id) in ids.iter().enumerate() {
+            net.add(id, 0, Hs::new(id, patient(&ids, at)).with_rules(HsRules::Known));
+        }
+        for v in 1..ids.len() {
+            (0..v).for_each(|u| net.join(u, v));
+        }
+        net.start(ids.len() - 1);
+        net.run_rounds(1_000).expect("it ends");
+        assert!((0..ids.len()).all(|node| net.node(node).leader() == Some(NodeId(n))), "{n} nodes");
+        let (n, sent) = (u64::from(n), net.counts().total());
+        // The announcement goes both ways, and the two ends of it may cross.
+        assert!((2 * n - 1..=2 * n + 1).contains(&sent), "{n} nodes: {sent} messages");
+    }
 }
