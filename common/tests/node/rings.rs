@@ -4,6 +4,7 @@ use common::config::{Config, Protection};
 use common::election::Algorithm;
 use common::link::security::NetworkKey;
 use common::members::RingOrder;
+use common::protocol::{Protocol, Signal};
 use common::time::Duration;
 use common::types::NodeId;
 
@@ -46,5 +47,26 @@ fn every_ring_algorithm_elects_the_largest_and_replaces_it() {
         let back = ether.now;
         let has_returned = ether.run_until(back + seconds(15), |ether| ether.agreed(0..8) == Some(NodeId(8)));
         assert!(has_returned, "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_living_leader_is_followed_while_the_ring_elects_again() {
+    for algorithm in [Algorithm::Hs, Algorithm::Lcr, Algorithm::Ring] {
+        let mut ether = ring(4, 8, 0, algorithm);
+        ether.run(seconds(15));
+        assert_eq!(ether.agreed(0..8), Some(NodeId(8)), "{algorithm:?}");
+        let changes =
+            |ether: &Ether| ether.boards.iter().map(|board| board.node.snapshot().counters.leader_changes).sum::<u32>();
+        let before = changes(&ether);
+        // Somebody in the middle asks for an election, and a member that does not lead goes.
+        let now = ether.now;
+        ether.boards[3].node.handle_signal(now, Signal::Elect);
+        let is_undecided = |ether: &Ether| ether.boards.iter().any(|board| board.node.election().leader().is_none());
+        assert!(ether.run_until(now + seconds(2), is_undecided), "{algorithm:?}: there was an election");
+        ether.run(seconds(2));
+        ether.switch_off(1);
+        ether.run(seconds(8));
+        assert_eq!((ether.agreed(2..8), changes(&ether)), (Some(NodeId(8)), before), "{algorithm:?}");
     }
 }
