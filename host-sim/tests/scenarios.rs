@@ -6,7 +6,7 @@ use host_sim::scenario::catalogue::{BUILT_IN, find};
 use host_sim::scenario::drive::{run, run_recorded};
 use host_sim::scenario::observer::Recorders;
 use host_sim::scenario::outcome::Verdict;
-use host_sim::scenario::plan::{Mobility, Model, Program, ProtocolPlan, Scenario};
+use host_sim::scenario::plan::{Mobility, Model, Program, ProtocolPlan, Scenario, Steady};
 use host_sim::scenario::read::read;
 use host_sim::scenario::run::{failure_text, same_twice};
 use host_sim::scenario::sweep::sweep;
@@ -58,6 +58,19 @@ fn what_takes_too_long_fails_and_says_how_to_see_it_again() {
     let text = failure_text(&outcome, "mesh25");
     assert!(text.contains("seed 7") && text.contains("last events"), "{text}");
     assert!(text.contains("replay: ringleader run mesh25 --seed 7\n"), "{text}");
+}
+
+#[test]
+fn leaders_must_be_as_steady_as_they_are_expected_to_be() {
+    let steady =
+        |from_us, changes_max| Scenario { steady: Some(Steady { from_us, changes_max }), ..find("ring16").unwrap() };
+    // The leader fails after ten seconds and comes back, so everybody changes twice and goes without in between.
+    let outcome = run(&steady(5_000_000, 1), 7);
+    assert_eq!(outcome.verdict, Verdict::Liveness);
+    let text = failure_text(&outcome, "ring16");
+    assert!(text.contains("changed its leader") && text.contains("after 5 s, not at most 1 times"), "{text}");
+    assert_eq!(run(&steady(5_000_000, 9), 7).verdict, Verdict::Ok);
+    assert_eq!(run(&steady(35_000_000, 0), 7).verdict, Verdict::Ok, "long after that nothing changes");
 }
 
 const GOOD: &str = r#"name = "t"
@@ -122,6 +135,14 @@ fn bad_files_are_explained() {
             "[protocol]\nkind = \"hirarchy\"\n[expect]",
             14,
             "`kind` cannot be \"hirarchy\"; did you mean \"hierarchy\"?",
+        ),
+        ("[expect]", "[expect]\nleader_changes = 2", 14, "`leader_changes` needs steady_from"),
+        ("[expect]", "[expect]\nsteady_from = \"9 s\"", 14, "`steady_from` needs leader_changes"),
+        (
+            "[expect]",
+            "[expect]\nleader_changes = 2\nsteady_from = \"30 s\"",
+            2,
+            "`duration` ends before steady_from, so nothing would be counted",
         ),
         ("[expect]", "[[node]]\nid = 5\n[expect]", 14, "`id` must be a whole number from 1 to 4"),
         (
