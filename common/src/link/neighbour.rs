@@ -28,6 +28,9 @@ const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 const PATIENCE_STEP: u8 = 12;
 const PATIENCE_STEPS: u8 = 3;
 
+/// And where others have lost the neighbour, too.
+const PATIENCE_DOUBTED: u8 = 6;
+
 /// So many hellos in a row that name another leader are believed.
 const DISSENT: u8 = 3;
 
@@ -175,15 +178,12 @@ impl Neighbour {
     }
 
     /// How often a frame is sent before the link is given up. A link that broke before is given up less easily: where it
-    /// breaks down for a second now and then, it had better be kept. Not where others have lost the neighbour, too.
+    /// breaks down for a second now and then, it had better be kept. Hardly where others have lost the neighbour, too.
     pub fn attempts_max(&self, usual: u8) -> u8 {
-        let is_kept = self.breaks > 0 && !self.arq.is_doubted;
-        let more = if is_kept {
-            PATIENCE_STEP << self.breaks.min(PATIENCE_STEPS)
-        } else if self.breaks > 0 {
-            PATIENCE_STEP / 2
-        } else {
-            0
+        let more = match (self.breaks, self.arq.is_doubted) {
+            (0, _) => 0,
+            (_, true) => PATIENCE_DOUBTED,
+            (breaks, false) => PATIENCE_STEP << breaks.min(PATIENCE_STEPS),
         };
         usual.saturating_add(more)
     }
@@ -304,8 +304,9 @@ mod tests {
         neighbour.quality.lose();
         assert!(neighbour.is_lost(Instant::from_millis(3_999)) && !neighbour.is_lost(Instant::from_millis(4_000)));
         assert_eq!(neighbour.forget_at(), Instant::from_millis(20_000), "and with it that the link broke");
-        assert!(neighbour.attempts_max(10) > usual, "it is given up less easily the next time");
+        let patient = neighbour.attempts_max(10);
         neighbour.arq.is_doubted = true;
-        assert_eq!(neighbour.attempts_max(10), usual, "unless others have lost it, too");
+        let doubted = neighbour.attempts_max(10);
+        assert!(usual < doubted && doubted < patient, "less easily the next time: {usual} {doubted} {patient}");
     }
 }

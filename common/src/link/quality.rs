@@ -10,7 +10,8 @@ const STRONG_DBM: i16 = -88;
 /// Below this a neighbour is faint.
 const FAINT_DBM: i16 = -95;
 
-/// So many hellos are looked at before a link is given up.
+/// So many hellos are looked at before a link is given up. In trouble they come several times a second, and a link that breaks
+/// down for a while should not be judged by that while alone.
 const SAMPLE: u32 = 32;
 
 /// How well a neighbour is heard.
@@ -117,10 +118,13 @@ mod tests {
         assert!(quality.is_good());
         assert!(!quality.is_bad());
         let mut number = 3;
-        for gap in [3, 3, 3, 3, 3, 3, 3, 3] {
-            number += gap;
+        for _ in 0..9 {
+            number += 3;
             quality.hear(number, -60);
+            assert!(!quality.is_bad(), "a few seconds of bad luck are not enough");
         }
+        number += 3;
+        quality.hear(number, -60);
         assert!(quality.is_bad() && !quality.is_good());
     }
 
