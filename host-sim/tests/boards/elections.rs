@@ -3,7 +3,7 @@
 use host_sim::scenario::catalogue::find;
 use host_sim::scenario::observer::Recorders;
 
-use super::support::{Paper, hold, image, last_reign, reign_before, run, scenario};
+use super::support::{Heights, Paper, hold, image, last_reign, reign_before, run};
 
 #[test]
 fn five_boards_on_a_ring_elect_lose_their_leader_and_get_it_back() {
@@ -20,23 +20,16 @@ fn five_boards_on_a_ring_elect_lose_their_leader_and_get_it_back() {
     }
 }
 
-const HEIGHTS: &str = r#"
-name = "heights"
-duration = "44 s"
-[topology]
-kind = "grid"
-nodes = 5
-spacing = "15 m"
-[radio]
-model = "plain"
+const HEIGHTS: Heights =
+    Heights { name: "heights", seconds: 44, topology: "grid", nodes: 5, spacing_m: 15, agreement_within_s: 10 };
+
+const PARTED: &str = r#"
 [[node]]
 id = 3
 drift = "200 ppm"
 [[node]]
 id = 4
 drift = "-200 ppm"
-[protocol]
-kind = "height"
 [[fault]]
 kind = "partition"
 nodes = [4, 5]
@@ -46,13 +39,11 @@ for = "12 s"
 kind = "crash"
 who = "leader"
 at = "31.000017 s"
-[expect]
-agreement_within = "10 s"
 "#;
 
 #[test]
 fn five_boards_agree_by_heights_are_parted_and_merge() {
-    let (outcome, _) = hold(&scenario(HEIGHTS), 2, &image(true));
+    let (outcome, _) = hold(&HEIGHTS.with(PARTED), 2, &image(true));
     assert_eq!(reign_before(&outcome, 9).len(), 1, "{:?}", outcome.reigns);
     let parted = reign_before(&outcome, 21);
     let mut sizes: Vec<usize> = parted.iter().map(|&(_, followers)| followers).collect();

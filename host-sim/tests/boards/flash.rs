@@ -2,29 +2,20 @@
 
 use host_sim::scenario::plan::Scenario;
 
-use super::support::{hold, image, last_reign, scenario};
+use super::support::{Heights, hold, image, last_reign};
+
+const LINE: Heights =
+    Heights { name: "flash", seconds: 34, topology: "line", nodes: 3, spacing_m: 10, agreement_within_s: 14 };
 
 fn returns(flash: &str) -> Scenario {
-    scenario(&format!(
+    LINE.with(&format!(
         r#"
-name = "flash-{flash}"
-duration = "34 s"
-[topology]
-kind = "line"
-nodes = 3
-spacing = "10 m"
-[radio]
-model = "plain"
-[protocol]
-kind = "height"
 [[fault]]
 kind = "crash"
 nodes = [2]
 at = "8 s"
 for = "4 s"
 flash = "{flash}"
-[expect]
-agreement_within = "14 s"
 "#
     ))
 }

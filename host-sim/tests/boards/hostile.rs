@@ -1,18 +1,11 @@
 //! What comes from the air at its worst.
 
-use super::support::{hold, image, last_reign, scenario};
+use super::support::{Heights, hold, image, last_reign};
+
+const BOARDS: Heights =
+    Heights { name: "hostile-boards", seconds: 40, topology: "ring", nodes: 4, spacing_m: 12, agreement_within_s: 12 };
 
 const HOSTILE: &str = r#"
-name = "hostile-boards"
-duration = "40 s"
-[topology]
-kind = "ring"
-nodes = 4
-spacing = "12 m"
-[radio]
-model = "plain"
-[protocol]
-kind = "height"
 [[fault]]
 kind = "attack"
 place = [0, 0]
@@ -32,13 +25,11 @@ kind = "corrupt"
 share = "5 %"
 at = "5 s"
 for = "8 s"
-[expect]
-agreement_within = "12 s"
 "#;
 
 #[test]
 fn malformed_lengths_forged_frames_and_saturating_noise_are_survived() {
-    let (outcome, boards) = hold(&scenario(HOSTILE), 3, &image(true));
+    let (outcome, boards) = hold(&BOARDS.with(HOSTILE), 3, &image(true));
     assert!(outcome.nodes.iter().all(|node| node.malformed > 20), "{:?}", outcome.nodes);
     assert!(outcome.nodes.iter().all(|node| node.corrupted > 0), "{:?}", outcome.nodes);
     assert!(outcome.refused > 100, "{} frames refused", outcome.refused);

@@ -29,6 +29,39 @@ pub fn scenario(text: &str) -> Scenario {
     read("test.toml", text).expect("a scenario")
 }
 
+/// A few boards that elect by heights in an air without fading.
+pub struct Heights {
+    pub name: &'static str,
+    pub seconds: u32,
+    pub topology: &'static str,
+    pub nodes: u32,
+    pub spacing_m: u32,
+    pub agreement_within_s: u32,
+}
+
+impl Heights {
+    /// The scenario, with what else happens in it.
+    pub fn with(&self, rest: &str) -> Scenario {
+        let Self { name, seconds, topology, nodes, spacing_m, agreement_within_s } = self;
+        scenario(&format!(
+            r#"
+name = "{name}"
+duration = "{seconds} s"
+[topology]
+kind = "{topology}"
+nodes = {nodes}
+spacing = "{spacing_m} m"
+[radio]
+model = "plain"
+[protocol]
+kind = "height"
+[expect]
+agreement_within = "{agreement_within_s} s"
+{rest}"#
+        ))
+    }
+}
+
 /// Runs a scenario, which must hold.
 pub fn hold(scenario: &Scenario, seed: u64, image: &Image) -> (Outcome, Vec<BoardReport>) {
     let (outcome, boards) = run(scenario, seed, image, Recorders::default());
