@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use host_sim::hierarchy::{DEGREE, measure_bars};
 use host_sim::stress::hierarchy::{End, Faults, Plan, play, stress};
 
 const SEED: u64 = 20;
@@ -87,4 +88,13 @@ fn the_command_counts_what_it_played() {
         assert_eq!(counts.map(|count| count.as_u64().unwrap()).sum::<u64>(), 45, "{what}");
     }
     assert!(summary["kinds"]["faults"].as_object().unwrap().values().all(|count| count == 5));
+}
+
+#[test]
+fn most_changes_of_links_move_nobody() {
+    let bars = measure_bars(1, DEGREE, 100).unwrap();
+    let links = bars.row.links;
+    assert!(links.changes + bars.row.restarts.changes == 5_000 && links.changes > 4_300, "{links:?}");
+    assert!(links.still_percent() > 88.0 && links.mean() < 0.3, "{links:?}");
+    assert!(links.moved > 0, "a measure that cannot move measures nothing");
 }

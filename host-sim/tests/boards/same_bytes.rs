@@ -67,7 +67,7 @@ fn a_boards_record_gives_the_same_frames_on_the_pc() {
         "name = \"record\"\nduration = \"20 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"20 m\"\n\
          [radio]\nmodel = \"usual\"\n[protocol]\nkind = \"hierarchy\"\n",
     );
-    for (scenario, id, least) in [(&ring, 2, 100), (&mesh, 2, 20)] {
+    for (scenario, id, least) in [(&ring, 2, 50), (&mesh, 2, 20)] {
         let mut image = image(true);
         image.record.insert(id);
         let (_, boards) = hold(scenario, 4, &image);
