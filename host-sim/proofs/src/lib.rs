@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod hierarchy_model;
 #[cfg(test)]
+mod hierarchy_stress;
+#[cfg(test)]
 mod interleavings;
 #[cfg(test)]
 mod support;

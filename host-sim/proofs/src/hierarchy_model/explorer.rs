@@ -14,9 +14,9 @@ use common::election::height::HeightRules;
 use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii, Standing};
 use common::protocol::Signal;
 use common::types::NodeId;
-use host_sim::graph::Graph;
-use host_sim::net::{Delay, Net, Queueing};
-use host_sim::well_formed;
+use ideal::graph::Graph;
+use ideal::net::{Delay, Net, Queueing};
+use ideal::well_formed;
 
 use crate::support::fold::Fold;
 

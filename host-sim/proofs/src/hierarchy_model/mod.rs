@@ -21,7 +21,7 @@ mod explorer;
 use self::explorer::{Found, Script, Setup, SmallNet, explore};
 use common::election::height::HeightRules;
 use common::types::NodeId;
-use host_sim::graph::Graph;
+use ideal::graph::Graph;
 
 const RADII: [&[u8]; 3] = [&[1], &[2], &[1, 2]];
 const BOTH_RULES: [HeightRules; 2] = [HeightRules::Claiming, HeightRules::Radio];

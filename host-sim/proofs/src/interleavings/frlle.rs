@@ -16,7 +16,7 @@ use common::protocol::{Cx, Protocol, Signal};
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
-use host_sim::net::{Channel, Net, ROUND};
+use ideal::net::{Channel, Net, ROUND};
 
 use crate::interleavings::arrange::subsets;
 use crate::interleavings::walk::{Space, Walk};

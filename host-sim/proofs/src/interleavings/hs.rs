@@ -11,7 +11,7 @@
 use common::election::hs::{Hs, HsRules};
 use common::protocol::Protocol;
 use common::types::NodeId;
-use host_sim::net::{Channel, Net};
+use ideal::net::{Channel, Net};
 use stateright::{Checker, Model, Property};
 
 use crate::interleavings::arrange::{around, subsets};

@@ -3,9 +3,9 @@
 use common::election::height::{HeightElection, HeightOptions};
 use common::election::height_tuple::Height;
 use common::types::NodeId;
-use host_sim::graph::Graph;
-use host_sim::net::Net;
-use host_sim::oriented;
+use ideal::graph::Graph;
+use ideal::net::Net;
+use ideal::oriented;
 
 /// A network of heights.
 pub type HeightNet<const N: usize> = Net<HeightElection<N>, N>;

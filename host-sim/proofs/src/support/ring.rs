@@ -4,7 +4,7 @@ use common::election::circle::RingConfig;
 use common::protocol::Protocol;
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
-use host_sim::net::Net;
+use ideal::net::Net;
 
 /// Where the node at an index stands on a ring of these ids.
 pub fn place(ids: &[NodeId], at: usize) -> RingPlace {

@@ -4,10 +4,10 @@ use common::clock::ClockKind;
 use common::election::height::{HeightElection, HeightOptions, HeightRules};
 use common::rng::Rng;
 use common::time::Instant;
-use host_sim::graph::{Graph, Kind};
-use host_sim::net::{Delay, Net};
-use host_sim::oriented;
-use host_sim::shuffle::shuffled_ids;
+use ideal::graph::{Graph, Kind};
+use ideal::net::{Delay, Net};
+use ideal::oriented;
+use ideal::shuffle::shuffled_ids;
 
 use super::sweep;
 

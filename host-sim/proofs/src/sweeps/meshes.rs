@@ -4,7 +4,7 @@ use common::election::Algorithm;
 use common::protocol::Signal;
 use common::rng::Rng;
 use common::types::NodeId;
-use host_sim::net::{Delay, Net};
+use ideal::net::{Delay, Net};
 
 use super::{DELAY, agreed, election, settle, sweep};
 

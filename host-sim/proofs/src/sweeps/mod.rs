@@ -17,7 +17,7 @@ use common::members::RingOrder;
 use common::protocol::Protocol;
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
-use host_sim::net::{Net, ROUND};
+use ideal::net::{Net, ROUND};
 
 /// The longest delay of a message, in rounds.
 const DELAY: u32 = 5;

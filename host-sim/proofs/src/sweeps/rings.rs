@@ -4,8 +4,8 @@ use common::election::{Algorithm, Election};
 use common::protocol::{Protocol, Signal};
 use common::rng::Rng;
 use common::types::{NodeId, RingPlace};
-use host_sim::net::{Delay, Net};
-use host_sim::shuffle::shuffle;
+use ideal::net::{Delay, Net};
+use ideal::shuffle::shuffle;
 
 use super::{DELAY, agreed, coefficient, election, settle, sweep};
 

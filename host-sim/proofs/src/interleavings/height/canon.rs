@@ -13,7 +13,7 @@ use std::hash::Hasher;
 
 use common::clock::ClockKind;
 use common::election::height_tuple::Height;
-use host_sim::net::Channel;
+use ideal::net::Channel;
 
 use super::space::{NODES, Network};
 use crate::support::fold::Fold;

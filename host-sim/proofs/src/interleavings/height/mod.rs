@@ -28,7 +28,7 @@ mod starts;
 
 use common::clock::ClockKind;
 use common::election::height::{HeightOptions, HeightRules};
-use host_sim::graph::Graph;
+use ideal::graph::Graph;
 
 use crate::interleavings::walk::{Seen, Walk};
 use space::{Heights, Search, State};

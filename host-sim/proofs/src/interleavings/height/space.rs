@@ -1,7 +1,7 @@
 //! The space of runs: a network of heights, and what can happen to it next.
 
 use common::clock::ClockKind;
-use host_sim::net::{Channel, ROUND};
+use ideal::net::{Channel, ROUND};
 
 use super::canon::fingerprint;
 use crate::interleavings::walk::Space;

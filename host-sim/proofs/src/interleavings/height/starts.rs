@@ -1,7 +1,7 @@
 //! Where runs begin: every graph of a few nodes, every choice of a leader per component, every assignment of ids.
 
 use common::election::height::HeightOptions;
-use host_sim::graph::Graph;
+use ideal::graph::Graph;
 
 use super::space::Network;
 use crate::interleavings::arrange::permutations;
