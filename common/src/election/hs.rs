@@ -228,7 +228,9 @@ impl<U: Uid> Hs<U> {
                 self.win(cx);
                 // From both ends at once it takes half the time, and a lost one is made good by the other.
                 let sides = if self.rules == HsRules::Known { &Side::BOTH[..] } else { &[Side::Right] };
-                sides.iter().for_each(|&side| self.circle.send(side, HsMsg::Leader { term, uid }, cx));
+                for &side in sides {
+                    self.circle.send(side, HsMsg::Leader { term, uid }, cx);
+                }
             }
         } else if uid < self.uid {
             if self.phase.is_none() && self.leader.is_none() {

@@ -124,8 +124,8 @@ impl Row {
             started_ms,
             ..
         } = Sweep::new(case.name.clone(), String::new(), rows);
-        // Where nothing but motion changes, the time is that of the start.
-        let agreed_ms = agreed_ms.or(started_ms);
+        // Where nothing but motion changes, which seldom disturbs an agreement, the time is that of the start.
+        let agreed_ms = agreed_ms.filter(|spread| spread.count * 2 >= seeds.len()).or(started_ms);
         let wave_ms = wave_ms.filter(|_| case.is_ring);
         let median = wave_ms.as_ref().or(elected_ms.as_ref()).map(|spread| spread.p50);
         let factor = median.zip(case.floor_us).map(|(millis, floor)| (millis * 1_000).div_ceil(floor.max(1)));
