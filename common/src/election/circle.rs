@@ -20,7 +20,7 @@ use crate::types::{NodeId, RingPlace, Side, Term};
 pub enum RingTimer {
     /// The election has given no leader for too long.
     Patience,
-    /// The time an algorithm computes with has come (only Timer-based does).
+    /// The time an algorithm computes with has come: Timer-based's, and that of a probe of HS which should be home.
     Decide,
     /// An election is to be begun, unless somebody else has done so.
     Begin,

@@ -72,9 +72,7 @@ impl Trickle {
 
     /// Something is to be told: the next hello comes soon, and the interval stays as it is.
     pub fn hurry(&mut self, now: Instant, rng: &mut Rng) {
-        let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
-        let soon = now.max(self.sent_at + HURRY_PAUSE) + Duration::from_micros(u64::from(rng.below(spread)));
-        self.due = self.due.min(soon);
+        self.due = self.due.min(now.max(self.sent_at + HURRY_PAUSE) + within_hurry(rng));
     }
 
     /// Something more urgent is on the channel: the next hello comes a little later, but hardly later than its interval. A
@@ -83,9 +81,7 @@ impl Trickle {
         if now < self.ends {
             self.sent_at = now;
             if self.is_waiting() {
-                let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
-                let later = now + HURRY_PAUSE + Duration::from_micros(u64::from(rng.below(spread)));
-                self.due = self.due.max(later);
+                self.due = self.due.max(now + HURRY_PAUSE + within_hurry(rng));
             }
         }
     }
@@ -124,6 +120,12 @@ impl Trickle {
     pub fn next(&self) -> Instant {
         if self.is_waiting() { self.due } else { self.ends }
     }
+}
+
+/// Chance, so that those who have the same to tell do not speak at once.
+fn within_hurry(rng: &mut Rng) -> Duration {
+    let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
+    Duration::from_micros(u64::from(rng.below(spread)))
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub const ENVELOPES_MAX: usize = 4;
 /// So many times the configured silence of a leader is borne, since its numbers come in hellos, hop by hop.
 pub const SILENCE: u32 = 3;
 
-/// After a change of members the new place is told this much later: changes come in swarms, elections should not.
+/// A place that changes because a member was found is told this much later: they come in swarms, elections should not.
 pub const SETTLE: Duration = Duration::from_millis(50);
 
 /// Disturbances are told at most this often.
