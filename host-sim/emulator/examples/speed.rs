@@ -7,29 +7,9 @@ use std::error::Error;
 use std::time::Instant;
 
 use emulator::cpu::{Cpu, Stop};
-use emulator::io::{BusError, Io, Width};
+use emulator::io::NoIo;
 use emulator::loader::Image;
 use emulator::memory::Memory;
-
-struct NoIo;
-
-impl Io for NoIo {
-    fn read(&mut self, _: u64, address: u32, _: Width) -> Result<u32, BusError> {
-        Err(BusError { address, what: "there are no peripherals".to_owned() })
-    }
-
-    fn write(&mut self, _: u64, address: u32, _: Width, _: u32) -> Result<(), BusError> {
-        Err(BusError { address, what: "there are no peripherals".to_owned() })
-    }
-
-    fn lines(&self) -> u64 {
-        0
-    }
-
-    fn wants_stop(&self) -> bool {
-        false
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -55,3 +55,25 @@ pub trait Io {
     /// something the radio did, or the caller on a reset.
     fn wants_stop(&self) -> bool;
 }
+
+/// No peripherals at all: a processor and its memory.
+#[derive(Clone, Copy, Debug)]
+pub struct NoIo;
+
+impl Io for NoIo {
+    fn read(&mut self, _: u64, address: u32, _: Width) -> Result<u32, BusError> {
+        Err(BusError { address, what: "there are no peripherals".to_owned() })
+    }
+
+    fn write(&mut self, _: u64, address: u32, _: Width, _: u32) -> Result<(), BusError> {
+        Err(BusError { address, what: "there are no peripherals".to_owned() })
+    }
+
+    fn lines(&self) -> u64 {
+        0
+    }
+
+    fn wants_stop(&self) -> bool {
+        false
+    }
+}

@@ -4,33 +4,12 @@ use std::path::{Path, PathBuf};
 
 use emulator::cpu::{Cpu, Stop};
 use emulator::images;
-use emulator::io::{BusError, Io, Width};
+use emulator::io::NoIo;
 use emulator::loader::Image;
 use emulator::memory::Memory;
 
 /// Five times what the self-test needs: a processor that is wrong may loop.
 const CYCLES_MAX: u64 = 1 << 27;
-
-/// No peripherals at all.
-pub struct NoIo;
-
-impl Io for NoIo {
-    fn read(&mut self, _: u64, address: u32, _: Width) -> Result<u32, BusError> {
-        Err(BusError { address, what: "there are no peripherals".to_owned() })
-    }
-
-    fn write(&mut self, _: u64, address: u32, _: Width, _: u32) -> Result<(), BusError> {
-        Err(BusError { address, what: "there are no peripherals".to_owned() })
-    }
-
-    fn lines(&self) -> u64 {
-        0
-    }
-
-    fn wants_stop(&self) -> bool {
-        false
-    }
-}
 
 /// Builds the image and returns its path.
 pub fn build(profile: &str) -> PathBuf {
