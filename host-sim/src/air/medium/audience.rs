@@ -128,6 +128,8 @@ impl Base {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reached {
     pub loud: Vec<Loud>,
+    /// How many of those could decode a frame that arrives so.
+    pub decodable: usize,
     pub faint: Faint,
 }
 
@@ -142,12 +144,14 @@ impl Reached {
                 self.loud.push(Loud { to, dbm: dbm as f32, power });
             }
         }
+        self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
     }
 
     /// Leaves one radio out.
-    pub fn leave_out(&mut self, base: Base, radio: usize) {
+    pub fn leave_out(&mut self, base: Base, radio: usize, lockable: Power) {
         let number = base.number(u32::try_from(radio).unwrap_or(u32::MAX));
         self.loud.retain(|loud| loud.to != number);
+        self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
         self.faint.leave_out(number);
     }
 

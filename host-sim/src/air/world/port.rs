@@ -149,11 +149,10 @@ impl<S: Station> World<S> {
     pub(super) fn tell_found(&mut self) {
         for (&node, port) in &mut self.ports {
             if !port.found
-                && let Some(locked) = self.medium.locked(node)
-                && locked.found_at == self.now_us
+                && let Some(rssi_dbm) = self.medium.found_dbm(self.now_us, node)
             {
                 port.found = true;
-                self.heard.push((node, Heard::Found { rssi_dbm: locked.rssi_dbm }));
+                self.heard.push((node, Heard::Found { rssi_dbm }));
             }
         }
     }
