@@ -408,6 +408,7 @@ impl<S: Station> World<S> {
     }
 
     /// A station wants to be called at another time of its clock than before.
+    #[inline(never)]
     fn set_deadline(&mut self, node: usize, deadline: u64) {
         self.desks[node].deadline = deadline;
         // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.

@@ -21,15 +21,15 @@ impl<S: Station> World<S> {
                 return;
             }
             let wanted = self.stations[node].poll_transmit(now, room, &mut self.scratch);
-            let Some(transmit) = wanted else { return };
-            if !self.take_frame(node, now, room, transmit) {
+            if !wanted.is_some_and(|transmit| self.take_frame(node, room, transmit)) {
                 return;
             }
         }
     }
 
     /// Takes over one frame; whether to ask for another.
-    fn take_frame(&mut self, node: usize, now: Instant, room: Room, transmit: Transmit) -> bool {
+    #[inline(never)]
+    fn take_frame(&mut self, node: usize, room: Room, transmit: Transmit) -> bool {
         let Transmit { length, access } = transmit;
         let length = length.min(PSDU_MAX);
         match access {
@@ -43,8 +43,8 @@ impl<S: Station> World<S> {
                 let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { return true };
                 if begins < self.now_us {
                     self.nodes[node].usage.late += 1;
-                    let access = Access::At(at);
-                    self.stations[node].handle_sent(now, access, Sent::ChannelBusy);
+                    let now = self.clocks[node].show(self.now_us);
+                    self.stations[node].handle_sent(now, Access::At(at), Sent::ChannelBusy);
                     return true;
                 }
                 self.set_timed(node, Some(at));
