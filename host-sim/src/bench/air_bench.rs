@@ -6,7 +6,7 @@ use std::time::Instant as WallClock;
 
 use anyhow::ensure;
 use common::rng::Rng;
-use common::time::{Duration, Instant};
+use common::time::Instant;
 use serde::Serialize;
 
 use super::machine::{peak_memory, processor_seconds};
@@ -19,7 +19,7 @@ use crate::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
 /// MAC header of a broadcast with short addresses, payload and checksum.
 const PSDU: usize = 9 + 40 + 2;
 
-const PERIOD: Duration = Duration::from_millis(1_000);
+const PERIOD_US: u32 = 1_000_000;
 
 /// The rows of the committed table: nodes and seconds.
 const TABLE: [(usize, u32); 6] = [(100, 60), (400, 60), (900, 20), (2_500, 20), (10_000, 10), (40_000, 4)];
@@ -36,6 +36,9 @@ pub struct AirArgs {
     /// Metres between neighbours on the grid
     #[arg(long, default_value_t = 20.0)]
     pub spacing: f64,
+    /// Join the edges of the field, so that every node has as many neighbours, however many nodes there are
+    #[arg(long)]
+    pub wrap: bool,
     /// Whose radios: this project's (noise floor -100.5 dBm, capture, carrier sense) or those of ns-3's lr-wpan (noise
     /// floor -106.99 dBm, frames from -5 dB on, no capture, energy detection at -96.58 dBm, 192 us to turn round)
     #[arg(long, value_enum, default_value_t = Model::Usual)]
@@ -137,9 +140,13 @@ pub struct Outcome {
 /// A node that broadcasts once a period and counts what it hears.
 #[derive(Clone, Debug)]
 struct Beacon {
-    next: Instant,
+    /// In microseconds; runs are short.
+    next: u32,
     waiting: bool,
 }
+
+/// Longer runs than this many seconds, an hour, are not measured.
+const SECONDS_MAX: u32 = 3_600;
 
 impl Station for Beacon {
     fn handle_start(&mut self, _now: Instant) {}
@@ -149,7 +156,7 @@ impl Station for Beacon {
     fn handle_sent(&mut self, _now: Instant, _access: Access, _sent: Sent) {}
 
     fn handle_timeout(&mut self, _now: Instant) {
-        self.next = self.next + PERIOD;
+        self.next = self.next.saturating_add(PERIOD_US);
         self.waiting = true;
     }
 
@@ -158,19 +165,40 @@ impl Station for Beacon {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        Some(self.next)
+        Some(Instant::from_micros(u64::from(self.next)))
     }
 }
 
+/// What is simulated.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Nodes on the grid.
+    pub nodes: usize,
+    /// Seconds to simulate.
+    pub seconds: u32,
+    /// Metres between neighbours.
+    pub spacing: f64,
+    /// Whether the edges of the field are joined.
+    pub wrap: bool,
+    /// Whose receivers.
+    pub model: Model,
+    /// The noise floor.
+    pub noise_dbm: f64,
+    /// The root seed.
+    pub seed: u64,
+}
+
 /// Runs the workload once.
-pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm: f64, seed: u64) -> Outcome {
-    let propagation = Propagation { noise_dbm, ..Propagation::plain(seed) };
-    let mut world = World::new(Medium::with_rules(propagation, None, seed, model.rules()), model.timing(), seed);
+pub fn measure(workload: Workload) -> Outcome {
+    let Workload { nodes, seconds, spacing, wrap, model, noise_dbm, seed } = workload;
     let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
-    let mut phases = Rng::stream(seed, 0xBEAC);
     let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
+    let wrap_at = wrap.then(|| (at(columns), at(nodes.div_ceil(columns))));
+    let propagation = Propagation { noise_dbm, wrap: wrap_at, ..Propagation::plain(seed) };
+    let mut world = World::new(Medium::with_rules(propagation, None, seed, model.rules()), model.timing(), seed);
+    let mut phases = Rng::stream(seed, 0xBEAC);
     for node in 0..nodes {
-        let next = Instant::from_micros(u64::from(phases.below(1_000_000)));
+        let next = phases.below(PERIOD_US);
         let place = (at(node % columns), at(node / columns));
         world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
     }
@@ -234,6 +262,11 @@ fn decomposition(outcomes: &[Outcome]) -> String {
 /// Runs the command.
 pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
+    ensure!(args.seconds <= SECONDS_MAX, "--seconds must be at most {SECONDS_MAX}");
+    ensure!(
+        args.noise.is_none_or(|dbm| (-150.0..=0.0).contains(&dbm)),
+        "--noise must be between -150 and 0 dBm"
+    );
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
@@ -245,7 +278,8 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     }
     for (nodes, seconds) in rows {
         eprint!("{nodes} nodes for {seconds} s ...\r");
-        let outcome = measure(nodes, seconds, args.spacing, args.model, noise_dbm, args.seed);
+        let AirArgs { spacing, wrap, model, seed, .. } = *args;
+        let outcome = measure(Workload { nodes, seconds, spacing, wrap, model, noise_dbm, seed });
         eprint!("{:40}\r", "");
         if !args.json {
             let Outcome { sent, received, events, wall_seconds, setup_seconds, arrivals, .. } = &outcome;

@@ -215,7 +215,7 @@ impl<S: Station> World<S> {
         self.tune_port(node, tuning.channel, Some(tuning.tx_dbm));
         watcher.frame(self.now_us, node, &frame.psdu);
         let on = self.begin_frame(node);
-        let usage = &mut self.nodes[node].usage;
+        let usage = &mut self.records[node].usage;
         usage.sent += 1;
         usage.tx_us += self.timing.tx_ramp_us + ends_us.saturating_sub(self.now_us);
         if let Some(port) = self.ports.get_mut(&node) {
