@@ -62,9 +62,6 @@ pub struct Propagation {
     pub walls: Vec<Wall>,
     /// Groups of radios that are cut off from everybody else now.
     pub partitions: Vec<BTreeSet<usize>>,
-    /// The width and the height of the field where its edges are joined: whoever leaves it on one side comes back on the
-    /// other. Then all of a grid have as many neighbours, and measurements have no edge. Walls do not go round.
-    pub wrap: Option<Place>,
     /// The seed of everything random in here.
     pub seed: u64,
 }
@@ -79,7 +76,6 @@ impl Propagation {
             noise_dbm: -100.5,
             walls: Vec::new(),
             partitions: Vec::new(),
-            wrap: None,
             seed,
         }
     }
@@ -102,7 +98,8 @@ impl Propagation {
         if self.partitions.iter().any(|group| group.contains(&sender) != group.contains(&receiver)) {
             return None;
         }
-        let distance_squared = self.distance_squared(start, end);
+        let (dx, dy) = (start.0 - end.0, start.1 - end.1);
+        let distance_squared = dx * dx + dy * dy;
         let spread = match &self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
                 // Closer than a hand's breadth the law means nothing.
@@ -118,15 +115,6 @@ impl Propagation {
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
         Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
-    }
-
-    fn distance_squared(&self, start: Place, end: Place) -> f64 {
-        let (mut dx, mut dy) = (start.0 - end.0, start.1 - end.1);
-        if let Some((width, height)) = self.wrap {
-            dx -= (dx / width).round() * width;
-            dy -= (dy / height).round() * height;
-        }
-        dx * dx + dy * dy
     }
 
     /// Whether the distance between two radios alone decides how strong one arrives at the other.
@@ -258,14 +246,6 @@ mod tests {
         let measured = Propagation { spreading: table, ..Propagation::plain(0) };
         assert_eq!(measured.gain_db((0, HERE), (1, HERE)), Some(-77.0));
         assert_eq!(measured.gain_db((1, HERE), (0, HERE)), None);
-    }
-
-    #[test]
-    fn edges_that_are_joined_are_no_way_apart() {
-        let air = Propagation { wrap: Some((100.0, 50.0)), ..Propagation::plain(0) };
-        let gain = |from, to| air.gain_db((0, from), (1, to)).unwrap();
-        assert!((gain((1.0, 1.0), (99.0, 49.0)) - gain((10.0, 10.0), (12.0, 12.0))).abs() < 1e-9);
-        assert!((gain((0.0, 0.0), (50.0, 25.0)) - gain((0.0, 0.0), (50.0, -25.0))).abs() < 1e-9);
     }
 
     #[test]

@@ -36,9 +36,6 @@ pub struct AirArgs {
     /// Metres between neighbours on the grid
     #[arg(long, default_value_t = 20.0)]
     pub spacing: f64,
-    /// Join the edges of the field, so that every node has as many neighbours, however many nodes there are
-    #[arg(long)]
-    pub wrap: bool,
     /// Whose radios: this project's (noise floor -100.5 dBm, capture, carrier sense) or those of ns-3's lr-wpan (noise
     /// floor -106.99 dBm, frames from -5 dB on, no capture, energy detection at -96.58 dBm, 192 us to turn round)
     #[arg(long, value_enum, default_value_t = Model::Usual)]
@@ -169,32 +166,11 @@ impl Station for Beacon {
     }
 }
 
-/// What is simulated.
-#[derive(Clone, Copy, Debug)]
-pub struct Workload {
-    /// Nodes on the grid.
-    pub nodes: usize,
-    /// Seconds to simulate.
-    pub seconds: u32,
-    /// Metres between neighbours.
-    pub spacing: f64,
-    /// Whether the edges of the field are joined.
-    pub wrap: bool,
-    /// Whose receivers.
-    pub model: Model,
-    /// The noise floor.
-    pub noise_dbm: f64,
-    /// The root seed.
-    pub seed: u64,
-}
-
 /// Runs the workload once.
-pub fn measure(workload: Workload) -> Outcome {
-    let Workload { nodes, seconds, spacing, wrap, model, noise_dbm, seed } = workload;
+pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm: f64, seed: u64) -> Outcome {
     let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
     let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
-    let wrap_at = wrap.then(|| (at(columns), at(nodes.div_ceil(columns))));
-    let propagation = Propagation { noise_dbm, wrap: wrap_at, ..Propagation::plain(seed) };
+    let propagation = Propagation { noise_dbm, ..Propagation::plain(seed) };
     let mut world = World::new(Medium::with_rules(propagation, None, seed, model.rules()), model.timing(), seed);
     let mut phases = Rng::stream(seed, 0xBEAC);
     for node in 0..nodes {
@@ -263,10 +239,7 @@ fn decomposition(outcomes: &[Outcome]) -> String {
 pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
     ensure!(args.seconds <= SECONDS_MAX, "--seconds must be at most {SECONDS_MAX}");
-    ensure!(
-        args.noise.is_none_or(|dbm| (-150.0..=0.0).contains(&dbm)),
-        "--noise must be between -150 and 0 dBm"
-    );
+    ensure!(args.noise.is_none_or(|dbm| (-150.0..=0.0).contains(&dbm)), "--noise must be between -150 and 0 dBm");
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
@@ -278,8 +251,7 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     }
     for (nodes, seconds) in rows {
         eprint!("{nodes} nodes for {seconds} s ...\r");
-        let AirArgs { spacing, wrap, model, seed, .. } = *args;
-        let outcome = measure(Workload { nodes, seconds, spacing, wrap, model, noise_dbm, seed });
+        let outcome = measure(nodes, seconds, args.spacing, args.model, noise_dbm, args.seed);
         eprint!("{:40}\r", "");
         if !args.json {
             let Outcome { sent, received, events, wall_seconds, setup_seconds, arrivals, .. } = &outcome;

@@ -209,7 +209,7 @@ impl Scene<'_> {
         let mut survey = Survey {
             least,
             steady,
-            index: Grid::new(self.places, self.propagation.reach(strongest, least), self.propagation.wrap),
+            index: Grid::new(self.places, self.propagation.reach(strongest, least)),
             known_arrivals: (alike && self.propagation.is_plain()).then(Memo::default),
             near: Roll::new(self.places.len()),
             scratch: Reached::default(),

@@ -76,17 +76,18 @@ const NEVER: u64 = u64::MAX;
 /// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
 struct Desk {
-    /// Frames received intact; the rest of its usage is counted with the radio.
+    /// Frames received intact, and damaged; the rest of its usage is counted with the radio.
     received: u32,
+    damaged: u32,
     /// For which frames the radio has room.
     room: Room,
 }
 
-const _: () = assert!(size_of::<Desk>() == 8);
+const _: () = assert!(size_of::<Desk>() == 12);
 
 impl Desk {
     /// Nothing waits.
-    const EMPTY: Self = Self { received: 0, room: Room { csma: true, timed: true } };
+    const EMPTY: Self = Self { received: 0, damaged: 0, room: Room { csma: true, timed: true } };
 }
 
 /// The radio of a station, as every event of it needs it: one line of a cache.
@@ -97,8 +98,9 @@ struct Node {
     wake_at: u64,
     /// Until when it is deaf.
     ready_at: u64,
-    /// Since when it listens, or never.
+    /// Since when it listens, or never, and how long it had its receiver on before that.
     listening_since: u64,
+    rx_us: u64,
     rng: Rng,
     backoff: Option<Backoff>,
     life: u32,
@@ -112,6 +114,7 @@ const _: () = assert!(size_of::<Node>() == 64);
 /// What is noted about the radio of a station and rarely asked for.
 #[derive(Clone, Debug, Default)]
 struct Record {
+    /// Without what is counted where it is at hand: frames received and damaged, and how long the receiver was on.
     usage: Usage,
     on_since: u64,
     /// When the frame that waits for its time is to go out.
@@ -193,6 +196,7 @@ impl<S: Station> World<S> {
             wake_at: NEVER,
             ready_at: 0,
             listening_since: NEVER,
+            rx_us: 0,
             rng: Rng::stream(self.seed ^ 0xC5, index as u64),
             backoff: None,
             life: 0,
@@ -248,10 +252,14 @@ impl<S: Station> World<S> {
 
     /// What a radio has done until now.
     pub fn usage(&self, node: usize) -> Usage {
-        let (state, record) = (&self.nodes[node], &self.records[node]);
-        let mut usage = Usage { received: u64::from(self.desks[node].received), ..record.usage };
-        // Never is later than any time.
-        usage.rx_us += self.now_us.saturating_sub(state.listening_since);
+        let (state, record, desk) = (&self.nodes[node], &self.records[node], &self.desks[node]);
+        let mut usage = Usage {
+            received: u64::from(desk.received),
+            damaged: u64::from(desk.damaged),
+            // Never is later than any time.
+            rx_us: state.rx_us + self.now_us.saturating_sub(state.listening_since),
+            ..record.usage
+        };
         usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
         usage
     }
@@ -288,7 +296,7 @@ impl<S: Station> World<S> {
         state.backoff = None;
         state.wake_at = NEVER;
         let desk = &mut self.desks[node];
-        *desk = Desk { received: desk.received, ..Desk::EMPTY };
+        *desk = Desk { room: Desk::EMPTY.room, ..*desk };
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
@@ -399,11 +407,11 @@ impl<S: Station> World<S> {
 
     fn listen(&mut self, node: usize, listening: bool) {
         self.medium.listen(node, listening);
-        let since = &mut self.nodes[node].listening_since;
+        let Node { listening_since: since, rx_us, .. } = &mut self.nodes[node];
         if listening {
             *since = self.now_us.min(*since);
         } else {
-            self.records[node].usage.rx_us += self.now_us.saturating_sub(*since);
+            *rx_us += self.now_us.saturating_sub(*since);
             *since = NEVER;
         }
     }

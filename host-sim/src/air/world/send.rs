@@ -100,7 +100,7 @@ impl<S: Station> World<S> {
     }
 
     pub(super) fn look_done(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
-        self.records[node].usage.rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
+        self.nodes[node].rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
         if !self.medium.end_cca(self.now_us, node) {
             self.schedule(self.now_us + self.timing.tx_ramp_us, node, Event::Send);
             return;
@@ -157,7 +157,7 @@ impl<S: Station> World<S> {
         let psdu = std::mem::take(self.outgoing[node].get_mut(slot));
         self.deliver(node, on, &RawFrame::honest(psdu), true, watcher);
         let turn_round = self.timing.disable_us + self.timing.rx_ramp_us;
-        self.records[node].usage.rx_us += turn_round;
+        self.nodes[node].rx_us += turn_round;
         self.be_deaf(node, turn_round);
         let access = match slot {
             Slot::Csma => {
