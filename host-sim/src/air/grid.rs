@@ -29,22 +29,21 @@ impl Grid {
         Self { reach, strips }
     }
 
-    /// Calls `found` with everybody in reach of a place.
-    pub fn near(&self, (x, y): Place, mut found: impl FnMut(usize)) {
-        let Some(reach) = self.reach else {
-            self.strips.values().flatten().for_each(|&(_, index)| found(index));
-            return;
-        };
+    /// Calls `found` with everybody in reach of a place, and with the square of the distance.
+    pub fn near(&self, (x, y): Place, mut found: impl FnMut(usize, f64)) {
+        let reach = self.reach.unwrap_or(f64::INFINITY);
         let reach_squared = reach * reach;
-        for (&strip, members) in self.strips.range(strip(y - reach, reach)..=strip(y + reach, reach)) {
-            let half = half_chord(y, strip, reach);
+        let strips = self.reach.map_or(0..=0, |reach| strip(y - reach, reach)..=strip(y + reach, reach));
+        for (&strip, members) in self.strips.range(strips) {
+            let half = self.reach.map_or(f64::INFINITY, |reach| half_chord(y, strip, reach));
             let first = members.partition_point(|&((left, _), _)| left < x - half);
             for &((other_x, other_y), index) in
                 members[first..].iter().take_while(|&&((right, _), _)| right <= x + half)
             {
                 let (dx, dy) = (other_x - x, other_y - y);
-                if dx * dx + dy * dy <= reach_squared {
-                    found(index);
+                let distance_squared = dx * dx + dy * dy;
+                if distance_squared <= reach_squared {
+                    found(index, distance_squared);
                 }
             }
         }
@@ -81,7 +80,7 @@ mod tests {
         let grid = Grid::new(&places, Some(60.0));
         for &(x, y) in &places {
             let mut near = BTreeSet::new();
-            grid.near((x, y), |index| assert!(near.insert(index), "nobody is found twice"));
+            grid.near((x, y), |index, _| assert!(near.insert(index), "nobody is found twice"));
             for (index, &(px, py)) in places.iter().enumerate() {
                 assert_eq!((x - px).hypot(y - py) <= 60.0, near.contains(&index));
             }
@@ -92,7 +91,7 @@ mod tests {
     fn without_a_reach_everybody_is_near() {
         let grid = Grid::new(&[(0.0, 0.0), (1e9, 1e9)], None);
         let mut count = 0;
-        grid.near((5.0, 5.0), |_| count += 1);
+        grid.near((5.0, 5.0), |_, _| count += 1);
         assert_eq!(count, 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Two helpers for finding out who reaches whom: results that are remembered, and numbers put in order without sorting.
+//! Two helpers for finding out who reaches whom: results that are remembered, and radios put in order without sorting.
 
 /// Results remembered: a power of two, more than there are distances between the radios of most grids in reach of each other.
 const SLOTS: usize = 1 << SLOT_BITS;
@@ -32,38 +32,38 @@ impl<T: Copy> Memo<T> {
 
 const WORD: usize = u64::BITS as usize;
 
-/// Radios with a number each, entered in any order and taken out in theirs. One bit for each radio that there is: to look
+/// Radios with a note each, entered in any order and taken out in theirs. One bit for each radio that there is: to look
 /// through those costs less than to sort.
 #[derive(Debug)]
-pub struct Roll {
+pub struct Roll<T> {
     present: Vec<u64>,
-    numbers: Vec<f64>,
+    notes: Vec<T>,
     /// Words outside of these, from the first to before the last, have no bit set.
     words: (usize, usize),
 }
 
 const NO_WORDS: (usize, usize) = (usize::MAX, 0);
 
-impl Roll {
+impl<T: Copy + Default> Roll<T> {
     /// An empty roll for this many radios.
     pub fn new(radios: usize) -> Self {
         let words = radios.div_ceil(WORD);
-        Self { present: vec![0; words], numbers: vec![0.0; radios], words: NO_WORDS }
+        Self { present: vec![0; words], notes: vec![T::default(); radios], words: NO_WORDS }
     }
 
     /// Enters a radio.
-    pub fn enter(&mut self, radio: usize, number: f64) {
+    pub fn enter(&mut self, radio: usize, note: T) {
         let word = radio / WORD;
         self.present[word] |= 1 << (radio % WORD);
-        self.numbers[radio] = number;
+        self.notes[radio] = note;
         let (first, end) = self.words;
         self.words = (first.min(word), end.max(word + 1));
     }
 
     /// Takes all radios out, in ascending order.
-    pub fn take(&mut self) -> impl Iterator<Item = (u32, f64)> {
+    pub fn take(&mut self) -> impl Iterator<Item = (u32, T)> {
         let (mut at, end) = std::mem::replace(&mut self.words, NO_WORDS);
-        let (present, numbers) = (&mut self.present, &self.numbers);
+        let (present, notes) = (&mut self.present, &self.notes);
         std::iter::from_fn(move || {
             while at < end && present[at] == 0 {
                 at += 1;
@@ -73,7 +73,7 @@ impl Roll {
             }
             let radio = at * WORD + present[at].trailing_zeros() as usize;
             present[at] &= present[at] - 1;
-            Some((u32::try_from(radio).unwrap_or(u32::MAX), numbers[radio]))
+            Some((u32::try_from(radio).unwrap_or(u32::MAX), notes[radio]))
         })
     }
 }

@@ -44,6 +44,11 @@ impl Power {
         self.as_f64() >= ratio * other.as_f64()
     }
 
+    /// Whether, with a sum that is in the smallest units, it comes to more than a limit.
+    pub const fn exceeds(self, sum: i32, limit: i32) -> bool {
+        self.0.cast_signed() + sum as i64 > limit as i64
+    }
+
     /// This many times the power.
     pub const fn times(self, factor: u32) -> Self {
         Self(self.0.saturating_mul(factor as u64))
@@ -62,6 +67,12 @@ impl Power {
     /// The same on a condition, without it none.
     pub const fn only_if(self, condition: bool) -> Self {
         Self(self.0 * condition as u64)
+    }
+
+    /// By how many of the smallest units it is greater than another; kept between two numbers.
+    pub fn above(self, other: Self, least: i32, most: i32) -> i32 {
+        let above = self.0.wrapping_sub(other.0).cast_signed().clamp(i64::from(least), i64::from(most));
+        i32::try_from(above).unwrap_or(most)
     }
 
     /// The power times a length of time, for means.

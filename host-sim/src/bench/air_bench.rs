@@ -6,7 +6,7 @@ use std::time::Instant as WallClock;
 
 use anyhow::ensure;
 use common::rng::Rng;
-use common::time::{Duration, Instant};
+use common::time::Instant;
 use serde::Serialize;
 
 use super::machine::{peak_memory, processor_seconds};
@@ -19,7 +19,7 @@ use crate::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
 /// MAC header of a broadcast with short addresses, payload and checksum.
 const PSDU: usize = 9 + 40 + 2;
 
-const PERIOD: Duration = Duration::from_millis(1_000);
+const PERIOD_US: u32 = 1_000_000;
 
 /// The rows of the committed table: nodes and seconds.
 const TABLE: [(usize, u32); 6] = [(100, 60), (400, 60), (900, 20), (2_500, 20), (10_000, 10), (40_000, 4)];
@@ -137,9 +137,13 @@ pub struct Outcome {
 /// A node that broadcasts once a period and counts what it hears.
 #[derive(Clone, Debug)]
 struct Beacon {
-    next: Instant,
+    /// In microseconds; runs are short.
+    next: u32,
     waiting: bool,
 }
+
+/// Longer runs than this many seconds, an hour, are not measured.
+const SECONDS_MAX: u32 = 3_600;
 
 impl Station for Beacon {
     fn handle_start(&mut self, _now: Instant) {}
@@ -149,7 +153,7 @@ impl Station for Beacon {
     fn handle_sent(&mut self, _now: Instant, _access: Access, _sent: Sent) {}
 
     fn handle_timeout(&mut self, _now: Instant) {
-        self.next = self.next + PERIOD;
+        self.next = self.next.saturating_add(PERIOD_US);
         self.waiting = true;
     }
 
@@ -158,19 +162,19 @@ impl Station for Beacon {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        Some(self.next)
+        Some(Instant::from_micros(u64::from(self.next)))
     }
 }
 
 /// Runs the workload once.
 pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm: f64, seed: u64) -> Outcome {
+    let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
+    let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
     let propagation = Propagation { noise_dbm, ..Propagation::plain(seed) };
     let mut world = World::new(Medium::with_rules(propagation, None, seed, model.rules()), model.timing(), seed);
-    let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
     let mut phases = Rng::stream(seed, 0xBEAC);
-    let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
     for node in 0..nodes {
-        let next = Instant::from_micros(u64::from(phases.below(1_000_000)));
+        let next = phases.below(PERIOD_US);
         let place = (at(node % columns), at(node / columns));
         world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
     }
@@ -234,6 +238,8 @@ fn decomposition(outcomes: &[Outcome]) -> String {
 /// Runs the command.
 pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
+    ensure!(args.seconds <= SECONDS_MAX, "--seconds must be at most {SECONDS_MAX}");
+    ensure!(args.noise.is_none_or(|dbm| (-150.0..=0.0).contains(&dbm)), "--noise must be between -150 and 0 dBm");
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());

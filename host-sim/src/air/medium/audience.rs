@@ -128,6 +128,8 @@ impl Base {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reached {
     pub loud: Vec<Loud>,
+    /// How many of those could decode a frame that arrives so.
+    pub decodable: usize,
     pub faint: Faint,
 }
 
@@ -142,12 +144,14 @@ impl Reached {
                 self.loud.push(Loud { to, dbm: dbm as f32, power });
             }
         }
+        self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
     }
 
     /// Leaves one radio out.
-    pub fn leave_out(&mut self, base: Base, radio: usize) {
+    pub fn leave_out(&mut self, base: Base, radio: usize, lockable: Power) {
         let number = base.number(u32::try_from(radio).unwrap_or(u32::MAX));
         self.loud.retain(|loud| loud.to != number);
+        self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
         self.faint.leave_out(number);
     }
 
@@ -200,12 +204,13 @@ impl Scene<'_> {
         // Where receivers find frames far below the noise, those still count.
         let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
         let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
-        let index = Grid::new(self.places, self.propagation.reach(strongest, least));
+        let alike = self.tunings.windows(2).all(|pair| pair[0] == pair[1]);
+        let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
         let mut survey = Survey {
             least,
-            index,
-            gains: self.propagation.is_plain().then(Memo::default),
-            powers: Memo::default(),
+            steady,
+            index: Grid::new(self.places, self.propagation.reach(strongest, least)),
+            known_arrivals: (alike && self.propagation.is_plain()).then(Memo::default),
             near: Roll::new(self.places.len()),
             scratch: Reached::default(),
             known: BTreeMap::new(),
@@ -213,35 +218,40 @@ impl Scene<'_> {
         (0..self.places.len()).map(|from| self.audience(from, &mut survey, before.get(from))).collect()
     }
 
+    /// What arrives of one radio at another: the power in dBm and, where it is always the same, in units.
+    fn arrival(&self, from: usize, to: usize, steady: bool) -> (f64, Power) {
+        if self.tunings[to].channel != self.tunings[from].channel {
+            return NOTHING;
+        }
+        let gain_db = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]));
+        gain_db.map_or(NOTHING, |gain_db| {
+            let dbm = gain_db + self.tunings[from].tx_dbm;
+            (dbm, if steady { Power::from_dbm(dbm) } else { Power::NONE })
+        })
+    }
+
     fn audience(&self, from: usize, survey: &mut Survey, before: Option<&Audience>) -> Audience {
-        let Tuning { tx_dbm, channel } = self.tunings[from];
-        let Survey { least, index, gains, powers, near, scratch, known } = survey;
-        let start = self.places[from];
-        index.near(start, |to| {
-            let end = self.places[to];
-            let exact = || self.propagation.gain_db((from, start), (to, end));
-            let gain_db = match gains {
-                Some(gains) => gains.get(distance_squared(start, end), |_| exact()),
-                None => exact(),
+        let Survey { least, steady, index, known_arrivals, near, scratch, known } = survey;
+        index.near(self.places[from], |to, distance_squared| {
+            if to == from {
+                return;
+            }
+            let arrival = match known_arrivals {
+                Some(known) => known.get(distance_squared, |_| self.arrival(from, to, *steady)),
+                None => self.arrival(from, to, *steady),
             };
-            if to != from
-                && self.tunings[to].channel == channel
-                && let Some(gain_db) = gain_db
-                && gain_db + tx_dbm >= *least
-            {
-                near.enter(to, gain_db + tx_dbm);
+            if arrival.0 >= *least {
+                near.enter(to, arrival);
             }
         });
-        let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
-        if steady {
+        if *steady {
             let base = Base::of(from);
-            let arriving = near.take().map(|(to, dbm)| (base.number(to), dbm, powers.get(dbm, Power::from_dbm)));
-            scratch.fill(arriving, self.lockable);
+            scratch.fill(near.take().map(|(to, (dbm, power))| (base.number(to), dbm, power)), self.lockable);
             let alike = known.entry(scratch.digest()).or_insert_with(|| Rc::new(scratch.clone()));
             let usual = if **alike == *scratch { Rc::clone(alike) } else { Rc::new(scratch.clone()) };
             return Audience { usual, base, whims: Vec::new() };
         }
-        let whims = |(to, mean_dbm): (u32, f64)| {
+        let whims = |(to, (mean_dbm, _)): (u32, (f64, Power))| {
             let known = before.and_then(|audience| {
                 let at = audience.whims.binary_search_by_key(&to, |whims| whims.to).ok()?;
                 audience.whims.get(at)
@@ -254,26 +264,24 @@ impl Scene<'_> {
     }
 }
 
+/// No signal at all, in dBm and in units.
+const NOTHING: (f64, Power) = (f64::NEG_INFINITY, Power::NONE);
+
 /// What is needed to find out who reaches whom, and kept from one radio to the next.
 #[derive(Debug)]
 struct Survey {
     /// The weakest signal that counts, in dBm.
     least: f64,
+    /// Whether every emission arrives the same.
+    steady: bool,
     index: Grid,
-    /// Gains by the square of the distance, where nothing else decides: on a grid there are few distances.
-    gains: Option<Memo<Option<f64>>>,
-    /// Powers by their decibels, of which there are then as few.
-    powers: Memo<Power>,
-    /// Who is near, with the power that arrives there in dBm.
-    near: Roll,
+    /// What arrives by the square of the distance, where nothing else decides: on a grid there are few distances.
+    known_arrivals: Option<Memo<(f64, Power)>>,
+    /// Who is near, and what arrives there.
+    near: Roll<(f64, Power)>,
     scratch: Reached,
     /// The lists so far, by digest.
     known: BTreeMap<u64, Rc<Reached>>,
-}
-
-fn distance_squared(start: Place, end: Place) -> f64 {
-    let (dx, dy) = (start.0 - end.0, start.1 - end.1);
-    dx * dx + dy * dy
 }
 
 impl Audience {

@@ -6,8 +6,8 @@ use common::rng::Rng;
 
 use super::super::power::Power;
 use super::audience::{Base, Block, LANES, Loud, Reached};
-use super::receiver::{Assessment, Fates, Hum, NO_LIMIT, Receiver, Rules};
-use super::{Found, Locked, OnAir, Reception, chance};
+use super::receiver::{ASSESSED, Assessment, Attention, Fates, Hum, NO_LIMIT, Receiver, Rules};
+use super::{Found, OnAir, Reception, chance};
 
 /// All receivers.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Ears {
     receivers: Vec<Receiver>,
     /// The faint signals at every four radios.
     hums: Vec<Hum>,
+    /// What is loud at each radio and yet no frame that it could decode: touched by noise only.
+    clamour: Vec<Power>,
     /// Clear channel assessments under way; rare enough to be kept apart.
     assessments: BTreeMap<usize, Assessment>,
     pub fates: Fates,
@@ -32,6 +34,7 @@ impl Ears {
             lockable: rules.lockable(noise_dbm),
             receivers: Vec::new(),
             hums: Vec::new(),
+            clamour: Vec::new(),
             assessments: BTreeMap::new(),
             fates: Fates::default(),
         }
@@ -40,14 +43,17 @@ impl Ears {
     /// Adds a receiver that does not listen yet.
     pub fn add(&mut self) {
         self.receivers.push(Receiver::default());
+        self.clamour.push(Power::NONE);
         self.hums.resize(self.receivers.len().div_ceil(LANES), Hum::default());
     }
 
     /// Nothing of what is on the air arrives here any more.
     pub fn silence(&mut self, radio: usize) {
-        let receiver = &mut self.receivers[radio];
-        self.fates.abandoned += u64::from(receiver.lock.is_some());
-        *receiver = Receiver { listening: receiver.listening, ..Receiver::default() };
+        let listening = !self.receivers[radio].attention.is_deaf();
+        self.listen(radio, false);
+        self.receivers[radio] = Receiver::default();
+        self.listen(radio, listening);
+        self.clamour[radio] = Power::NONE;
         let hum = &mut self.hums[radio / LANES];
         (hum.sums[radio % LANES], hum.limits[radio % LANES]) = (0, NO_LIMIT);
         self.assessments.remove(&radio);
@@ -56,21 +62,23 @@ impl Ears {
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
     pub fn listen(&mut self, radio: usize, listening: bool) {
         let receiver = &mut self.receivers[radio];
-        receiver.listening = listening;
-        if !listening && receiver.lock.take().is_some() {
-            self.fates.abandoned += 1;
+        if !listening {
+            self.fates.abandoned += u64::from(receiver.attention.is_locked());
+            receiver.attention = Attention::DEAF;
             self.set_limit(radio);
+        } else if receiver.attention.is_deaf() {
+            receiver.attention = Attention::LISTENING;
         }
     }
 
-    /// The frame that a radio is receiving, or none.
-    pub fn locked(&self, radio: usize) -> Option<Locked> {
+    /// The power of the frame whose preamble ends now, or none.
+    pub fn found_dbm(&self, now: u64, radio: usize) -> Option<f64> {
         let receiver = &self.receivers[radio];
-        receiver.lock.map(|_| Locked { found_at: receiver.weighed_to, rssi_dbm: receiver.signal.dbm() })
+        (receiver.attention.is_locked() && receiver.since_weighed(now) == 0).then(|| receiver.signal.dbm())
     }
 
     pub fn is_locked(&self, radio: usize) -> bool {
-        self.receivers[radio].lock.is_some()
+        self.receivers[radio].attention.is_locked()
     }
 
     /// Everything that arrives at a radio now, noise included.
@@ -80,7 +88,10 @@ impl Ears {
 
     /// Notes up to which sum of faint signals nobody minds at a radio, after something else has changed there.
     fn set_limit(&mut self, radio: usize) {
-        self.hums[radio / LANES].limits[radio % LANES] = self.receivers[radio].limit(self.noise);
+        let limit = &mut self.hums[radio / LANES].limits[radio % LANES];
+        if *limit != ASSESSED {
+            *limit = self.receivers[radio].limit(self.noise);
+        }
     }
 
     /// A frame or noise begins to arrive.
@@ -95,28 +106,28 @@ impl Ears {
                 self.weigh_faint(now, four, powers, before, after);
             }
         }
-        self.fates.in_range += self.count_carriers(base, &reached.loud, is_frame, |carriers| carriers + 1);
-        let Self { rules, noise, lockable, receivers, hums, assessments, fates } = self;
+        self.count_clamour(base, reached, is_frame, |clamour, power| *clamour += power);
+        self.fates.in_range += if is_frame { reached.decodable as u64 } else { 0 };
+        let Self { rules, noise, lockable, receivers, hums, assessments, fates, .. } = self;
         let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
         for &Loud { to, power, .. } in &reached.loud {
             let radio = base.radio(to);
             let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
-            let total = receiver.loud + hum.at(radio);
+            let (sum, limit) = hum.sum_and_limit(radio);
+            let total = receiver.loud + Power::from_units(sum.cast_unsigned());
             let decodable = is_frame && power >= *lockable;
-            let mut minds = receiver.minds();
-            if minds && receiver.is_stirred(total + power, *noise) {
+            if power.exceeds(sum, *limit) {
                 receiver.weigh(now, total, *noise, rules.captures);
-                if receiver.assessing {
+                if *limit == ASSESSED {
                     assess(assessments, radio, now, total + *noise, decodable);
                 }
             }
             receiver.loud += power;
             if decodable && receiver.finds(now, power, total + *noise, rules, fates) {
                 receiver.lock_on(now, on, power);
-                minds = true;
             }
-            if minds {
-                hum.limits[radio % LANES] = receiver.limit(*noise);
+            if *limit != ASSESSED {
+                *limit = receiver.limit(*noise);
             }
         }
     }
@@ -139,50 +150,44 @@ impl Ears {
                 self.weigh_faint(now, four, powers, before, before);
             }
         }
-        self.count_carriers(base, &reached.loud, is_frame, |carriers| carriers - 1);
+        self.count_clamour(base, reached, is_frame, |clamour, power| *clamour -= power);
         let Self { rules, noise, receivers, hums, assessments, fates, .. } = self;
         let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
         for &Loud { to, power, dbm } in &reached.loud {
             let radio = base.radio(to);
             let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
-            if !receiver.minds() {
-                receiver.loud -= power;
-                continue;
-            }
-            let total = receiver.loud + hum.at(radio);
-            if receiver.is_stirred(total, *noise) {
+            let (sum, limit) = hum.sum_and_limit(radio);
+            if sum > *limit {
+                let total = receiver.loud + Power::from_units(sum.cast_unsigned());
                 receiver.weigh(now, total, *noise, rules.captures);
-                if receiver.assessing {
+                if *limit == ASSESSED {
                     assess(assessments, radio, now, total + *noise, false);
                 }
             }
             receiver.loud -= power;
-            if receiver.lock == Some(on) {
-                receiver.lock = None;
+            if receiver.attention == Attention::to(on) {
+                receiver.attention = Attention::LISTENING;
                 let intact = survives(receiver.ln_good, rng);
                 fates.intact += u64::from(intact);
                 fates.damaged += u64::from(!intact);
                 tell(Reception { to: radio, rssi_dbm: f64::from(dbm), intact });
             }
-            hum.limits[radio % LANES] = receiver.limit(*noise);
+            if *limit != ASSESSED {
+                *limit = receiver.limit(*noise);
+            }
         }
     }
 
-    /// Counts a frame's carrier at those that could decode it; how many they are. All are touched here before any is dealt
-    /// with: what has to come from far memory comes at once.
-    fn count_carriers(&mut self, base: Base, loud: &[Loud], is_frame: bool, count: impl Fn(u16) -> u16) -> u64 {
-        if !is_frame {
-            return 0;
+    /// Counts what is loud and cannot be decoded, at those that it reaches; most signals are nothing of the kind.
+    fn count_clamour(&mut self, base: Base, reached: &Reached, is_frame: bool, count: impl Fn(&mut Power, Power)) {
+        if is_frame && reached.decodable == reached.loud.len() {
+            return;
         }
-        let mut decodable = 0;
-        for &Loud { to, power, .. } in loud {
-            let receiver = &mut self.receivers[base.radio(to)];
-            if power >= self.lockable {
-                receiver.carriers = count(receiver.carriers);
-                decodable += 1;
+        for &Loud { to, power, .. } in &reached.loud {
+            if !is_frame || power < self.lockable {
+                count(&mut self.clamour[base.radio(to)], power);
             }
         }
-        decodable
     }
 
     /// Weighs, at those of four radios that are reached and mind, the stretch during which the faint signals came to these
@@ -198,7 +203,7 @@ impl Ears {
             let receiver = &mut self.receivers[radio];
             let total = receiver.loud + Power::from_units(sums[lane].cast_unsigned());
             receiver.weigh(now, total, self.noise, self.rules.captures);
-            if receiver.assessing {
+            if limits[lane] == ASSESSED {
                 assess(&mut self.assessments, radio, now, total + self.noise, false);
             }
         }
@@ -206,10 +211,9 @@ impl Ears {
 
     /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: usize) {
-        let receiver = &mut self.receivers[radio];
-        receiver.assessing = true;
-        self.assessments.insert(radio, Assessment::begin(now, receiver.carriers > 0));
-        self.set_limit(radio);
+        let carrier = self.receivers[radio].loud > self.clamour[radio];
+        self.assessments.insert(radio, Assessment::begin(now, carrier));
+        self.hums[radio / LANES].limits[radio % LANES] = ASSESSED;
     }
 
     /// Ends a clear channel assessment; none where none was under way.
@@ -222,7 +226,7 @@ impl Ears {
 
     /// Breaks a clear channel assessment off.
     pub fn abort_cca(&mut self, radio: usize) -> Option<Assessment> {
-        self.receivers[radio].assessing = false;
+        self.hums[radio / LANES].limits[radio % LANES] = NO_LIMIT;
         self.set_limit(radio);
         self.assessments.remove(&radio)
     }

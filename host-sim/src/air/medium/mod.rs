@@ -55,15 +55,6 @@ pub struct Reception {
     pub intact: bool,
 }
 
-/// The frame that a radio is receiving.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Locked {
-    /// When its preamble is over; after that, a later time.
-    pub found_at: u64,
-    /// Received power.
-    pub rssi_dbm: f64,
-}
-
 /// What a clear channel assessment found, before anybody judges it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
@@ -194,7 +185,7 @@ impl Medium {
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
     pub fn retune(&mut self, radio: usize, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
-            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio);
+            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.ears.lockable);
         }
         self.tunings[radio] = tuning;
         self.ears.silence(radio);
@@ -216,9 +207,9 @@ impl Medium {
         self.ears.is_locked(radio)
     }
 
-    /// The frame that a radio is receiving, or none.
-    pub fn locked(&self, radio: usize) -> Option<Locked> {
-        self.ears.locked(radio)
+    /// The received power, in dBm, of the frame that a radio is receiving and whose preamble ends now; none otherwise.
+    pub fn found_dbm(&self, now: u64, radio: usize) -> Option<f64> {
+        self.ears.found_dbm(now, radio)
     }
 
     /// Begins a frame: its first preamble bit leaves the antenna now.

@@ -68,28 +68,57 @@ pub struct Fates {
     pub intact: u64,
 }
 
-/// A radio's receiving end, touched by what it might decode; what is too faint for that is summed up elsewhere.
+/// What a receiver attends to, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attention(u32);
+
+impl Attention {
+    /// It is off, or its radio is at something else.
+    pub const DEAF: Self = Self(0);
+    /// It listens, and has found nothing.
+    pub const LISTENING: Self = Self(u32::MAX);
+
+    /// It receives this frame.
+    pub fn to(on: OnAir) -> Self {
+        Self(on.0.get())
+    }
+
+    pub fn is_deaf(self) -> bool {
+        self == Self::DEAF
+    }
+
+    pub fn is_locked(self) -> bool {
+        !self.is_deaf() && self != Self::LISTENING
+    }
+}
+
+/// A radio's receiving end, touched by what it might decode; what is too faint for that is summed up elsewhere. Half a line of
+/// a cache, since a frame waits for that of everybody in range.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
 pub(super) struct Receiver {
-    /// The frame that it is receiving; the last three have no meaning without.
-    pub lock: Option<OnAir>,
-    /// Frames on the air that it could decode alone: what carrier sense finds.
-    pub carriers: u16,
-    pub listening: bool,
-    pub assessing: bool,
+    /// What it attends to; without a frame the last three have no meaning.
+    pub attention: Attention,
+    /// Up to here the bits have been weighed; until the preamble is over, when it will be. The last 32 bits of the time: no
+    /// frame takes an hour.
+    weighed_to: u32,
     /// Everything that arrives on its channel now and is not faint.
     pub loud: Power,
     pub signal: Power,
     /// Logarithm of the probability that all bits so far are right.
     pub ln_good: f64,
-    /// Up to here the bits have been weighed; until the preamble is over, when it will be.
-    pub weighed_to: u64,
 }
 
-const _: () = assert!(size_of::<Receiver>() == 40);
+const _: () = assert!(size_of::<Receiver>() == 32);
 
 /// A sum of faint signals that there never is.
 pub(super) const NO_LIMIT: i32 = i32::MAX;
+
+/// Less than any sum: every change matters to the frame being received.
+const ALWAYS: i32 = -1;
+
+/// The same to a clear channel assessment that is under way.
+pub(super) const ASSESSED: i32 = -2;
 
 /// What every signal in reach touches, however faint, for radios that follow each other in number. So little that those around
 /// a sender stay in the cache however many there are elsewhere.
@@ -112,6 +141,11 @@ impl Hum {
     /// The sum at a radio, which is one of the four.
     pub fn at(&self, radio: usize) -> Power {
         Power::from_units(self.sums[radio % LANES].cast_unsigned())
+    }
+
+    /// The same in the smallest units, and what it may come to.
+    pub fn sum_and_limit(&mut self, radio: usize) -> (i32, &mut i32) {
+        (self.sums[radio % LANES], &mut self.limits[radio % LANES])
     }
 
     /// A signal begins to arrive. Whether any radio that it reaches minds.
@@ -142,24 +176,29 @@ impl Hum {
 impl Receiver {
     /// Locks on to a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
     pub fn lock_on(&mut self, now: u64, on: OnAir, signal: Power) {
-        self.lock = Some(on);
+        self.attention = Attention::to(on);
         self.signal = signal;
         self.ln_good = 0.0;
-        self.weighed_to = now + SYNC_US;
+        self.weighed_to = low_bits(now + SYNC_US);
+    }
+
+    /// How much later than the last change it is; less than nothing until the preamble is over.
+    pub fn since_weighed(&self, now: u64) -> i32 {
+        low_bits(now).wrapping_sub(self.weighed_to).cast_signed()
     }
 
     /// Whether it locks on to a frame that begins now, given everything else that arrives, noise included; counts the
     /// reasons why not.
     pub fn finds(&self, now: u64, power: Power, others: Power, rules: &Rules, fates: &mut Fates) -> bool {
-        let reason = match self.lock {
-            _ if !self.listening => &mut fates.not_listening,
-            None if power.is_at_least(rules.lock_ratio, others) => return true,
-            None => &mut fates.buried,
-            Some(_) if self.gives_way(now, power, rules) => {
+        let reason = match self.attention {
+            Attention::LISTENING if power.is_at_least(rules.lock_ratio, others) => return true,
+            Attention::LISTENING => &mut fates.buried,
+            Attention::DEAF => &mut fates.not_listening,
+            _ if self.gives_way(now, power, rules) => {
                 fates.overtaken += 1;
                 return true;
             }
-            Some(_) => &mut fates.occupied,
+            _ => &mut fates.occupied,
         };
         *reason += 1;
         false
@@ -167,58 +206,49 @@ impl Receiver {
 
     /// Whether a frame that begins now takes over from the one being received.
     fn gives_way(&self, now: u64, power: Power, rules: &Rules) -> bool {
-        rules.captures && now < self.weighed_to && power >= self.signal.times(CAPTURE_RATIO)
+        rules.captures && self.since_weighed(now) < 0 && power >= self.signal.times(CAPTURE_RATIO)
     }
 
-    /// Whether it matters to anybody here what arrives.
-    pub fn minds(&self) -> bool {
-        self.lock.is_some() || self.assessing
-    }
-
-    /// Whether a change has to be weighed, where anybody minds at all; `greater` is the greater of the totals before and after
-    /// it. Most stretches of most frames need no more than this comparison.
-    pub fn is_stirred(&self, greater: Power, noise: Power) -> bool {
-        self.assessing || greater > self.carefree(noise)
-    }
-
-    /// The total up to which the frame being received is safe.
-    fn carefree(&self, noise: Power) -> Power {
+    /// The total up to which the frame being received is safe: most stretches of most frames need no more than a comparison
+    /// with this.
+    pub fn carefree(&self, noise: Power) -> Power {
         let bearable = self.signal.part(SURE);
         // No branch: half of all signals would come to one end of it, half to the other.
         (self.signal + bearable.without(noise)).only_if(bearable >= noise)
     }
 
-    /// The sum of faint signals up to which their coming and going need not be weighed.
+    /// The sum of faint signals up to which their coming and going need not be weighed, where nobody assesses the channel.
     pub fn limit(&self, noise: Power) -> i32 {
-        if self.assessing {
-            return 0;
-        }
-        if self.lock.is_none() {
+        if !self.attention.is_locked() {
             return NO_LIMIT;
         }
-        i32::try_from(self.carefree(noise).without(self.loud).units()).unwrap_or(NO_LIMIT)
+        self.carefree(noise).above(self.loud, ALWAYS, NO_LIMIT)
     }
 
     /// Weighs the stretch since the last change, before something changes, where a frame is being received. `total` is
     /// everything that arrives.
     pub fn weigh(&mut self, now: u64, total: Power, noise: Power, captures: bool) {
-        if self.lock.is_none() || now <= self.weighed_to {
+        let elapsed = self.since_weighed(now);
+        if !self.attention.is_locked() || elapsed <= 0 {
             return;
         }
-        let elapsed = now - self.weighed_to;
-        self.weighed_to = now;
+        self.weighed_to = low_bits(now);
         let others = total.without(self.signal);
-        // Of the stretches that come here, too, most are beyond doubt.
-        if self.signal >= (others + noise).times(SURE) {
+        let all = others + noise;
+        // Of the stretches that come here, too, many are beyond doubt.
+        if self.signal.part(SURE) >= all {
             return;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a frame is a few thousand microseconds")]
-        let bits = elapsed as f64 / BIT_US;
         // Other signals are no noise that averages out: within 3 dB of the frame, its bits are anybody's guess.
-        let drowned = captures && others > Power::NONE && self.signal < others.times(CAPTURE_RATIO);
-        self.ln_good +=
-            bits * if drowned { -std::f64::consts::LN_2 } else { ln_good_bit(self.signal.ratio(others + noise)) };
+        let drowned = captures && others > self.signal.part(CAPTURE_RATIO);
+        let ln_good = if drowned { -std::f64::consts::LN_2 } else { ln_good_bit(self.signal.ratio(all)) };
+        self.ln_good += f64::from(elapsed) / BIT_US * ln_good;
     }
+}
+
+/// The last 32 bits of a time.
+fn low_bits(time: u64) -> u32 {
+    (time & u64::from(u32::MAX)) as u32
 }
 
 /// What a clear channel assessment has seen so far.

@@ -19,7 +19,7 @@ impl<S: Station> World<S> {
             return None;
         }
         let corrupted = self.corrupt(psdu);
-        self.nodes[node].usage.corrupted += 1;
+        self.records[node].usage.corrupted += 1;
         watcher.corrupted(self.now_us, node, &corrupted);
         Some(corrupted)
     }

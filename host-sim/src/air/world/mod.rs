@@ -76,39 +76,49 @@ const NEVER: u64 = u64::MAX;
 /// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
 struct Desk {
-    /// When the station wants to be called, in microseconds of its clock; never where it does not, or was called and has not
-    /// said anything since.
-    deadline: u64,
-    /// Frames received intact; the rest of its usage is counted with the radio.
+    /// Frames received intact, and damaged; the rest of its usage is counted with the radio.
     received: u32,
+    damaged: u32,
     /// For which frames the radio has room.
     room: Room,
 }
 
-const _: () = assert!(size_of::<Desk>() == 16);
+const _: () = assert!(size_of::<Desk>() == 12);
 
 impl Desk {
     /// Nothing waits.
-    const EMPTY: Self = Self { deadline: NEVER, received: 0, room: Room { csma: true, timed: true } };
+    const EMPTY: Self = Self { received: 0, damaged: 0, room: Room { csma: true, timed: true } };
 }
 
-/// The radio of a station.
+/// The radio of a station, as every event of it needs it: one line of a cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Node {
     /// When the station's deadline is in the world's time, while an event for it is on the agenda.
     wake_at: u64,
-    timed: Option<Instant>,
-    backoff: Option<Backoff>,
-    phase: Phase,
-    on: bool,
-    life: u32,
-    turn: u32,
     /// Until when it is deaf.
     ready_at: u64,
-    listening_since: Option<u64>,
-    on_since: u64,
+    /// Since when it listens, or never, and how long it had its receiver on before that.
+    listening_since: u64,
+    rx_us: u64,
     rng: Rng,
+    backoff: Option<Backoff>,
+    life: u32,
+    turn: u32,
+    phase: Phase,
+    on: bool,
+}
+
+const _: () = assert!(size_of::<Node>() == 64);
+
+/// What is noted about the radio of a station and rarely asked for.
+#[derive(Clone, Debug, Default)]
+struct Record {
+    /// Without what is counted where it is at hand: frames received and damaged, and how long the receiver was on.
     usage: Usage,
+    on_since: u64,
+    /// When the frame that waits for its time is to go out.
+    timed: Option<Instant>,
 }
 
 /// A medium with stations on it.
@@ -120,6 +130,7 @@ pub struct World<S> {
     clocks: Vec<LocalClock>,
     desks: Vec<Desk>,
     nodes: Vec<Node>,
+    records: Vec<Record>,
     outgoing: Vec<Outgoing>,
     intruders: Vec<Intruder>,
     agenda: Agenda,
@@ -151,6 +162,7 @@ impl<S: Station> World<S> {
             clocks: Vec::new(),
             desks: Vec::new(),
             nodes: Vec::new(),
+            records: Vec::new(),
             outgoing: Vec::new(),
             intruders: Vec::new(),
             agenda: Agenda::default(),
@@ -182,18 +194,17 @@ impl<S: Station> World<S> {
         self.desks.push(Desk::EMPTY);
         self.nodes.push(Node {
             wake_at: NEVER,
-            timed: None,
+            ready_at: 0,
+            listening_since: NEVER,
+            rx_us: 0,
+            rng: Rng::stream(self.seed ^ 0xC5, index as u64),
             backoff: None,
-            phase: Phase::Free,
-            on: false,
             life: 0,
             turn: 0,
-            ready_at: 0,
-            listening_since: None,
-            on_since: 0,
-            rng: Rng::stream(self.seed ^ 0xC5, index as u64),
-            usage: Usage::default(),
+            phase: Phase::Free,
+            on: false,
         });
+        self.records.push(Record::default());
         self.outgoing.push(Outgoing::default());
         self.on_air.push(None);
         index
@@ -241,25 +252,30 @@ impl<S: Station> World<S> {
 
     /// What a radio has done until now.
     pub fn usage(&self, node: usize) -> Usage {
-        let state = &self.nodes[node];
-        let mut usage = Usage { received: u64::from(self.desks[node].received), ..state.usage };
-        usage.rx_us += state.listening_since.map_or(0, |since| self.now_us - since);
-        usage.on_us += if state.on { self.now_us - state.on_since } else { 0 };
+        let (state, record, desk) = (&self.nodes[node], &self.records[node], &self.desks[node]);
+        let mut usage = Usage {
+            received: u64::from(desk.received),
+            damaged: u64::from(desk.damaged),
+            // Never is later than any time.
+            rx_us: state.rx_us + self.now_us.saturating_sub(state.listening_since),
+            ..record.usage
+        };
+        usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
         usage
     }
 
     /// Switches a station on, as it is: its clock starts at zero.
     pub fn power_on(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         let now_us = self.now_us;
-        let state = &mut self.nodes[node];
-        state.on = true;
-        state.on_since = now_us;
+        self.nodes[node].on = true;
+        self.records[node].on_since = now_us;
         let clock = &mut self.clocks[node];
         *clock = LocalClock::new(clock.drift_ppm(), now_us);
         if !self.is_port(node) {
             self.listen(node, true);
         }
         self.call(node, watcher, S::handle_start);
+        self.keep_deadline(node);
     }
 
     /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
@@ -271,25 +287,26 @@ impl<S: Station> World<S> {
             self.deliver(node, on, &frame, false, watcher);
         }
         self.medium.abort_cca(node);
-        let state = &mut self.nodes[node];
-        state.usage.on_us += if state.on { self.now_us - state.on_since } else { 0 };
+        let (state, record) = (&mut self.nodes[node], &mut self.records[node]);
+        record.usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
+        record.timed = None;
         state.on = false;
         state.phase = Phase::Free;
         state.life += 1;
         state.backoff = None;
-        state.timed = None;
         state.wake_at = NEVER;
         let desk = &mut self.desks[node];
-        *desk = Desk { received: desk.received, ..Desk::EMPTY };
+        *desk = Desk { room: Desk::EMPTY.room, ..*desk };
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
         let clock = &mut self.clocks[node];
         clock.set_drift(self.now_us, drift_ppm);
-        let deadline = self.desks[node].deadline;
-        if deadline != NEVER {
-            let at = clock.when(Instant::from_micros(deadline)).max(self.now_us);
+        if self.nodes[node].on
+            && let Some(deadline) = self.stations[node].poll_timeout()
+        {
+            let at = clock.when(deadline).max(self.now_us);
             self.nodes[node].wake_at = at;
             self.schedule(at, node, Event::Wake);
         }
@@ -350,8 +367,8 @@ impl<S: Station> World<S> {
             Event::Wake => {
                 if self.nodes[node].wake_at == self.now_us {
                     self.nodes[node].wake_at = NEVER;
-                    self.desks[node].deadline = NEVER;
                     self.call(node, watcher, S::handle_timeout);
+                    self.keep_deadline(node);
                 }
             }
             Event::Look => self.look(node),
@@ -390,11 +407,12 @@ impl<S: Station> World<S> {
 
     fn listen(&mut self, node: usize, listening: bool) {
         self.medium.listen(node, listening);
-        let state = &mut self.nodes[node];
+        let Node { listening_since: since, rx_us, .. } = &mut self.nodes[node];
         if listening {
-            state.listening_since.get_or_insert(self.now_us);
-        } else if let Some(since) = state.listening_since.take() {
-            state.usage.rx_us += self.now_us - since;
+            *since = self.now_us.min(*since);
+        } else {
+            *rx_us += self.now_us.saturating_sub(*since);
+            *since = NEVER;
         }
     }
 
@@ -407,12 +425,19 @@ impl<S: Station> World<S> {
         self.schedule(self.now_us + lasts_us, node, Event::Ready);
     }
 
+    /// A station that says the same deadline as before it was called, or before it was switched on, wants to be called again.
+    fn keep_deadline(&mut self, node: usize) {
+        if self.nodes[node].wake_at == NEVER {
+            self.set_deadline(node);
+        }
+    }
+
     /// A station wants to be called at another time of its clock than before.
-    fn set_deadline(&mut self, node: usize, deadline: u64) {
-        self.desks[node].deadline = deadline;
+    #[inline(never)]
+    fn set_deadline(&mut self, node: usize) {
         // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
-        let first_tick = || self.clocks[node].when(Instant::from_micros(deadline)).max(self.now_us + TICK_US);
-        let wake_at = if deadline == NEVER { NEVER } else { first_tick() };
+        let first_tick = |deadline| self.clocks[node].when(deadline).max(self.now_us + TICK_US);
+        let wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
         if wake_at != self.nodes[node].wake_at {
             self.nodes[node].wake_at = wake_at;
             if wake_at != NEVER {
@@ -425,11 +450,11 @@ impl<S: Station> World<S> {
     fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now_us = self.now_us;
         let now = self.clocks[node].show(now_us);
+        let before = self.stations[node].poll_timeout();
         input(&mut self.stations[node], now);
         self.take_frames(node, now);
-        let deadline = self.stations[node].poll_timeout().map_or(NEVER, Instant::as_micros);
-        if deadline != self.desks[node].deadline {
-            self.set_deadline(node, deadline);
+        if self.stations[node].poll_timeout() != before {
+            self.set_deadline(node);
         }
         watcher.station(now_us, node, &self.stations[node]);
     }

@@ -149,11 +149,10 @@ impl<S: Station> World<S> {
     pub(super) fn tell_found(&mut self) {
         for (&node, port) in &mut self.ports {
             if !port.found
-                && let Some(locked) = self.medium.locked(node)
-                && locked.found_at == self.now_us
+                && let Some(rssi_dbm) = self.medium.found_dbm(self.now_us, node)
             {
                 port.found = true;
-                self.heard.push((node, Heard::Found { rssi_dbm: locked.rssi_dbm }));
+                self.heard.push((node, Heard::Found { rssi_dbm }));
             }
         }
     }
@@ -216,7 +215,7 @@ impl<S: Station> World<S> {
         self.tune_port(node, tuning.channel, Some(tuning.tx_dbm));
         watcher.frame(self.now_us, node, &frame.psdu);
         let on = self.begin_frame(node);
-        let usage = &mut self.nodes[node].usage;
+        let usage = &mut self.records[node].usage;
         usage.sent += 1;
         usage.tx_us += self.timing.tx_ramp_us + ends_us.saturating_sub(self.now_us);
         if let Some(port) = self.ports.get_mut(&node) {

@@ -21,15 +21,15 @@ impl<S: Station> World<S> {
                 return;
             }
             let wanted = self.stations[node].poll_transmit(now, room, &mut self.scratch);
-            let Some(transmit) = wanted else { return };
-            if !self.take_frame(node, now, room, transmit) {
+            if !wanted.is_some_and(|transmit| self.take_frame(node, room, transmit)) {
                 return;
             }
         }
     }
 
     /// Takes over one frame; whether to ask for another.
-    fn take_frame(&mut self, node: usize, now: Instant, room: Room, transmit: Transmit) -> bool {
+    #[inline(never)]
+    fn take_frame(&mut self, node: usize, room: Room, transmit: Transmit) -> bool {
         let Transmit { length, access } = transmit;
         let length = length.min(PSDU_MAX);
         match access {
@@ -42,9 +42,9 @@ impl<S: Station> World<S> {
                 let first_bit = self.clocks[node].when(at);
                 let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { return true };
                 if begins < self.now_us {
-                    self.nodes[node].usage.late += 1;
-                    let access = Access::At(at);
-                    self.stations[node].handle_sent(now, access, Sent::ChannelBusy);
+                    self.records[node].usage.late += 1;
+                    let now = self.clocks[node].show(self.now_us);
+                    self.stations[node].handle_sent(now, Access::At(at), Sent::ChannelBusy);
                     return true;
                 }
                 self.set_timed(node, Some(at));
@@ -53,7 +53,7 @@ impl<S: Station> World<S> {
             }
             // Nothing says that it would not offer the same again.
             Access::Csma | Access::At(_) => {
-                self.nodes[node].usage.refused += 1;
+                self.records[node].usage.refused += 1;
                 return false;
             }
         }
@@ -66,7 +66,7 @@ impl<S: Station> World<S> {
     }
 
     fn set_timed(&mut self, node: usize, timed: Option<Instant>) {
-        self.nodes[node].timed = timed;
+        self.records[node].timed = timed;
         self.desks[node].room.timed = timed.is_none();
     }
 
@@ -100,7 +100,7 @@ impl<S: Station> World<S> {
     }
 
     pub(super) fn look_done(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
-        self.nodes[node].usage.rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
+        self.nodes[node].rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
         if !self.medium.end_cca(self.now_us, node) {
             self.schedule(self.now_us + self.timing.tx_ramp_us, node, Event::Send);
             return;
@@ -112,7 +112,7 @@ impl<S: Station> World<S> {
             return;
         }
         self.set_backoff(node, None);
-        self.nodes[node].usage.busy += 1;
+        self.records[node].usage.busy += 1;
         self.call(node, watcher, |station, now| station.handle_sent(now, Access::Csma, Sent::ChannelBusy));
     }
 
@@ -120,8 +120,8 @@ impl<S: Station> World<S> {
     /// going out is not broken off.
     pub(super) fn ramp(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         if self.on_air[node].is_some() {
-            self.nodes[node].usage.late += 1;
-            if let Some(at) = self.nodes[node].timed {
+            self.records[node].usage.late += 1;
+            if let Some(at) = self.records[node].timed {
                 self.set_timed(node, None);
                 self.call(node, watcher, |station, now| {
                     station.handle_sent(now, Access::At(at), Sent::ChannelBusy);
@@ -146,9 +146,9 @@ impl<S: Station> World<S> {
         let airtime = airtime_us(psdu.len());
         watcher.frame(self.now_us, node, psdu);
         self.on_air[node] = Some((self.begin_frame(node), slot));
-        let state = &mut self.nodes[node];
-        state.usage.sent += 1;
-        state.usage.tx_us += self.timing.tx_ramp_us + airtime;
+        let usage = &mut self.records[node].usage;
+        usage.sent += 1;
+        usage.tx_us += self.timing.tx_ramp_us + airtime;
         self.schedule(self.now_us + airtime, node, Event::SendDone);
     }
 
@@ -157,7 +157,7 @@ impl<S: Station> World<S> {
         let psdu = std::mem::take(self.outgoing[node].get_mut(slot));
         self.deliver(node, on, &RawFrame::honest(psdu), true, watcher);
         let turn_round = self.timing.disable_us + self.timing.rx_ramp_us;
-        self.nodes[node].usage.rx_us += turn_round;
+        self.nodes[node].rx_us += turn_round;
         self.be_deaf(node, turn_round);
         let access = match slot {
             Slot::Csma => {
@@ -165,7 +165,7 @@ impl<S: Station> World<S> {
                 Access::Csma
             }
             Slot::Timed => {
-                let at = self.nodes[node].timed.unwrap_or(Instant::ZERO);
+                let at = self.records[node].timed.unwrap_or(Instant::ZERO);
                 self.set_timed(node, None);
                 Access::At(at)
             }
