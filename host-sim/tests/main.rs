@@ -11,6 +11,7 @@ mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
 mod provision;
+mod reader;
 mod scenarios;
 mod size;
 mod study;

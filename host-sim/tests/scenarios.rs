@@ -104,7 +104,8 @@ fn bad_files_are_explained() {
         ("[expect]", "[expects]", 13, "unknown key `expects`; did you mean `expect`?"),
         ("\"10 m\"", "\"10 s\"", 6, "`spacing` has the wrong unit \"s\" (it may be m, cm, km); write \"20 m\""),
         ("\"10 m\"", "10", 6, "`spacing` needs a unit: write spacing = \"20 m\", or spacing_m = a number"),
-        ("\"10 m\"", "\"-10 m\"", 6, "`spacing` must be more than nothing"),
+        ("\"10 m\"", "\"-10 m\"", 6, "`spacing` must be between 0 m and 100 km"),
+        ("\"10 m\"", "\"0 m\"", 6, "`spacing` must be more than nothing"),
         ("\"plain\"", "\"plane\"", 8, "`model` cannot be \"plane\"; did you mean \"plain\"?"),
         ("nodes = 4", "nodes = 0", 5, "`nodes` must be a whole number from 1 to 1000"),
         ("nodes = [2]", "nodes = [9]", 11, "`nodes` must be a whole number from 1 to 4"),
@@ -188,11 +189,11 @@ fn directory(name: &str) -> std::path::PathBuf {
 fn tables_of_links_and_ways_are_read_from_files() {
     let directory = directory("tables");
     let scenario = directory.join("t.toml").display().to_string();
-    let links = directory.join("links.csv");
+    let (links, ways) = (directory.join("links.csv"), directory.join("ways.csv"));
     let text = GOOD
         .replace("model = \"plain\"", "model = \"table\"\nlinks = \"links.csv\"")
         .replace("[expect]", "[mobility]\nkind = \"file\"\nfile = \"ways.csv\"\n[expect]");
-    std::fs::write(directory.join("ways.csv"), "# seconds, node, x, y\n1, 4, 0, 0\n2.5, 4, 10, 5\n").unwrap();
+    std::fs::write(&ways, "# seconds, node, x, y\n1, 4, 0, 0\n2.5, 4, 10, 5\n").unwrap();
     std::fs::write(&links, "1, 2, 70\n2,1, 71.5\n\n3,4,60\n").unwrap();
     let plan = read(&scenario, &text).unwrap();
     let Model::Table(losses) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
@@ -202,13 +203,26 @@ fn tables_of_links_and_ways_are_read_from_files() {
         ("1, 2, 70\n1, 5, 60\n", 2, "there is no node 5; nodes are numbered from 1 to 4"),
         ("1, 2\n", 1, "must be 3 numbers with commas between them: from, to, loss in dB"),
         ("1, 2, far\n", 1, "must be 3 numbers"),
-        ("1, 2, -70\n", 1, "as a positive number"),
+        ("1, 2, -70\n", 1, "the loss must be between 0 dB and 250 dB"),
+        ("1, 2, 1e300\n", 1, "the loss must be between 0 dB and 250 dB"),
         ("1, 1, 70\n", 1, "no link to itself"),
         ("1, 2, 70\n# again\n1, 2, 71\n", 3, "was listed before"),
     ] {
         std::fs::write(&links, bad).unwrap();
         let problem = read(&scenario, &text).unwrap_err();
         assert_eq!((problem.line, problem.file.as_str()), (line, links.to_str().unwrap()), "{problem}");
+        assert!(problem.what.contains(says), "{problem}");
+    }
+    std::fs::write(&links, "1, 2, 70\n").unwrap();
+    for (bad, line, says) in [
+        ("1, 4, 0, 0\n1e300, 4, 0, 0\n", 2, "the time must be between 0 s and 30 d"),
+        ("-1, 4, 0, 0\n", 1, "the time must be between 0 s and 30 d"),
+        ("1, 4, 0, -1e308\n", 1, "the distance from the origin must be between 0 m and 100 km"),
+        ("inf, 4, 0, 0\n", 1, "must be 4 numbers"),
+    ] {
+        std::fs::write(&ways, bad).unwrap();
+        let problem = read(&scenario, &text).unwrap_err();
+        assert_eq!((problem.line, problem.file.as_str()), (line, ways.to_str().unwrap()), "{problem}");
         assert!(problem.what.contains(says), "{problem}");
     }
     std::fs::remove_dir_all(&directory).unwrap();
