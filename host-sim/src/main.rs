@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, board, check, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
+use host_sim::{
+    bench, board, check, conform, demo, hierarchy, key, monitor, note, output, provision, size, stress, study, table,
+};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -64,8 +66,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Bad input is 1 everywhere; help and version are no errors.
-            let _ = error.print();
-            return ExitCode::from(u8::from(error.use_stderr()));
+            let printed = error.print();
+            if error.use_stderr() {
+                return ExitCode::FAILURE;
+            }
+            return finish(output::written(printed).map(|()| ExitCode::SUCCESS));
         }
     };
     let result = match cli.command {
@@ -88,8 +93,12 @@ fn main() -> ExitCode {
         Some(Command::Monitor(args)) => monitor::run(&args),
         Some(Command::Check(args)) => check::run(&args),
     };
+    finish(result)
+}
+
+fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        note!("error: {error:#}");
         ExitCode::FAILURE
     })
 }

@@ -10,6 +10,7 @@ mod hierarchy;
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
+mod output;
 mod provision;
 mod reader;
 mod scenarios;

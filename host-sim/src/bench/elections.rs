@@ -15,6 +15,7 @@ use crate::scenario::catalogue::find;
 use crate::scenario::plan::Scenario;
 use crate::scenario::read::read;
 use crate::scenario::sweep::{Spread, Sweep, sweep};
+use crate::{outln, output};
 
 /// One hop of an HS message without header, back-off or acknowledgement, in microseconds.
 const HS_HOP_US: u64 = 456;
@@ -111,7 +112,9 @@ fn cases() -> anyhow::Result<Vec<Case>> {
 
 impl Row {
     fn measure(case: &Case, seeds: &[u64], jobs: usize) -> Self {
-        let rows = sweep(&case.scenario, seeds, jobs, |done| eprint!("{}: {done} of {}   \r", case.name, seeds.len()));
+        let rows = sweep(&case.scenario, seeds, jobs, |done| {
+            output::progress(&format!("{}: {done} of {}", case.name, seeds.len()));
+        });
         let Sweep {
             detected_ms,
             elected_ms,
@@ -193,25 +196,28 @@ pub fn run(args: &ElectionsArgs) -> anyhow::Result<ExitCode> {
         );
     }
     if !args.json {
-        println!(
+        outln!(
             "{} seeds a row; times are p50 / p99 in seconds, the rest is p50; energy is a node's, in uAh for the whole run",
             args.seeds
-        );
-        println!(
+        )?;
+        outln!(
             "network          failed     noticed, s      elected, s      of it wave       in all, s  frames  airtime  energy     floor  factor"
-        );
+        )?;
     }
     let mut rows = Vec::new();
     for case in &cases {
         let row = Row::measure(case, &seeds, jobs);
-        eprint!("{:60}\r", "");
+        output::clear_progress();
         if !args.json {
-            println!("{}", row.line());
+            outln!("{}", row.line())?;
         }
         rows.push(row);
+        if output::is_closed() {
+            break;
+        }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        outln!("{}", serde_json::to_string_pretty(&rows)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,8 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use common::config::flash_map::FlashMap;
 
+use crate::note;
+
 /// A board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Board {
@@ -104,7 +106,7 @@ impl FlashSteps {
     pub fn run(&self) -> anyhow::Result<()> {
         for (step, line) in self.steps.iter().zip(self.lines()) {
             let [program, args @ ..] = step.as_slice() else { continue };
-            eprintln!("$ {line}");
+            note!("$ {line}");
             let status = Command::new(program).args(args).status().with_context(|| {
                 "probe-rs is not on the path: install it (https://probe.rs), or run the commands elsewhere".to_owned()
             })?;

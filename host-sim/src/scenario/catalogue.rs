@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use super::plan::Scenario;
 use super::read::read;
 use super::toml_section::nearest;
+use crate::outln;
 
 /// Name and text of each scenario that is built in.
 pub const BUILT_IN: [(&str, &str); 18] = [
@@ -51,7 +52,7 @@ pub fn find(name: &str) -> anyhow::Result<Scenario> {
 pub fn list() -> anyhow::Result<ExitCode> {
     for (name, text) in BUILT_IN {
         let scenario = read(name, text)?;
-        println!("{name:<22} {}", scenario.summary);
+        outln!("{name:<22} {}", scenario.summary)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,6 +16,7 @@ use super::observer::Recorders;
 use super::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
 use super::plan::Scenario;
 use super::timeline;
+use crate::{note, out, outln, output};
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
@@ -54,32 +55,32 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or(scenario.seed);
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
     if scenario.has_boards() {
-        eprintln!(
+        note!(
             "note: its boards are simulated like other nodes here; `ringleader board {}` runs the image",
             args.scenario
         );
     }
-    eprint!("{} with seed {seed} ...\r", scenario.name);
+    output::progress(&format!("{} with seed {seed} ...", scenario.name));
     let outcome = drive::run_recorded(&scenario, seed, recorders).context("cannot write down the run")?;
     let same = args.check_determinism.then(|| same_twice(&scenario, seed)).transpose()?;
-    eprint!("{:60}\r", "");
+    output::clear_progress();
     if let Some(path) = &args.svg {
         let svg = timeline::svg(&outcome);
         std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&outcome)?);
+        outln!("{}", serde_json::to_string_pretty(&outcome)?)?;
     } else {
-        print!("{}", text(&outcome));
+        out!("{}", text(&outcome))?;
         if args.timeline {
-            print!("\n{}", timeline::text(&outcome));
+            out!("\n{}", timeline::text(&outcome))?;
         }
         if let Some(fingerprint) = same {
-            println!("Two runs were the same, event by event ({fingerprint}).");
+            outln!("Two runs were the same, event by event ({fingerprint}).")?;
         }
     }
     if outcome.verdict != Verdict::Ok {
-        eprint!("{}", failure_text(&outcome, &args.scenario));
+        note!("{}", failure_text(&outcome, &args.scenario).trim_end());
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
 }

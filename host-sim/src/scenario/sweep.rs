@@ -14,6 +14,7 @@ use super::drive;
 use super::outcome::{Change, Outcome, Verdict};
 use super::plan::Scenario;
 use super::run::replay_command;
+use crate::{outln, output};
 
 /// As many failing seeds are shown; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -203,13 +204,13 @@ impl Sweep {
 
     fn print(&self, json: bool) -> anyhow::Result<()> {
         if json {
-            println!("{}", serde_json::to_string_pretty(self)?);
+            outln!("{}", serde_json::to_string_pretty(self)?)?;
             return Ok(());
         }
         let count = |verdict| self.rows.iter().filter(|row| row.verdict == verdict).count();
         let (ok, safety, liveness) = (count(Verdict::Ok), count(Verdict::Safety), count(Verdict::Liveness));
-        println!("{}: {} seeds, {ok} ok, {safety} safety, {liveness} liveness", self.scenario, self.rows.len());
-        println!("                         count     p50     p90     p99     max");
+        outln!("{}: {} seeds, {ok} ok, {safety} safety, {liveness} liveness", self.scenario, self.rows.len())?;
+        outln!("                         count     p50     p90     p99     max")?;
         let spreads = [
             ("start, ms", &self.started_ms),
             ("change noticed, ms", &self.detected_ms),
@@ -222,16 +223,16 @@ impl Sweep {
         ];
         for (name, spread) in spreads {
             if let Some(Spread { count, p50, p90, p99, max }) = spread {
-                println!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}");
+                outln!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}")?;
             }
         }
         let failed: Vec<&Row> = self.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
         for row in failed.iter().take(FAILURES_SHOWN) {
-            println!("  seed {}: {}", row.seed, row.failure.as_deref().unwrap_or_default());
-            println!("    replay: {}", replay_command(&self.scenario, row.seed));
+            outln!("  seed {}: {}", row.seed, row.failure.as_deref().unwrap_or_default())?;
+            outln!("    replay: {}", replay_command(&self.scenario, row.seed))?;
         }
         if failed.len() > FAILURES_SHOWN {
-            println!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN);
+            outln!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN)?;
         }
         Ok(())
     }
@@ -282,8 +283,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Shard { part, parts } = args.shard.unwrap_or(Shard { part: 1, parts: 1 });
     let seeds: Vec<u64> = (from..to).filter(|seed| (seed - from) % parts == part - 1).collect();
     ensure!(!seeds.is_empty(), "no seeds are left for shard {part}/{parts}; there are fewer seeds than shards");
-    let rows = sweep(&scenario, &seeds, jobs, |done| eprint!("{}\r", bar(done, seeds.len())));
-    eprint!("{:70}\r", "");
+    let rows = sweep(&scenario, &seeds, jobs, |done| output::progress(&bar(done, seeds.len())));
+    output::clear_progress();
     let whole = Sweep::new(args.scenario.clone(), fingerprint(&scenario), rows);
     whole.print(args.json)?;
     Ok(whole.exit_code())
