@@ -15,6 +15,7 @@ pub mod monitor;
 pub mod provision;
 pub mod ring_steps;
 pub mod scenario;
+pub mod shell;
 pub mod size;
 pub mod study;
 pub mod table;

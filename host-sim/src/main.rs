@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use host_sim::scenario::{catalogue, run, sweep};
+use host_sim::scenario::{catalogue, merge, run, sweep};
 use host_sim::{
     bench, board, check, conform, demo, hierarchy, key, monitor, note, output, provision, size, stress, study, table,
 };
@@ -34,7 +34,7 @@ enum Command {
     /// Run a scenario with many seeds: percentiles, and the seeds that fail
     Sweep(sweep::Args),
     /// Join the shards of a sweep
-    Merge(sweep::MergeArgs),
+    Merge(merge::Args),
     /// List the built-in scenarios
     Scenarios,
     /// Replay golden vectors against the core and report every mismatch
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Board(args)) => board::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
-        Some(Command::Merge(args)) => sweep::run_merge(&args),
+        Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Scenarios) => catalogue::list(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),

@@ -3,6 +3,7 @@
 mod bench;
 mod boards;
 mod check;
+mod commands;
 mod golden;
 mod harness;
 mod hierarchy;

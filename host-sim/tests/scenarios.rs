@@ -8,7 +8,8 @@ use host_sim::scenario::observer::Recorders;
 use host_sim::scenario::outcome::Verdict;
 use host_sim::scenario::plan::{Mobility, Model, Program, ProtocolPlan, Scenario, Steady};
 use host_sim::scenario::read::read;
-use host_sim::scenario::run::{failure_text, same_twice};
+use host_sim::scenario::recording::run_twice;
+use host_sim::scenario::run::failure_text;
 use host_sim::scenario::sweep::sweep;
 use host_sim::scenario::timeline;
 
@@ -32,7 +33,7 @@ fn every_scenario_holds() {
 fn the_same_seed_gives_the_same_run_with_any_number_of_jobs() {
     let scenario = find("crash-storm").unwrap();
     let seeds = [4, 5, 6];
-    let (alone, together) = (sweep(&scenario, &seeds, 1, |_| ()), sweep(&scenario, &seeds, 3, |_| ()));
+    let (alone, together) = (sweep(&scenario, seeds, 1, |_| ()), sweep(&scenario, seeds, 3, |_| ()));
     assert_eq!(alone, together);
     assert_ne!(alone[&4].digest, alone[&5].digest);
 }
@@ -261,7 +262,8 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     assert!(std::fs::metadata(&pcap).unwrap().len() > 20 * frames);
     decode(&pcap, frames);
     std::fs::remove_dir_all(&directory).unwrap();
-    assert_eq!(same_twice(&scenario, 3).unwrap().len(), 16);
+    let (again, comparison) = run_twice(&scenario, 3, Recorders::default()).unwrap();
+    assert!(comparison.same && again == outcome, "{comparison:?}");
 }
 
 /// Has Wireshark's command-line tool decode a capture, where it is installed.

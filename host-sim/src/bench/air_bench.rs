@@ -238,6 +238,7 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
+    ensure!((-150.0..=0.0).contains(&noise_dbm), "--noise must be between -150 and 0 dBm");
     let mut outcomes = Vec::new();
     if !args.json {
         outln!(

@@ -16,12 +16,14 @@ use emulator::images;
 use emulator::soc::Chip;
 use serde::Serialize;
 
-use crate::scenario::catalogue::find;
+use crate::scenario::catalogue::{find, lasting_name};
 use crate::scenario::drive::{Hooks, run_boards};
 use crate::scenario::observer::Recorders;
 use crate::scenario::outcome::{Outcome, Verdict};
-use crate::scenario::run::{create, failure_with, text};
+use crate::scenario::recording::create;
+use crate::scenario::run::{failure_with, text};
 use crate::scenario::units::seconds;
+use crate::shell::quoted;
 use crate::{note, out, outln, output};
 
 pub mod bench;
@@ -131,8 +133,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if outcome.verdict != Verdict::Ok {
         let all = if args.all { " --all" } else { "" };
-        let elf = args.elf.as_ref().map_or_else(String::new, |path| format!(" --elf {}", path.display()));
-        let again = format!("ringleader board {name}{all}{elf} --seed {seed}");
+        let elf = args.elf.as_ref().map_or_else(String::new, |path| {
+            format!(" --elf {}", quoted(&std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy()))
+        });
+        let again = format!("ringleader board {}{all}{elf} --seed {seed}", quoted(&lasting_name(name)));
         note!("{}", failure_with(&outcome, &again).trim_end());
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))

@@ -8,6 +8,7 @@ use anyhow::{Context, bail, ensure};
 use common::config::flash_map::FlashMap;
 
 use crate::note;
+use crate::shell::quoted;
 
 /// A board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -113,16 +114,6 @@ impl FlashSteps {
             ensure!(status.success(), "`{line}` failed ({status})");
         }
         Ok(())
-    }
-}
-
-/// A word as a shell takes it for one.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
