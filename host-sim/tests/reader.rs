@@ -190,11 +190,12 @@ fn changed(text: &str, rng: &mut Rng) -> String {
     for _ in 0..=rng.below(2) {
         if rng.below(3) > 0 {
             let at = pick(rng, &places(&pieces, |c| c.is_ascii_digit()));
-            pieces[at] = NUMBERS[rng.below(20) as usize].to_owned();
+            NUMBERS[rng.below(20) as usize].clone_into(&mut pieces[at]);
         } else {
             let words = places(&pieces, |c| c.is_ascii_lowercase());
             let (at, from) = (pick(rng, &words), pick(rng, &words));
-            pieces[at] = pieces[from].clone();
+            let word = pieces[from].clone();
+            pieces[at] = word;
         }
     }
     pieces.concat()
@@ -207,11 +208,11 @@ fn whatever_is_accepted_can_be_run() {
     let texts: Vec<&str> =
         BUILT_IN.iter().map(|(_, text)| *text).chain(with_kinds.iter().map(String::as_str)).collect();
     let mut accepted = 0;
-    for seed in 0..3_000 {
+    for seed in 0..2_000 {
         let mut rng = Rng::stream(seed, 8_765);
         let text = changed(texts[rng.below(u32::try_from(texts.len()).unwrap()) as usize], &mut rng);
         let outcome = std::panic::catch_unwind(|| harness::scenario_text(text.as_bytes()));
         accepted += outcome.unwrap_or_else(|_| panic!("seed {seed}: {text}"));
     }
-    assert!((300..2_700).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
+    assert!((200..1_800).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
 }

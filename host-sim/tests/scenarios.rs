@@ -356,10 +356,10 @@ fn unknown_scenarios_are_explained() {
 fn no_text_of_a_scenario_does_harm() {
     let inputs: Vec<Vec<u8>> = BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
     let mut accepted = 0;
-    for seed in 0..20_000 {
+    for seed in 0..8_000 {
         let bytes = mutate::mutated(&inputs, &mut Rng::stream(seed, 4_321));
         let outcome = std::panic::catch_unwind(|| harness::scenario_text(&bytes));
         accepted += outcome.unwrap_or_else(|_| panic!("seed {seed}: {}", String::from_utf8_lossy(&bytes)));
     }
-    assert!((2_000..18_000).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
+    assert!((800..7_200).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
 }
