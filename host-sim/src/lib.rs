@@ -15,9 +15,10 @@ pub mod monitor;
 pub mod provision;
 pub mod ring_steps;
 pub mod scenario;
+pub mod shell;
 pub mod size;
 pub mod study;
 pub mod table;
 
 /// The ideal network, in a package of its own.
-pub use ideal::{graph, hierarchy, net, oriented, shuffle, stress, structure, well_formed};
+pub use ideal::{graph, hierarchy, net, note, oriented, out, outln, output, shuffle, stress, structure, well_formed};

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use host_sim::scenario::{catalogue, run, sweep};
-use host_sim::{bench, board, check, conform, demo, hierarchy, key, monitor, provision, size, stress, study, table};
+use host_sim::scenario::{catalogue, merge, run, sweep};
+use host_sim::{
+    bench, board, check, conform, demo, hierarchy, key, monitor, note, output, provision, size, stress, study, table,
+};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -32,7 +34,7 @@ enum Command {
     /// Run a scenario with many seeds: percentiles, and the seeds that fail
     Sweep(sweep::Args),
     /// Join the shards of a sweep
-    Merge(sweep::MergeArgs),
+    Merge(merge::Args),
     /// List the built-in scenarios
     Scenarios,
     /// Replay golden vectors against the core and report every mismatch
@@ -64,8 +66,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Bad input is 1 everywhere; help and version are no errors.
-            let _ = error.print();
-            return ExitCode::from(u8::from(error.use_stderr()));
+            let printed = error.print();
+            if error.use_stderr() {
+                return ExitCode::FAILURE;
+            }
+            return finish(output::written(printed).map(|()| ExitCode::SUCCESS));
         }
     };
     let result = match cli.command {
@@ -74,7 +79,7 @@ fn main() -> ExitCode {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Board(args)) => board::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
-        Some(Command::Merge(args)) => sweep::run_merge(&args),
+        Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::Scenarios) => catalogue::list(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
@@ -88,8 +93,12 @@ fn main() -> ExitCode {
         Some(Command::Monitor(args)) => monitor::run(&args),
         Some(Command::Check(args)) => check::run(&args),
     };
+    finish(result)
+}
+
+fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        note!("error: {error:#}");
         ExitCode::FAILURE
     })
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use self::boards::Table;
 use crate::elf32::{ElfError, Image};
+use crate::{out, outln};
 
 /// Arguments of `size`.
 #[derive(Debug, clap::Args)]
@@ -47,9 +48,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn finish(result: &(impl Serialize + fmt::Display), within_budget: bool, json: bool) -> anyhow::Result<ExitCode> {
     if json {
-        println!("{}", serde_json::to_string_pretty(result)?);
+        outln!("{}", serde_json::to_string_pretty(result)?)?;
     } else {
-        print!("{result}");
+        out!("{result}")?;
     }
     Ok(if within_budget { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

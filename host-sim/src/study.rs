@@ -29,6 +29,7 @@ use scene::Scene;
 use stats::{Case, Cell, Group, Sample};
 
 use crate::graph::Kind;
+use crate::output;
 
 /// What each stream of chance decides.
 mod stream {
@@ -102,12 +103,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let groups = measure(args, progress)?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        writeln!(out, "{}", json(&groups)?)?;
-    } else {
-        write!(out, "{}", report::text(args, &groups))?;
-    }
+    output::print(&if args.json { json(&groups)? + "\n" } else { report::text(args, &groups) })?;
     if let Some(dir) = &args.svg {
         figures::draw(&groups, dir)?;
     }

@@ -3,6 +3,7 @@
 mod bench;
 mod boards;
 mod check;
+mod commands;
 mod golden;
 mod harness;
 mod hierarchy;
@@ -10,7 +11,9 @@ mod hierarchy;
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
+mod output;
 mod provision;
+mod reader;
 mod scenarios;
 mod size;
 mod study;

@@ -15,6 +15,7 @@ use crate::air::csma::RadioTiming;
 use crate::air::medium::{Fates, Medium, Rules, Tuning};
 use crate::air::propagation::Propagation;
 use crate::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
+use crate::{out, outln, output};
 
 /// MAC header of a broadcast with short addresses, payload and checksum.
 const PSDU: usize = 9 + 40 + 2;
@@ -243,32 +244,33 @@ pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
+    ensure!((-150.0..=0.0).contains(&noise_dbm), "--noise must be between -150 and 0 dBm");
     let mut outcomes = Vec::new();
     if !args.json {
-        println!(
+        outln!(
             " nodes  seconds     sent    received     events  wall s  setup s   CPU s    arrivals  ns/arrival  ns/reception  peak MiB"
-        );
+        )?;
     }
     for (nodes, seconds) in rows {
-        eprint!("{nodes} nodes for {seconds} s ...\r");
+        output::progress(&format!("{nodes} nodes for {seconds} s ..."));
         let outcome = measure(nodes, seconds, args.spacing, args.model, noise_dbm, args.seed);
-        eprint!("{:40}\r", "");
+        output::clear_progress();
         if !args.json {
             let Outcome { sent, received, events, wall_seconds, setup_seconds, arrivals, .. } = &outcome;
             let Outcome { ns_per_arrival, ns_per_reception, peak_mib, .. } = &outcome;
             let cpu = outcome.cpu_seconds.map_or("?".to_owned(), |seconds| format!("{seconds:.2}"));
             let peak = peak_mib.map_or("?".to_owned(), |mib| mib.to_string());
-            println!(
+            outln!(
                 "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {events:>10} {wall_seconds:>7.2} {setup_seconds:>8.3} {cpu:>7} {arrivals:>11} {ns_per_arrival:>11.1} {ns_per_reception:>13.0} {peak:>9}"
-            );
+            )?;
         }
         outcomes.push(outcome);
     }
     if !args.json {
-        print!("{}", decomposition(&outcomes));
+        out!("{}", decomposition(&outcomes))?;
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&outcomes)?);
+        outln!("{}", serde_json::to_string_pretty(&outcomes)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

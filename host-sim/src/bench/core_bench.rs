@@ -1,6 +1,5 @@
 //! `bench core`: runs the measurements and gathers them into one report.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use super::growth::{Growth, SCENARIOS};
 use super::machine::{Machine, peak_memory, processor_seconds};
 use super::speed::{self, Speed};
 use super::text;
+use crate::{note, output};
 
 /// How many nodes the largest election has unless told otherwise.
 pub const NODES: u32 = 1_000_000;
@@ -86,18 +86,18 @@ pub fn run(args: &CoreArgs) -> anyhow::Result<ExitCode> {
     let big_ring = elect(args)?;
     let candidates = speed::candidates(args.seed);
     let speed = speed::measure(&candidates, |repetition| {
-        eprintln!("time per message: repetition {} of {} ...", repetition + 1, speed::REPETITIONS);
+        note!("time per message: repetition {} of {} ...", repetition + 1, speed::REPETITIONS);
     })?;
-    eprintln!("growth of messages with n ...");
+    note!("growth of messages with n ...");
     let growth = SCENARIOS.iter().map(|scenario| scenario.measure(args.seed)).collect::<anyhow::Result<_>>()?;
     let report = Report { seed: args.seed, machine: Machine::this(), big_ring, speed, growth, layout: LAYOUT };
     let printed = if args.json { serde_json::to_string_pretty(&report)? + "\n" } else { text::render(&report) };
-    std::io::stdout().write_all(printed.as_bytes())?;
+    output::print(&printed)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn elect(args: &CoreArgs) -> anyhow::Result<BigRingReport> {
-    eprintln!("HS on a ring of {} nodes ...", text::grouped(u64::from(args.nodes)));
+    note!("HS on a ring of {} nodes ...", text::grouped(u64::from(args.nodes)));
     let begin = Instant::now();
     let mut ring = BigRing::new(&random_uids(args.nodes, args.seed));
     let setup_seconds = begin.elapsed().as_secs_f64();
@@ -106,7 +106,7 @@ fn elect(args: &CoreArgs) -> anyhow::Result<BigRingReport> {
     let tally = ring.elect(|delivered| {
         if last_told.elapsed() > PATIENCE {
             last_told = Instant::now();
-            eprintln!("  {} messages so far ...", text::grouped(delivered));
+            note!("  {} messages so far ...", text::grouped(delivered));
         }
     });
     let seconds = begin.elapsed().as_secs_f64();

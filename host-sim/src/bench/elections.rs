@@ -14,7 +14,9 @@ use serde::Serialize;
 use crate::scenario::catalogue::find;
 use crate::scenario::plan::Scenario;
 use crate::scenario::read::read;
-use crate::scenario::sweep::{Spread, Sweep, sweep};
+use crate::scenario::shard::{SEEDS_MAX, Seeds, Shard};
+use crate::scenario::sweep::{Origin, Spread, Sweep, sweep};
+use crate::{outln, output};
 
 /// One hop of an HS message without header, back-off or acknowledgement, in microseconds.
 const HS_HOP_US: u64 = 456;
@@ -110,8 +112,11 @@ fn cases() -> anyhow::Result<Vec<Case>> {
 }
 
 impl Row {
-    fn measure(case: &Case, seeds: &[u64], jobs: usize) -> Self {
-        let rows = sweep(&case.scenario, seeds, jobs, |done| eprint!("{}: {done} of {}   \r", case.name, seeds.len()));
+    fn measure(case: &Case, seeds: Seeds, jobs: usize) -> Self {
+        let count = usize::try_from(seeds.count(Shard::WHOLE)).unwrap_or(usize::MAX);
+        let rows = sweep(&case.scenario, seeds.of(Shard::WHOLE), jobs.min(count), |done| {
+            output::progress(&format!("{}: {done} of {count}", case.name));
+        });
         let Sweep {
             detected_ms,
             elected_ms,
@@ -123,13 +128,13 @@ impl Row {
             failed,
             started_ms,
             ..
-        } = Sweep::new(case.name.clone(), String::new(), rows);
+        } = Sweep::new(Origin::new(case.name.clone(), &case.scenario, seeds, Shard::WHOLE), rows);
         // Where nothing but motion changes, which seldom disturbs an agreement, the time is that of the start.
-        let agreed_ms = agreed_ms.filter(|spread| spread.count * 2 >= seeds.len()).or(started_ms);
+        let agreed_ms = agreed_ms.filter(|spread| spread.count * 2 >= count).or(started_ms);
         let wave_ms = wave_ms.filter(|_| case.is_ring);
         let median = wave_ms.as_ref().or(elected_ms.as_ref()).map(|spread| spread.p50);
         let factor = median.zip(case.floor_us).map(|(millis, floor)| (millis * 1_000).div_ceil(floor.max(1)));
-        let (name, seeds) = (case.name.clone(), seeds.len() as u64);
+        let (name, seeds) = (case.name.clone(), count as u64);
         let (failed, floor_us) = (failed.len(), case.floor_us);
         Self {
             name,
@@ -179,10 +184,10 @@ impl Row {
 
 /// Runs `bench elections`.
 pub fn run(args: &ElectionsArgs) -> anyhow::Result<ExitCode> {
-    ensure!(args.seeds > 0, "--seeds must be at least 1");
+    ensure!((1..=SEEDS_MAX).contains(&args.seeds), "--seeds must be from 1 to {SEEDS_MAX}");
     ensure!(args.jobs != Some(0), "--jobs must be at least 1");
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let seeds: Vec<u64> = (0..args.seeds).collect();
+    let seeds = Seeds { from: 0, to: args.seeds };
     let mut cases = cases()?;
     if let Some(only) = &args.only {
         cases.retain(|case| case.name.contains(only.as_str()));
@@ -193,32 +198,35 @@ pub fn run(args: &ElectionsArgs) -> anyhow::Result<ExitCode> {
         );
     }
     if !args.json {
-        println!(
+        outln!(
             "{} seeds a row; times are p50 / p99 in seconds, the rest is p50; energy is a node's, in uAh for the whole run",
             args.seeds
-        );
-        println!(
+        )?;
+        outln!(
             "network          failed     noticed, s      elected, s      of it wave       in all, s  frames  airtime  energy     floor  factor"
-        );
+        )?;
     }
     let mut rows = Vec::new();
     for case in &cases {
-        let row = Row::measure(case, &seeds, jobs);
-        eprint!("{:60}\r", "");
+        let row = Row::measure(case, seeds, jobs);
+        output::clear_progress();
         if !args.json {
-            println!("{}", row.line());
+            outln!("{}", row.line())?;
         }
         rows.push(row);
+        if output::is_closed() {
+            break;
+        }
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
+        outln!("{}", serde_json::to_string_pretty(&rows)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{OTHERS, Row, cases};
+    use super::{OTHERS, Row, Seeds, cases};
 
     #[test]
     fn every_row_is_a_scenario_and_small_ones_agree() {
@@ -226,7 +234,7 @@ mod tests {
         assert_eq!(all.len(), 3 * 7 + OTHERS.len());
         let ring = all.iter().find(|case| case.name == "ring8, 0 %").unwrap();
         assert_eq!(ring.floor_us, Some(10_032), "22 hops");
-        let row = Row::measure(ring, &[0, 1], 1);
+        let row = Row::measure(ring, Seeds { from: 0, to: 2 }, 1);
         assert_eq!((row.failed, row.seeds), (0, 2));
         let (wave, factor) = (row.wave_ms.as_ref().unwrap().p50, row.factor.unwrap());
         assert!((factor - 1) * 10_032 < wave * 1_000 && wave * 1_000 <= factor * 10_032);

@@ -14,6 +14,7 @@ use crate::scenario::drive;
 use crate::scenario::outcome::{Outcome, Verdict};
 use crate::scenario::plan::Scenario;
 use crate::scenario::read::read;
+use crate::{outln, output};
 
 /// Arguments of `bench nodes`.
 #[derive(Debug, clap::Args)]
@@ -115,19 +116,19 @@ pub fn measure(args: &NodesArgs, mut progress: impl FnMut(u32)) -> anyhow::Resul
 
 /// Runs the command.
 pub fn run(args: &NodesArgs) -> anyhow::Result<ExitCode> {
-    let report = measure(args, |run| eprint!("run {} of {} ...\r", run + 1, args.runs))?;
-    eprint!("{:40}\r", "");
+    let report = measure(args, |run| output::progress(&format!("run {} of {} ...", run + 1, args.runs)))?;
+    output::clear_progress();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        outln!("{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Report { nodes, seconds, runs, cpu_seconds, times_real_time, sent, received, ns_per_reception, .. } = &report;
-    println!("{nodes} whole nodes for {seconds} s, the fastest of {runs} runs on one core:");
-    println!("  {cpu_seconds:.3} s of the processor, {times_real_time:.0} times as fast as real time");
-    println!("  {sent} frames sent, {received} received, {ns_per_reception:.0} ns for each of the latter");
-    println!("  {NODE} bytes for each node, of {NODE_MAX} that it may take");
+    outln!("{nodes} whole nodes for {seconds} s, the fastest of {runs} runs on one core:")?;
+    outln!("  {cpu_seconds:.3} s of the processor, {times_real_time:.0} times as fast as real time")?;
+    outln!("  {sent} frames sent, {received} received, {ns_per_reception:.0} ns for each of the latter")?;
+    outln!("  {NODE} bytes for each node, of {NODE_MAX} that it may take")?;
     if !report.machine.optimised {
-        println!("  (not optimised: build with --release to learn anything from this)");
+        outln!("  (not optimised: build with --release to learn anything from this)")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -16,6 +16,7 @@ use crate::scenario::observer::Recorders;
 use crate::scenario::outcome::Verdict;
 use crate::scenario::read::read;
 use crate::scenario::units::seconds;
+use crate::{outln, output};
 
 /// Until then boards start and elect, which is not what is measured.
 const SETTLED_US: u64 = 20_000_000;
@@ -99,28 +100,35 @@ pub fn run(args: &BoardsArgs) -> anyhow::Result<ExitCode> {
     let image = Image { program, chip, all: true, record: BTreeSet::new() };
     let mut measured = Vec::new();
     for case in CASES {
-        eprint!("{} ...{:30}\r", case.name, "");
+        output::progress(&format!("{} ...", case.name));
         measured.push(measure(&case, &image)?);
     }
-    eprint!("{:60}\r", "");
+    output::clear_progress();
     let machine = Machine::this();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&(machine, measured))?);
+        outln!("{}", serde_json::to_string_pretty(&(machine, measured))?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{}, one core; from {} s on", machine.cpu.as_deref().unwrap_or("unknown processor"), seconds(SETTLED_US));
-    println!(
+    outln!("{}, one core; from {} s on", machine.cpu.as_deref().unwrap_or("unknown processor"), seconds(SETTLED_US))?;
+    outln!(
         "{:<28} {:>9} {:>7}  {:>16}  {:>14} {:>16} {:>9}",
-        "", "emulated", "took", "times real time", "instructions/s", "awake", "MIPS here"
-    );
+        "",
+        "emulated",
+        "took",
+        "times real time",
+        "instructions/s",
+        "awake",
+        "MIPS here"
+    )?;
     for row in &measured {
         let Measured { name, emulated_s, processor_s, times_real_time, awake_percent, .. } = row;
         let pace = row.pace_bar.map_or_else(String::new, |bar| format!("(bar {bar})"));
         let awake = row.awake_bar.map_or_else(String::new, |bar| format!("(bar {bar} %)"));
-        println!(
+        outln!(
             "{name:<28} {emulated_s:>7.0} s {processor_s:>5.2} s  {times_real_time:>7.1} {pace:<10} {:>14.0} {awake_percent:>5.2} % {awake:<10} {:>7.1}",
-            row.instructions_per_board_and_second, row.million_instructions_per_second
-        );
+            row.instructions_per_board_and_second,
+            row.million_instructions_per_second
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }

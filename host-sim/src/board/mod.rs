@@ -16,12 +16,15 @@ use emulator::images;
 use emulator::soc::Chip;
 use serde::Serialize;
 
-use crate::scenario::catalogue::find;
+use crate::scenario::catalogue::{find, lasting_name};
 use crate::scenario::drive::{Hooks, run_boards};
 use crate::scenario::observer::Recorders;
 use crate::scenario::outcome::{Outcome, Verdict};
-use crate::scenario::run::{create, failure_with, text};
+use crate::scenario::recording::create;
+use crate::scenario::run::{failure_with, text};
 use crate::scenario::units::seconds;
+use crate::shell::quoted;
+use crate::{note, out, outln, output};
 
 pub mod bench;
 pub mod ether;
@@ -102,34 +105,39 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let image = Image { program, chip, all, record: BTreeSet::new() };
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
     let started = Instant::now();
-    let mut log = |now_us: u64, id, line: &_| println!("{}", log_line(now_us, id, line));
+    let mut logged = Ok(());
+    let mut log = |now_us: u64, id, line: &_| {
+        if logged.is_ok() {
+            logged = outln!("{}", log_line(now_us, id, line));
+        }
+    };
     let mut progress = |now_us: u64, _: &fleet::Fleet| {
         if now_us.is_multiple_of(PROGRESS_US) {
-            eprint!(
-                "{} with seed {seed}: {:.1} of {} s\r",
-                scenario.name,
-                seconds(now_us),
-                seconds(scenario.duration_us)
-            );
+            let (now, end) = (seconds(now_us), seconds(scenario.duration_us));
+            output::progress(&format!("{} with seed {seed}: {now:.1} of {end} s", scenario.name));
         }
     };
     let hooks =
         Hooks { log: if args.log && !args.json { Some(&mut log) } else { None }, progress: Some(&mut progress) };
     let (outcome, boards) = run_boards(&scenario, seed, recorders, &image, hooks)?;
     let took = started.elapsed().as_secs_f64();
-    eprint!("{:60}\r", "");
+    logged?;
+    output::clear_progress();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, boards: &boards })?);
+        outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, boards: &boards })?)?;
     } else {
-        print!("{}\n{}", text(&outcome), report::table(&boards));
+        out!("{}\n{}", text(&outcome), report::table(&boards))?;
         let emulated = seconds(outcome.ran_ms * 1_000);
-        println!("\n{emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9));
-        println!("{}", verdict_text(outcome.verdict));
+        outln!("\n{emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9))?;
+        outln!("{}", verdict_text(outcome.verdict))?;
     }
     if outcome.verdict != Verdict::Ok {
         let all = if args.all { " --all" } else { "" };
-        let elf = args.elf.as_ref().map_or_else(String::new, |path| format!(" --elf {}", path.display()));
-        eprint!("{}", failure_with(&outcome, &format!("ringleader board {name}{all}{elf} --seed {seed}")));
+        let elf = args.elf.as_ref().map_or_else(String::new, |path| {
+            format!(" --elf {}", quoted(&std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy()))
+        });
+        let again = format!("ringleader board {}{all}{elf} --seed {seed}", quoted(&lasting_name(name)));
+        note!("{}", failure_with(&outcome, &again).trim_end());
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
 }
@@ -152,8 +160,8 @@ pub fn program(elf: Option<&Path>, with_log: bool) -> anyhow::Result<Program> {
 }
 
 fn built() -> anyhow::Result<PathBuf> {
-    eprint!("building the image where it is older than its sources ...\r");
+    output::progress("building the image where it is older than its sources ...");
     let built = images::build(&images::workspace(), "firmware", "firmware");
-    eprint!("{:60}\r", "");
+    output::clear_progress();
     built.or_else(|why| bail!("{why}\nthe image cannot be built here; give one with --elf FILE"))
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use self::history::{Disagreement, History};
 use crate::scenario::outcome::{Reign, Verdict};
+use crate::{out, outln, output};
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
@@ -50,20 +51,20 @@ struct Checked {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     for path in &args.traces {
-        eprint!("reading {} ...\r", path.display());
+        output::progress(&format!("reading {} ...", path.display()));
         let trace = trace_file::read(path)?;
         let history = history::play(&trace, args.within.saturating_mul(1_000_000));
         all.push(Checked { file: path.display().to_string(), history });
     }
-    eprint!("{:60}\r", "");
+    output::clear_progress();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        outln!("{}", serde_json::to_string_pretty(&all)?)?;
     } else {
         for one in &all {
-            print!("{}", text(&one.file, &one.history, args.within));
+            out!("{}", text(&one.file, &one.history, args.within))?;
         }
         if all.len() > 1 {
-            print!("{}", comparison(&all));
+            out!("{}", comparison(&all))?;
         }
     }
     let is_late = all.iter().any(|one| one.history.verdict != Verdict::Ok);

@@ -16,6 +16,8 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use crate::{note, out, outln};
+
 pub use verdict::{Case, Mismatch, Report, Verdict};
 
 /// Arguments of `conform`.
@@ -52,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         match replay_file(path) {
             Ok(report) => {
                 if !args.json {
-                    print!("{}", report.text(path));
+                    out!("{}", report.text(path))?;
                 }
                 total.absorb(path, report);
             }
@@ -60,12 +62,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     for error in &broken {
-        eprintln!("error: {error}");
+        note!("error: {error}");
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&total.json(&broken))?);
+        outln!("{}", serde_json::to_string_pretty(&total.json(&broken))?)?;
     } else {
-        println!("{} cases, {} mismatches", total.cases.len(), total.mismatches());
+        outln!("{} cases, {} mismatches", total.cases.len(), total.mismatches())?;
     }
     Ok(if broken.is_empty() && total.mismatches() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -7,9 +7,12 @@ mod adhoc;
 mod picture;
 mod ring;
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 use serde::Serialize;
+
+use crate::{outln, output};
 
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
@@ -46,16 +49,19 @@ pub struct Scene {
     pub leaders: Vec<u16>,
 }
 
-/// A story told as it happens, or kept quiet for machines.
+/// A story, or silence for machines.
 struct Stage {
     quiet: bool,
+    story: RefCell<String>,
     scenes: Vec<Scene>,
 }
 
 impl Stage {
     fn say(&self, line: impl AsRef<str>) {
         if !self.quiet {
-            println!("{}", line.as_ref());
+            let mut story = self.story.borrow_mut();
+            story.push_str(line.as_ref());
+            story.push('\n');
         }
     }
 
@@ -74,7 +80,7 @@ impl Stage {
 
 /// Plays the whole story and gives what its scenes came to.
 fn play(args: &Args) -> Stage {
-    let mut stage = Stage { quiet: args.json, scenes: Vec::new() };
+    let mut stage = Stage { quiet: args.json, story: RefCell::default(), scenes: Vec::new() };
     ring::play(args, &mut stage);
     adhoc::play(args, &mut stage);
     stage
@@ -84,16 +90,17 @@ fn play(args: &Args) -> Stage {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stage = play(args);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&stage.scenes)?);
+        outln!("{}", serde_json::to_string_pretty(&stage.scenes)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!("Summary (seed {})", args.seed);
-    println!("  {:<44} {:>8} {:>7}  leader", "what happened", "messages", "rounds");
+    output::print(&stage.story.borrow())?;
+    outln!("Summary (seed {})", args.seed)?;
+    outln!("  {:<44} {:>8} {:>7}  leader", "what happened", "messages", "rounds")?;
     for Scene { title, messages, rounds, leaders } in &stage.scenes {
         let leaders = leaders.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        println!("  {title:<44} {messages:>8} {rounds:>7}  {leaders}");
+        outln!("  {title:<44} {messages:>8} {rounds:>7}  {leaders}")?;
     }
-    println!("\nThe same code runs on the boards. Next: ringleader table, ringleader study, ringleader --help.");
+    outln!("\nThe same code runs on the boards. Next: ringleader table, ringleader study, ringleader --help.")?;
     Ok(ExitCode::SUCCESS)
 }
 

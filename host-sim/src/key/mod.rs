@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 use common::link::security::{KEY_BYTES, NetworkKey};
 
 use crate::provision::secret_file;
+use crate::{note, outln};
 
 /// Arguments of `key`.
 #[derive(Debug, clap::Args)]
@@ -37,8 +38,8 @@ enum Action {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Action::New { file } = &args.action;
     create(file)?;
-    println!("{}: a new network key. Only you can read it; it is not shown.", file.display());
-    println!("Next: ringleader provision --id 1 --network NAME --key-file {}", file.display());
+    outln!("{}: a new network key. Only you can read it; it is not shown.", file.display())?;
+    outln!("Next: ringleader provision --id 1 --network NAME --key-file {}", file.display())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,7 +68,7 @@ pub fn read(path: &Path) -> anyhow::Result<NetworkKey> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the key file {name}; `ringleader key new {name}` makes one"))?;
     if secret_file::is_open_to_others(path) {
-        eprintln!("warning: {name} can be read by other users of this computer; `chmod 600 {name}` changes that");
+        note!("warning: {name} can be read by other users of this computer; `chmod 600 {name}` changes that");
     }
     parse(&text).with_context(|| format!("{name} is no key file"))
 }

@@ -23,6 +23,7 @@ use self::line::Place;
 use self::screen::Screen;
 use self::watch::{Options, Watch};
 use crate::air::trace::Record;
+use crate::output;
 
 /// Where the RTT server is, if it was started as the help shows.
 const RTT_SERVER: &str = "127.0.0.1:9090";
@@ -100,11 +101,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             break shown;
         }
     };
-    match written {
-        // Whoever read the output has gone, and so does this.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    // Whoever read the output may have gone, and so does this.
+    output::written(written).map(|()| ExitCode::SUCCESS)
 }
 
 fn print_all(lines: &str) -> std::io::Result<()> {

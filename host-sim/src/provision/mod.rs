@@ -21,6 +21,7 @@ use self::target::{Board, FlashSteps, Format};
 use crate::fleet::{self, Member};
 use crate::key;
 use crate::monitor::line::Place;
+use crate::outln;
 
 /// Arguments of `provision`.
 ///
@@ -186,30 +187,30 @@ fn provision_fleet(file: &Path, args: &Args) -> anyhow::Result<()> {
         let flash = args.flash && here.probe.is_some();
         provision(&here, Some(&output), flash).with_context(|| format!("node {}", member.config.id))?;
     }
-    println!("{} boards.", members.len());
+    outln!("{} boards.", members.len())?;
     Ok(())
 }
 
 /// Makes one board's page and brings it where it shall go.
 fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Result<()> {
     let page = page_file::page_bytes(&member.config)?;
-    println!("{}", summary(&member.config));
+    outln!("{}", summary(&member.config))?;
     if let Some(file) = output {
         let format = Format::of(file)?;
         let contents = page_file::contents(&page, member.board, format);
         secret_file::write(file, &contents).with_context(|| format!("cannot write {}", file.display()))?;
         let address = member.board.flash_map().config_page();
-        println!("  {}: {} bytes for address {address:#x}; the key is in it", file.display(), page.len());
+        outln!("  {}: {} bytes for address {address:#x}; the key is in it", file.display(), page.len())?;
         let steps = FlashSteps::new(file, format, member.board, member.probe.as_deref());
         if flash {
             steps.run()?;
         } else if member.port.is_none() {
-            steps.lines().iter().for_each(|line| println!("  $ {line}"));
+            steps.lines().iter().try_for_each(|line| outln!("  $ {line}"))?;
         }
     }
     if let Some(port) = member.port.as_ref().filter(|_| !flash) {
         cable::send(&Place::Serial(port.into()), &page)?;
-        println!("  {port}: stored; the board starts again with it");
+        outln!("  {port}: stored; the board starts again with it")?;
     }
     Ok(())
 }

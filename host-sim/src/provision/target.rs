@@ -7,6 +7,9 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use common::config::flash_map::FlashMap;
 
+use crate::note;
+use crate::shell::quoted;
+
 /// A board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Board {
@@ -104,23 +107,13 @@ impl FlashSteps {
     pub fn run(&self) -> anyhow::Result<()> {
         for (step, line) in self.steps.iter().zip(self.lines()) {
             let [program, args @ ..] = step.as_slice() else { continue };
-            eprintln!("$ {line}");
+            note!("$ {line}");
             let status = Command::new(program).args(args).status().with_context(|| {
                 "probe-rs is not on the path: install it (https://probe.rs), or run the commands elsewhere".to_owned()
             })?;
             ensure!(status.success(), "`{line}` failed ({status})");
         }
         Ok(())
-    }
-}
-
-/// A word as a shell takes it for one.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

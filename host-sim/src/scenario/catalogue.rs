@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use super::plan::Scenario;
 use super::read::read;
 use super::toml_section::nearest;
+use crate::outln;
 
 /// Name and text of each scenario that is built in.
 pub const BUILT_IN: [(&str, &str); 18] = [
@@ -47,11 +48,19 @@ pub fn find(name: &str) -> anyhow::Result<Scenario> {
     }
 }
 
+/// A name that means the same scenario wherever one is: built-in ones keep theirs, files get their whole path.
+pub fn lasting_name(name: &str) -> String {
+    if BUILT_IN.iter().any(|(known, _)| *known == name) {
+        return name.to_owned();
+    }
+    std::path::absolute(name).map_or_else(|_| name.to_owned(), |path| path.display().to_string())
+}
+
 /// Lists the built-in scenarios.
 pub fn list() -> anyhow::Result<ExitCode> {
     for (name, text) in BUILT_IN {
         let scenario = read(name, text)?;
-        println!("{name:<22} {}", scenario.summary);
+        outln!("{name:<22} {}", scenario.summary)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! What runs on the nodes of a scenario.
 
-use common::config::{Config, Protection};
+use common::config::{Config, ConfigError, Protection};
 use common::election::hierarchy::{HierarchyOptions, Radii};
 use common::election::{Algorithm, Election};
 use common::host_link::ToHost;
@@ -61,11 +61,18 @@ impl Cast {
         Self { plan: plan.clone(), nodes, noise_dbm, channel }
     }
 
+    /// Holds every node's configuration against what the core accepts.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let ProtocolPlan { program, cipher, radii } = &self.plan;
+        let Program::Node(algorithm) = *program else { return Ok(()) };
+        (1..=self.nodes).try_for_each(|id| self.config(NodeId(id), algorithm, *cipher, radii).check())
+    }
+
     /// One life of a node. `epoch` is what its driver has stored for it; none where that failed.
     ///
     /// # Panics
     ///
-    /// Never for what was read from a scenario, which is checked there.
+    /// Where [`Self::check`] would have failed; whoever reads a scenario asks that first.
     pub fn player(&self, id: NodeId, epoch: Option<u16>, seed: u64) -> Player {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
         match *program {

@@ -1,27 +1,37 @@
 //! `ringleader run`: one run of a scenario, for people or machines.
 
-use std::cell::Cell;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::rc::Rc;
 
-use anyhow::{Context, ensure};
+use serde::Serialize;
 
-use super::catalogue::find;
+use super::catalogue::{find, lasting_name};
 use super::drive;
 use super::observer::Recorders;
 use super::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
-use super::plan::Scenario;
+use super::recording::{Comparison, create, run_twice};
 use super::timeline;
+use crate::shell::quoted;
+use crate::{note, out, outln, output};
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
 
+/// The program, as reports name it: another version need not do the same with a seed.
+pub const VERSION: &str = concat!("ringleader ", env!("CARGO_PKG_VERSION"));
+
+/// What the exit codes of `run` and `sweep` mean.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything held
+  1  bad input, or a file that cannot be read or written
+  2  safety: something happened that never may (also two runs of one seed that differ)
+  3  liveness: no agreement in time";
+
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct Args {
     /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
     pub scenario: String,
@@ -40,10 +50,10 @@ pub struct Args {
     /// Draw who followed whom over time into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Show who followed whom over time as text, too
-    #[arg(long)]
+    /// Show who followed whom over time as text, too, of up to 64 nodes
+    #[arg(long, conflicts_with = "json")]
     pub timeline: bool,
-    /// Run twice and compare every event
+    /// Run twice and compare every event; a difference is told and exits with 2
     #[arg(long)]
     pub check_determinism: bool,
 }
@@ -53,83 +63,58 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     let seed = args.seed.unwrap_or(scenario.seed);
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let svg = create(args.svg.as_deref())?;
     if scenario.has_boards() {
-        eprintln!(
+        note!(
             "note: its boards are simulated like other nodes here; `ringleader board {}` runs the image",
-            args.scenario
+            quoted(&args.scenario)
         );
     }
-    eprint!("{} with seed {seed} ...\r", scenario.name);
-    let outcome = drive::run_recorded(&scenario, seed, recorders).context("cannot write down the run")?;
-    let same = args.check_determinism.then(|| same_twice(&scenario, seed)).transpose()?;
-    eprint!("{:60}\r", "");
-    if let Some(path) = &args.svg {
-        let svg = timeline::svg(&outcome);
-        std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))?;
+    output::progress(&format!("{} with seed {seed} ...", scenario.name));
+    let (outcome, determinism) = if args.check_determinism {
+        let (outcome, comparison) = run_twice(&scenario, seed, recorders)?;
+        (outcome, Some(comparison))
+    } else {
+        (drive::run_recorded(&scenario, seed, recorders)?, None)
+    };
+    if let Some(mut file) = svg {
+        file.write_all(timeline::svg(&outcome).as_bytes())?;
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&outcome)?);
+        outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, determinism: determinism.as_ref() })?)?;
     } else {
-        print!("{}", text(&outcome));
+        out!("{}", text(&outcome))?;
         if args.timeline {
-            print!("\n{}", timeline::text(&outcome));
+            out!("\n{}", timeline::text(&outcome))?;
         }
-        if let Some(fingerprint) = same {
-            println!("Two runs were the same, event by event ({fingerprint}).");
+        if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same) {
+            outln!("{}", comparison.text())?;
         }
     }
     if outcome.verdict != Verdict::Ok {
-        eprint!("{}", failure_text(&outcome, &args.scenario));
+        note!("{}", failure_text(&outcome, &args.scenario).trim_end());
+    }
+    if let Some(comparison) = determinism.filter(|comparison| !comparison.same) {
+        let again = replay_command(&args.scenario, seed);
+        note!("{}\n  replay: {again} --check-determinism\n  version: {VERSION}", comparison.text());
+        // What a seed promises was broken, and that never may be.
+        return Ok(ExitCode::from(Verdict::Safety.exit_code()));
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
 }
 
-/// A file for a recorder, or none.
-pub fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
-    let Some(path) = path else { return Ok(None) };
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Some(Box::new(file)))
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Printed<'p> {
+    #[serde(flatten)]
+    outcome: &'p Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    determinism: Option<&'p Comparison>,
 }
 
-/// A file of which only a fingerprint is kept (FNV-1a).
-struct Fingerprint(Rc<Cell<u64>>);
-
-impl Write for Fingerprint {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
-        self.0.set(bytes.iter().fold(self.0.get(), mix));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Runs a scenario twice and compares what came of it and every event of its trace; the fingerprint of those.
-pub fn same_twice(scenario: &Scenario, seed: u64) -> anyhow::Result<String> {
-    let traced = || -> anyhow::Result<(Outcome, u64)> {
-        let hash = Rc::new(Cell::new(0xCBF2_9CE4_8422_2325));
-        let trace: Box<dyn Write> = Box::new(Fingerprint(Rc::clone(&hash)));
-        let outcome = drive::run_recorded(scenario, seed, Recorders { trace: Some(trace), pcap: None })?;
-        Ok((outcome, hash.get()))
-    };
-    let (first, second) = (traced()?, traced()?);
-    ensure!(
-        first == second,
-        "two runs of {} with seed {seed} differ: traces {:016x} and {:016x}, frames {} and {}",
-        scenario.name,
-        first.1,
-        second.1,
-        first.0.digest,
-        second.0.digest
-    );
-    Ok(format!("{:016x}", first.1))
-}
-
-/// The command that runs the same again.
+/// The command that runs the same again, in any directory and for any shell of Unix.
 pub fn replay_command(scenario: &str, seed: u64) -> String {
-    format!("ringleader run {scenario} --seed {seed}")
+    format!("ringleader run {} --seed {seed}", quoted(&lasting_name(scenario)))
 }
 
 /// What is said about a failed run; `scenario` is the name or file that it was started with.
@@ -148,7 +133,7 @@ pub fn failure_with(outcome: &Outcome, command: &str) -> String {
     for event in &failure.last_events {
         let _ = writeln!(text, "    {event}");
     }
-    let _ = writeln!(text, "  replay: {command}");
+    let _ = writeln!(text, "  replay: {command}\n  version: {VERSION}");
     text
 }
 
@@ -172,8 +157,8 @@ pub fn text(outcome: &Outcome) -> String {
         }
     }
     text.push_str("\nChanges: noticed at a link that was made or broken, then agreed, in all\n");
-    for change in &outcome.changes {
-        let _ = writeln!(text, "  {}", change_text(change));
+    for (index, change) in outcome.changes.iter().enumerate() {
+        let _ = writeln!(text, "  {}", change_text(change, index == 0));
     }
     let _ = writeln!(text, "\nElections {elections}, searches {searches}, agreements lost without a change {relapses}");
     let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
@@ -217,17 +202,27 @@ fn reign_text(reign: &Reign) -> String {
     leaders.sort_unstable_by_key(|&(id, count)| (std::cmp::Reverse(count), id));
     let shown: Vec<String> = leaders.iter().take(8).map(|(id, count)| format!("{id} ({count})")).collect();
     let more = leaders.len().saturating_sub(8);
-    format!("{}{}", shown.join(", "), if more > 0 { format!(" and {more} others") } else { String::new() })
+    format!(
+        "{}{}",
+        shown.join(", "),
+        match more {
+            0 => String::new(),
+            1 => " and 1 other".to_owned(),
+            _ => format!(" and {more} others"),
+        }
+    )
 }
 
-fn change_text(change: &Change) -> String {
+fn change_text(change: &Change, is_start: bool) -> String {
     let Change { at_ms, what, detected_after_ms, agreed_after_ms, .. } = change;
     let detected = detected_after_ms.map_or("noticed at no link".to_owned(), |ms| format!("noticed {ms} ms"));
     let agreed = match (agreed_after_ms, change.elected_after_ms()) {
         (None, _) => "no lasting agreement before the next".to_owned(),
         (Some(0), _) => "agreement went on".to_owned(),
         (Some(all), Some(election)) => {
-            let wave = change.wave_ms().map(|wave| format!(" ({wave} ms without the old leader)")).unwrap_or_default();
+            // At the start there was no leader to be without.
+            let wave = change.wave_ms().filter(|_| !is_start);
+            let wave = wave.map(|wave| format!(" ({wave} ms without the old leader)")).unwrap_or_default();
             format!("elected {election} ms{wave}, in all {all} ms")
         }
         (Some(all), None) => format!("in all {all} ms"),

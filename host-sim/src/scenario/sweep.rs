@@ -1,19 +1,19 @@
-//! `ringleader sweep` and `ringleader merge`: one scenario with many seeds.
+//! `ringleader sweep`: one scenario with many seeds.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::find;
+use super::catalogue::{find, lasting_name};
 use super::drive;
 use super::outcome::{Change, Outcome, Verdict};
 use super::plan::Scenario;
-use super::run::replay_command;
+use super::run::{EXIT_CODES, replay_command};
+use super::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_shard};
+use crate::{outln, output};
 
 /// As many failing seeds are shown; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -21,8 +21,12 @@ const FAILURES_SHOWN: usize = 20;
 /// Columns of the progress bar.
 const BAR: usize = 40;
 
+/// More runs at the same time than this are a slip of the pen, and more threads than an operating system gives.
+const JOBS_MAX: usize = 1_024;
+
 /// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct Args {
     /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
     pub scenario: String,
@@ -38,45 +42,6 @@ pub struct Args {
     /// Print JSON instead of text; `ringleader merge` joins it
     #[arg(long)]
     pub json: bool,
-}
-
-/// Arguments of `merge`.
-#[derive(Debug, clap::Args)]
-pub struct MergeArgs {
-    /// What `ringleader sweep --json` printed, one file for each shard
-    #[arg(required = true)]
-    pub files: Vec<PathBuf>,
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Seeds from one up to another, which is excluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seeds(u64, u64);
-
-/// One part of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    part: u64,
-    parts: u64,
-}
-
-fn parse_seeds(text: &str) -> Result<Seeds, String> {
-    let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    match ends {
-        Some((from, to)) if from < to => Ok(Seeds(from, to)),
-        Some(_) => Err("there are no seeds in it; the first must be below the last".to_owned()),
-        None => Err("write two whole numbers, such as 0..100".to_owned()),
-    }
-}
-
-fn parse_shard(text: &str) -> Result<Shard, String> {
-    let parts = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
-    match parts {
-        Some((part, parts)) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),
-        _ => Err("write which part of how many, such as 1/4".to_owned()),
-    }
 }
 
 /// What one seed came to.
@@ -138,13 +103,35 @@ impl Spread {
     }
 }
 
-/// A whole sweep, or a shard of one.
+/// What was swept, and by what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sweep {
-    /// The scenario as it was given.
+pub struct Origin {
+    /// The version of the program: another one need not do the same with a seed.
+    pub version: String,
+    /// The scenario: its name, or the whole path of its file.
     pub scenario: String,
     /// A fingerprint of what the scenario says; shards of different ones do not go together.
     pub fingerprint: String,
+    /// The seeds of all shards together.
+    pub seeds: Seeds,
+    /// Which of them are here.
+    pub shard: Shard,
+}
+
+impl Origin {
+    /// Seeds of a scenario that this program runs.
+    pub fn new(name: String, scenario: &Scenario, seeds: Seeds, shard: Shard) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { version, scenario: name, fingerprint: fingerprint(scenario), seeds, shard }
+    }
+}
+
+/// A whole sweep, or a shard of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Until agreement after the start.
     pub started_ms: Option<Spread>,
     /// Until the first node noticed a later change.
@@ -170,7 +157,7 @@ pub struct Sweep {
 
 impl Sweep {
     /// The sweep that these rows make.
-    pub fn new(scenario: String, fingerprint: String, rows: BTreeMap<u64, Row>) -> Self {
+    pub fn new(origin: Origin, rows: BTreeMap<u64, Row>) -> Self {
         let rows: Vec<Row> = rows.into_values().collect();
         let spread = |of: fn(&Change) -> Option<u64>| {
             // A change that disturbed no agreement has no election to be measured.
@@ -180,8 +167,7 @@ impl Sweep {
         };
         let starts = rows.iter().filter_map(|row| row.changes.first()?.agreed_after_ms);
         Self {
-            scenario,
-            fingerprint,
+            origin,
             started_ms: Spread::of(starts.collect()),
             detected_ms: spread(|change| change.detected_after_ms),
             elected_ms: spread(Change::elected_after_ms),
@@ -195,21 +181,26 @@ impl Sweep {
         }
     }
 
-    fn exit_code(&self) -> ExitCode {
+    /// The exit code: that of the worst run.
+    pub fn exit_code(&self) -> ExitCode {
         let has = |verdict| self.rows.iter().any(|row| row.verdict == verdict);
         let worst = [Verdict::Safety, Verdict::Liveness].into_iter().find(|&verdict| has(verdict));
         ExitCode::from(worst.unwrap_or(Verdict::Ok).exit_code())
     }
 
-    fn print(&self, json: bool) -> anyhow::Result<()> {
+    /// Prints it.
+    pub fn print(&self, json: bool) -> anyhow::Result<()> {
         if json {
-            println!("{}", serde_json::to_string_pretty(self)?);
+            outln!("{}", serde_json::to_string_pretty(self)?)?;
             return Ok(());
         }
         let count = |verdict| self.rows.iter().filter(|row| row.verdict == verdict).count();
         let (ok, safety, liveness) = (count(Verdict::Ok), count(Verdict::Safety), count(Verdict::Liveness));
-        println!("{}: {} seeds, {ok} ok, {safety} safety, {liveness} liveness", self.scenario, self.rows.len());
-        println!("                         count     p50     p90     p99     max");
+        let (Origin { scenario, seeds, shard, .. }, done) = (&self.origin, self.rows.len() as u64);
+        let all = seeds.count(*shard);
+        let of_all = if done < all { format!(" of {all}") } else { String::new() };
+        outln!("{scenario}: {done} seeds{of_all}, {ok} ok, {safety} safety, {liveness} liveness")?;
+        outln!("                         count     p50     p90     p99     max")?;
         let spreads = [
             ("start, ms", &self.started_ms),
             ("change noticed, ms", &self.detected_ms),
@@ -222,30 +213,35 @@ impl Sweep {
         ];
         for (name, spread) in spreads {
             if let Some(Spread { count, p50, p90, p99, max }) = spread {
-                println!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}");
+                outln!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}")?;
             }
         }
         let failed: Vec<&Row> = self.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
         for row in failed.iter().take(FAILURES_SHOWN) {
-            println!("  seed {}: {}", row.seed, row.failure.as_deref().unwrap_or_default());
-            println!("    replay: {}", replay_command(&self.scenario, row.seed));
+            outln!("  seed {}: {}", row.seed, row.failure.as_deref().unwrap_or_default())?;
+            outln!("    replay: {}", replay_command(&self.origin.scenario, row.seed))?;
         }
         if failed.len() > FAILURES_SHOWN {
-            println!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN);
+            outln!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN)?;
         }
         Ok(())
     }
 }
 
 /// Runs every seed; what comes of it does not depend on the number of jobs.
-pub fn sweep(scenario: &Scenario, seeds: &[u64], jobs: usize, mut progress: impl FnMut(usize)) -> BTreeMap<u64, Row> {
-    let next = AtomicUsize::new(0);
+pub fn sweep<S>(scenario: &Scenario, seeds: S, jobs: usize, mut progress: impl FnMut(usize)) -> BTreeMap<u64, Row>
+where
+    S: IntoIterator<Item = u64, IntoIter: Send>,
+{
+    let seeds = Mutex::new(seeds.into_iter());
+    // A worker that has panicked ends the program in any case.
+    let next = || seeds.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (done, results) = mpsc::channel();
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, seeds.len().max(1)) {
+        for _ in 0..jobs.clamp(1, JOBS_MAX) {
             let (next, done) = (&next, done.clone());
             scope.spawn(move || {
-                while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                while let Some(seed) = next() {
                     // The other end lives until all workers are done.
                     let _ = done.send(Row::from(drive::run(scenario, seed)));
                 }
@@ -276,61 +272,35 @@ fn fingerprint(scenario: &Scenario) -> String {
 /// Runs `sweep`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
-    ensure!(args.jobs != Some(0), "--jobs must be at least 1");
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let Seeds(from, to) = args.seeds;
-    let Shard { part, parts } = args.shard.unwrap_or(Shard { part: 1, parts: 1 });
-    let seeds: Vec<u64> = (from..to).filter(|seed| (seed - from) % parts == part - 1).collect();
-    ensure!(!seeds.is_empty(), "no seeds are left for shard {part}/{parts}; there are fewer seeds than shards");
-    let rows = sweep(&scenario, &seeds, jobs, |done| eprint!("{}\r", bar(done, seeds.len())));
-    eprint!("{:70}\r", "");
-    let whole = Sweep::new(args.scenario.clone(), fingerprint(&scenario), rows);
-    whole.print(args.json)?;
-    Ok(whole.exit_code())
-}
-
-/// Joins shards.
-pub fn join(shards: Vec<Sweep>) -> anyhow::Result<Sweep> {
-    let Some(first) = shards.first().cloned() else { bail!("there is nothing to merge") };
-    let mut rows = BTreeMap::new();
-    for shard in shards {
-        ensure!(
-            shard.fingerprint == first.fingerprint && shard.scenario == first.scenario,
-            "shards of different scenarios do not go together: {} ({}) and {} ({})",
-            first.scenario,
-            first.fingerprint,
-            shard.scenario,
-            shard.fingerprint
-        );
-        for row in shard.rows {
-            if let Some(twice) = rows.insert(row.seed, row) {
-                bail!("seed {} is in two of the files; give each shard once", twice.seed);
-            }
-        }
+    if let Some(jobs) = args.jobs {
+        ensure!((1..=JOBS_MAX).contains(&jobs), "--jobs must be from 1 to {JOBS_MAX}");
     }
-    Ok(Sweep::new(first.scenario, first.fingerprint, rows))
-}
-
-/// Runs `merge`.
-pub fn run_merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
-    let read = |file: &PathBuf| -> anyhow::Result<Sweep> {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{} is not what `ringleader sweep --json` prints", file.display()))
-    };
-    let whole = join(args.files.iter().map(read).collect::<anyhow::Result<_>>()?)?;
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let (seeds, shard) = (args.seeds, args.shard.unwrap_or(Shard::WHOLE));
+    let count = seeds.count(shard);
+    ensure!(count > 0, "no seeds are left for shard {shard}; there are fewer seeds than shards");
+    ensure!(
+        count <= SEEDS_MAX,
+        "{count} seeds are more than the {SEEDS_MAX} that one sweep takes; divide them with --shard, such as --shard 1/{}",
+        (seeds.to - seeds.from).div_ceil(SEEDS_MAX)
+    );
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let rows = sweep(&scenario, seeds.of(shard), jobs.min(count), |done| output::progress(&bar(done, count)));
+    let whole = Sweep::new(Origin::new(lasting_name(&args.scenario), &scenario, seeds, shard), rows);
     whole.print(args.json)?;
     Ok(whole.exit_code())
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Row, Seeds, Shard, Spread, Sweep, join, parse_seeds, parse_shard};
+    use super::{Origin, Row, Spread, Sweep};
     use crate::scenario::outcome::{Change, Verdict};
+    use crate::scenario::shard::{Seeds, Shard};
 
-    fn part(fingerprint: &str, seeds: impl Iterator<Item = u64>) -> Sweep {
+    /// A shard of a sweep that never was.
+    pub(in crate::scenario) fn part(fingerprint: &str, seeds: Seeds, shard: Shard) -> Sweep {
         let row = |seed: u64| {
             let (detected_after_ms, agreed_after_ms) = (Some(10 * seed), Some(30 * seed));
             let start = Change {
@@ -349,27 +319,19 @@ mod tests {
             let digest = seed.to_string();
             Row { seed, verdict, failure: None, changes, relapses: 0, sent, airtime_ppm, charge_nah, digest }
         };
-        let rows: BTreeMap<u64, Row> = seeds.map(|seed| (seed, row(seed))).collect();
-        Sweep::new("mesh25".to_owned(), fingerprint.to_owned(), rows)
+        let rows: BTreeMap<u64, Row> = seeds.of(shard).map(|seed| (seed, row(seed))).collect();
+        let (version, scenario) = ("1.2.3".to_owned(), "mesh25".to_owned());
+        Sweep::new(Origin { version, scenario, fingerprint: fingerprint.to_owned(), seeds, shard }, rows)
     }
 
     #[test]
-    fn shards_join_to_the_whole() {
-        let whole = part("a", 1..9);
-        assert_eq!(join(vec![part("a", (1..9).step_by(2)), part("a", (2..9).step_by(2))]).unwrap(), whole);
+    fn rows_make_a_sweep() {
+        let whole = part("a", Seeds { from: 1, to: 9 }, Shard::WHOLE);
         assert_eq!(whole.failed, [5]);
         assert_eq!(whole.started_ms, Some(Spread { count: 8, p50: 7, p90: 7, p99: 7, max: 7 }));
         assert_eq!(whole.elected_ms, Some(Spread { count: 8, p50: 80, p90: 160, p99: 160, max: 160 }));
         assert_eq!(whole.sent, Some(Spread { count: 8, p50: 36, p90: 72, p99: 72, max: 72 }));
         assert_eq!(whole.charge_nah, Some(Spread { count: 8, p50: 4_000, p90: 8_000, p99: 8_000, max: 8_000 }));
-    }
-
-    #[test]
-    fn shards_that_do_not_fit_are_refused() {
-        let error = |parts| join(parts).unwrap_err().to_string();
-        assert!(error(vec![part("a", 1..3), part("b", 3..5)]).contains("different scenarios"));
-        assert!(error(vec![part("a", 1..3), part("a", 2..5)]).contains("seed 2 is in two"));
-        assert!(error(Vec::new()).contains("nothing"));
     }
 
     #[test]
@@ -385,13 +347,5 @@ mod tests {
         assert_eq!(super::bar(0, 8), format!("[{}] 0 of 8 seeds", " ".repeat(40)));
         assert_eq!(super::bar(4, 8), format!("[{}{}] 4 of 8 seeds", "#".repeat(20), " ".repeat(20)));
         assert_eq!(super::bar(8, 8), format!("[{}] 8 of 8 seeds", "#".repeat(40)));
-    }
-
-    #[test]
-    fn arguments_are_checked() {
-        assert_eq!(parse_seeds("3..9"), Ok(Seeds(3, 9)));
-        assert!(parse_seeds("9..3").is_err() && parse_seeds("x").is_err());
-        assert_eq!(parse_shard("2/4"), Ok(Shard { part: 2, parts: 4 }));
-        assert!(parse_shard("0/4").is_err() && parse_shard("5/4").is_err() && parse_shard("1/0").is_err());
     }
 }

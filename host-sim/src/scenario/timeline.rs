@@ -64,8 +64,12 @@ fn leaders(rows: &BTreeMap<u16, Vec<Stretch>>) -> Vec<u16> {
 /// The timeline for a terminal: a row for each node, a letter for each leader, lower-case where the node leads itself.
 pub fn text(outcome: &Outcome) -> String {
     let rows = stretches(outcome);
-    if rows.len() > ROWS_MAX || outcome.ran_ms == 0 {
-        return String::new();
+    if rows.len() > ROWS_MAX {
+        let count = rows.len();
+        return format!("No timeline as text: {count} nodes are more than {ROWS_MAX}; --svg FILE draws any number\n");
+    }
+    if outcome.ran_ms == 0 {
+        return "No timeline: it ended at once\n".to_owned();
     }
     let ranked = leaders(&rows);
     let letter = |leader: u16| {
@@ -79,7 +83,9 @@ pub fn text(outcome: &Outcome) -> String {
             *mark = '|';
         }
     }
-    let mut text = "Who followed whom (a letter for each leader, lower case at itself; | a change)\n".to_owned();
+    let mut text = format!(
+        "Who followed whom (a letter for each leader, lower case at itself, {OTHERS} for any further one, {NOBODY} for none or no power; | a change)\n"
+    );
     let _ = writeln!(text, "        {}", marks.iter().collect::<String>().trim_end());
     let mut shown = BTreeSet::new();
     for (node, stretches) in &rows {

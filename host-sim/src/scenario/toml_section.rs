@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::units::{Unit, parse_quantity};
+use super::units::{COORDINATE_MAX, Unit, parse_quantity};
 
 /// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +86,22 @@ impl<'a> Section<'a> {
         });
         let at = found.map_or(self.at, |(name, _)| name.span().start);
         self.source.problem(at, format!("`{key}` {what}"))
+    }
+
+    /// Keys that mean nothing here, because of something else that the table says.
+    pub fn exclude(&self, keys: &[&str], why: &str) -> Result<(), Problem> {
+        match keys.iter().find(|key| self.has(key)) {
+            Some(key) => Err(self.problem_at(key, why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a key is given, with or without a unit.
+    fn has(&self, key: &str) -> bool {
+        let with_unit = |name: &str| name.strip_prefix(key).is_some_and(|rest| rest.starts_with('_'));
+        let is_known = |name: &str| self.known_with_unit.borrow().iter().any(|known| known == name);
+        self.find(key).is_some()
+            || self.table.iter().any(|(name, _)| with_unit(name.get_ref()) && is_known(name.get_ref()))
     }
 
     /// Nothing may be left that nobody has asked for.
@@ -185,26 +201,31 @@ impl<'a> Section<'a> {
     /// A point, `[x, y]` in metres.
     pub fn point(&self, key: &str) -> Result<Option<(f64, f64)>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        point(value).map(Some).ok_or_else(|| wrong(self.source, value, key, "a point in metres, such as [10, 20]"))
+        point(value)
+            .map(Some)
+            .ok_or_else(|| wrong(self.source, value, key, &format!("a point in metres, such as [10, 20]; {}", near())))
     }
 
     /// Points.
     pub fn points(&self, key: &str) -> Result<Option<Vec<(f64, f64)>>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let list = value.get_ref().as_array().and_then(|list| list.iter().map(point).collect::<Option<Vec<_>>>());
-        list.map(Some)
-            .ok_or_else(|| wrong(self.source, value, key, "a list of points in metres, such as [[0, 0], [10, 0]]"))
+        list.map(Some).ok_or_else(|| {
+            let wanted = format!("a list of points in metres, such as [[0, 0], [10, 0]]; {}", near());
+            wrong(self.source, value, key, &wanted)
+        })
     }
 
-    /// Something with a unit: `key = "20 m"`, or `key_m = 20`.
+    /// Something with a unit, and within what the unit may be: `key = "20 m"`, or `key_m = 20`.
     pub fn quantity(&self, key: &str, unit: Unit) -> Result<Option<f64>, Problem> {
+        let checked = |amount: f64| unit.check(amount).map_err(|what| self.problem_at(key, &what));
         let mut found = None;
         for &(suffix, _, factor) in unit.forms() {
             let long = format!("{key}_{suffix}");
             self.known_with_unit.borrow_mut().push(long.clone());
             let Some(value) = self.find(&long) else { continue };
             let amount = number(value).ok_or_else(|| wrong(self.source, value, &long, "a number"))?;
-            if found.replace(amount * factor).is_some() {
+            if found.replace(checked(amount * factor)?).is_some() {
                 return Err(self.problem_at(key, "is given twice, in different units"));
             }
         }
@@ -220,7 +241,7 @@ impl<'a> Section<'a> {
         };
         let amount =
             parse_quantity(text, unit).map_err(|what| self.problem_at(key, &format!("{what}; write \"{example}\"")))?;
-        Ok(Some(amount))
+        checked(amount).map(Some)
     }
 
     fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
@@ -269,10 +290,15 @@ fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// What is said to those who went too far.
+fn near() -> String {
+    format!("no coordinate may be beyond {} km", COORDINATE_MAX / 1_000.0)
+}
+
 fn point(value: &Spanned<DeValue<'_>>) -> Option<(f64, f64)> {
     let list = value.get_ref().as_array()?;
     match list.iter().map(number).collect::<Option<Vec<f64>>>()?[..] {
-        [x, y] => Some((x, y)),
+        [x, y] if x.abs().max(y.abs()) <= COORDINATE_MAX => Some((x, y)),
         _ => None,
     }
 }

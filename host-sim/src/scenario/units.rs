@@ -27,7 +27,14 @@ impl Unit {
     pub const fn forms(self) -> &'static [Form] {
         match self {
             Self::Length => &[("m", "m", 1.0), ("cm", "cm", 0.01), ("km", "km", 1_000.0)],
-            Self::Time => &[("s", "s", 1.0), ("ms", "ms", 1e-3), ("us", "us", 1e-6), ("min", "min", 60.0)],
+            Self::Time => &[
+                ("s", "s", 1.0),
+                ("ms", "ms", 1e-3),
+                ("us", "us", 1e-6),
+                ("min", "min", 60.0),
+                ("h", "h", 3_600.0),
+                ("d", "d", 86_400.0),
+            ],
             Self::Power => &[("dbm", "dBm", 1.0)],
             Self::Loss => &[("db", "dB", 1.0)],
             Self::Speed => &[("mps", "m/s", 1.0), ("kmh", "km/h", 1.0 / 3.6)],
@@ -48,12 +55,65 @@ impl Unit {
             Self::Drift => "20 ppm",
         }
     }
+
+    /// The least and the most that any quantity may be, in the unit's first form. What lies beyond is a slip of the pen, and
+    /// the simulator's sums need not cope with it: times in microseconds, and powers in units of -150 dBm, stay whole.
+    pub const fn range(self) -> (f64, f64) {
+        match self {
+            Self::Length => (0.0, COORDINATE_MAX),
+            // A month.
+            Self::Time => (0.0, 30.0 * 86_400.0),
+            // From less than any noise to a watt.
+            Self::Power => (-150.0, 30.0),
+            Self::Loss => (0.0, 250.0),
+            Self::Speed => (0.0, 1_000.0),
+            Self::Share => (0.0, 1.0),
+            // A twentieth.
+            Self::Drift => (-50_000.0, 50_000.0),
+        }
+    }
+
+    /// Holds an amount against what this quantity may be.
+    pub fn check(self, amount: f64) -> Result<f64, String> {
+        self.check_within(amount, self.range())
+    }
+
+    /// Holds an amount against a range of its own.
+    pub fn check_within(self, amount: f64, (least, most): (f64, f64)) -> Result<f64, String> {
+        // What is no number is in no range.
+        if (least..=most).contains(&amount) {
+            return Ok(amount);
+        }
+        Err(format!("must be between {} and {}", self.shown(least), self.shown(most)))
+    }
+
+    /// An amount as people would write it.
+    fn shown(self, amount: f64) -> String {
+        let usual = self.forms()[0];
+        let fitting = self.forms().iter().filter(|form| amount.abs() >= form.2);
+        let &(_, name, factor) = fitting.max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or(&usual);
+        format!("{} {name}", (amount / factor * 1e6).round() / 1e6)
+    }
+}
+
+/// The farthest that anything may be from the origin along either axis, in metres.
+pub const COORDINATE_MAX: f64 = 100_000.0;
+
+/// Where the number ends that a text begins with.
+fn number_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let is_sign = |at: usize| matches!(bytes.get(at), Some(b'+' | b'-'));
+    let exponent = |at: usize| at > 0 && (is_digit(at + 1) || is_sign(at + 1) && is_digit(at + 2));
+    text.char_indices()
+        .find(|&(at, c)| (c.is_alphabetic() || c == '%') && !(matches!(c, 'e' | 'E') && exponent(at)))
+        .map_or(text.len(), |(at, _)| at)
 }
 
 /// A number and its unit, in the unit's first form.
 pub fn parse_quantity(text: &str, unit: Unit) -> Result<f64, String> {
-    let end = text.find(|c: char| c.is_alphabetic() || c == '%').unwrap_or(text.len());
-    let (number, name) = (text[..end].trim(), text[end..].trim());
+    let (number, name) = text.split_at(number_end(text));
+    let (number, name) = (number.trim(), name.trim());
     let amount: f64 = number.parse().map_err(|_| format!("has no number in \"{text}\""))?;
     let factor = unit.forms().iter().find(|form| form.1 == name).map(|form| form.2);
     let known = || unit.forms().iter().map(|form| form.1).collect::<Vec<_>>().join(", ");
@@ -87,5 +147,25 @@ mod tests {
         assert!(parse_quantity("20", Unit::Length).unwrap_err().contains("no unit"));
         assert!(parse_quantity("20 s", Unit::Length).unwrap_err().contains("wrong unit \"s\""));
         assert!(parse_quantity("far", Unit::Length).unwrap_err().contains("no number"));
+    }
+
+    #[test]
+    fn numbers_may_have_exponents() {
+        assert_eq!(parse_quantity("1e1 m", Unit::Length), Ok(10.0));
+        assert_eq!(parse_quantity("-2.5E-1dBm", Unit::Power), Ok(-0.25));
+        assert!(parse_quantity("1 em", Unit::Length).unwrap_err().contains("wrong unit \"em\""));
+        assert!(parse_quantity("e1 m", Unit::Length).unwrap_err().contains("no number"));
+        assert!(parse_quantity("inf s", Unit::Time).unwrap_err().contains("no number"));
+    }
+
+    #[test]
+    fn amounts_have_ends_that_are_told() {
+        assert_eq!(Unit::Time.check(86_400.0), Ok(86_400.0));
+        let told = |unit: Unit, amount| unit.check(amount).unwrap_err();
+        assert_eq!(told(Unit::Time, 1e300), "must be between 0 s and 30 d");
+        assert_eq!(told(Unit::Length, f64::INFINITY), "must be between 0 m and 100 km");
+        assert_eq!(told(Unit::Power, f64::NAN), "must be between -150 dBm and 30 dBm");
+        assert_eq!(told(Unit::Share, 1.01), "must be between 0 % and 100 %");
+        assert_eq!(Unit::Time.check_within(0.0, (1e-3, 3_600.0)), Err("must be between 1 ms and 1 h".to_owned()));
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 
 use super::{Footprint, Report};
+use crate::note;
 
 const TARGET: &str = "thumbv7em-none-eabihf";
 const PROFILE: &str = "firmware";
@@ -63,7 +64,7 @@ impl Table {
         let root = workspace()?;
         let mut images = Vec::new();
         for (number, Variant { name, features, is_usual }) in (1..).zip(VARIANTS) {
-            eprintln!("{name} ({number} of {}): cargo looks whether its image is there and builds it", VARIANTS.len());
+            note!("{name} ({number} of {}): cargo looks whether its image is there and builds it", VARIANTS.len());
             let path = build(&root, features)?;
             let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let footprint = Footprint::of(&bytes).with_context(|| format!("cannot measure {}", path.display()))?;

@@ -11,6 +11,7 @@ use super::fit;
 use super::stats::{Case, Cell, Group};
 use crate::chart::{Chart, Series};
 use crate::graph::Kind;
+use crate::note;
 
 /// Draws every figure that the runs have the data for, and says where.
 pub fn draw(groups: &[Group], dir: &Path) -> anyhow::Result<()> {
@@ -23,11 +24,11 @@ pub fn draw(groups: &[Group], dir: &Path) -> anyhow::Result<()> {
     for (name, chart) in figures {
         let path = dir.join(name);
         if chart.series.is_empty() {
-            eprintln!("study: no data for {name}");
+            note!("study: no data for {name}");
             continue;
         }
         chart.write_svg(&path).with_context(|| format!("cannot draw {}", path.display()))?;
-        eprintln!("study: drew {}", path.display());
+        note!("study: drew {}", path.display());
     }
     Ok(())
 }

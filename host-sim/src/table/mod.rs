@@ -8,13 +8,14 @@ pub(crate) mod measure;
 mod report;
 mod rows;
 
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde::Serialize;
+
+use crate::{note, output};
 
 pub use rows::{Row, SIZES};
 
@@ -82,20 +83,16 @@ impl Case {
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let rows = measure_all()?;
-    let output = if args.json {
+    let text = if args.json {
         serde_json::to_string_pretty(&rows)? + "\n"
     } else {
         report::text(&rows, crossover::measured()?, crossover::printed())
     };
-    match std::io::stdout().write_all(output.as_bytes()) {
-        // A reader that has seen enough is no error.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        other => other.context("cannot write the tables")?,
-    }
+    output::print(&text)?;
     if let Some(dir) = &args.svg {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))?;
         for file in figures::write(&rows, dir)? {
-            eprintln!("wrote {}", file.display());
+            note!("wrote {}", file.display());
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -108,7 +105,7 @@ pub fn measure_all() -> anyhow::Result<Vec<Row>> {
     for n in SIZES {
         all.extend(rows::rows_of(n)?);
         if started.elapsed() > QUIET_FOR {
-            eprintln!("measured N = {n} of {}", SIZES[SIZES.len() - 1]);
+            note!("measured N = {n} of {}", SIZES[SIZES.len() - 1]);
         }
     }
     Ok(all)

@@ -1,13 +1,16 @@
 //! What a fuzzer does with the text of a scenario. Shared by the tests and the target in `fuzz/`.
 
+use host_sim::scenario::drive::run;
+use host_sim::scenario::plan::{Fault, Scenario, When};
 use host_sim::scenario::read::read;
 
-/// Reads bytes as a scenario: it is accepted, or what is wrong is said with its line. How many were accepted.
+/// Reads bytes as a scenario: it is accepted and can be run, or what is wrong is said with its line. How many were accepted.
 pub fn scenario_text(bytes: &[u8]) -> u32 {
     let text = String::from_utf8_lossy(bytes);
     match read("changed.toml", &text) {
         Ok(scenario) => {
             assert!(scenario.topology.nodes() > 0 && scenario.duration_us > 0);
+            begin(scenario, 1_000);
             1
         }
         Err(problem) => {
@@ -17,4 +20,15 @@ pub fn scenario_text(bytes: &[u8]) -> u32 {
             0
         }
     }
+}
+
+/// Runs the beginning of a scenario, with all of its faults in it. Whatever the reader accepts must come through that.
+pub fn begin(scenario: Scenario, duration_us: u64) {
+    let at_once = |(index, fault): (usize, Fault)| {
+        let at_us = duration_us / 2 + index as u64 % (duration_us / 2);
+        Fault { when: When::At(at_us), ..fault }
+    };
+    let faults = scenario.faults.into_iter().enumerate().map(at_once).collect();
+    let outcome = run(&Scenario { duration_us, faults, ..scenario }, 1);
+    assert!(outcome.ran_ms <= duration_us.div_ceil(1_000));
 }

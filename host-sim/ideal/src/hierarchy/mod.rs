@@ -8,7 +8,6 @@ mod story;
 mod svg;
 mod tree;
 
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -25,6 +24,7 @@ pub use story::{Line, Request, Story};
 
 use crate::graph::Kind;
 use crate::stress::hierarchy::radii_name;
+use crate::{note, output};
 
 /// What is not finished after this long says how far it is.
 const QUIET_FOR: Duration = Duration::from_secs(2);
@@ -97,12 +97,8 @@ fn parse_radii(text: &str) -> Result<Radii, String> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let output = if args.churn { churn_output(args)? } else { story_output(args)? };
-    match std::io::stdout().write_all(output.as_bytes()) {
-        // A reader that has seen enough is no error.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        other => other.context("cannot write the output")?,
-    }
+    let text = if args.churn { churn_output(args)? } else { story_output(args)? };
+    output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -110,7 +106,7 @@ fn churn_output(args: &Args) -> anyhow::Result<String> {
     let started = Instant::now();
     let measured = churn::measure(args.seed, |what| {
         if started.elapsed() > QUIET_FOR {
-            eprintln!("measuring {what}");
+            note!("measuring {what}");
         }
     })?;
     Ok(if args.json { serde_json::to_string_pretty(&measured)? + "\n" } else { churn_report::markdown(&measured) })
@@ -124,7 +120,7 @@ fn story_output(args: &Args) -> anyhow::Result<String> {
         let title = format!("{} of {nodes} nodes, {}", kind.name(), radii_name(&radii.iter().collect::<Vec<_>>()));
         std::fs::write(path, svg::draw(&story.field, &title))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        eprintln!("wrote {}", path.display());
+        note!("wrote {}", path.display());
     }
     if args.json {
         return Ok(serde_json::to_string_pretty(&Report::new(&story, radii))? + "\n");

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::super::toml_section::{Problem, Section};
-use super::super::units::micros;
+use super::super::units::{Unit, micros};
 use crate::air::propagation::Place;
 
 /// Measured losses: `from, to, loss in dB`.
@@ -24,9 +24,7 @@ pub(super) fn links(
         if from == to {
             return Err(row.problem("a node has no link to itself"));
         }
-        if !(0.0..=250.0).contains(&loss) {
-            return Err(row.problem("the loss must be between 0 and 250 dB, as a positive number"));
-        }
+        row.check("the loss", Unit::Loss, loss)?;
         if losses.insert((from, to), loss).is_some() {
             return Err(row.problem("this link was listed before"));
         }
@@ -44,9 +42,8 @@ pub(super) fn ways(
     let mut ways: BTreeMap<usize, Vec<(u64, Place)>> = BTreeMap::new();
     for row in rows::<4>(section, key, name, "seconds, node, x, y")? {
         let [seconds, node, x, y] = row.numbers;
-        if seconds < 0.0 {
-            return Err(row.problem("the time cannot be before the start"));
-        }
+        row.check("the time", Unit::Time, seconds)?;
+        row.check("the distance from the origin", Unit::Length, x.abs().max(y.abs()))?;
         let way = ways.entry(row.node(node, nodes)?).or_default();
         if way.last().is_some_and(|last| last.0 > micros(seconds)) {
             return Err(row.problem("the rows of a node must be in order of time"));
@@ -65,6 +62,11 @@ struct Row<const N: usize> {
 impl<const N: usize> Row<N> {
     fn problem(&self, what: &str) -> Problem {
         Problem { file: self.file.clone(), line: self.line, what: what.to_owned() }
+    }
+
+    /// Holds a number against what such a quantity may be.
+    fn check(&self, name: &str, unit: Unit, amount: f64) -> Result<(), Problem> {
+        unit.check(amount).map(drop).map_err(|what| self.problem(&format!("{name} {what}")))
     }
 
     /// The index of a node that is given by its number.

@@ -5,6 +5,9 @@ use super::super::toml_section::{Problem, Section};
 use super::super::units::Unit;
 use super::{data_file, positive, time_us};
 
+/// The keys of random walks.
+const WALKS: [&str; 4] = ["speed_min", "speed_max", "side", "until"];
+
 /// How nodes move; none where they do not.
 pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Option<Mobility>, Problem> {
     #[derive(Clone, Copy)]
@@ -23,8 +26,12 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Option<Mobilit
     let file = section.text("file")?;
     section.finish()?;
     let as_group = match kind.ok_or_else(|| section.missing("kind"))? {
-        Kind::Static => return Ok(None),
+        Kind::Static => {
+            section.exclude(&[&WALKS[..], &["file"]].concat(), "is for kinds that move, not for \"static\"")?;
+            return Ok(None);
+        }
         Kind::File => {
+            section.exclude(&WALKS, "is for kind = \"waypoint\" and \"group\" only: the file says it all")?;
             let name = file.ok_or_else(|| section.missing("file"))?;
             return Ok(Some(Mobility::Listed(data_file::ways(section, "file", name, nodes)?)));
         }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use common::election::Algorithm;
-use common::limits::{LEVELS_MAX, RADIUS_MAX, RING_MAX};
+use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use toml::de::DeTable;
 
 use super::checker::HOLD_US;
 use super::plan::{Cipher, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use super::player::Cast;
 use super::toml_section::{Problem, Section, Source};
 use super::units::{Unit, micros, seconds};
 
@@ -66,6 +67,8 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
     };
     root.finish()?;
     check_boards(&scenario, &tables)?;
+    check_core(&scenario, &root)?;
+    fault::check_restarts(&scenario.faults, &faults)?;
     let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
     if scenario.duration_us < needed {
         let what = format!(
@@ -86,18 +89,22 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
 /// A quantity that must be positive.
 fn positive(section: &Section<'_>, key: &str, unit: Unit) -> Result<Option<f64>, Problem> {
     let amount = section.quantity(key, unit)?;
-    if amount.is_some_and(|amount| amount <= 0.0) {
+    // Times are counted in whole microseconds.
+    let is_nothing = |amount: f64| amount <= 0.0 || unit == Unit::Time && micros(amount) == 0;
+    if amount.is_some_and(is_nothing) {
         return Err(section.problem_at(key, &format!("must be more than nothing, such as \"{}\"", unit.example())));
     }
     Ok(amount)
 }
 
+/// A quantity within a range that is narrower than its unit's.
+fn within(section: &Section<'_>, key: &str, unit: Unit, range: (f64, f64)) -> Result<Option<f64>, Problem> {
+    let Some(amount) = section.quantity(key, unit)? else { return Ok(None) };
+    unit.check_within(amount, range).map(Some).map_err(|what| section.problem_at(key, &what))
+}
+
 fn time_us(section: &Section<'_>, key: &str) -> Result<Option<u64>, Problem> {
-    let time = section.quantity(key, Unit::Time)?;
-    if time.is_some_and(|time| time < 0.0) {
-        return Err(section.problem_at(key, "cannot be before the start"));
-    }
-    Ok(time.map(micros))
+    Ok(section.quantity(key, Unit::Time)?.map(micros))
 }
 
 fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
@@ -117,6 +124,10 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
     section.finish()?;
     let Some(kind) = kind else {
         let places = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
+        section.exclude(
+            &["nodes", "spacing", "side"],
+            "is for `kind` only: `positions` say how many nodes there are and where",
+        )?;
         if places.is_empty() || places.len() as u64 > NODES_MAX {
             return Err(section.problem_at("positions", &format!("must have 1 to {NODES_MAX} points")));
         }
@@ -126,6 +137,10 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
         return Err(section.problem_at("positions", "and `kind` exclude each other"));
     }
     let nodes = nodes.ok_or_else(|| section.missing("nodes"))?;
+    match kind {
+        Kind::Random => section.exclude(&["spacing"], "is for kind = \"line\", \"ring\" and \"grid\" only")?,
+        Kind::Line | Kind::Ring | Kind::Grid => section.exclude(&["side"], "is for kind = \"random\" only")?,
+    }
     let spacing = || spacing.ok_or_else(|| section.missing("spacing"));
     Ok(match kind {
         Kind::Line => Topology::Line(nodes, spacing()?),
@@ -179,13 +194,24 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
     Ok(())
 }
 
+/// Nodes are made as the core makes them, so whatever it refuses must be refused here.
+fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
+    let nodes = u16::try_from(scenario.topology.nodes()).unwrap_or(u16::MAX);
+    let noise_dbm = scenario.radio.propagation(0).noise_dbm;
+    let Err(error) = Cast::new(&scenario.protocol, nodes, noise_dbm, scenario.radio.channel).check() else {
+        return Ok(());
+    };
+    let what = format!("gives {nodes} nodes what none accepts: its `{}` must be {}", error.field, error.must);
+    Err(match root.section("protocol")? {
+        Some(section) => section.problem_at(if error.field == "radii" { "radii" } else { "kind" }, &what),
+        None => root.problem_at("protocol", &what),
+    })
+}
+
 /// How fast a clock runs, in millionths too many.
 fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
     let Some(ppm) = section.quantity("drift", Unit::Drift)? else { return Ok(None) };
-    if !(-50_000.0..=50_000.0).contains(&ppm) {
-        return Err(section.problem_at("drift", "must be between -50000 ppm and 50000 ppm, a twentieth"));
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+    #[expect(clippy::cast_possible_truncation, reason = "such quantities are at most a twentieth")]
     Ok(Some(ppm.round() as i32))
 }
 
@@ -206,12 +232,16 @@ fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Pr
     let cipher = section.word("protection", &ciphers)?.unwrap_or(usual.cipher);
     let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
     section.finish()?;
-    if matches!(program, Program::Node(algorithm) if algorithm.needs_ring()) && nodes > RING_MAX {
-        return Err(section.problem_at("kind", &format!("runs on rings of up to {RING_MAX} nodes")));
+    if matches!(program, Program::Node(algorithm) if algorithm.needs_ring()) && nodes > MEMBERS_MAX {
+        let what = format!("runs on rings of up to {MEMBERS_MAX} nodes, and there are {nodes}; see [topology]");
+        return Err(section.problem_at("kind", &what));
+    }
+    if program == Program::SoftState {
+        section.exclude(&["protection"], "is for whole nodes only: kind = \"soft-state\" protects nothing")?;
     }
     let Some(radii) = radii else { return Ok(ProtocolPlan { program, cipher, ..usual }) };
-    if radii.len() > LEVELS_MAX {
-        return Err(section.problem_at("radii", &format!("may have up to {LEVELS_MAX} levels")));
+    if radii.is_empty() || radii.len() > LEVELS_MAX {
+        return Err(section.problem_at("radii", &format!("must have 1 to {LEVELS_MAX} levels")));
     }
     if !matches!(program, Program::SoftState | Program::Node(Algorithm::Hierarchy)) {
         return Err(section.problem_at("radii", "are for the hierarchy only: kind = \"hierarchy\" or \"soft-state\""));

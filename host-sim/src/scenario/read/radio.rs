@@ -3,7 +3,7 @@
 use super::super::plan::{Model, RadioPlan, Wifi};
 use super::super::toml_section::{Problem, Section};
 use super::super::units::{Unit, micros};
-use super::{data_file, positive};
+use super::{data_file, positive, within};
 use crate::air::medium::Bursts;
 
 /// What radios are where nothing else is said.
@@ -30,13 +30,13 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
     if exponent.is_some_and(|exponent| !(1.5..=6.0).contains(&exponent)) {
         return Err(section.problem_at("exponent", "must be between 1.5 and 6; open space has 2, a building 3 to 4"));
     }
-    let noise_dbm = section.quantity("noise", Unit::Power)?;
+    if let Model::Disc(_) = model {
+        section.exclude(&["exponent"], "means nothing to model = \"disc\", where `reach` decides alone")?;
+    }
+    let noise_dbm = within(section, "noise", Unit::Power, (-150.0, 0.0))?;
     let bursts = section.section("bursts")?.map(|bursts| read_bursts(&bursts)).transpose()?;
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
     let loss = section.quantity("loss", Unit::Share)?.unwrap_or(usual.loss);
-    if !(0.0..=1.0).contains(&loss) {
-        return Err(section.problem_at("loss", "must be between 0 % and 100 %"));
-    }
     let is_fast = section.word("timing", &[("embassy", false), ("fast", true)])?.unwrap_or(usual.is_fast);
     let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
     let tx_dbm = power(section, "power")?.unwrap_or(usual.tx_dbm);
@@ -98,8 +98,10 @@ fn read_model(section: &Section<'_>, nodes: usize) -> Result<Model, Problem> {
 }
 
 fn read_bursts(section: &Section<'_>) -> Result<Bursts, Problem> {
+    // Shorter spells would come and go within a frame, and longer ones do not fit 32 bits of microseconds.
     let spell = |key: &str| -> Result<Option<u32>, Problem> {
-        Ok(positive(section, key, Unit::Time)?.map(|spell| u32::try_from(micros(spell)).unwrap_or(u32::MAX)))
+        let length = within(section, key, Unit::Time, (1e-3, 3_600.0))?;
+        Ok(length.map(|length| u32::try_from(micros(length)).unwrap_or(u32::MAX)))
     };
     let (good, bad, loss) = (spell("good")?, spell("bad")?, positive(section, "loss", Unit::Loss)?);
     section.finish()?;
@@ -114,10 +116,10 @@ fn read_wifi(section: &Section<'_>) -> Result<Wifi, Problem> {
     let at = section.point("at")?;
     let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
     let duty = section.quantity("duty", Unit::Share)?.unwrap_or(0.2);
-    let burst = positive(section, "burst", Unit::Time)?.unwrap_or(1.5e-3);
+    let burst = within(section, "burst", Unit::Time, (1e-5, 10.0))?.unwrap_or(1.5e-3);
     section.finish()?;
     if !(0.001..=0.95).contains(&duty) {
         return Err(section.problem_at("duty", "must be between 0.1 % and 95 %"));
     }
-    Ok(Wifi { at: at.ok_or_else(|| section.missing("at"))?, power_dbm, duty, burst_us: micros(burst).max(1) })
+    Ok(Wifi { at: at.ok_or_else(|| section.missing("at"))?, power_dbm, duty, burst_us: micros(burst) })
 }

@@ -6,12 +6,11 @@ mod play;
 mod report;
 mod world;
 
-use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use crate::{note, output};
 
 pub use picker::Scheduler;
 pub use plan::{Faults, Plan, radii_name};
@@ -60,15 +59,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let summary = stress(args.seed, args.from, args.runs, |summary| {
         if told.elapsed() > PROGRESS_EVERY {
             told = Instant::now();
-            eprintln!("{} of {} runs, {} failures", summary.runs, args.runs, summary.failures.len());
+            note!("{} of {} runs, {} failures", summary.runs, args.runs, summary.failures.len());
         }
     });
-    let output = if args.json { serde_json::to_string_pretty(&summary)? + "\n" } else { summary.to_string() };
-    match std::io::stdout().write_all(output.as_bytes()) {
-        // A reader that has seen enough is no error.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        other => other.context("cannot write the summary")?,
-    }
+    let text = if args.json { serde_json::to_string_pretty(&summary)? + "\n" } else { summary.to_string() };
+    output::print(&text)?;
     Ok(ExitCode::from(summary.exit_code()))
 }
 

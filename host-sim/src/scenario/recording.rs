@@ -1,0 +1,139 @@
+//! The files that a run is written to, and the comparison of two runs event by event.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::drive;
+use super::observer::Recorders;
+use super::outcome::Outcome;
+use super::plan::Scenario;
+
+/// A file whose errors say which one it is.
+#[derive(Debug)]
+struct NamedFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl NamedFile {
+    fn named<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display())))
+    }
+}
+
+impl Write for NamedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.named(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.flush();
+        self.named(flushed)
+    }
+}
+
+/// A file for a recorder, or none. It is made at once, so that a path that cannot be written is told before the run.
+pub fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
+    let Some(path) = path else { return Ok(None) };
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(Box::new(NamedFile { path: path.to_owned(), file })))
+}
+
+/// Takes a fingerprint (FNV-1a) of what goes to a file, or to none.
+struct Fingerprint {
+    hash: Rc<Cell<u64>>,
+    file: Option<Box<dyn Write>>,
+}
+
+impl Write for Fingerprint {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.as_mut().map_or(Ok(bytes.len()), |file| file.write(bytes))?;
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        self.hash.set(bytes.iter().take(written).fold(self.hash.get(), mix));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+/// How two runs of the same compare.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Comparison {
+    /// Whether they were the same, event by event and in what came of them.
+    pub same: bool,
+    /// The fingerprint of the trace of each.
+    pub traces: [String; 2],
+    /// The fingerprint of all frames of each.
+    pub frames: [String; 2],
+}
+
+impl Comparison {
+    fn of(first: &(Outcome, u64), second: &(Outcome, u64)) -> Self {
+        let shown = |hash: u64| format!("{hash:016x}");
+        Self {
+            same: first == second,
+            traces: [shown(first.1), shown(second.1)],
+            frames: [first.0.digest.clone(), second.0.digest.clone()],
+        }
+    }
+
+    /// What is said about it.
+    pub fn text(&self) -> String {
+        let [first, second] = &self.traces;
+        if self.same {
+            return format!("Two runs were the same, event by event ({first}).");
+        }
+        let [frames, other_frames] = &self.frames;
+        format!(
+            "DETERMINISM VIOLATED: two runs with the same seed differ: traces {first} and {second}, frames {frames} and {other_frames}"
+        )
+    }
+}
+
+/// Runs a scenario twice, writes the first run down, and compares both. Fails only where writing does.
+pub fn run_twice(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Result<(Outcome, Comparison)> {
+    let traced = |recorders: Recorders| -> io::Result<(Outcome, u64)> {
+        let hash = Rc::new(Cell::new(0xCBF2_9CE4_8422_2325));
+        let trace: Box<dyn Write> = Box::new(Fingerprint { hash: Rc::clone(&hash), file: recorders.trace });
+        let outcome = drive::run_recorded(scenario, seed, Recorders { trace: Some(trace), ..recorders })?;
+        Ok((outcome, hash.get()))
+    };
+    let (first, second) = (traced(recorders)?, traced(Recorders::default())?);
+    let comparison = Comparison::of(&first, &second);
+    Ok((first.0, comparison))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Comparison, create, run_twice};
+    use crate::scenario::catalogue::find;
+    use crate::scenario::observer::Recorders;
+    use crate::scenario::plan::Scenario;
+
+    #[test]
+    fn runs_that_differ_are_told_apart() {
+        let short = Scenario { duration_us: 300_000, ..find("mesh16").unwrap() };
+        let (outcome, comparison) = run_twice(&short, 3, Recorders::default()).unwrap();
+        assert!(comparison.same && comparison.text().contains("the same"), "{comparison:?}");
+        let other = Comparison::of(&(outcome.clone(), 1), &(outcome, 2));
+        assert!(!other.same && other.text().starts_with("DETERMINISM VIOLATED"), "{other:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_that_cannot_be_written_is_named() {
+        let short = Scenario { duration_us: 300_000, ..find("mesh16").unwrap() };
+        let full = create(Some("/dev/full".as_ref())).unwrap();
+        let error = run_twice(&short, 3, Recorders { trace: full, pcap: None }).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
+    }
+}

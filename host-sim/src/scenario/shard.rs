@@ -1,0 +1,111 @@
+//! The seeds of a sweep, and the shards that they are divided into.
+
+use serde::{Deserialize, Serialize};
+
+/// More seeds than this, each with its results in memory, are more than one machine should take on.
+pub const SEEDS_MAX: u64 = 1_000_000;
+
+/// Seeds from one up to another, which is excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeds {
+    /// The first.
+    pub from: u64,
+    /// The first that is none of them any more.
+    pub to: u64,
+}
+
+/// One part of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which, counted from 1.
+    pub part: u64,
+    /// Of how many.
+    pub parts: u64,
+}
+
+impl Shard {
+    /// All of it.
+    pub const WHOLE: Self = Self { part: 1, parts: 1 };
+
+    /// Whether a seed belongs to this part.
+    pub fn has(self, seeds: Seeds, seed: u64) -> bool {
+        (seeds.from..seeds.to).contains(&seed) && (seed - seeds.from) % self.parts.max(1) == self.part - 1
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.part, self.parts)
+    }
+}
+
+impl Seeds {
+    /// How many of them a shard has.
+    pub fn count(self, shard: Shard) -> u64 {
+        let Some(first) = self.from.checked_add(shard.part - 1).filter(|first| *first < self.to) else { return 0 };
+        (self.to - first).div_ceil(shard.parts)
+    }
+
+    /// Those of a shard, in ascending order: every so many-th. They are counted out one by one and never listed.
+    pub fn of(self, shard: Shard) -> impl Iterator<Item = u64> + Send {
+        let first = self.from.checked_add(shard.part - 1).filter(|first| *first < self.to);
+        std::iter::successors(first, move |seed| seed.checked_add(shard.parts).filter(|next| *next < self.to))
+    }
+}
+
+/// Seeds as the command line has them.
+pub fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    match ends {
+        Some((from, to)) if from < to => Ok(Seeds { from, to }),
+        Some(_) => Err("there are no seeds in it; the first must be below the last".to_owned()),
+        None => Err("write two whole numbers, such as 0..100".to_owned()),
+    }
+}
+
+/// A shard as the command line has it.
+pub fn parse_shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+    match parts {
+        Some((part, parts)) if (1..=parts).contains(&part) => Ok(Shard { part, parts }),
+        _ => Err("write which part of how many, such as 1/4".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Seeds, Shard, parse_seeds, parse_shard};
+
+    #[test]
+    fn arguments_are_checked() {
+        assert_eq!(parse_seeds("3..9"), Ok(Seeds { from: 3, to: 9 }));
+        assert!(parse_seeds("9..3").is_err() && parse_seeds("x").is_err());
+        assert_eq!(parse_shard("2/4"), Ok(Shard { part: 2, parts: 4 }));
+        assert!(parse_shard("0/4").is_err() && parse_shard("5/4").is_err() && parse_shard("1/0").is_err());
+    }
+
+    #[test]
+    fn shards_share_the_seeds_out() {
+        let seeds = Seeds { from: 3, to: 10 };
+        let of = |part| seeds.of(Shard { part, parts: 3 }).collect::<Vec<_>>();
+        assert_eq!((of(1), of(2), of(3)), (vec![3, 6, 9], vec![4, 7], vec![5, 8]));
+        for part in 1..=3 {
+            let shard = Shard { part, parts: 3 };
+            assert_eq!(seeds.count(shard), of(part).len() as u64);
+            assert!((0..20).all(|seed| shard.has(seeds, seed) == of(part).contains(&seed)));
+        }
+        assert_eq!(seeds.count(Shard { part: 9, parts: 9 }), 0);
+    }
+
+    #[test]
+    fn the_greatest_ranges_are_no_lists() {
+        let all = Seeds { from: 0, to: u64::MAX };
+        assert_eq!(all.count(Shard::WHOLE), u64::MAX);
+        assert_eq!(all.of(Shard::WHOLE).take(2).collect::<Vec<_>>(), [0, 1]);
+        let few = Shard { part: 1, parts: u64::MAX / 2 };
+        assert_eq!((all.count(few), all.of(few).count()), (3, 3));
+        let late = Seeds { from: u64::MAX - 2, to: u64::MAX };
+        assert_eq!(late.of(Shard { part: 2, parts: 9 }).collect::<Vec<_>>(), [u64::MAX - 1]);
+        assert_eq!(late.of(Shard { part: 9, parts: 9 }).count(), 0);
+    }
+}

@@ -1,0 +1,148 @@
+//! `run`, `sweep` and `merge` as they are typed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Two nodes for a few seconds; agreement is expected within this time.
+fn pair(within: &str) -> String {
+    format!(
+        "name = \"pair\"\nduration = \"8 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"5 m\"\n[radio]\nmodel = \"plain\"\n[expect]\nagreement_within = \"{within}\"\n"
+    )
+}
+
+/// A directory for one test, with a name that a shell takes apart unless it is quoted.
+fn directory(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("ringleader it's {name} $HOME {}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Exit code, output and complaints of the program, run in a directory.
+fn ringleader(at: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    ended(Command::new(env!("CARGO_BIN_EXE_ringleader")).args(args).current_dir(at))
+}
+
+fn ended(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+#[cfg(unix)]
+fn the_printed_command_replays_a_failure_from_anywhere() {
+    let directory = directory("replay");
+    std::fs::write(directory.join("bad pair.toml"), pair("1 ms")).unwrap();
+    let (code, _, said) = ringleader(&directory, &["run", "bad pair.toml", "--seed", "7"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains(&format!("  version: ringleader {}\n", env!("CARGO_PKG_VERSION"))), "{said}");
+    let (_, swept, _) = ringleader(&directory, &["sweep", "bad pair.toml", "--seeds", "7..8"]);
+    let programs = Path::new(env!("CARGO_BIN_EXE_ringleader")).parent().unwrap();
+    for told in [&said, &swept] {
+        let command = told.lines().find_map(|line| line.trim().strip_prefix("replay: ")).unwrap();
+        let mut shell = Command::new("/bin/sh");
+        let (code, _, again) = ended(shell.args(["-c", command]).env("PATH", programs).current_dir("/"));
+        assert_eq!((code, &again), (Some(3), &said), "{command}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn shards_are_merged_to_what_the_whole_sweep_prints() {
+    let directory = directory("merge");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    let swept = |shard: &[&str]| {
+        let (code, json, said) =
+            ringleader(&directory, &[&["sweep", "t.toml", "--seeds", "3..8", "--json"], shard].concat());
+        assert_eq!(code, Some(0), "{said}");
+        json
+    };
+    for part in ["1", "2", "3"] {
+        std::fs::write(directory.join(part), swept(&["--shard", &format!("{part}/3")])).unwrap();
+    }
+    let (code, json, said) = ringleader(&directory, &["merge", "2", "3", "1", "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(json, swept(&[]));
+    let told: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&told["seeds"]["from"], &told["seeds"]["to"]), (&Value::from(3), &Value::from(8)));
+    let (code, _, said) = ringleader(&directory, &["merge", "1", "3"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("shard 2/3 is missing; --partial joins what there is"), "{said}");
+    let (code, text, _) = ringleader(&directory, &["merge", "1", "3", "--partial"]);
+    assert!(code == Some(0) && text.contains(": 3 seeds of 5, 3 ok"), "{text}");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn more_seeds_than_anybody_can_wait_for_are_refused() {
+    let here = std::env::temp_dir();
+    let most = "0..18446744073709551615";
+    for args in [&["--seeds", most][..], &["--seeds", most, "--shard", "1/10000000"]] {
+        let (code, _, said) = ringleader(&here, &[&["sweep", "mesh16"], args].concat());
+        assert_eq!(code, Some(1));
+        assert!(said.contains("divide them with --shard, such as --shard 1/"), "{said}");
+    }
+    let (code, _, said) = ringleader(&here, &["sweep", "mesh16", "--seeds", "0..2", "--jobs", "1000000"]);
+    assert!(code == Some(1) && said.contains("--jobs must be from 1 to 1024"), "{said}");
+}
+
+#[test]
+fn determinism_is_told_as_text_and_as_json() {
+    let directory = directory("twice");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    let run = |more: &[&str]| ringleader(&directory, &[&["run", "t.toml"], more].concat());
+    let (code, text, _) = run(&["--check-determinism", "--trace", "a"]);
+    assert!(code == Some(0) && text.contains("Two runs were the same, event by event ("), "{text}");
+    run(&["--trace", "b"]);
+    let trace = |name| std::fs::read(directory.join(name)).unwrap();
+    assert_eq!(trace("a"), trace("b"), "being compared changes nothing");
+    let (code, checked, _) = run(&["--check-determinism", "--json"]);
+    let (mut checked, plain): (Value, Value) =
+        (serde_json::from_str(&checked).unwrap(), serde_json::from_str(&run(&["--json"]).1).unwrap());
+    let told = checked.as_object_mut().unwrap().remove("determinism").unwrap();
+    assert_eq!((code, &told["same"], checked), (Some(0), &Value::from(true), plain));
+    assert_eq!(told["traces"][0], told["traces"][1]);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_written_are_told_before_the_run() {
+    let directory = directory("files");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    for option in ["--svg", "--trace", "--pcap"] {
+        let (code, text, said) = ringleader(&directory, &["run", "t.toml", option, "nowhere/x"]);
+        assert_eq!((code, text.as_str()), (Some(1), ""), "nothing was run");
+        assert!(said.starts_with("error: cannot write nowhere/x: "), "{said}");
+    }
+    let (code, text, _) = ringleader(&directory, &["run", "t.toml", "--svg", "x.svg"]);
+    assert!(code == Some(0) && !text.is_empty());
+    assert!(std::fs::read_to_string(directory.join("x.svg")).unwrap().ends_with("</svg>\n"));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_timeline_explains_its_signs_and_says_where_there_is_none() {
+    let directory = directory("timeline");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    let many = pair("1 ms").replace("nodes = 2", "nodes = 65").replace("\"8 s\"", "\"2600 ms\"");
+    std::fs::write(directory.join("many.toml"), many.replace("5 m", "90 km")).unwrap();
+    let (_, text, _) = ringleader(&directory, &["run", "t.toml", "--timeline"]);
+    assert!(text.contains("+ for any further one, . for none or no power"), "{text}");
+    let (_, text, _) = ringleader(&directory, &["run", "many.toml", "--timeline"]);
+    assert!(text.contains("No timeline as text: 65 nodes are more than 64; --svg FILE draws any number"), "{text}");
+    let (code, _, said) = ringleader(&directory, &["run", "t.toml", "--timeline", "--json"]);
+    assert!(code == Some(1) && said.contains("cannot be used with"), "{said}");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn the_help_names_the_exit_codes() {
+    for command in ["run", "sweep", "merge"] {
+        let (code, help, _) = ringleader(&std::env::temp_dir(), &[command, "--help"]);
+        assert_eq!(code, Some(0));
+        assert!(help.contains("Exit codes:") && help.contains("3  liveness"), "{help}");
+    }
+}
