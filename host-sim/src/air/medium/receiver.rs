@@ -247,8 +247,9 @@ impl Receiver {
 }
 
 /// The last 32 bits of a time.
-fn low_bits(time: u64) -> u32 {
-    (time & u64::from(u32::MAX)) as u32
+#[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
+const fn low_bits(time: u64) -> u32 {
+    time as u32
 }
 
 /// What a clear channel assessment has seen so far.
