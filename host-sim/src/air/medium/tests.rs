@@ -155,6 +155,49 @@ fn assessment_finds_energy_and_carriers() {
 }
 
 #[test]
+fn noise_is_no_carrier_and_hides_none() {
+    // Radio 2 is loud enough to be decoded, were it a frame.
+    let mut medium = medium(3, &[((0, 1), 90.0), ((2, 1), 85.0)], 1);
+    let carrier = |medium: &mut Medium, start: u64| {
+        medium.begin_cca(start, 1);
+        medium.take_cca(start + 128, 1).unwrap().carrier
+    };
+    let noise = medium.begin_noise(0, 2);
+    assert!(!carrier(&mut medium, 100));
+    let frame = medium.begin_frame(1_000, 0);
+    assert!(carrier(&mut medium, 1_200), "a frame beside the noise");
+    medium.end(3_000, frame, |_| ());
+    assert!(!carrier(&mut medium, 3_100));
+    medium.end(4_000, noise, |_| ());
+    let frame = medium.begin_frame(5_000, 0);
+    assert!(carrier(&mut medium, 5_200), "a frame after the noise");
+    medium.retune(1, Tuning { channel: 15, tx_dbm: 4.0 });
+    assert!(!carrier(&mut medium, 5_400), "of a frame that it has tuned away from a radio finds nothing");
+    medium.end(7_000, frame, |_| ());
+    assert!(!carrier(&mut medium, 7_100));
+}
+
+#[test]
+fn a_frame_across_the_end_of_the_short_time_is_weighed_like_any_other() {
+    // Receivers keep the last 32 bits of the time; -0.4 dB lose some frames and not others.
+    let turn = 1_u64 << 32;
+    let mut fates = [0, 0];
+    for round in 0..400 {
+        let mut medium = medium(2, &[((0, 1), 100.4)], round);
+        for (fate, start) in fates.iter_mut().zip([turn - 1_000, turn + 5_000]) {
+            *fate += heard(&mut medium, 1, &[(start, 0, 60)]).iter().filter(|&&heard| heard == (0, true)).count();
+        }
+    }
+    assert!(fates.iter().all(|intact| (60..340).contains(intact)), "{fates:?}");
+    assert!(fates[0].abs_diff(fates[1]) < 80, "{fates:?}");
+    // Found in time: a stronger frame takes over during the preamble only.
+    let losses = [((0, 2), 60.0), ((1, 2), 66.0)];
+    let start = turn - 50;
+    assert_eq!(heard(&mut medium(3, &losses, 1), 2, &[(start, 1, 40), (start + 100, 0, 40)]), [(0, true)]);
+    assert_eq!(heard(&mut medium(3, &losses, 1), 2, &[(start, 1, 40), (start + 400, 0, 40)]), [(1, false)]);
+}
+
+#[test]
 fn what_comes_and_goes_leaves_nothing_behind() {
     let mut medium = medium(4, &[((0, 3), 60.0), ((1, 3), 95.0), ((2, 3), 40.0)], 1);
     let quiet = medium.power_at(3);
