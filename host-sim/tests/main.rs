@@ -10,6 +10,7 @@ mod hierarchy;
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
+mod overlaps;
 mod provision;
 mod scenarios;
 mod size;

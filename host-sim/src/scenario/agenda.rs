@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
-use super::plan::{Flash, Harm, Mobility, Scenario, Wander, When, Who, unit};
+use super::plan::{Harm, Mobility, Scenario, Wander, When, unit};
 use crate::air::propagation::Place;
+
+/// One time that a fault struck; every one has a number of its own.
+pub type Strike = u64;
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,14 +17,14 @@ pub enum Action {
     Begin(usize),
     /// A fault of the scenario ends.
     End(usize),
-    /// Nodes get their power back.
-    Restart(Who, Flash),
+    /// What cut these nodes' power is over.
+    EndOutage(Strike, Vec<usize>),
     /// A node's driver tries once more to store its epoch, if it is still in this life.
     StoreAgain(usize, u64),
-    /// The attacker of a fault sends, and goes on until this time.
-    Attack(usize, u64),
-    /// These nodes' clocks run as they did before, each fast by so many millionths.
-    EndDrift(Vec<(usize, i32)>),
+    /// The attacker of a fault sends.
+    Attack(usize),
+    /// What made these nodes' clocks drift is over.
+    EndDrift(Strike, Vec<usize>),
     /// Everybody moves on.
     Move,
     /// The network next door begins or ends a burst.

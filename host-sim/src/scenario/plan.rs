@@ -278,16 +278,18 @@ pub enum Who {
 
 /// What a node finds in its flash when its power comes back. Its driver keeps the number of the boot there, and stores the
 /// next one before the node may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// The worse, the greater: where several things happen to one flash, the worst counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flash {
     /// What it has stored.
     Kept,
     /// Nothing: it counts its boots from one again.
     Erased,
-    /// Nothing can be written: the node only listens for all of this life.
-    Failing,
     /// The write was torn, and its check failed; the driver tries again after a second, and then it works.
     Torn,
+    /// Nothing can be written: the node only listens for all of this life.
+    Failing,
 }
 
 /// What an attacker does with each of its frames.

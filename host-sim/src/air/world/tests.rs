@@ -206,7 +206,7 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
     let sender = Puppet { script: vec![(vec![7; 30], Access::Csma)], ..Puppet::default() };
     let mut world = room(vec![sender, Puppet::default()], RadioTiming::FAST);
     let intruder = world.add_intruder((1.0, 1.0), TUNING);
-    world.medium_mut().listen(intruder, true);
+    world.set_intruder_about(intruder, true);
     start(&mut world, &mut Nobody);
     world.run_until(100_000, &mut Nobody);
     let overheard: Vec<Vec<u8>> = world.overheard(intruder).map(<[u8]>::to_vec).collect();
@@ -221,6 +221,19 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
     }
     assert_eq!(world.station(1).bad_lengths, [0, 1, 128, 255]);
     assert_eq!((world.station(1).heard.len(), world.usage(1).malformed), (2, 4));
+}
+
+#[test]
+fn an_intruder_that_goes_in_the_middle_of_a_frame_hears_nothing_more() {
+    let talks = |waits: usize| Puppet { script: vec![(vec![7; 30], Access::Csma); waits], ..Puppet::default() };
+    let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FAST);
+    let intruder = world.add_intruder((1.0, 1.0), TUNING);
+    world.set_intruder_about(intruder, true);
+    assert!(world.inject(intruder, RawFrame::honest(vec![1; 9]), &mut Nobody));
+    world.set_intruder_about(intruder, false);
+    start(&mut world, &mut Nobody);
+    world.run_until(1_000_000, &mut Nobody);
+    assert!(world.usage(0).sent > 0 && world.overheard(intruder).len() == 0);
 }
 
 #[test]

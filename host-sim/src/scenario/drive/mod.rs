@@ -6,7 +6,7 @@ use std::io;
 use common::rng::Rng;
 use common::types::NodeId;
 
-use super::agenda::{Agenda, Walk};
+use super::agenda::{Agenda, Strike, Walk};
 use super::checker::{Components, HOLD_US};
 use super::observer::{Observer, Recorders};
 use super::outcome::{Change, Failure, NodeUse, Outcome, Reign, Verdict};
@@ -22,8 +22,10 @@ use crate::board::fleet::Fleet;
 mod act;
 mod attack;
 mod boards;
+mod under_way;
 
 pub use boards::{Hooks, run_boards};
+use under_way::{Attacker, Corruption, Drifts, Jammer, Outages};
 
 /// Agreement is looked for this often.
 const SLICE_US: u64 = 10_000;
@@ -55,10 +57,15 @@ struct Run<'s> {
     lives: BTreeMap<usize, u64>,
     /// What each node's driver has stored: the number of its last boot.
     epochs: BTreeMap<usize, u16>,
-    /// The radio of each jamming fault, and its noise while it is on.
-    jammers: BTreeMap<usize, (usize, Option<OnAir>)>,
-    /// The radio of each attacker.
-    attackers: BTreeMap<usize, usize>,
+    /// How often a fault has struck so far.
+    strikes: Strike,
+    outages: Outages,
+    drifts: Drifts,
+    corruption: Corruption,
+    /// By the number of the fault.
+    jammers: BTreeMap<usize, Jammer>,
+    /// By the number of the fault.
+    attackers: BTreeMap<usize, Attacker>,
     wifi: Option<(usize, Option<OnAir>)>,
     components: Components,
     moved: bool,
@@ -110,10 +117,12 @@ impl<'s> Run<'s> {
         for (index, fault) in scenario.faults.iter().enumerate() {
             match &fault.harm {
                 Harm::Jam(place, power, _) => {
-                    jammers.insert(index, (world.medium_mut().add(*place, on_channel(*power)), None));
+                    let radio = world.medium_mut().add(*place, on_channel(*power));
+                    jammers.insert(index, Jammer { radio, strikes: 0, on: None });
                 }
                 Harm::Attack(attack) => {
-                    attackers.insert(index, world.add_intruder(attack.place, on_channel(attack.tx_dbm)));
+                    let radio = world.add_intruder(attack.place, on_channel(attack.tx_dbm));
+                    attackers.insert(index, Attacker { radio, strikes: 0, until_us: 0, is_sending: false });
                 }
                 _ => {}
             }
@@ -134,6 +143,10 @@ impl<'s> Run<'s> {
             rng: Rng::stream(seed, 0xFA17),
             lives: BTreeMap::new(),
             epochs: (0..places.len()).map(|node| (node, 1)).collect(),
+            strikes: 0,
+            outages: Outages::default(),
+            drifts: Drifts::default(),
+            corruption: Corruption::default(),
             jammers,
             attackers,
             wifi,
@@ -198,8 +211,8 @@ impl<'s> Run<'s> {
         let (world, medium) = (&self.world, self.world.medium());
         let floor = Power::from_dbm(medium.propagation().noise_dbm);
         let noise_at = |node: usize| {
-            let on = self.jammers.values().filter(|(_, on)| on.is_some());
-            let jammed = on.filter_map(|&(radio, _)| medium.mean_dbm(radio, node)).map(Power::from_dbm);
+            let on = self.jammers.values().filter(|jammer| jammer.on.is_some());
+            let jammed = on.filter_map(|jammer| medium.mean_dbm(jammer.radio, node)).map(Power::from_dbm);
             (floor + jammed.sum()).dbm()
         };
         let takes_part = |node: usize| world.is_on(node) && !world.station(node).is_mute();
