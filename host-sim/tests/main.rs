@@ -6,6 +6,7 @@ mod check;
 mod golden;
 mod harness;
 mod hierarchy;
+mod liveness;
 #[cfg(unix)]
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]

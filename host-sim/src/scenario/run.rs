@@ -60,7 +60,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         );
     }
     eprint!("{} with seed {seed} ...\r", scenario.name);
-    let outcome = drive::run_recorded(&scenario, seed, recorders).context("cannot write down the run")?;
+    let mut outcome = drive::run_recorded(&scenario, seed, recorders).context("cannot write down the run")?;
+    if let Some(failure) = &mut outcome.failure {
+        failure.replay = Some(replay_command(&args.scenario, seed));
+    }
     let same = args.check_determinism.then(|| same_twice(&scenario, seed)).transpose()?;
     eprint!("{:60}\r", "");
     if let Some(path) = &args.svg {
