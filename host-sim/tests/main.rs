@@ -11,6 +11,7 @@ mod liveness;
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
+mod outsiders;
 mod overlaps;
 mod provision;
 mod scenarios;

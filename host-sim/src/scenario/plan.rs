@@ -231,6 +231,8 @@ pub struct Wifi {
     pub duty: f64,
     /// Mean length of a burst.
     pub burst_us: u64,
+    /// Its channel, where it is not that of the nodes.
+    pub channel: Option<u8>,
 }
 
 /// How nodes move, until they stop.
@@ -255,14 +257,23 @@ impl Mobility {
 /// Random walks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wander {
-    /// Whether everybody moves as one, each keeping its place within the group.
-    pub as_group: bool,
+    /// The groups that move, where nodes do not move on their own.
+    pub groups: Option<Groups>,
     /// Slowest and fastest, in metres per second.
     pub speed: (f64, f64),
     /// The side of the square in which they walk to random points.
     pub side: f64,
     /// When they stop.
     pub until_us: u64,
+}
+
+/// Groups whose centres walk, while their members keep about the same place within their group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Groups {
+    /// How many there are.
+    pub count: usize,
+    /// How far members stray from their places, in metres.
+    pub wander: f64,
 }
 
 /// Whom a fault strikes.
@@ -314,6 +325,8 @@ pub struct Attack {
     pub place: Place,
     /// How strong it sends.
     pub tx_dbm: f64,
+    /// Its channel, where it is not that of the nodes.
+    pub channel: Option<u8>,
     /// What it does, one of these by lot for each frame.
     pub tricks: Vec<Trick>,
     /// Mean time between two frames.
@@ -333,8 +346,8 @@ pub enum Harm {
     Wall(Wall, Option<u64>),
     /// These nodes and all others do not hear each other, for this long or for good.
     Partition(BTreeSet<usize>, Option<u64>),
-    /// Noise from a place, of this power, for this long.
-    Jam(Place, f64, u64),
+    /// Noise from a place, of this power, for this long, on a channel that may not be that of the nodes.
+    Jam(Place, f64, u64, Option<u8>),
     /// Clocks run fast by this many millionths, for this long or for good.
     Drift(Who, i32, Option<u64>),
     /// This share of the frames received has wrong bits and a right checksum, for this long or for good.
@@ -352,7 +365,7 @@ impl Harm {
             | Self::Partition(_, lasts)
             | Self::Drift(_, _, lasts)
             | Self::Corrupt(_, lasts) => *lasts,
-            Self::Jam(_, _, lasts) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
+            Self::Jam(_, _, lasts, _) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
             Self::Restart(..) => None,
         }
     }

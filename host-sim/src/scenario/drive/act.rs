@@ -52,7 +52,7 @@ impl Run<'_> {
                 let cut_off: Vec<usize> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
-            Harm::Jam(place, power, _) => {
+            Harm::Jam(place, power, ..) => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
                 jammer.strikes += 1;
                 if jammer.on.is_none() {
@@ -305,7 +305,7 @@ impl Run<'_> {
         } else {
             mean = micros(seconds(burst_us) * (1.0 - duty) / duty);
         }
-        self.agenda.add(now + exponential(&mut self.rng, mean), Action::Wifi(!begins));
+        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi(!begins));
     }
 }
 

@@ -6,12 +6,13 @@ use std::io;
 use common::rng::Rng;
 use common::types::NodeId;
 
-use super::agenda::{Agenda, Strike, Walk};
+use super::agenda::{Agenda, Strike};
 use super::checker::{Components, HOLD_US};
 use super::observer::{Observer, Recorders};
 use super::outcome::{Change, NodeUse, Outcome, Reign};
 use super::plan::{Flash, Harm, NodePlan, Scenario};
 use super::player::{Cast, Player};
+use super::walk::Walk;
 use crate::air::csma::RadioTiming;
 use crate::air::energy::Activity;
 use crate::air::medium::{Medium, OnAir, Tuning};
@@ -60,6 +61,8 @@ struct Run<'s> {
     agenda: Agenda,
     walk: Option<Walk>,
     rng: Rng,
+    /// Of the network next door: the same numbers as above, but neither moves the other on.
+    wifi_rng: Rng,
     lives: BTreeMap<usize, u64>,
     /// What each node's driver has stored: the number of its last boot.
     epochs: BTreeMap<usize, u16>,
@@ -124,21 +127,23 @@ impl<'s> Run<'s> {
             world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
         }
         let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
-        let on_channel = |tx_dbm| Tuning { channel: plan.channel, tx_dbm };
+        let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
+        // From here on radios are no nodes.
+        world.medium_mut().change_propagation(|air| air.nodes = places.len());
         for (index, fault) in scenario.faults.iter().enumerate() {
             match &fault.harm {
-                Harm::Jam(place, power, _) => {
-                    let radio = world.medium_mut().add(*place, on_channel(*power));
+                Harm::Jam(place, power, _, channel) => {
+                    let radio = world.medium_mut().add(*place, tuned(*power, *channel));
                     jammers.insert(index, Jammer { radio, strikes: 0, on: None });
                 }
                 Harm::Attack(attack) => {
-                    let radio = world.add_intruder(attack.place, on_channel(attack.tx_dbm));
+                    let radio = world.add_intruder(attack.place, tuned(attack.tx_dbm, attack.channel));
                     attackers.insert(index, Attacker { radio, strikes: 0, until_us: 0, is_sending: false });
                 }
                 _ => {}
             }
         }
-        let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, on_channel(wifi.power_dbm)), None));
+        let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, tuned(wifi.power_dbm, wifi.channel)), None));
         Self {
             scenario,
             cast,
@@ -152,6 +157,7 @@ impl<'s> Run<'s> {
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &places, seed)),
             rng: Rng::stream(seed, 0xFA17),
+            wifi_rng: Rng::stream(seed, 0xFA17),
             lives: BTreeMap::new(),
             epochs: (0..places.len()).map(|node| (node, 1)).collect(),
             strikes: 0,

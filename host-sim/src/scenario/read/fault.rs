@@ -64,8 +64,9 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             let place = section.point("place")?;
             let power = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
             let lasts = time_us(section, "for")?;
+            let channel = super::radio::channel(section)?;
             let place = place.ok_or_else(|| section.missing("place"))?;
-            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?)
+            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?, channel)
         }
         Kind::Drift => {
             let ppm = drift(section)?.ok_or_else(|| section.missing("drift"))?;
@@ -117,6 +118,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
     let tricks = section.words("frames", &words)?;
     let interval_us = positive(section, "interval", Unit::Time)?.map_or(50_000, micros).max(1_000);
     let lasts = time_us(section, "for")?;
+    let channel = super::radio::channel(section)?;
     let tricks = tricks.unwrap_or_else(|| words.map(|(_, trick)| trick).to_vec());
     if tricks.is_empty() {
         return Err(section.problem_at("frames", "must name at least one kind, such as [\"replay\"]"));
@@ -124,6 +126,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
     Ok(Attack {
         place: place.ok_or_else(|| section.missing("place"))?,
         tx_dbm,
+        channel,
         tricks,
         interval_us,
         lasts_us: lasts.ok_or_else(|| section.missing("for"))?,

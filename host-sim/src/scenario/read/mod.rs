@@ -7,7 +7,7 @@ use common::limits::{LEVELS_MAX, RADIUS_MAX, RING_MAX};
 use toml::de::DeTable;
 
 use super::checker::HOLD_US;
-use super::plan::{Cipher, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use super::plan::{Cipher, Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
 use super::toml_section::{Problem, Section, Source};
 use super::units::{Unit, micros, seconds};
 
@@ -65,6 +65,12 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
         topology,
     };
     root.finish()?;
+    if let (Model::Table(_), Some(_), Some(section)) =
+        (&scenario.radio.model, &scenario.mobility, root.section("mobility")?)
+    {
+        let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
+        return Err(section.problem_at("kind", what));
+    }
     check_boards(&scenario, &tables)?;
     let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
     if scenario.duration_us < needed {

@@ -38,17 +38,22 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
         return Err(section.problem_at("loss", "must be between 0 % and 100 %"));
     }
     let is_fast = section.word("timing", &[("embassy", false), ("fast", true)])?.unwrap_or(usual.is_fast);
-    let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
+    let channel = channel(section)?;
     let tx_dbm = power(section, "power")?.unwrap_or(usual.tx_dbm);
     let drift = section.quantity("drift", Unit::Drift)?.unwrap_or(f64::from(usual.drift_ppm));
-    if !(0.0..=1_000.0).contains(&drift) {
-        return Err(section.problem_at("drift", "must be between 0 ppm and 1000 ppm"));
+    if !(0.0..=20_000.0).contains(&drift) {
+        return Err(section.problem_at("drift", "must be between 0 ppm and 20000 ppm, a fiftieth"));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
     let drift_ppm = drift as u32;
     section.finish()?;
     let channel = channel.unwrap_or(usual.channel);
     Ok(RadioPlan { model, exponent, noise_dbm, bursts, wifi, loss, is_fast, channel, tx_dbm, drift_ppm })
+}
+
+/// A channel, where one is given.
+pub(super) fn channel(section: &Section<'_>) -> Result<Option<u8>, Problem> {
+    Ok(section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok()))
 }
 
 /// A transmit power that radios have.
@@ -113,11 +118,13 @@ fn read_bursts(section: &Section<'_>) -> Result<Bursts, Problem> {
 fn read_wifi(section: &Section<'_>) -> Result<Wifi, Problem> {
     let at = section.point("at")?;
     let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
-    let duty = section.quantity("duty", Unit::Share)?.unwrap_or(0.2);
+    let duty = section.quantity("duty", Unit::Share)?.unwrap_or(0.1);
     let burst = positive(section, "burst", Unit::Time)?.unwrap_or(1.5e-3);
+    let channel = channel(section)?;
     section.finish()?;
     if !(0.001..=0.95).contains(&duty) {
         return Err(section.problem_at("duty", "must be between 0.1 % and 95 %"));
     }
-    Ok(Wifi { at: at.ok_or_else(|| section.missing("at"))?, power_dbm, duty, burst_us: micros(burst).max(1) })
+    let (at, burst_us) = (at.ok_or_else(|| section.missing("at"))?, micros(burst).max(1));
+    Ok(Wifi { at, power_dbm, duty, burst_us, channel })
 }
