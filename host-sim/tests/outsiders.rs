@@ -69,6 +69,14 @@ fn jammers_attackers_and_networks_next_door_reach_nodes_of_a_table() {
 }
 
 #[test]
+fn a_blind_radio_finds_every_channel_clear() {
+    let jam = "[[fault]]\nkind = \"jam\"\nplace = [5, 5]\npower = \"20 dBm\"\nat = \"0 s\"\nfor = \"30 s\"";
+    let busy = |cca: &str| outcome_of("t", &format!("model = \"plain\"\ncca = \"{cca}\""), jam).busy;
+    assert!(busy("both") > 0 && busy("energy") > 0);
+    assert_eq!((busy("carrier"), busy("blind")), (0, 0), "there is noise, and no carrier");
+}
+
+#[test]
 fn nobody_hides_from_noise_behind_a_partition() {
     let partition = "[[fault]]\nkind = \"partition\"\nnodes = [1, 2, 3, 4]\nat = \"1 s\"\nfor = \"30 s\"\n";
     let jam = "[[fault]]\nkind = \"jam\"\nplace = [5, 5]\npower = \"20 dBm\"\nat = \"1 s\"\nfor = \"30 s\"";

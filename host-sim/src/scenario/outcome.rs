@@ -119,6 +119,21 @@ pub struct NodeUse {
     /// What it took from its battery while it was on, in microampere-hours, by the published currents of the nRF52840; see
     /// `energy` in the documentation of the air for how far off that can be.
     pub charge_uah: f64,
+    /// Of that, for sending.
+    #[serde(default)]
+    pub tx_uah: f64,
+    /// For receiving, and listening.
+    #[serde(default)]
+    pub rx_uah: f64,
+    /// For being idle.
+    #[serde(default)]
+    pub idle_uah: f64,
+    /// For computing.
+    #[serde(default)]
+    pub cpu_uah: f64,
+    /// For sleeping.
+    #[serde(default)]
+    pub sleep_uah: f64,
     /// The mean current while it was on, in microamperes.
     pub mean_ua: f64,
 }

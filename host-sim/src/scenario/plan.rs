@@ -6,7 +6,7 @@ use common::config::POWERS_DBM;
 use common::election::Algorithm;
 use common::rng::Rng;
 
-use crate::air::medium::Bursts;
+use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Place, Propagation, Spreading, Wall};
 
 /// A scenario.
@@ -196,6 +196,33 @@ pub struct RadioPlan {
     pub tx_dbm: f64,
     /// Clocks run fast or slow by up to this many millionths.
     pub drift_ppm: u32,
+    /// How late nodes wake on average; each time by half to one and a half times as much.
+    pub wake_jitter_us: u32,
+    /// What a look at the channel finds.
+    pub cca: Cca,
+}
+
+/// What a clear channel assessment finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cca {
+    /// Power and carriers: how the firmware sets its radio.
+    Both,
+    /// Power alone.
+    Energy,
+    /// Carriers alone.
+    Carrier,
+    /// Nothing: embassy's driver asks for carriers and sets the number of symbols that must agree to none, which disables
+    /// the correlator.
+    Blind,
+}
+
+impl Cca {
+    /// The receivers' rules.
+    pub fn rules(self) -> Rules {
+        let carrier_sense = matches!(self, Self::Both | Self::Carrier);
+        let cca_dbm = if matches!(self, Self::Both | Self::Energy) { Rules::USUAL.cca_dbm } else { f64::INFINITY };
+        Rules { cca_dbm, carrier_sense, ..Rules::USUAL }
+    }
 }
 
 impl RadioPlan {

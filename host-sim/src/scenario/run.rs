@@ -210,6 +210,16 @@ fn battery_text(nodes: &[NodeUse]) -> String {
             "Energy per node: {mean:.1} uAh on average, at most {most:.1} uAh (node {}, {current:.2} mA while on); typical currents of the nRF52840, chips and boards differ by several per cent",
             hungriest.id
         );
+        let share = |of: fn(&NodeUse) -> f64| nodes.iter().map(of).sum::<f64>() / count;
+        let _ = writeln!(
+            text,
+            "  of that {:.2} uAh sending, {:.2} receiving, {:.2} idle, {:.2} computing, {:.2} asleep",
+            share(|node| node.tx_uah),
+            share(|node| node.rx_uah),
+            share(|node| node.idle_uah),
+            share(|node| node.cpu_uah),
+            share(|node| node.sleep_uah)
+        );
     }
     text
 }

@@ -237,6 +237,22 @@ fn an_intruder_that_goes_in_the_middle_of_a_frame_hears_nothing_more() {
 }
 
 #[test]
+fn stations_wake_as_late_as_they_are_told_to() {
+    let starts = |mean_us: u32| {
+        let mut world = crate::air::talker::room(1, &mut Nobody);
+        world.set_wake_jitter(mean_us);
+        let mut starts = Starts::default();
+        world.run_until(5_500_000, &mut starts);
+        starts.0
+    };
+    let (punctual, late) = (starts(0), starts(100));
+    assert_eq!((punctual.len(), late.len()), (6, 6));
+    // It had asked for its first call before.
+    let delays: Vec<u64> = punctual.iter().zip(&late).skip(1).map(|(early, late)| late.0 - early.0).collect();
+    assert!(delays.iter().all(|delay| (50..=150 + 31).contains(delay)), "{delays:?}");
+}
+
+#[test]
 fn a_clock_that_begins_to_run_fast_wakes_its_station_earlier() {
     let mut wakes = Vec::new();
     for drift in [0, 20_000] {

@@ -114,8 +114,10 @@ impl<'s> Run<'s> {
         let nodes = u16::try_from(places.len()).unwrap_or(u16::MAX);
         let cast = Cast::new(&scenario.protocol, nodes, propagation.noise_dbm, plan.channel);
         let timing = if plan.is_fast { RadioTiming::FAST } else { RadioTiming::EMBASSY };
-        let mut world = World::new(Medium::new(propagation, plan.bursts, seed), timing, seed);
+        let medium = Medium::with_rules(propagation, plan.bursts, seed, plan.cca.rules());
+        let mut world = World::new(medium, timing, seed);
         world.set_loss(plan.loss);
+        world.set_wake_jitter(plan.wake_jitter_us);
         let mut drifts = Rng::stream(seed, 0xD21F);
         for (node, place) in places.iter_mut().enumerate() {
             let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);
@@ -346,6 +348,11 @@ impl<'s> Run<'s> {
             malformed: usage.malformed,
             airtime_ppm: usage.tx_us * 1_000_000 / now.max(1),
             charge_uah: energy.charge_uah,
+            tx_uah: energy.tx_uah,
+            rx_uah: energy.rx_uah,
+            idle_uah: energy.idle_uah,
+            cpu_uah: energy.cpu_uah,
+            sleep_uah: energy.sleep_uah,
             mean_ua: energy.mean_ua,
         }
     }

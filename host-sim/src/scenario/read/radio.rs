@@ -1,6 +1,6 @@
 //! `[radio]`: the radios and the air between them.
 
-use super::super::plan::{Model, RadioPlan, Wifi};
+use super::super::plan::{Cca, Model, RadioPlan, Wifi};
 use super::super::toml_section::{Problem, Section};
 use super::super::units::{Unit, micros};
 use super::{data_file, positive};
@@ -20,6 +20,8 @@ pub(super) fn usual() -> RadioPlan {
         channel: 15,
         tx_dbm: 0.0,
         drift_ppm: 20,
+        wake_jitter_us: 0,
+        cca: Cca::Both,
     }
 }
 
@@ -46,9 +48,30 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
     let drift_ppm = drift as u32;
+    let ways = [("both", Cca::Both), ("energy", Cca::Energy), ("carrier", Cca::Carrier), ("blind", Cca::Blind)];
+    let cca = section.word("cca", &ways)?.unwrap_or(usual.cca);
+    let wake_jitter_us = section.quantity("wake_jitter", Unit::Time)?.unwrap_or(0.0) * 1e6;
+    if !(0.0..=10_000.0).contains(&wake_jitter_us) {
+        return Err(section.problem_at("wake_jitter", "must be between 0 s and 10 ms"));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    let wake_jitter_us = wake_jitter_us.round() as u32;
     section.finish()?;
     let channel = channel.unwrap_or(usual.channel);
-    Ok(RadioPlan { model, exponent, noise_dbm, bursts, wifi, loss, is_fast, channel, tx_dbm, drift_ppm })
+    Ok(RadioPlan {
+        model,
+        exponent,
+        noise_dbm,
+        bursts,
+        wifi,
+        loss,
+        is_fast,
+        channel,
+        tx_dbm,
+        drift_ppm,
+        wake_jitter_us,
+        cca,
+    })
 }
 
 /// A channel, where one is given.
