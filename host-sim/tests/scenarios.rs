@@ -276,6 +276,13 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     let frames = records.iter().filter(|record| matches!(record.event, Event::Frame { .. })).count() as u64;
     assert_eq!(frames, outcome.sent);
     assert_eq!(records.iter().filter(|record| matches!(record.event, Event::PowerOff {})).count(), 1);
+    let ids = records.iter().filter_map(|record| match record.event {
+        Event::Id { id } => Some((record.node, usize::from(id.0))),
+        _ => None,
+    });
+    assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 3, 4].map(|id| (Some(id), id)), "nodes go by their ids");
+    let off = records.iter().find(|record| matches!(record.event, Event::PowerOff {})).unwrap();
+    assert_eq!(off.node, Some(2), "as the scenario says");
     assert!(std::fs::metadata(&pcap).unwrap().len() > 20 * frames);
     decode(&pcap, frames);
     std::fs::remove_dir_all(&directory).unwrap();

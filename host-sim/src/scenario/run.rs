@@ -31,7 +31,7 @@ pub struct Args {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Write every event to this file, a JSON object on each line
+    /// Write faults, power, frames, receptions and leaders to this file, a JSON object on each line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Write every frame to this file, as pcapng for Wireshark
