@@ -10,7 +10,7 @@ fn outcome_of(faults: &[&str]) -> Outcome {
         "name = \"t\"\nduration = \"45 s\"\n[topology]\nkind = \"grid\"\nnodes = 9\nspacing = \"12 m\"\n[radio]\nmodel = \"plain\"\n",
     );
     for fault in faults {
-        text += &format!("[[fault]]\n{fault}\n");
+        text.extend(["[[fault]]\n", fault, "\n"]);
     }
     run(&read("t.toml", &text).unwrap(), 1)
 }

@@ -92,11 +92,15 @@ impl Walk {
     pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(usize, Place)> {
         match self {
             Self::Alone(plan, walkers) => {
-                walkers.iter_mut().for_each(|walker| walker.walk(seconds, *plan));
+                for walker in &mut *walkers {
+                    walker.walk(seconds, *plan);
+                }
                 walkers.iter().map(|walker| walker.at).enumerate().collect()
             }
             Self::Together(plan, centres, members) => {
-                centres.iter_mut().for_each(|centre| centre.walk(seconds, *plan));
+                for centre in &mut *centres {
+                    centre.walk(seconds, *plan);
+                }
                 let place = |member: &mut Member| {
                     member.stroll.walk(seconds, *plan);
                     let (centre, stroll) = (centres[member.group].at, member.stroll.at);

@@ -1,6 +1,7 @@
 //! How a run ended, and why.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::super::outcome::{Failure, Verdict};
 use super::super::plan::Steady;
@@ -109,7 +110,7 @@ impl Run<'_> {
         let Some(Late { overdue, failure, settled_us }) = &self.late else { return (Verdict::Ok, None) };
         let mut failure = failure.clone();
         if let Some(took) = settled_us.and_then(|settled| settled.checked_sub(overdue.since_us)) {
-            failure.what += &format!("; they agreed after {} ms", took / 1_000);
+            let _ = write!(failure.what, "; they agreed after {} ms", took / 1_000);
         }
         (Verdict::Liveness, Some(failure))
     }
