@@ -70,6 +70,17 @@ fn late_agreement_fails_and_traces_are_compared() {
 }
 
 #[test]
+fn an_attacker_is_no_node() {
+    let folder = folder("hostile");
+    let run = ["run", "hostile", "--trace", "hostile.jsonl"];
+    let output = Command::new(env!("CARGO_BIN_EXE_ringleader")).args(run).current_dir(&folder).output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(check(&folder, "hostile.jsonl --within 30").stdout).unwrap();
+    let nodes: Vec<String> = (1..=16).map(|id| id.to_string()).collect();
+    assert!(text.contains(&format!("16 nodes ({})", nodes.join(", "))), "{text}");
+}
+
+#[test]
 fn what_is_no_trace_is_told_with_its_line() {
     let folder = folder("bad");
     std::fs::write(folder.join("bad.jsonl"), FIELD.replace("\"power_off\"", "\"explosion\"")).unwrap();

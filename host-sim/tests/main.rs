@@ -7,11 +7,14 @@ mod commands;
 mod golden;
 mod harness;
 mod hierarchy;
+mod liveness;
 #[cfg(unix)]
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
 mod output;
+mod outsiders;
+mod overlaps;
 mod provision;
 mod reader;
 mod scenarios;

@@ -121,17 +121,8 @@ fn what_means_nothing_is_refused() {
             12,
             "`until` is for kind = \"waypoint\"",
         ),
-        ("\"crash\"", "\"restart\"", 13, "`nodes` names node 2, which is on at that time"),
-        (
-            "\"crash\"\nnodes = [2]",
-            "\"restart\"\nwho = \"leader\"",
-            13,
-            "`who` is for faults that strike nodes which are on",
-        ),
         ("\"height\"", "\"soft-state\"\nprotection = \"ascon\"", 11, "`protection` is for whole nodes only"),
     ]);
-    let again = "[[fault]]\nkind = \"restart\"\nnodes = [2]\nat = \"9 s\"\n[expect]";
-    assert!(read("t", &GOOD.replace("[expect]", again)).is_ok(), "power comes back to a node that crashed before");
 }
 
 #[test]

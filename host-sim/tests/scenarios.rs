@@ -1,8 +1,10 @@
 //! The built-in scenarios hold, runs repeat, and bad scenario files are explained.
 
 use common::rng::Rng;
+use host_sim::air::medium::{Medium, Tuning};
 use host_sim::air::trace::{Event, parse_line};
 use host_sim::scenario::catalogue::{BUILT_IN, find};
+use host_sim::scenario::checker::{Admission, Components};
 use host_sim::scenario::drive::{run, run_recorded};
 use host_sim::scenario::observer::Recorders;
 use host_sim::scenario::outcome::Verdict;
@@ -26,6 +28,21 @@ fn every_scenario_holds() {
             assert_eq!(outcome.verdict, Verdict::Ok, "{}", failure_text(&outcome, name));
             assert!(outcome.received > 0 && outcome.nodes.len() == scenario.topology.nodes());
         }
+    }
+}
+
+#[test]
+fn in_dense60_all_are_in_range_of_each_other() {
+    let scenario = find("dense60").unwrap();
+    for seed in 0..100 {
+        let places = scenario.topology.places(seed);
+        let mut medium = Medium::new(scenario.radio.propagation(seed), None, seed);
+        for &place in &places {
+            medium.add(place, Tuning { channel: scenario.radio.channel, tx_dbm: scenario.radio.tx_dbm });
+        }
+        let power = |a: usize, b: usize| medium.mean_dbm(a, b);
+        let links = Components::find(power, 60, |_| true, |_| -100.5, Admission::LINKS).links;
+        assert_eq!(links.len(), 60 * 59 / 2, "seed {seed}");
     }
 }
 
@@ -167,6 +184,19 @@ fn bad_files_are_explained() {
         ),
         ("[expect]", "[[node]]\nid = 1\n[[node]]\nid = 1\n[expect]", 16, "`id` 1 is given to two nodes"),
         ("[expect]", "[mobility]\nkind = \"file\"\n[expect]", 13, "[mobility] needs the key `file`"),
+        (
+            "[expect]",
+            "[mobility]\nkind = \"waypoint\"\ngroups = 2\n[expect]",
+            15,
+            "`groups` is for kind = \"group\" only",
+        ),
+        (
+            "[expect]",
+            "[mobility]\nkind = \"group\"\ngroups = 5\n[expect]",
+            15,
+            "`groups` must be a whole number from 1 to 4",
+        ),
+        ("\"plain\"", "\"plain\"\ndrift = \"20001 ppm\"", 9, "`drift` must be between 0 ppm and 20000 ppm"),
     ] {
         let text = GOOD.replacen(good, bad, 1);
         assert_ne!(text, GOOD);
@@ -191,15 +221,17 @@ fn tables_of_links_and_ways_are_read_from_files() {
     let directory = directory("tables");
     let scenario = directory.join("t.toml").display().to_string();
     let (links, ways) = (directory.join("links.csv"), directory.join("ways.csv"));
-    let text = GOOD
-        .replace("model = \"plain\"", "model = \"table\"\nlinks = \"links.csv\"")
-        .replace("[expect]", "[mobility]\nkind = \"file\"\nfile = \"ways.csv\"\n[expect]");
+    let text = GOOD.replace("model = \"plain\"", "model = \"table\"\nlinks = \"links.csv\"");
+    let moving = "[mobility]\nkind = \"file\"\nfile = \"ways.csv\"\n[expect]";
     std::fs::write(&ways, "# seconds, node, x, y\n1, 4, 0, 0\n2.5, 4, 10, 5\n").unwrap();
     std::fs::write(&links, "1, 2, 70\n2,1, 71.5\n\n3,4,60\n").unwrap();
     let plan = read(&scenario, &text).unwrap();
     let Model::Table(losses) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
     assert_eq!(losses.iter().collect::<Vec<_>>(), [(&(0, 1), &70.0), (&(1, 0), &71.5), (&(2, 3), &60.0)]);
-    assert_eq!(plan.mobility.as_ref().map(Mobility::until_us), Some(2_500_000));
+    let walking = read(&scenario, &GOOD.replace("[expect]", moving)).unwrap();
+    assert_eq!(walking.mobility.as_ref().map(Mobility::until_us), Some(2_500_000));
+    let both = read(&scenario, &text.replace("[expect]", moving)).unwrap_err();
+    assert!(both.line == 15 && both.what.contains("does not matter to model = \"table\""), "{both}");
     for (bad, line, says) in [
         ("1, 2, 70\n1, 5, 60\n", 2, "there is no node 5; nodes are numbered from 1 to 4"),
         ("1, 2\n", 1, "must be 3 numbers with commas between them: from, to, loss in dB"),
@@ -222,7 +254,7 @@ fn tables_of_links_and_ways_are_read_from_files() {
         ("inf, 4, 0, 0\n", 1, "must be 4 numbers"),
     ] {
         std::fs::write(&ways, bad).unwrap();
-        let problem = read(&scenario, &text).unwrap_err();
+        let problem = read(&scenario, &GOOD.replace("[expect]", moving)).unwrap_err();
         assert_eq!((problem.line, problem.file.as_str()), (line, ways.to_str().unwrap()), "{problem}");
         assert!(problem.what.contains(says), "{problem}");
     }
@@ -259,6 +291,13 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     let frames = records.iter().filter(|record| matches!(record.event, Event::Frame { .. })).count() as u64;
     assert_eq!(frames, outcome.sent);
     assert_eq!(records.iter().filter(|record| matches!(record.event, Event::PowerOff {})).count(), 1);
+    let ids = records.iter().filter_map(|record| match record.event {
+        Event::Id { id } => Some((record.node, usize::from(id.0))),
+        _ => None,
+    });
+    assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 3, 4].map(|id| (Some(id), id)), "nodes go by their ids");
+    let off = records.iter().find(|record| matches!(record.event, Event::PowerOff {})).unwrap();
+    assert_eq!(off.node, Some(2), "as the scenario says");
     assert!(std::fs::metadata(&pcap).unwrap().len() > 20 * frames);
     decode(&pcap, frames);
     std::fs::remove_dir_all(&directory).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! The format is pcapng: a section header, one interface whose link type is IEEE 802.15.4 with checksum, and one enhanced
 //! packet block per frame with its start in microseconds of the world's time. Each block has a comment that names the
-//! sender by its index, which its address does not tell.
+//! sender by its number, which need not be its address: forgers use those of others.
 //!
 //! Every frame that begins is recorded, and whole, even if its sender loses power in the middle of it.
 

@@ -32,7 +32,8 @@ pub enum Spreading {
         /// The reach in metres.
         reach: f64,
     },
-    /// Measured losses in dB per directed pair; pairs that are not in the table do not hear each other.
+    /// Measured losses in dB per directed pair of nodes; pairs that are not in the table do not hear each other. Radios that are
+    /// no nodes are heard by path loss alone, with exponent 3 and 40.2 dB at one metre.
     Table(BTreeMap<(usize, usize), f64>),
 }
 
@@ -60,8 +61,11 @@ pub struct Propagation {
     pub noise_dbm: f64,
     /// Walls that stand now.
     pub walls: Vec<Wall>,
-    /// Groups of radios that are cut off from everybody else now.
+    /// Groups of nodes that are cut off from all other nodes now.
     pub partitions: Vec<BTreeSet<usize>>,
+    /// Radios from this number on are no nodes: jammers, attackers, networks next door. No partition keeps them out, and they
+    /// are in no table.
+    pub nodes: usize,
     /// The seed of everything random in here.
     pub seed: u64,
 }
@@ -76,6 +80,7 @@ impl Propagation {
             noise_dbm: -100.5,
             walls: Vec::new(),
             partitions: Vec::new(),
+            nodes: usize::MAX,
             seed,
         }
     }
@@ -95,7 +100,9 @@ impl Propagation {
     /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
     pub fn gain_db(&self, from: (usize, Place), to: (usize, Place)) -> Option<f64> {
         let ((sender, start), (receiver, end)) = (from, to);
-        if self.partitions.iter().any(|group| group.contains(&sender) != group.contains(&receiver)) {
+        let are_nodes = sender.max(receiver) < self.nodes;
+        let parts = |group: &BTreeSet<usize>| group.contains(&sender) != group.contains(&receiver);
+        if are_nodes && self.partitions.iter().any(parts) {
             return None;
         }
         let (dx, dy) = (start.0 - end.0, start.1 - end.1);
@@ -108,10 +115,9 @@ impl Propagation {
                 shadow - loss
             }
             // Loud enough for any bit to be right, and for energy detection.
-            Spreading::Disc { reach } => {
-                return (distance_squared <= reach * reach && !self.is_walled(start, end)).then_some(-50.0);
-            }
-            Spreading::Table(losses) => -losses.get(&(sender, receiver))?,
+            Spreading::Disc { reach } => (distance_squared <= reach * reach).then_some(-50.0)?,
+            Spreading::Table(losses) if are_nodes => -losses.get(&(sender, receiver))?,
+            Spreading::Table(_) => -(40.2 + 15.0 * distance_squared.max(0.01).log10()),
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
         Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
@@ -141,10 +147,6 @@ impl Propagation {
             Spreading::Disc { reach } => Some(reach),
             Spreading::Table(_) => None,
         }
-    }
-
-    fn is_walled(&self, start: Place, end: Place) -> bool {
-        self.walls.iter().any(|wall| crosses(wall, start, end))
     }
 
     /// A normal number that belongs to a pair of nodes, the same both ways.
@@ -265,6 +267,25 @@ mod tests {
         let heard = |from: usize, to: usize| air.gain_db((from, HERE), (to, (10.0, 0.0))).is_some();
         assert!(heard(0, 1) && heard(2, 3));
         assert!(!heard(0, 2) && !heard(3, 1));
+    }
+
+    #[test]
+    fn radios_that_are_no_nodes_are_in_no_table_and_behind_no_partition() {
+        let table = Spreading::Table([((0, 1), 77.0)].into());
+        let air = Propagation { spreading: table, partitions: vec![[0].into()], nodes: 2, ..Propagation::plain(0) };
+        assert_eq!(air.gain_db((0, HERE), (1, HERE)), None, "cut off");
+        let jammer = air.gain_db((2, (10.0, 0.0)), (0, HERE));
+        assert!(jammer.is_some_and(|gain| (gain + 70.2).abs() < 1e-9), "{jammer:?}");
+    }
+
+    #[test]
+    fn in_a_disc_walls_take_what_they_take() {
+        let behind = |loss_db: f64| {
+            let wall = Wall { from: (5.0, -5.0), to: (5.0, 5.0), loss_db };
+            let spreading = Spreading::Disc { reach: 20.0 };
+            Propagation { spreading, walls: vec![wall], ..Propagation::plain(0) }.gain_db((0, HERE), (1, (10.0, 0.0)))
+        };
+        assert_eq!((behind(1.0), behind(60.0)), (Some(-51.0), Some(-110.0)));
     }
 
     #[test]

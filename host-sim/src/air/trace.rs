@@ -15,6 +15,9 @@
 //! {"time_us":400000,"node":1,"event":"unseen"}
 //! ```
 //!
+//! Nodes have numbers, which whoever writes the trace chooses: a scenario's nodes their ids, and its attackers those after; a
+//! monitor's boards the order in which it met them. `from` is such a number, `leader`, `peer` and `id` are ids.
+//!
 //! The same run gives the same bytes. Received power is in whole dBm, as a radio measures it. The checksum at the end of a
 //! frame is the radio's business and not filled in.
 
@@ -40,7 +43,7 @@ pub trait Leads {
 pub struct Record {
     /// The world's time.
     pub time_us: u64,
-    /// The node that it happened at, by its index; only a note may go without.
+    /// The number of the node that it happened at; only a note may go without.
     pub node: Option<usize>,
     /// What happened.
     #[serde(flatten)]
@@ -59,14 +62,14 @@ pub enum Event {
     },
     /// The node received a frame intact.
     Received {
-        /// The sender's index.
+        /// The sender's number.
         from: usize,
         /// Received power.
         rssi_dbm: i16,
     },
     /// The node had locked on to a frame and found it damaged.
     Damaged {
-        /// The sender's index.
+        /// The sender's number.
         from: usize,
         /// Received power.
         rssi_dbm: i16,
@@ -114,12 +117,14 @@ pub struct Trace<W: Write> {
     out: Sink<W>,
     /// Whom each node follows, as last written; nodes that follow nobody are not in it.
     leaders: BTreeMap<usize, NodeId>,
+    /// The id of each node, as last written.
+    ids: BTreeMap<usize, NodeId>,
 }
 
 impl<W: Write> Trace<W> {
     /// A trace without lines.
     pub fn new(out: W) -> Self {
-        Self { out: Sink::new(out), leaders: BTreeMap::new() }
+        Self { out: Sink::new(out), leaders: BTreeMap::new(), ids: BTreeMap::new() }
     }
 
     /// A node is switched on or off; to be said before the world does it. Switched off, it has no leader any more.
@@ -128,6 +133,13 @@ impl<W: Write> Trace<W> {
             self.leaders.remove(&node);
         }
         self.write(world_us, Some(node), if on { Event::PowerOn {} } else { Event::PowerOff {} });
+    }
+
+    /// A node has this id. Nothing is written where that was said before.
+    pub fn id(&mut self, world_us: u64, node: usize, id: NodeId) {
+        if self.ids.insert(node, id) != Some(id) {
+            self.write(world_us, Some(node), Event::Id { id });
+        }
     }
 
     /// Something worth knowing, about one node or about the world.

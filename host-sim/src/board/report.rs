@@ -62,9 +62,10 @@ impl BoardReport {
             |tx: u64, rx: u64| Usage { tx_us: tx / CYCLES_PER_US, rx_us: rx / CYCLES_PER_US, ..Usage::default() };
         let tx_dbm = f64::from(config.power_dbm);
         let cpu_us = counts.instructions / CYCLES_PER_US;
-        let all =
-            Activity { usage: usage(radio.transmitting, radio.receiving), tx_dbm, cpu_us, elapsed_us: powered_us };
-        let without_radio = Activity { usage: usage(0, 0), ..all };
+        let usage_of_radio = usage(radio.transmitting, radio.receiving);
+        let all = Activity { usage: usage_of_radio, tx_dbm, cpu_us, sleep_us: 0, elapsed_us: powered_us };
+        let sleep_us = powered_us.saturating_sub(cpu_us);
+        let without_radio = Activity { usage: usage(0, 0), sleep_us, ..all };
         Self {
             id: config.id.0,
             powered_us,

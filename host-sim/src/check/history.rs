@@ -39,7 +39,7 @@ pub struct Disagreement {
 pub struct History {
     /// How long it is, in milliseconds.
     pub length_ms: u64,
-    /// The nodes by their ids, or by their places where the trace does not tell.
+    /// The nodes by their ids, or by their numbers where the trace does not tell.
     pub nodes: Vec<String>,
     /// Whether links were told by the nodes; otherwise frames show them.
     pub links_told: bool,
@@ -112,8 +112,9 @@ impl Player {
         // A trace that never says so has everybody on from the start.
         let is_power_told = trace.records.iter().any(|record| matches!(record.event, Event::PowerOn {}));
         let state = if is_power_told { State::Off } else { State::On };
+        let state_of = |node: usize| if trace.in_use.contains(&node) { state } else { State::Off };
         Self {
-            states: vec![state; trace.nodes],
+            states: (0..trace.nodes).map(state_of).collect(),
             leaders: vec![None; trace.nodes],
             ids: trace.ids.clone(),
             links: Links::new(are_told),
@@ -284,7 +285,7 @@ impl Player {
         });
         History {
             length_ms: end_us / 1_000,
-            nodes: (0..trace.nodes).map(|node| self.name(node)).collect(),
+            nodes: trace.in_use.iter().map(|&node| self.name(node)).collect(),
             links_told: self.links.are_told(),
             disagreements: disagreements.collect(),
             frames: self.frames,

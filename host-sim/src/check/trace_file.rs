@@ -1,6 +1,6 @@
 //! Reads a whole trace and puts it in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -18,8 +18,10 @@ const NODES_MAX: usize = 10_000;
 pub struct Trace {
     /// What happened.
     pub records: Vec<Record>,
-    /// How many nodes there are.
+    /// All nodes have smaller numbers than this; not every one of them need be in use.
     pub nodes: usize,
+    /// The numbers of the nodes. Whoever only sends is none where others are said to be on or to have ids.
+    pub in_use: BTreeSet<usize>,
     /// The id that each node had first.
     pub ids: BTreeMap<usize, NodeId>,
 }
@@ -48,18 +50,21 @@ pub fn in_order(mut records: Vec<Record>) -> Trace {
     records.sort_by_key(|record| record.time_us);
     let nodes = records.iter().filter_map(|record| record.node).max().map_or(0, |last| last + 1);
     let mut ids = BTreeMap::new();
-    // What a node is said to be counts; where nothing is said, its own frames tell.
-    for is_said in [true, false] {
-        for Record { node, event, .. } in &records {
-            let id = match event {
-                Event::Id { id } if is_said => Some(*id),
-                Event::Frame { psdu } if !is_said => mac::sender(psdu),
-                _ => None,
-            };
-            if let Some((node, id)) = node.zip(id) {
-                ids.entry(node).or_insert(id);
-            }
+    // What a node is said to be counts; where nothing is said of any, their own frames tell.
+    let is_said = records.iter().any(|record| matches!(record.event, Event::Id { .. }));
+    for Record { node, event, .. } in &records {
+        let id = match event {
+            Event::Id { id } => Some(*id),
+            Event::Frame { psdu } if !is_said => mac::sender(psdu),
+            _ => None,
+        };
+        if let Some((node, id)) = node.zip(id) {
+            ids.entry(node).or_insert(id);
         }
     }
-    Trace { records, nodes, ids }
+    let introduces = |event: &Event| matches!(event, Event::Id { .. } | Event::PowerOn {} | Event::PowerOff {});
+    let are_introduced = records.iter().any(|record| introduces(&record.event));
+    let counts = |record: &&Record| !are_introduced || introduces(&record.event);
+    let in_use = records.iter().filter(counts).filter_map(|record| record.node).collect();
+    Trace { records, nodes, in_use, ids }
 }

@@ -11,15 +11,14 @@
 //!
 //! Liveness, once changes have ceased: in every component of the usable links (mean power both ways at least 8 dB above the
 //! noise, and 1 dB above what the program asks of a link) all nodes follow one leader, and it is on, follows itself, and is
-//! within reach. Reach counts fainter links too, as those may well come up and join two components.
+//! within reach. Reach counts fainter links too, as those may well come up and join two components. An agreement that is lost
+//! without a change must be back as soon as one must be there after a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::election::height_tuple::LeaderPair;
 use common::election::hierarchy_update::Records;
 use common::types::NodeId;
-
-use crate::air::medium::Medium;
 
 /// Agreement counts once it has lasted this long: longer than it takes to notice that a neighbour is gone.
 pub const HOLD_US: u64 = 2_500_000;
@@ -142,9 +141,10 @@ pub struct Components {
 }
 
 impl Components {
-    /// The components of the first `nodes` radios as they stand now. `noise_at` is what a radio hears besides frames.
+    /// The components of the first `nodes` radios. `power_dbm` is the mean power with which the first of two arrives at the
+    /// second, `noise_at` what a radio hears besides frames.
     pub fn find(
-        medium: &Medium,
+        power_dbm: impl Fn(usize, usize) -> Option<f64>,
         nodes: usize,
         is_on: impl Fn(usize) -> bool,
         noise_at: impl Fn(usize) -> f64,
@@ -155,7 +155,7 @@ impl Components {
         let mut links = BTreeSet::new();
         for a in (0..nodes).filter(|&a| is_on(a)) {
             for b in (0..a).filter(|&b| is_on(b)) {
-                let Some((there, back)) = medium.mean_dbm(a, b).zip(medium.mean_dbm(b, a)) else { continue };
+                let Some((there, back)) = power_dbm(a, b).zip(power_dbm(b, a)) else { continue };
                 let (weaker, margin) = (there.min(back), (there - noise[b]).min(back - noise[a]));
                 if margin >= USABLE_DB && weaker >= admission.surely_dbm {
                     strong.join(a, b);
@@ -203,17 +203,18 @@ impl Components {
     /// The nodes that spoil the agreement; none where every component has one leader. `leader` gives whom a node
     /// that is on follows, as an index.
     pub fn dissenters(&self, leader: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
-        let mut spoilers = Vec::new();
-        for members in &self.usable {
-            let Some(chosen) = members.first().and_then(|&first| leader(first)) else {
-                spoilers.extend(members);
-                continue;
-            };
+        self.dissenters_by_component(leader).concat()
+    }
+
+    /// The nodes that spoil the agreement of each component.
+    pub fn dissenters_by_component(&self, leader: impl Fn(usize) -> Option<usize>) -> Vec<Vec<usize>> {
+        let of = |members: &Vec<usize>| -> Vec<usize> {
+            let Some(chosen) = members.first().and_then(|&first| leader(first)) else { return members.clone() };
             let is_there = leader(chosen) == Some(chosen)
                 && members.first().is_some_and(|&first| self.within_reach[first] == self.within_reach[chosen]);
-            spoilers.extend(members.iter().filter(|&&node| !is_there || leader(node) != Some(chosen)));
-        }
-        spoilers
+            members.iter().copied().filter(|&node| !is_there || leader(node) != Some(chosen)).collect()
+        };
+        self.usable.iter().map(of).collect()
     }
 }
 
@@ -289,23 +290,28 @@ mod tests {
         for x in [0.0, 9.0, 18.0, 60.0, 69.0] {
             medium.add((x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
         }
-        let all = Components::find(&medium, 5, |_| true, |_| -100.5, Admission::ANY);
+        let all = Components::find(|a, b| medium.mean_dbm(a, b), 5, |_| true, |_| -100.5, Admission::ANY);
         assert_eq!(all.usable, [vec![0, 1, 2], vec![3, 4]]);
         let follow = |leaders: [usize; 5]| all.dissenters(move |node| Some(leaders[node]));
         assert!(follow([1, 1, 1, 4, 4]).is_empty());
         assert_eq!(follow([1, 1, 2, 4, 4]), [2]);
         assert_eq!(follow([1, 1, 1, 1, 1]), [3, 4], "a leader out of reach leads nobody");
         assert_eq!(follow([1, 2, 1, 4, 4]), [0, 1, 2], "a leader that follows another is none");
-        let jammed =
-            Components::find(&medium, 5, |_| true, |node| if node == 4 { -55.0 } else { -100.5 }, Admission::ANY);
+        let jammed = Components::find(
+            |a, b| medium.mean_dbm(a, b),
+            5,
+            |_| true,
+            |node| if node == 4 { -55.0 } else { -100.5 },
+            Admission::ANY,
+        );
         assert_eq!(jammed.usable, [vec![0, 1, 2], vec![3], vec![4]], "it hears nothing but noise");
         // Everything within the disc arrives with -50 dBm.
         let choosy = Admission { surely_dbm: -49.0, perhaps_dbm: -60.0 };
-        let refused = Components::find(&medium, 5, |_| true, |_| -100.5, choosy);
+        let refused = Components::find(|a, b| medium.mean_dbm(a, b), 5, |_| true, |_| -100.5, choosy);
         assert_eq!(refused.usable.len(), 5);
         assert!(refused.dissenters(|node| Some([0, 0, 2, 3, 3][node])).is_empty(), "such links may be there or not");
         assert_eq!(all.links, [(0, 1), (1, 2), (3, 4)].into());
-        let without = Components::find(&medium, 5, |node| node != 1, |_| -100.5, Admission::ANY);
+        let without = Components::find(|a, b| medium.mean_dbm(a, b), 5, |node| node != 1, |_| -100.5, Admission::ANY);
         assert_eq!(without.usable, [vec![0], vec![2], vec![3, 4]]);
         assert_eq!(without.dissenters(|node| [Some(1), None, Some(2), Some(4), Some(4)][node]), [0], "it is off");
     }

@@ -17,3 +17,4 @@ pub mod sweep;
 pub mod timeline;
 pub mod toml_section;
 pub mod units;
+pub mod walk;

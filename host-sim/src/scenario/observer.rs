@@ -20,7 +20,7 @@ const EVENTS_KEPT: usize = 24;
 /// Where a run is written down, if anywhere.
 #[derive(Default)]
 pub struct Recorders {
-    /// Every event, a line of JSON each.
+    /// What happens to the network and to frames, a line of JSON each.
     pub trace: Option<Box<dyn Write>>,
     /// Every frame, for Wireshark.
     pub pcap: Option<Box<dyn Write>>,
@@ -106,7 +106,8 @@ impl Observer {
     /// A node's power comes or goes; to be said before the world does it.
     pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
         if let Some(trace) = &mut self.trace {
-            trace.power(world_us, node, on);
+            trace.id(world_us, number(node), super::drive::id_of(node));
+            trace.power(world_us, number(node), on);
         }
         if !on {
             self.forget(node);
@@ -160,34 +161,40 @@ impl Observer {
     }
 }
 
+/// The number of a radio in the files: of a node its id; those of attackers follow.
+const fn number(radio: usize) -> usize {
+    radio + 1
+}
+
 impl Watcher<Player> for Observer {
     fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
         self.mix(&world_us.to_le_bytes());
         self.mix(&(from as u64).to_le_bytes());
         self.mix(psdu);
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::frame(trace, world_us, from, psdu);
+            Watcher::<Player>::frame(trace, world_us, number(from), psdu);
         }
         if let Some(pcap) = &mut self.pcap {
-            pcap.record(world_us, from, psdu);
+            pcap.record(world_us, number(from), psdu);
         }
     }
 
     fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::reception(trace, world_us, from, reception);
+            let reception = Reception { to: number(reception.to), ..reception };
+            Watcher::<Player>::reception(trace, world_us, number(from), reception);
         }
     }
 
     fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::corrupted(trace, world_us, node, psdu);
+            Watcher::<Player>::corrupted(trace, world_us, number(node), psdu);
         }
     }
 
     fn station(&mut self, world_us: u64, node: usize, player: &Player) {
         if let Some(trace) = &mut self.trace {
-            trace.station(world_us, node, player);
+            trace.station(world_us, number(node), player);
         }
         if let Some(links) = self.concerned.get(&node)
             && links.iter().any(|&(peer, was_up)| player.is_linked(peer) != was_up)

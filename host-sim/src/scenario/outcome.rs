@@ -26,9 +26,9 @@ impl Verdict {
 }
 
 /// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// When, in milliseconds.
+    /// When, in milliseconds: where agreement did not come in time, the end of that time.
     pub at_ms: u64,
     /// What was wrong.
     pub what: String,
@@ -36,6 +36,18 @@ pub struct Failure {
     pub nodes: Vec<u16>,
     /// What happened last before.
     pub last_events: Vec<String>,
+    /// The command that runs the same again, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+}
+
+impl Failure {
+    /// When, at which nodes and what, in a line.
+    pub fn line(&self) -> String {
+        let nodes: Vec<String> = self.nodes.iter().map(u16::to_string).collect();
+        let at = if nodes.is_empty() { String::new() } else { format!(", nodes {}", nodes.join(", ")) };
+        format!("at {}.{:03} s{at}: {}", self.at_ms / 1_000, self.at_ms % 1_000, self.what)
+    }
 }
 
 /// A change of the network and how long it took to deal with.
@@ -107,6 +119,21 @@ pub struct NodeUse {
     /// What it took from its battery while it was on, in microampere-hours, by the published currents of the nRF52840; see
     /// `energy` in the documentation of the air for how far off that can be.
     pub charge_uah: f64,
+    /// Of that, for sending.
+    #[serde(default)]
+    pub tx_uah: f64,
+    /// For receiving, and listening.
+    #[serde(default)]
+    pub rx_uah: f64,
+    /// For being idle.
+    #[serde(default)]
+    pub idle_uah: f64,
+    /// For computing.
+    #[serde(default)]
+    pub cpu_uah: f64,
+    /// For sleeping.
+    #[serde(default)]
+    pub sleep_uah: f64,
     /// The mean current while it was on, in microamperes.
     pub mean_ua: f64,
 }

@@ -6,7 +6,7 @@ use common::config::POWERS_DBM;
 use common::election::Algorithm;
 use common::rng::Rng;
 
-use crate::air::medium::Bursts;
+use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Place, Propagation, Spreading, Wall};
 
 /// A scenario.
@@ -196,6 +196,33 @@ pub struct RadioPlan {
     pub tx_dbm: f64,
     /// Clocks run fast or slow by up to this many millionths.
     pub drift_ppm: u32,
+    /// How late nodes wake on average; each time by half to one and a half times as much.
+    pub wake_jitter_us: u32,
+    /// What a look at the channel finds.
+    pub cca: Cca,
+}
+
+/// What a clear channel assessment finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cca {
+    /// Power and carriers: how the firmware sets its radio.
+    Both,
+    /// Power alone.
+    Energy,
+    /// Carriers alone.
+    Carrier,
+    /// Nothing: embassy's driver asks for carriers and sets the number of symbols that must agree to none, which disables
+    /// the correlator.
+    Blind,
+}
+
+impl Cca {
+    /// The receivers' rules.
+    pub fn rules(self) -> Rules {
+        let carrier_sense = matches!(self, Self::Both | Self::Carrier);
+        let cca_dbm = if matches!(self, Self::Both | Self::Energy) { Rules::USUAL.cca_dbm } else { f64::INFINITY };
+        Rules { cca_dbm, carrier_sense, ..Rules::USUAL }
+    }
 }
 
 impl RadioPlan {
@@ -231,6 +258,8 @@ pub struct Wifi {
     pub duty: f64,
     /// Mean length of a burst.
     pub burst_us: u64,
+    /// Its channel, where it is not that of the nodes.
+    pub channel: Option<u8>,
 }
 
 /// How nodes move, until they stop.
@@ -255,14 +284,23 @@ impl Mobility {
 /// Random walks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wander {
-    /// Whether everybody moves as one, each keeping its place within the group.
-    pub as_group: bool,
+    /// The groups that move, where nodes do not move on their own.
+    pub groups: Option<Groups>,
     /// Slowest and fastest, in metres per second.
     pub speed: (f64, f64),
     /// The side of the square in which they walk to random points.
     pub side: f64,
     /// When they stop.
     pub until_us: u64,
+}
+
+/// Groups whose centres walk, while their members keep about the same place within their group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Groups {
+    /// How many there are.
+    pub count: usize,
+    /// How far members stray from their places, in metres.
+    pub wander: f64,
 }
 
 /// Whom a fault strikes.
@@ -278,16 +316,18 @@ pub enum Who {
 
 /// What a node finds in its flash when its power comes back. Its driver keeps the number of the boot there, and stores the
 /// next one before the node may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// The worse, the greater: where several things happen to one flash, the worst counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flash {
     /// What it has stored.
     Kept,
     /// Nothing: it counts its boots from one again.
     Erased,
-    /// Nothing can be written: the node only listens for all of this life.
-    Failing,
     /// The write was torn, and its check failed; the driver tries again after a second, and then it works.
     Torn,
+    /// Nothing can be written: the node only listens for all of this life.
+    Failing,
 }
 
 /// What an attacker does with each of its frames.
@@ -312,6 +352,8 @@ pub struct Attack {
     pub place: Place,
     /// How strong it sends.
     pub tx_dbm: f64,
+    /// Its channel, where it is not that of the nodes.
+    pub channel: Option<u8>,
     /// What it does, one of these by lot for each frame.
     pub tricks: Vec<Trick>,
     /// Mean time between two frames.
@@ -331,8 +373,8 @@ pub enum Harm {
     Wall(Wall, Option<u64>),
     /// These nodes and all others do not hear each other, for this long or for good.
     Partition(BTreeSet<usize>, Option<u64>),
-    /// Noise from a place, of this power, for this long.
-    Jam(Place, f64, u64),
+    /// Noise from a place, of this power, for this long, on a channel that may not be that of the nodes.
+    Jam(Place, f64, u64, Option<u8>),
     /// Clocks run fast by this many millionths, for this long or for good.
     Drift(Who, i32, Option<u64>),
     /// This share of the frames received has wrong bits and a right checksum, for this long or for good.
@@ -350,7 +392,7 @@ impl Harm {
             | Self::Partition(_, lasts)
             | Self::Drift(_, _, lasts)
             | Self::Corrupt(_, lasts) => *lasts,
-            Self::Jam(_, _, lasts) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
+            Self::Jam(_, _, lasts, _) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
             Self::Restart(..) => None,
         }
     }

@@ -41,7 +41,7 @@ pub struct Args {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Write every event to this file, a JSON object on each line
+    /// Write faults, power, frames, receptions and leaders to this file, a JSON object on each line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Write every frame to this file, as pcapng for Wireshark
@@ -71,12 +71,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         );
     }
     output::progress(&format!("{} with seed {seed} ...", scenario.name));
-    let (outcome, determinism) = if args.check_determinism {
+    let (mut outcome, determinism) = if args.check_determinism {
         let (outcome, comparison) = run_twice(&scenario, seed, recorders)?;
         (outcome, Some(comparison))
     } else {
         (drive::run_recorded(&scenario, seed, recorders)?, None)
     };
+    if let Some(failure) = &mut outcome.failure {
+        failure.replay = Some(replay_command(&args.scenario, seed));
+    }
     if let Some(mut file) = svg {
         file.write_all(timeline::svg(&outcome).as_bytes())?;
     }
@@ -191,6 +194,16 @@ fn battery_text(nodes: &[NodeUse]) -> String {
             text,
             "Energy per node: {mean:.1} uAh on average, at most {most:.1} uAh (node {}, {current:.2} mA while on); typical currents of the nRF52840, chips and boards differ by several per cent",
             hungriest.id
+        );
+        let share = |of: fn(&NodeUse) -> f64| nodes.iter().map(of).sum::<f64>() / count;
+        let _ = writeln!(
+            text,
+            "  of that {:.2} uAh sending, {:.2} receiving, {:.2} idle, {:.2} computing, {:.2} asleep",
+            share(|node| node.tx_uah),
+            share(|node| node.rx_uah),
+            share(|node| node.idle_uah),
+            share(|node| node.cpu_uah),
+            share(|node| node.sleep_uah)
         );
     }
     text

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::catalogue::{find, lasting_name};
 use super::drive;
-use super::outcome::{Change, Outcome, Verdict};
+use super::outcome::{Change, Failure, Outcome, Verdict};
 use super::plan::Scenario;
 use super::run::{EXIT_CODES, replay_command};
 use super::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_shard};
@@ -51,8 +51,8 @@ pub struct Row {
     pub seed: u64,
     /// How it ended.
     pub verdict: Verdict,
-    /// Why, where it failed.
-    pub failure: Option<String>,
+    /// When, how and at which nodes it failed, if it did.
+    pub failure: Option<Failure>,
     /// Every change with its times.
     pub changes: Vec<Change>,
     /// Agreements lost without a change.
@@ -74,7 +74,6 @@ impl From<Outcome> for Row {
         let airtime_ppm = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / count;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
         let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
-        let failure = failure.map(|failure| failure.what);
         Self { seed, verdict, failure, changes, relapses, sent, airtime_ppm, charge_nah, digest }
     }
 }
@@ -218,7 +217,8 @@ impl Sweep {
         }
         let failed: Vec<&Row> = self.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
         for row in failed.iter().take(FAILURES_SHOWN) {
-            outln!("  seed {}: {}", row.seed, row.failure.as_deref().unwrap_or_default())?;
+            let failure = row.failure.as_ref().map(Failure::line).unwrap_or_default();
+            outln!("  seed {}: {failure}", row.seed)?;
             outln!("    replay: {}", replay_command(&self.origin.scenario, row.seed))?;
         }
         if failed.len() > FAILURES_SHOWN {

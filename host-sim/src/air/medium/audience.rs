@@ -285,6 +285,12 @@ struct Survey {
 }
 
 impl Audience {
+    /// When the bad spell of the link to a radio ends, if it is in one.
+    pub fn bad_spell_end(&self, to: usize) -> Option<u64> {
+        let at = self.whims.binary_search_by_key(&to, |whims| whims.to as usize).ok()?;
+        self.whims.get(at).filter(|whims| whims.bad).map(|whims| whims.spell_end)
+    }
+
     /// Whom this one emission reaches: jitter and the links' spells included. A list that is of no use any more is
     /// filled anew where the usual one does not fit.
     pub fn arriving(

@@ -182,6 +182,11 @@ impl Medium {
         Some(self.propagation.gain_db(ends.0, ends.1)? + self.tunings[from].tx_dbm)
     }
 
+    /// When the bad spell ends that a link is in, as far as frames have shown; none where it is in none.
+    pub fn bad_spell_end(&self, from: usize, to: usize) -> Option<u64> {
+        self.audiences.get(from)?.bad_spell_end(to)
+    }
+
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
     pub fn retune(&mut self, radio: usize, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {

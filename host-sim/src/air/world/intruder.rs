@@ -46,6 +46,8 @@ impl RawFrame {
 #[derive(Clone, Debug)]
 pub(super) struct Intruder {
     pub radio: usize,
+    /// Whether it listens whenever it does not send.
+    is_about: bool,
     heard: VecDeque<Vec<u8>>,
     on_air: Option<(OnAir, RawFrame)>,
 }
@@ -54,8 +56,15 @@ impl<S: Station> World<S> {
     /// Adds an intruder that does not listen yet; its radio. Stations must all have been added before.
     pub fn add_intruder(&mut self, place: Place, tuning: Tuning) -> usize {
         let radio = self.medium.add(place, tuning);
-        self.intruders.push(Intruder { radio, heard: VecDeque::new(), on_air: None });
+        self.intruders.push(Intruder { radio, is_about: false, heard: VecDeque::new(), on_air: None });
         radio
+    }
+
+    /// An intruder comes, and listens whenever it does not send, or goes; a frame that it is sending still ends.
+    pub fn set_intruder_about(&mut self, radio: usize, is_about: bool) {
+        let Some(index) = self.intruder(radio) else { return };
+        self.intruders[index].is_about = is_about;
+        self.medium.listen(radio, is_about && self.intruders[index].on_air.is_none());
     }
 
     /// The frames that an intruder has overheard lately, the oldest first.
@@ -97,7 +106,7 @@ impl<S: Station> World<S> {
         if let Some((on, frame)) = self.intruders[index].on_air.take() {
             self.deliver(radio, on, &frame, true, watcher);
         }
-        self.medium.listen(radio, true);
+        self.medium.listen(radio, self.intruders[index].is_about);
     }
 
     fn intruder(&self, radio: usize) -> Option<usize> {

@@ -148,6 +148,9 @@ pub struct World<S> {
     /// The share of receptions that are lost whatever the radio model says.
     loss: f64,
     losing: Rng,
+    /// How late stations wake on average.
+    wake_jitter_us: u32,
+    waking: Rng,
     receptions: Vec<Reception>,
     scratch: [u8; PSDU_MAX],
 }
@@ -176,6 +179,8 @@ impl<S: Station> World<S> {
             corrupting: Rng::stream(seed, 0xC0DE),
             loss: 0.0,
             losing: Rng::stream(seed, 0x105E),
+            wake_jitter_us: 0,
+            waking: Rng::stream(seed, 0x3A4E),
             receptions: Vec::new(),
             scratch: [0; PSDU_MAX],
         }
@@ -327,6 +332,11 @@ impl<S: Station> World<S> {
         self.loss = share;
     }
 
+    /// From now on stations wake later than they asked, each time by half to one and a half times this.
+    pub fn set_wake_jitter(&mut self, mean_us: u32) {
+        self.wake_jitter_us = mean_us;
+    }
+
     /// Replaces a station that is off, for its next life.
     pub fn replace(&mut self, node: usize, station: S) -> S {
         std::mem::replace(&mut self.stations[node], station)
@@ -437,7 +447,10 @@ impl<S: Station> World<S> {
     fn set_deadline(&mut self, node: usize) {
         // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
         let first_tick = |deadline| self.clocks[node].when(deadline).max(self.now_us + TICK_US);
-        let wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
+        let mut wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
+        if self.wake_jitter_us > 0 && wake_at != NEVER {
+            wake_at += u64::from(self.wake_jitter_us / 2 + self.waking.below(self.wake_jitter_us + 1));
+        }
         if wake_at != self.nodes[node].wake_at {
             self.nodes[node].wake_at = wake_at;
             if wake_at != NEVER {

@@ -206,7 +206,7 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
     let sender = Puppet { script: vec![(vec![7; 30], Access::Csma)], ..Puppet::default() };
     let mut world = room(vec![sender, Puppet::default()], RadioTiming::FAST);
     let intruder = world.add_intruder((1.0, 1.0), TUNING);
-    world.medium_mut().listen(intruder, true);
+    world.set_intruder_about(intruder, true);
     start(&mut world, &mut Nobody);
     world.run_until(100_000, &mut Nobody);
     let overheard: Vec<Vec<u8>> = world.overheard(intruder).map(<[u8]>::to_vec).collect();
@@ -221,6 +221,35 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
     }
     assert_eq!(world.station(1).bad_lengths, [0, 1, 128, 255]);
     assert_eq!((world.station(1).heard.len(), world.usage(1).malformed), (2, 4));
+}
+
+#[test]
+fn an_intruder_that_goes_in_the_middle_of_a_frame_hears_nothing_more() {
+    let talks = |waits: usize| Puppet { script: vec![(vec![7; 30], Access::Csma); waits], ..Puppet::default() };
+    let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FAST);
+    let intruder = world.add_intruder((1.0, 1.0), TUNING);
+    world.set_intruder_about(intruder, true);
+    assert!(world.inject(intruder, RawFrame::honest(vec![1; 9]), &mut Nobody));
+    world.set_intruder_about(intruder, false);
+    start(&mut world, &mut Nobody);
+    world.run_until(1_000_000, &mut Nobody);
+    assert!(world.usage(0).sent > 0 && world.overheard(intruder).len() == 0);
+}
+
+#[test]
+fn stations_wake_as_late_as_they_are_told_to() {
+    let starts = |mean_us: u32| {
+        let mut world = crate::air::talker::room(1, &mut Nobody);
+        world.set_wake_jitter(mean_us);
+        let mut starts = Starts::default();
+        world.run_until(5_500_000, &mut starts);
+        starts.0
+    };
+    let (punctual, late) = (starts(0), starts(100));
+    assert_eq!((punctual.len(), late.len()), (6, 6));
+    // It had asked for its first call before.
+    let delays: Vec<u64> = punctual.iter().zip(&late).skip(1).map(|(early, late)| late.0 - early.0).collect();
+    assert!(delays.iter().all(|delay| (50..=150 + 31).contains(delay)), "{delays:?}");
 }
 
 #[test]

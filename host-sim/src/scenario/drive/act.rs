@@ -1,11 +1,14 @@
 //! What a scenario does to the network.
 
+use std::collections::BTreeMap;
+
 use common::rng::Rng;
 
-use super::super::agenda::{Action, STEP_US, exponential};
+use super::super::agenda::{Action, STEP_US, Strike, exponential};
 use super::super::plan::{Flash, Harm, Who, Wifi};
 use super::super::player::Player;
 use super::super::units::{micros, seconds};
+use super::under_way::take_out;
 use super::{Run, id_of};
 use crate::board::mirror::Mirror;
 
@@ -17,18 +20,10 @@ impl Run<'_> {
         match action {
             Action::Begin(index) => self.begin(now, index),
             Action::End(index) => self.end(now, index),
-            Action::Restart(who, flash) => {
-                let nodes = self.strike(&who);
-                self.restart(now, &nodes, flash);
-            }
+            Action::EndOutage(strike, nodes) => self.end_outage(now, strike, &nodes),
             Action::StoreAgain(node, life) => self.store_again(now, node, life),
-            Action::Attack(index, until) => self.attack(now, index, until),
-            Action::EndDrift(drifts) => {
-                for (node, ppm) in drifts {
-                    self.set_drift(node, ppm);
-                }
-                self.change(now, "clocks run as before".to_owned());
-            }
+            Action::Attack(index) => self.attack(now, index),
+            Action::EndDrift(strike, nodes) => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
             Action::Wifi(begins) => self.wifi(now, begins),
         }
@@ -39,6 +34,13 @@ impl Run<'_> {
             Harm::Crash(who, down, flash) => self.crash(now, who, *down, *flash),
             Harm::Restart(who, flash) => {
                 let nodes = self.strike(who);
+                for &node in &nodes {
+                    self.outages.end_all(node);
+                    // One that is on goes off for no time at all.
+                    if self.world.is_on(node) {
+                        self.switch_off(now, node);
+                    }
+                }
                 self.restart(now, &nodes, *flash);
             }
             Harm::Wall(wall, _) => {
@@ -50,31 +52,30 @@ impl Run<'_> {
                 let cut_off: Vec<usize> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
-            Harm::Jam(place, power, _) => {
-                if let Some((radio, on @ None)) = self.jammers.get_mut(&index) {
-                    *on = Some(self.world.medium_mut().begin_noise(now, *radio));
+            Harm::Jam(place, power, ..) => {
+                let Some(jammer) = self.jammers.get_mut(&index) else { return };
+                jammer.strikes += 1;
+                if jammer.on.is_none() {
+                    jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
                     self.change(now, format!("noise of {power} dBm at ({}, {})", place.0, place.1));
                 }
             }
-            Harm::Drift(who, ppm, lasts) => {
-                let nodes = self.strike(who);
-                let before = nodes.iter().map(|&node| (node, self.world.drift_ppm(node))).collect();
-                for &node in &nodes {
-                    self.set_drift(node, *ppm);
-                }
-                self.change(now, format!("the clocks of {} run {ppm} ppm fast", names(&nodes)));
-                if let Some(lasts) = lasts {
-                    self.agenda.add(now + lasts, Action::EndDrift(before));
-                }
-            }
+            Harm::Drift(who, ppm, lasts) => self.drift(now, who, *ppm, *lasts),
             Harm::Corrupt(share, _) => {
-                self.world.set_corruption(*share);
-                self.change(now, format!("{} % of the frames are corrupted", share * 100.0));
+                self.corruption.begin(*share);
+                let together = self.corruption.share();
+                self.world.set_corruption(together);
+                self.change(now, corrupted(together));
             }
             Harm::Attack(attack) => {
-                if let Some(&radio) = self.attackers.get(&index) {
-                    self.world.medium_mut().listen(radio, true);
-                    self.agenda.add(now + attack.interval_us, Action::Attack(index, now + attack.lasts_us));
+                let Some(attacker) = self.attackers.get_mut(&index) else { return };
+                attacker.strikes += 1;
+                attacker.until_us = attacker.until_us.max(now + attack.lasts_us);
+                if !std::mem::replace(&mut attacker.is_sending, true) {
+                    self.agenda.add(now + attack.interval_us, Action::Attack(index));
+                }
+                if attacker.strikes == 1 {
+                    self.world.set_intruder_about(attacker.radio, true);
                     self.change(now, format!("an attacker at ({}, {})", attack.place.0, attack.place.1));
                 }
             }
@@ -92,18 +93,25 @@ impl Run<'_> {
                 self.change(now, "they are no longer cut off".to_owned());
             }
             Harm::Jam(..) => {
-                if let Some(on) = self.jammers.get_mut(&index).and_then(|jammer| jammer.1.take()) {
+                let Some(jammer) = self.jammers.get_mut(&index) else { return };
+                jammer.strikes = jammer.strikes.saturating_sub(1);
+                if let Some(on) = jammer.on.take_if(|_| jammer.strikes == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
                     self.change(now, "the noise ends".to_owned());
                 }
             }
-            Harm::Corrupt(..) => {
-                self.world.set_corruption(0.0);
-                self.change(now, "frames are no longer corrupted".to_owned());
+            Harm::Corrupt(share, _) => {
+                self.corruption.end(*share);
+                let left = self.corruption.share();
+                self.world.set_corruption(left);
+                let what = if left > 0.0 { corrupted(left) } else { "frames are no longer corrupted".to_owned() };
+                self.change(now, what);
             }
             Harm::Attack(_) => {
-                if let Some(&radio) = self.attackers.get(&index) {
-                    self.world.medium_mut().listen(radio, false);
+                let Some(attacker) = self.attackers.get_mut(&index) else { return };
+                attacker.strikes = attacker.strikes.saturating_sub(1);
+                if attacker.strikes == 0 {
+                    self.world.set_intruder_about(attacker.radio, false);
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
@@ -111,19 +119,73 @@ impl Run<'_> {
         }
     }
 
+    /// The number of the next strike.
+    fn next_strike(&mut self) -> Strike {
+        self.strikes += 1;
+        self.strikes
+    }
+
     fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
-        let mut nodes = self.strike(who);
-        nodes.retain(|&node| self.world.is_on(node));
-        if nodes.is_empty() {
-            return;
-        }
-        for &node in &nodes {
+        let nodes = self.strike(who);
+        let were_on: Vec<usize> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
+        for &node in &were_on {
             self.switch_off(now, node);
         }
-        self.change(now, format!("{} off", names(&nodes)));
-        if let Some(down) = down {
-            self.agenda.add(now + down, Action::Restart(Who::Nodes(nodes), flash));
+        if !were_on.is_empty() {
+            self.change(now, format!("{} off", names(&were_on)));
         }
+        self.keep_off(now, nodes, down, flash);
+    }
+
+    /// Nodes that are off stay so for this long, or for good.
+    pub(super) fn keep_off(&mut self, now: u64, nodes: Vec<usize>, down: Option<u64>, flash: Flash) {
+        let strike = self.next_strike();
+        for &node in &nodes {
+            self.outages.begin(node, strike, flash);
+        }
+        if let Some(down) = down.filter(|_| !nodes.is_empty()) {
+            self.agenda.add(now + down, Action::EndOutage(strike, nodes));
+        }
+    }
+
+    fn end_outage(&mut self, now: u64, strike: Strike, nodes: &[usize]) {
+        let mut back: BTreeMap<Flash, Vec<usize>> = BTreeMap::new();
+        for &node in nodes {
+            if let Some(flash) = self.outages.end(node, strike) {
+                back.entry(flash).or_default().push(node);
+            }
+        }
+        for (flash, nodes) in back {
+            self.restart(now, &nodes, flash);
+        }
+    }
+
+    fn drift(&mut self, now: u64, who: &Who, ppm: i32, lasts: Option<u64>) {
+        let nodes = self.strike(who);
+        let strike = self.next_strike();
+        for &node in &nodes {
+            self.drifts.begin(node, strike, ppm, self.world.drift_ppm(node));
+            self.set_drift(node, ppm);
+        }
+        let how = if ppm < 0 { "slow" } else { "fast" };
+        self.change(now, format!("the clocks of {} run {} ppm {how}", names(&nodes), ppm.unsigned_abs()));
+        if let Some(lasts) = lasts {
+            self.agenda.add(now + lasts, Action::EndDrift(strike, nodes));
+        }
+    }
+
+    fn end_drift(&mut self, now: u64, strike: Strike, nodes: &[usize]) {
+        for &node in nodes {
+            if let Some(ppm) = self.drifts.end(node, strike) {
+                self.set_drift(node, ppm);
+            }
+        }
+        let drifting: Vec<usize> = nodes.iter().copied().filter(|&node| self.drifts.has(node)).collect();
+        let what = match drifting[..] {
+            [] => "clocks run as before".to_owned(),
+            _ => format!("a drift ends; another one of {} goes on", names(&drifting)),
+        };
+        self.change(now, what);
     }
 
     fn restart(&mut self, now: u64, nodes: &[usize], flash: Flash) {
@@ -243,15 +305,13 @@ impl Run<'_> {
         } else {
             mean = micros(seconds(burst_us) * (1.0 - duty) / duty);
         }
-        self.agenda.add(now + exponential(&mut self.rng, mean), Action::Wifi(!begins));
+        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi(!begins));
     }
 }
 
-/// Takes one of several equal things out.
-fn take_out<T: PartialEq>(all: &mut Vec<T>, one: &T) {
-    if let Some(at) = all.iter().position(|other| other == one) {
-        all.remove(at);
-    }
+fn corrupted(share: f64) -> String {
+    // Shares that are made of several have no end of digits.
+    format!("{} % of the frames are corrupted", (share * 1e8).round() / 1e6)
 }
 
 pub(super) fn names(nodes: &[usize]) -> String {

@@ -14,11 +14,13 @@ const FCS_BYTES: usize = 2;
 
 impl Run<'_> {
     /// The attacker of a fault sends its next frame.
-    pub(super) fn attack(&mut self, now: u64, index: usize, until: u64) {
-        let (Harm::Attack(attack), Some(&radio)) = (&self.scenario.faults[index].harm, self.attackers.get(&index))
+    pub(super) fn attack(&mut self, now: u64, index: usize) {
+        let (Harm::Attack(attack), Some(attacker)) =
+            (&self.scenario.faults[index].harm, self.attackers.get_mut(&index))
         else {
             return;
         };
+        let radio = attacker.radio;
         let lot = self.rng.below(u32::try_from(attack.tricks.len()).unwrap_or(0)) as usize;
         let heard = u32::try_from(self.world.overheard(radio).len()).unwrap_or(0);
         let pick = self.rng.below(heard) as usize;
@@ -27,8 +29,9 @@ impl Run<'_> {
             self.world.inject(radio, frame, &mut self.observer);
         }
         let next = now + exponential(&mut self.rng, attack.interval_us).max(1_000);
-        if next < until {
-            self.agenda.add(next, Action::Attack(index, until));
+        attacker.is_sending = next < attacker.until_us;
+        if attacker.is_sending {
+            self.agenda.add(next, Action::Attack(index));
         }
     }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use common::types::NodeId;
 use emulator::log::Line;
 
-use super::super::agenda::Action;
 use super::super::observer::Recorders;
 use super::super::outcome::Outcome;
-use super::super::plan::{Flash, NodePlan, Scenario, Who, board_power};
+use super::super::plan::{Flash, NodePlan, Scenario, board_power};
 use super::super::player::Player;
 use super::act::names;
 use super::{Run, id_of};
@@ -87,7 +86,7 @@ impl Run<'_> {
             if self.world.is_on(node) && !self.fleet.is_on(node) {
                 self.switch_off(now, node);
                 self.change(now, format!("{} lost power in the middle of a write", names(&[node])));
-                self.agenda.add(now + POWER_AGAIN_US, Action::Restart(Who::Nodes(vec![node]), Flash::Kept));
+                self.keep_off(now, vec![node], Some(POWER_AGAIN_US), Flash::Kept);
             }
         }
         if let Some(progress) = &mut self.hooks.progress {

@@ -6,12 +6,13 @@ use std::io;
 use common::rng::Rng;
 use common::types::NodeId;
 
-use super::agenda::{Agenda, Walk};
+use super::agenda::{Agenda, Strike};
 use super::checker::{Components, HOLD_US};
 use super::observer::{Observer, Recorders};
-use super::outcome::{Change, Failure, NodeUse, Outcome, Reign, Verdict};
-use super::plan::{Flash, Harm, NodePlan, Scenario, Steady};
+use super::outcome::{Change, NodeUse, Outcome, Reign};
+use super::plan::{Flash, Harm, NodePlan, Scenario};
 use super::player::{Cast, Player};
+use super::walk::Walk;
 use crate::air::csma::RadioTiming;
 use crate::air::energy::Activity;
 use crate::air::medium::{Medium, OnAir, Tuning};
@@ -22,8 +23,16 @@ use crate::board::fleet::Fleet;
 mod act;
 mod attack;
 mod boards;
+mod liveness;
+mod spells;
+mod under_way;
+mod verdict;
 
 pub use boards::{Hooks, run_boards};
+use liveness::Liveness;
+use spells::Spells;
+use under_way::{Attacker, Corruption, Drifts, Jammer, Outages};
+use verdict::Late;
 
 /// Agreement is looked for this often.
 const SLICE_US: u64 = 10_000;
@@ -52,19 +61,31 @@ struct Run<'s> {
     agenda: Agenda,
     walk: Option<Walk>,
     rng: Rng,
+    /// Of the network next door: the same numbers as above, but neither moves the other on.
+    wifi_rng: Rng,
     lives: BTreeMap<usize, u64>,
     /// What each node's driver has stored: the number of its last boot.
     epochs: BTreeMap<usize, u16>,
-    /// The radio of each jamming fault, and its noise while it is on.
-    jammers: BTreeMap<usize, (usize, Option<OnAir>)>,
-    /// The radio of each attacker.
-    attackers: BTreeMap<usize, usize>,
+    /// How often a fault has struck so far.
+    strikes: Strike,
+    outages: Outages,
+    drifts: Drifts,
+    corruption: Corruption,
+    /// By the number of the fault.
+    jammers: BTreeMap<usize, Jammer>,
+    /// By the number of the fault.
+    attackers: BTreeMap<usize, Attacker>,
     wifi: Option<(usize, Option<OnAir>)>,
     components: Components,
     moved: bool,
-    dissenters: Vec<usize>,
+    /// Who spoils the agreement of each component.
+    dissenters: Vec<Vec<usize>>,
     /// Since when there has been agreement.
     agreed_since: Option<u64>,
+    liveness: Liveness,
+    /// The first agreement since the last change that did not come in time.
+    late: Option<Late>,
+    spells: Spells,
     open: Vec<Open>,
     relapses: u64,
     reigns: Vec<Reign>,
@@ -93,8 +114,10 @@ impl<'s> Run<'s> {
         let nodes = u16::try_from(places.len()).unwrap_or(u16::MAX);
         let cast = Cast::new(&scenario.protocol, nodes, propagation.noise_dbm, plan.channel);
         let timing = if plan.is_fast { RadioTiming::FAST } else { RadioTiming::EMBASSY };
-        let mut world = World::new(Medium::new(propagation, plan.bursts, seed), timing, seed);
+        let medium = Medium::with_rules(propagation, plan.bursts, seed, plan.cca.rules());
+        let mut world = World::new(medium, timing, seed);
         world.set_loss(plan.loss);
+        world.set_wake_jitter(plan.wake_jitter_us);
         let mut drifts = Rng::stream(seed, 0xD21F);
         for (node, place) in places.iter_mut().enumerate() {
             let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);
@@ -106,19 +129,23 @@ impl<'s> Run<'s> {
             world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
         }
         let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
-        let on_channel = |tx_dbm| Tuning { channel: plan.channel, tx_dbm };
+        let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
+        // From here on radios are no nodes.
+        world.medium_mut().change_propagation(|air| air.nodes = places.len());
         for (index, fault) in scenario.faults.iter().enumerate() {
             match &fault.harm {
-                Harm::Jam(place, power, _) => {
-                    jammers.insert(index, (world.medium_mut().add(*place, on_channel(*power)), None));
+                Harm::Jam(place, power, _, channel) => {
+                    let radio = world.medium_mut().add(*place, tuned(*power, *channel));
+                    jammers.insert(index, Jammer { radio, strikes: 0, on: None });
                 }
                 Harm::Attack(attack) => {
-                    attackers.insert(index, world.add_intruder(attack.place, on_channel(attack.tx_dbm)));
+                    let radio = world.add_intruder(attack.place, tuned(attack.tx_dbm, attack.channel));
+                    attackers.insert(index, Attacker { radio, strikes: 0, until_us: 0, is_sending: false });
                 }
                 _ => {}
             }
         }
-        let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, on_channel(wifi.power_dbm)), None));
+        let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, tuned(wifi.power_dbm, wifi.channel)), None));
         Self {
             scenario,
             cast,
@@ -132,8 +159,13 @@ impl<'s> Run<'s> {
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &places, seed)),
             rng: Rng::stream(seed, 0xFA17),
+            wifi_rng: Rng::stream(seed, 0xFA17),
             lives: BTreeMap::new(),
             epochs: (0..places.len()).map(|node| (node, 1)).collect(),
+            strikes: 0,
+            outages: Outages::default(),
+            drifts: Drifts::default(),
+            corruption: Corruption::default(),
             jammers,
             attackers,
             wifi,
@@ -141,6 +173,9 @@ impl<'s> Run<'s> {
             moved: true,
             dissenters: Vec::new(),
             agreed_since: None,
+            liveness: Liveness::new(scenario.within_us),
+            late: None,
+            spells: Spells::default(),
             open: Vec::new(),
             relapses: 0,
             reigns: Vec::new(),
@@ -165,6 +200,7 @@ impl<'s> Run<'s> {
             while let Some(action) = self.agenda.pop(next) {
                 self.act(next, action);
             }
+            self.look_at_spells(next);
             self.look(next);
         }
     }
@@ -180,6 +216,8 @@ impl<'s> Run<'s> {
         self.concern(&before);
         self.open.push(Open { at_us: now, what, noticed_us: None, called_us: None, agreed_us: None });
         self.agreed_since = None;
+        self.liveness.restart(now, self.components.usable.len());
+        self.late = None;
     }
 
     /// Watches the ends of every link that was made or broken since: how they see it now.
@@ -195,17 +233,28 @@ impl<'s> Run<'s> {
     }
 
     fn update_components(&mut self) {
+        let found = self.find_components();
+        let before = std::mem::replace(&mut self.components, found);
+        // Nodes that move, and boards that begin to send, are not told as changes each time.
+        if before.usable != self.components.usable {
+            self.liveness.restart(self.world.now_us(), self.components.usable.len());
+        }
+        self.observer.leaders_changed = true;
+        self.moved = false;
+    }
+
+    /// The components as they are now.
+    fn find_components(&self) -> Components {
         let (world, medium) = (&self.world, self.world.medium());
         let floor = Power::from_dbm(medium.propagation().noise_dbm);
         let noise_at = |node: usize| {
-            let on = self.jammers.values().filter(|(_, on)| on.is_some());
-            let jammed = on.filter_map(|&(radio, _)| medium.mean_dbm(radio, node)).map(Power::from_dbm);
+            let on = self.jammers.values().filter(|jammer| jammer.on.is_some());
+            let jammed = on.filter_map(|jammer| medium.mean_dbm(jammer.radio, node)).map(Power::from_dbm);
             (floor + jammed.sum()).dbm()
         };
         let takes_part = |node: usize| world.is_on(node) && !world.station(node).is_mute();
-        self.components = Components::find(medium, self.nodes, takes_part, noise_at, self.cast.admission());
-        self.observer.leaders_changed = true;
-        self.moved = false;
+        let power_dbm = |from: usize, to: usize| Some(medium.mean_dbm(from, to)? - self.spells.loss_db(from, to));
+        Components::find(power_dbm, self.nodes, takes_part, noise_at, self.cast.admission())
     }
 
     /// Each leader that is followed, by index, and by how many.
@@ -231,7 +280,7 @@ impl<'s> Run<'s> {
             self.update_components();
         }
         if std::mem::take(&mut self.observer.leaders_changed) {
-            self.dissenters = self.components.dissenters(|node| self.leader(node));
+            self.dissenters = self.components.dissenters_by_component(|node| self.leader(node));
             let leaders = self.followers().into_iter().map(|(leader, count)| (id_of(leader).0, count)).collect();
             if self.reigns.last().is_none_or(|last| last.leaders != leaders) {
                 self.reigns.push(Reign { at_ms: now / 1_000, leaders });
@@ -239,10 +288,10 @@ impl<'s> Run<'s> {
         }
         let Some(open) = self.open.last_mut() else { return };
         open.look_at(&self.observer);
-        if self.dissenters.is_empty() {
-            // Where the last node has just come to agree, that moment and not the end of the slice.
-            let leader_us = self.observer.leader_us;
-            let began = if leader_us + SLICE_US > now { leader_us.max(open.at_us) } else { now };
+        // Where the last node has just come to agree, that moment and not the end of the slice.
+        let leader_us = self.observer.leader_us;
+        let began = if leader_us + SLICE_US > now { leader_us.max(open.at_us) } else { now };
+        if self.dissenters.iter().all(Vec::is_empty) {
             let since = *self.agreed_since.get_or_insert(began);
             if open.agreed_us.is_none() && now >= since + HOLD_US {
                 open.agreed_us = Some(since);
@@ -250,12 +299,13 @@ impl<'s> Run<'s> {
         } else if self.agreed_since.take().is_some() && open.agreed_us.is_some() {
             self.relapses += 1;
         }
+        self.look_at_components(now, began);
     }
 
     fn finish(self) -> Outcome {
         let now = self.world.now_us();
         let changes: Vec<Change> = self.open.iter().map(Open::closed).collect();
-        let (verdict, failure) = self.judge(now, &changes);
+        let (verdict, failure) = self.judge();
         let usage: Vec<_> = (0..self.nodes).map(|node| self.world.usage(node)).collect();
         let tallies: Vec<_> = (0..self.nodes).map(|node| self.world.station(node).tally()).collect();
         let nodes = (0..self.nodes).map(|node| self.node_use(node, now)).collect();
@@ -298,45 +348,13 @@ impl<'s> Run<'s> {
             malformed: usage.malformed,
             airtime_ppm: usage.tx_us * 1_000_000 / now.max(1),
             charge_uah: energy.charge_uah,
+            tx_uah: energy.tx_uah,
+            rx_uah: energy.rx_uah,
+            idle_uah: energy.idle_uah,
+            cpu_uah: energy.cpu_uah,
+            sleep_uah: energy.sleep_uah,
             mean_ua: energy.mean_ua,
         }
-    }
-
-    /// A node that has changed its leader too often, and how often.
-    fn restless(&self) -> Option<(u16, String)> {
-        let Steady { from_us, changes_max } = self.scenario.steady?;
-        let mut changes = BTreeMap::new();
-        for follow in self.observer.follows.iter().filter(|follow| follow.at_ms * 1_000 >= from_us) {
-            *changes.entry(follow.node).or_insert(0_u64) += 1;
-        }
-        let (node, count) = changes.into_iter().find(|&(_, count)| count > changes_max)?;
-        let from_s = from_us / 1_000_000;
-        Some((
-            node,
-            format!("node {node} changed its leader {count} times after {from_s} s, not at most {changes_max} times"),
-        ))
-    }
-
-    fn judge(&self, now: u64, changes: &[Change]) -> (Verdict, Option<Failure>) {
-        let last_events = self.observer.last_events();
-        if let Some((at, node, what)) = &self.observer.violation {
-            let nodes = vec![id_of(*node).0];
-            return (Verdict::Safety, Some(Failure { at_ms: at / 1_000, what: what.clone(), nodes, last_events }));
-        }
-        if let Some((node, what)) = self.restless() {
-            return (Verdict::Liveness, Some(Failure { at_ms: now / 1_000, what, nodes: vec![node], last_events }));
-        }
-        let Some(last) = changes.last() else { return (Verdict::Ok, None) };
-        let within_ms = self.scenario.within_us / 1_000;
-        let what = match last.agreed_after_ms {
-            Some(took) if took <= within_ms => return (Verdict::Ok, None),
-            Some(took) => format!("agreement took {took} ms after the last change ({}), not {within_ms} ms", last.what),
-            None => {
-                format!("no lasting agreement {} ms after the last change ({})", now / 1_000 - last.at_ms, last.what)
-            }
-        };
-        let nodes = self.dissenters.iter().map(|&node| id_of(node).0).collect();
-        (Verdict::Liveness, Some(Failure { at_ms: now / 1_000, what, nodes, last_events }))
     }
 }
 

@@ -74,11 +74,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
     let times = Times::read(section)?;
     let harm = match kind.ok_or_else(|| section.missing("kind"))? {
         Kind::Crash => read_crash(section, nodes)?,
-        Kind::Restart => {
-            section.exclude(&["who"], "is for faults that strike nodes which are on; a restart needs `nodes`")?;
-            let back = read_nodes(section, nodes)?.ok_or_else(|| section.missing("nodes"))?;
-            Harm::Restart(Who::Nodes(back), read_flash(section)?)
-        }
+        Kind::Restart => Harm::Restart(read_who(section, nodes)?, read_flash(section)?),
         Kind::Wall => read_wall(section)?,
         Kind::Partition => {
             let cut_off = read_nodes(section, nodes)?.ok_or_else(|| section.missing("nodes"))?;
@@ -88,8 +84,9 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             let place = section.point("place")?;
             let power = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
             let lasts = read_length(section)?;
+            let channel = super::radio::channel(section)?;
             let place = place.ok_or_else(|| section.missing("place"))?;
-            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?)
+            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?, channel)
         }
         Kind::Drift => {
             let ppm = drift(section)?.ok_or_else(|| section.missing("drift"))?;
@@ -151,6 +148,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
     let tricks = section.words("frames", &words)?;
     let interval_us = within(section, "interval", Unit::Time, (SHORTEST_S, 3_600.0))?.map_or(50_000, micros);
     let lasts = read_length(section)?;
+    let channel = super::radio::channel(section)?;
     let tricks = tricks.unwrap_or_else(|| words.map(|(_, trick)| trick).to_vec());
     if tricks.is_empty() {
         return Err(section.problem_at("frames", "must name at least one kind, such as [\"replay\"]"));
@@ -158,6 +156,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
     Ok(Attack {
         place: place.ok_or_else(|| section.missing("place"))?,
         tx_dbm,
+        channel,
         tricks,
         interval_us,
         lasts_us: lasts.ok_or_else(|| section.missing("for"))?,
@@ -200,34 +199,4 @@ impl Times {
             (None, None) => Err(section.missing("at` or `every")),
         }
     }
-}
-
-/// Power can only come back to a node that is off: some crash must be able to have struck it by then.
-pub(super) fn check_restarts(faults: &[Fault], sections: &[Section<'_>]) -> Result<(), Problem> {
-    for (fault, section) in faults.iter().zip(sections) {
-        let Harm::Restart(Who::Nodes(nodes), _) = &fault.harm else { continue };
-        let (When::At(last_us) | When::Every(_, _, last_us)) = fault.when;
-        for &node in nodes {
-            if !faults.iter().any(|other| may_be_off(other, node, last_us)) {
-                let what =
-                    format!("names node {}, which is on at that time: no crash has left it without power", node + 1);
-                return Err(section.problem_at("nodes", &what));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether a fault may be why a node is off at a time.
-fn may_be_off(fault: &Fault, node: usize, at_us: u64) -> bool {
-    let Harm::Crash(who, lasts, _) = &fault.harm else { return false };
-    let may_strike = match who {
-        Who::Nodes(nodes) => nodes.contains(&node),
-        Who::Leader | Who::Random => true,
-    };
-    let (first_us, last_us) = match fault.when {
-        When::At(at) => (at, at),
-        When::Every(_, from, until) => (from, until),
-    };
-    may_strike && first_us < at_us && lasts.is_none_or(|lasts| at_us < last_us + lasts)
 }

@@ -1,12 +1,15 @@
 //! `[mobility]`: how nodes move.
 
-use super::super::plan::{Mobility, Wander};
+use super::super::plan::{Groups, Mobility, Wander};
 use super::super::toml_section::{Problem, Section};
 use super::super::units::Unit;
 use super::{data_file, positive, time_us};
 
 /// The keys of random walks.
 const WALKS: [&str; 4] = ["speed_min", "speed_max", "side", "until"];
+/// Groups and how far their members stray, where nothing is said.
+const GROUPS: usize = 2;
+const WANDER_M: f64 = 2.0;
 
 /// How nodes move; none where they do not.
 pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Option<Mobility>, Problem> {
@@ -24,8 +27,14 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Option<Mobilit
     let side = positive(section, "side", Unit::Length)?;
     let until_us = time_us(section, "until")?;
     let file = section.text("file")?;
+    let count = section.integer("groups", 1..nodes as u64 + 1)?.and_then(|count| usize::try_from(count).ok());
+    let wander = section.quantity("wander", Unit::Length)?;
     section.finish()?;
-    let as_group = match kind.ok_or_else(|| section.missing("kind"))? {
+    let kind = kind.ok_or_else(|| section.missing("kind"))?;
+    if !matches!(kind, Kind::Group) {
+        section.exclude(&["groups", "wander"], "is for kind = \"group\" only")?;
+    }
+    let groups = match kind {
         Kind::Static => {
             section.exclude(&[&WALKS[..], &["file"]].concat(), "is for kinds that move, not for \"static\"")?;
             return Ok(None);
@@ -35,8 +44,8 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Option<Mobilit
             let name = file.ok_or_else(|| section.missing("file"))?;
             return Ok(Some(Mobility::Listed(data_file::ways(section, "file", name, nodes)?)));
         }
-        Kind::Alone => false,
-        Kind::Group => true,
+        Kind::Alone => None,
+        Kind::Group => Some(Groups { count: count.unwrap_or(GROUPS.min(nodes)), wander: wander.unwrap_or(WANDER_M) }),
     };
     if file.is_some() {
         return Err(section.problem_at("file", "is for kind = \"file\" only"));
@@ -47,7 +56,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Option<Mobilit
         return Err(section.problem_at("speed_min", "is more than `speed_max`"));
     }
     Ok(Some(Mobility::Random(Wander {
-        as_group,
+        groups,
         speed,
         side: side.ok_or_else(|| section.missing("side"))?,
         until_us: until_us.ok_or_else(|| section.missing("until"))?,

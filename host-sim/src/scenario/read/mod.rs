@@ -7,7 +7,7 @@ use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use toml::de::DeTable;
 
 use super::checker::HOLD_US;
-use super::plan::{Cipher, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use super::plan::{Cipher, Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
 use super::player::Cast;
 use super::toml_section::{Problem, Section, Source};
 use super::units::{Unit, micros, seconds};
@@ -66,9 +66,14 @@ pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
         topology,
     };
     root.finish()?;
+    if let (Model::Table(_), Some(_), Some(section)) =
+        (&scenario.radio.model, &scenario.mobility, root.section("mobility")?)
+    {
+        let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
+        return Err(section.problem_at("kind", what));
+    }
     check_boards(&scenario, &tables)?;
     check_core(&scenario, &root)?;
-    fault::check_restarts(&scenario.faults, &faults)?;
     let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
     if scenario.duration_us < needed {
         let what = format!(

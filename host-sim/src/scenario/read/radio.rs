@@ -1,6 +1,6 @@
 //! `[radio]`: the radios and the air between them.
 
-use super::super::plan::{Model, RadioPlan, Wifi};
+use super::super::plan::{Cca, Model, RadioPlan, Wifi};
 use super::super::toml_section::{Problem, Section};
 use super::super::units::{Unit, micros};
 use super::{data_file, positive, within};
@@ -20,6 +20,8 @@ pub(super) fn usual() -> RadioPlan {
         channel: 15,
         tx_dbm: 0.0,
         drift_ppm: 20,
+        wake_jitter_us: 0,
+        cca: Cca::Both,
     }
 }
 
@@ -38,17 +40,43 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
     let loss = section.quantity("loss", Unit::Share)?.unwrap_or(usual.loss);
     let is_fast = section.word("timing", &[("embassy", false), ("fast", true)])?.unwrap_or(usual.is_fast);
-    let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
+    let channel = channel(section)?;
     let tx_dbm = power(section, "power")?.unwrap_or(usual.tx_dbm);
     let drift = section.quantity("drift", Unit::Drift)?.unwrap_or(f64::from(usual.drift_ppm));
-    if !(0.0..=1_000.0).contains(&drift) {
-        return Err(section.problem_at("drift", "must be between 0 ppm and 1000 ppm"));
+    if !(0.0..=20_000.0).contains(&drift) {
+        return Err(section.problem_at("drift", "must be between 0 ppm and 20000 ppm, a fiftieth"));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
     let drift_ppm = drift as u32;
+    let ways = [("both", Cca::Both), ("energy", Cca::Energy), ("carrier", Cca::Carrier), ("blind", Cca::Blind)];
+    let cca = section.word("cca", &ways)?.unwrap_or(usual.cca);
+    let wake_jitter_us = section.quantity("wake_jitter", Unit::Time)?.unwrap_or(0.0) * 1e6;
+    if !(0.0..=10_000.0).contains(&wake_jitter_us) {
+        return Err(section.problem_at("wake_jitter", "must be between 0 s and 10 ms"));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    let wake_jitter_us = wake_jitter_us.round() as u32;
     section.finish()?;
     let channel = channel.unwrap_or(usual.channel);
-    Ok(RadioPlan { model, exponent, noise_dbm, bursts, wifi, loss, is_fast, channel, tx_dbm, drift_ppm })
+    Ok(RadioPlan {
+        model,
+        exponent,
+        noise_dbm,
+        bursts,
+        wifi,
+        loss,
+        is_fast,
+        channel,
+        tx_dbm,
+        drift_ppm,
+        wake_jitter_us,
+        cca,
+    })
+}
+
+/// A channel, where one is given.
+pub(super) fn channel(section: &Section<'_>) -> Result<Option<u8>, Problem> {
+    Ok(section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok()))
 }
 
 /// A transmit power that radios have.
@@ -115,11 +143,13 @@ fn read_bursts(section: &Section<'_>) -> Result<Bursts, Problem> {
 fn read_wifi(section: &Section<'_>) -> Result<Wifi, Problem> {
     let at = section.point("at")?;
     let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
-    let duty = section.quantity("duty", Unit::Share)?.unwrap_or(0.2);
+    let duty = section.quantity("duty", Unit::Share)?.unwrap_or(0.1);
     let burst = within(section, "burst", Unit::Time, (1e-5, 10.0))?.unwrap_or(1.5e-3);
+    let channel = channel(section)?;
     section.finish()?;
     if !(0.001..=0.95).contains(&duty) {
         return Err(section.problem_at("duty", "must be between 0.1 % and 95 %"));
     }
-    Ok(Wifi { at: at.ok_or_else(|| section.missing("at"))?, power_dbm, duty, burst_us: micros(burst) })
+    let at = at.ok_or_else(|| section.missing("at"))?;
+    Ok(Wifi { at, power_dbm, duty, burst_us: micros(burst), channel })
 }

@@ -1,0 +1,66 @@
+//! Agreement has to come in time, and to come back in time.
+
+use host_sim::scenario::catalogue::find;
+use host_sim::scenario::drive::run;
+use host_sim::scenario::outcome::{Outcome, Verdict};
+use host_sim::scenario::plan::{Scenario, Steady};
+use host_sim::scenario::read::read;
+use host_sim::scenario::sweep::sweep;
+
+#[test]
+fn what_comes_late_fails_at_its_deadline_and_names_who_follows_whom() {
+    let impossible = Scenario { within_us: 200_000, ..find("partition-merge").unwrap() };
+    let outcome = run(&impossible, 7);
+    assert_eq!(outcome.verdict, Verdict::Liveness);
+    let failure = outcome.failure.unwrap();
+    // The wall comes down at 20 s.
+    assert_eq!(failure.at_ms, 20_200);
+    assert!(!failure.nodes.is_empty() && failure.nodes.len() < 16, "{:?}", failure.nodes);
+    for part in
+        ["within 200 ms after the last change (the wall comes down): nodes ", " follow ", "; they agreed after "]
+    {
+        assert!(failure.what.contains(part), "{}", failure.what);
+    }
+    assert!(failure.last_events.iter().any(|event| event == "20.000 s: the wall comes down"));
+    let row = sweep(&impossible, [7], 1, |_| ()).remove(&7).unwrap();
+    assert_eq!((row.verdict, row.failure.as_ref().map(|failure| failure.at_ms)), (Verdict::Liveness, Some(20_200)));
+    assert!(row.failure.unwrap().line().starts_with("at 20.200 s, nodes "));
+}
+
+#[test]
+fn whoever_is_restless_is_so_at_the_change_that_was_too_many() {
+    let steady = Some(Steady { from_us: 5_000_000, changes_max: 1 });
+    let failure = run(&Scenario { steady, ..find("ring16").unwrap() }, 7).failure.unwrap();
+    // The leader fails after 10 s.
+    assert!((10_000..20_000).contains(&failure.at_ms), "{failure:?}");
+}
+
+/// Three nodes in a line whose links break down in such spells.
+fn in_bursts(good: &str, bad: &str, within: &str, seed: u64) -> Outcome {
+    let text = format!(
+        "name = \"t\"\nduration = \"120 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"10 m\"\n[radio]\nmodel = \"plain\"\n[radio.bursts]\ngood = \"{good}\"\nbad = \"{bad}\"\nloss = \"80 dB\"\n[expect]\nagreement_within = \"{within}\"\n"
+    );
+    run(&read("t.toml", &text).unwrap(), seed)
+}
+
+#[test]
+fn an_agreement_that_is_lost_and_does_not_come_back_fails() {
+    // Bad spells of less than the bound follow each other so closely that nobody can agree.
+    let lost = (0..20)
+        .map(|seed| in_bursts("5 s", "5 s", "20 s", seed))
+        .find_map(|outcome| outcome.failure.filter(|failure| failure.what.contains("lost their agreement")));
+    let failure = lost.expect("one of twenty");
+    assert!(failure.what.contains("without a change and had none again within 20000 ms: "), "{failure:?}");
+    assert!(failure.at_ms > 20_000 && !failure.nodes.is_empty(), "{failure:?}");
+}
+
+#[test]
+fn links_that_are_down_for_longer_than_the_bound_are_no_links() {
+    let outcomes: Vec<Outcome> = (0..10).map(|seed| in_bursts("20 s", "600 s", "10 s", seed)).collect();
+    for outcome in &outcomes {
+        let told: Vec<&str> = outcome.changes.iter().map(|change| change.what.as_str()).collect();
+        assert!(told.iter().any(|what| what.starts_with("link") && what.ends_with("down for long")), "{told:?}");
+        assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
+    }
+    assert!(outcomes.iter().any(|outcome| outcome.components == 3), "everybody is alone in the end");
+}
