@@ -13,5 +13,6 @@ pub mod run;
 pub mod sweep;
 pub mod timeline;
 pub mod toml_section;
+pub mod topology;
 pub mod units;
 pub mod walk;
