@@ -16,5 +16,6 @@ pub mod shard;
 pub mod sweep;
 pub mod timeline;
 pub mod toml_section;
+pub mod topology;
 pub mod units;
 pub mod walk;

@@ -128,24 +128,7 @@ impl<'s> Run<'s> {
             let tuning = Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
             world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
         }
-        let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
-        let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
-        // From here on radios are no nodes.
-        world.medium_mut().change_propagation(|air| air.nodes = places.len());
-        for (index, fault) in scenario.faults.iter().enumerate() {
-            match &fault.harm {
-                Harm::Jam(place, power, _, channel) => {
-                    let radio = world.medium_mut().add(*place, tuned(*power, *channel));
-                    jammers.insert(index, Jammer { radio, strikes: 0, on: None });
-                }
-                Harm::Attack(attack) => {
-                    let radio = world.add_intruder(attack.place, tuned(attack.tx_dbm, attack.channel));
-                    attackers.insert(index, Attacker { radio, strikes: 0, until_us: 0, is_sending: false });
-                }
-                _ => {}
-            }
-        }
-        let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, tuned(wifi.power_dbm, wifi.channel)), None));
+        let (jammers, attackers, wifi) = add_outsiders(scenario, &mut world);
         Self {
             scenario,
             cast,
@@ -356,6 +339,34 @@ impl<'s> Run<'s> {
             mean_ua: energy.mean_ua,
         }
     }
+}
+
+/// The jammers and the attackers of a scenario by their faults, and the network next door with its noise.
+type Outsiders = (BTreeMap<usize, Jammer>, BTreeMap<usize, Attacker>, Option<(usize, Option<OnAir>)>);
+
+/// Adds every radio that is no node.
+fn add_outsiders(scenario: &Scenario, world: &mut World<Player>) -> Outsiders {
+    let plan = &scenario.radio;
+    let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
+    let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
+    // From here on radios are no nodes.
+    let nodes = world.len();
+    world.medium_mut().change_propagation(|air| air.nodes = nodes);
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        match &fault.harm {
+            Harm::Jam(place, power, _, channel) => {
+                let radio = world.medium_mut().add(*place, tuned(*power, *channel));
+                jammers.insert(index, Jammer { radio, strikes: 0, on: None });
+            }
+            Harm::Attack(attack) => {
+                let radio = world.add_intruder(attack.place, tuned(attack.tx_dbm, attack.channel));
+                attackers.insert(index, Attacker { radio, strikes: 0, until_us: 0, is_sending: false });
+            }
+            _ => {}
+        }
+    }
+    let wifi = plan.wifi.map(|wifi| (world.medium_mut().add(wifi.at, tuned(wifi.power_dbm, wifi.channel)), None));
+    (jammers, attackers, wifi)
 }
 
 impl Open {
