@@ -7,7 +7,7 @@ use common::time::Instant;
 
 use super::PSDU_MAX;
 use super::clock::LocalClock;
-use super::csma::{Backoff, RadioTiming};
+use super::csma::RadioTiming;
 use super::medium::{Medium, OnAir, Reception, Tuning};
 use super::propagation::Place;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
@@ -16,6 +16,7 @@ mod agenda;
 mod corruption;
 mod intruder;
 mod port;
+mod radio;
 mod receive;
 mod send;
 
@@ -24,102 +25,10 @@ use intruder::Intruder;
 pub use intruder::RawFrame;
 use port::Port;
 pub use port::{Heard, Said};
+use radio::{Desk, NEVER, Node, Outgoing, Phase, Record, Slot};
 
 /// A tick of a driver's counter, rounded up.
 const TICK_US: u64 = 31;
-
-/// What a radio is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Listening, or off.
-    Free,
-    /// Dealing with a frame, or turning round after one, and deaf until then.
-    Deaf,
-    /// Looking whether the channel is clear, or sending.
-    Taken,
-}
-
-/// Which of a station's two waiting frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    Csma,
-    Timed,
-}
-
-/// The frames of a station that wait or are on the air.
-#[derive(Clone, Debug, Default)]
-struct Outgoing {
-    csma: Vec<u8>,
-    timed: Vec<u8>,
-}
-
-impl Outgoing {
-    fn get(&self, slot: Slot) -> &[u8] {
-        match slot {
-            Slot::Csma => &self.csma,
-            Slot::Timed => &self.timed,
-        }
-    }
-
-    fn get_mut(&mut self, slot: Slot) -> &mut Vec<u8> {
-        match slot {
-            Slot::Csma => &mut self.csma,
-            Slot::Timed => &mut self.timed,
-        }
-    }
-}
-
-/// No time at all.
-const NEVER: u64 = u64::MAX;
-
-/// What every frame that a station receives touches, the station and perhaps its clock aside. All else is kept elsewhere, so
-/// that a reception among very many nodes waits for little memory.
-#[derive(Clone, Debug)]
-struct Desk {
-    /// Frames received intact, and damaged; the rest of its usage is counted with the radio.
-    received: u32,
-    damaged: u32,
-    /// For which frames the radio has room.
-    room: Room,
-}
-
-const _: () = assert!(size_of::<Desk>() == 12);
-
-impl Desk {
-    /// Nothing waits.
-    const EMPTY: Self = Self { received: 0, damaged: 0, room: Room { csma: true, timed: true } };
-}
-
-/// The radio of a station, as every event of it needs it: one line of a cache.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
-struct Node {
-    /// When the station's deadline is in the world's time, while an event for it is on the agenda.
-    wake_at: u64,
-    /// Until when it is deaf.
-    ready_at: u64,
-    /// Since when it listens, or never, and how long it had its receiver on before that.
-    listening_since: u64,
-    rx_us: u64,
-    rng: Rng,
-    backoff: Option<Backoff>,
-    life: u32,
-    turn: u32,
-    phase: Phase,
-    on: bool,
-}
-
-const _: () = assert!(size_of::<Node>() == 64);
-
-/// What is noted about the radio of a station and rarely asked for.
-#[derive(Clone, Debug, Default)]
-struct Record {
-    /// Without what is counted where it is at hand: frames received and damaged, and how long the receiver was on.
-    usage: Usage,
-    on_since: u64,
-    /// When the frame that waits for its time is to go out.
-    timed: Option<Instant>,
-}
 
 /// A medium with stations on it.
 #[derive(Clone, Debug)]
@@ -197,18 +106,7 @@ impl<S: Station> World<S> {
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
         self.desks.push(Desk::EMPTY);
-        self.nodes.push(Node {
-            wake_at: NEVER,
-            ready_at: 0,
-            listening_since: NEVER,
-            rx_us: 0,
-            rng: Rng::stream(self.seed ^ 0xC5, index as u64),
-            backoff: None,
-            life: 0,
-            turn: 0,
-            phase: Phase::Free,
-            on: false,
-        });
+        self.nodes.push(Node::new(Rng::stream(self.seed ^ 0xC5, index as u64)));
         self.records.push(Record::default());
         self.outgoing.push(Outgoing::default());
         self.on_air.push(None);
