@@ -64,3 +64,21 @@ fn links_that_are_down_for_longer_than_the_bound_are_no_links() {
     }
     assert!(outcomes.iter().any(|outcome| outcome.components == 3), "everybody is alone in the end");
 }
+
+#[test]
+fn links_that_go_down_later_make_no_failure_undone() {
+    let is_link = |what: &str| what.starts_with("link");
+    let failed_before_a_link = |outcome: &Outcome| {
+        let failed_ms = outcome.failure.as_ref().map(|failure| failure.at_ms);
+        failed_ms.is_some_and(|at| outcome.changes.iter().any(|change| is_link(&change.what) && change.at_ms > at))
+    };
+    assert!((0..30).map(|seed| in_bursts("8 s", "8 s", "20 s", seed)).any(|outcome| failed_before_a_link(&outcome)));
+}
+
+#[test]
+fn whoever_keeps_a_link_that_has_become_faint_is_right() {
+    let text = "name = \"t\"\nduration = \"40 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"5 m\"\n[radio]\nmodel = \"plain\"\n[[fault]]\nkind = \"wall\"\nstart = [2, -9]\nend = [2, 9]\nloss = \"35 dB\"\nat = \"8 s\"\n";
+    let outcome = run(&read("t.toml", text).unwrap(), 1);
+    assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
+    assert_eq!(outcome.components, 2, "nobody would take such a link up");
+}

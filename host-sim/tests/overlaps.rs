@@ -112,3 +112,11 @@ fn a_restart_of_a_node_that_is_on_is_a_reset() {
     assert_eq!(times(&outcome, "node 2 has stored its epoch"), [11_000]);
     assert!(outcome.follows.iter().any(|follow| (follow.at_ms, follow.node, follow.leader) == (10_000, 2, None)));
 }
+
+#[test]
+fn an_attacker_sends_nothing_after_it_has_left() {
+    let attack =
+        "kind = \"attack\"\nplace = [5, 5]\nframes = [\"length\"]\ninterval = \"10 s\"\nat = \"5 s\"\nfor = \"1 ms\"";
+    let outcome = outcome_of(&[attack; 10]);
+    assert_eq!(outcome.nodes.iter().map(|node| node.malformed).sum::<u64>(), 0);
+}

@@ -228,6 +228,8 @@ fn tables_of_links_and_ways_are_read_from_files() {
     let plan = read(&scenario, &text).unwrap();
     let Model::Table(losses) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
     assert_eq!(losses.iter().collect::<Vec<_>>(), [(&(0, 1), &70.0), (&(1, 0), &71.5), (&(2, 3), &60.0)]);
+    let law = read(&scenario, &text.replace("links = ", "exponent = 4\nlinks = ")).unwrap_err();
+    assert!(law.what.contains("`exponent` means nothing to model = \"table\""), "{law}");
     let walking = read(&scenario, &GOOD.replace("[expect]", moving)).unwrap();
     assert_eq!(walking.mobility.as_ref().map(Mobility::until_us), Some(2_500_000));
     let both = read(&scenario, &text.replace("[expect]", moving)).unwrap_err();

@@ -4,19 +4,22 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, SubAssign};
 
 /// A power in units of 10⁻¹⁵ milliwatts. Whole numbers, so that adding and taking away many signals leaves exactly what
-/// is still there, in whatever order it happens. The range goes from -150 to +39 dBm.
+/// is still there, in whatever order it happens. One signal has -150 to +20 dBm, sums of dozens of the strongest fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Power(u64);
+
+/// The strongest that a signal arrives.
+const MOST_DBM: f64 = 20.0;
 
 impl Power {
     /// No power at all.
     pub const NONE: Self = Self(0);
 
-    /// A power given in decibels above one milliwatt.
+    /// A power given in decibels above one milliwatt; what is stronger than any receiver stands counts as that strong.
     #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
         // Rounded: no power is negative.
-        Self(((10_f64.powf(dbm / 10.0) * 1e15 + 0.5) as i64).cast_unsigned())
+        Self(((10_f64.powf(dbm.min(MOST_DBM) / 10.0) * 1e15 + 0.5) as i64).cast_unsigned())
     }
 
     /// In decibels above one milliwatt; minus infinity for no power.
@@ -95,7 +98,7 @@ impl Power {
 impl Add for Power {
     type Output = Self;
 
-    /// No sum comes near the end of the range: of all the powers that any radio may have it would take thousands.
+    /// No sum comes near the end of the range: of the strongest signals that there are it would take 92.
     fn add(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
@@ -138,6 +141,13 @@ mod tests {
         sum -= c;
         sum -= a;
         assert_eq!(sum, b, "a strong signal that came and went leaves the weak one untouched");
+    }
+
+    #[test]
+    fn the_strongest_signals_add_up() {
+        let strongest: Power = (0..50).map(|_| Power::from_dbm(60.0)).sum();
+        assert!(strongest > Power::from_dbm(60.0) && strongest.exceeds(i32::MAX, i32::MAX));
+        assert!((strongest.dbm() - 20.0 - 16.99).abs() < 0.01);
     }
 
     #[test]

@@ -240,7 +240,6 @@ fn decomposition(outcomes: &[Outcome]) -> String {
 pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
     ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
     ensure!(args.seconds <= SECONDS_MAX, "--seconds must be at most {SECONDS_MAX}");
-    ensure!(args.noise.is_none_or(|dbm| (-150.0..=0.0).contains(&dbm)), "--noise must be between -150 and 0 dBm");
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
     let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());

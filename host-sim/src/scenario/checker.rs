@@ -42,9 +42,9 @@ impl Admission {
     /// Nothing but the noise counts.
     pub const ANY: Self = Self { surely_dbm: f64::NEG_INFINITY, perhaps_dbm: f64::NEG_INFINITY };
 
-    /// The link layer's: neighbours come up from a mean of -88 dBm on, with 1 dB to spare for the jitter of the mean, and
-    /// may stay down to -95 dBm.
-    pub const LINKS: Self = Self { surely_dbm: -87.0, perhaps_dbm: -95.0 };
+    /// The link layer's: neighbours come up from a mean of -88 dBm on, with 1 dB to spare for the jitter of the mean. One
+    /// that is up stays however faint it becomes, as long as its hellos arrive.
+    pub const LINKS: Self = Self { surely_dbm: -87.0, perhaps_dbm: f64::NEG_INFINITY };
 }
 
 /// What the safety check sees of a node.

@@ -204,14 +204,9 @@ impl<S: Station> World<S> {
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
-        let clock = &mut self.clocks[node];
-        clock.set_drift(self.now_us, drift_ppm);
-        if self.nodes[node].on
-            && let Some(deadline) = self.stations[node].poll_timeout()
-        {
-            let at = clock.when(deadline).max(self.now_us);
-            self.nodes[node].wake_at = at;
-            self.schedule(at, node, Event::Wake);
+        self.clocks[node].set_drift(self.now_us, drift_ppm);
+        if self.nodes[node].on {
+            self.set_deadline(node);
         }
     }
 

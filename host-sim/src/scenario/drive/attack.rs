@@ -20,6 +20,10 @@ impl Run<'_> {
         else {
             return;
         };
+        if now >= attacker.until_us {
+            attacker.is_sending = false;
+            return;
+        }
         let radio = attacker.radio;
         let lot = self.rng.below(u32::try_from(attack.tricks.len()).unwrap_or(0)) as usize;
         let heard = u32::try_from(self.world.overheard(radio).len()).unwrap_or(0);

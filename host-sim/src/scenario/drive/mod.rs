@@ -199,7 +199,7 @@ impl<'s> Run<'s> {
         self.concern(&before);
         self.open.push(Open { at_us: now, what, noticed_us: None, called_us: None, agreed_us: None });
         self.agreed_since = None;
-        self.liveness.restart(now, self.components.usable.len());
+        self.restart_liveness(now);
         self.late = None;
     }
 
@@ -220,10 +220,19 @@ impl<'s> Run<'s> {
         let before = std::mem::replace(&mut self.components, found);
         // Nodes that move, and boards that begin to send, are not told as changes each time.
         if before.usable != self.components.usable {
-            self.liveness.restart(self.world.now_us(), self.components.usable.len());
+            self.restart_liveness(self.world.now_us());
         }
         self.observer.leaders_changed = true;
         self.moved = false;
+    }
+
+    /// From now on there is as much time as ever to agree. What was too late before stays too late, and nobody knows any more
+    /// when it was settled: its component may be another one now.
+    fn restart_liveness(&mut self, now: u64) {
+        self.liveness.restart(now, self.components.usable.len());
+        if let Some(late) = &mut self.late {
+            late.forget_component();
+        }
     }
 
     /// The components as they are now.

@@ -53,7 +53,10 @@ impl Run<'_> {
         }
         let links = self.find_components().links;
         if let Some(what) = told(&self.components.links, &links) {
+            // Nobody planned this change: what failed before it stays a failure.
+            let late = self.late.take();
             self.change(now, what);
+            self.late = late;
         }
     }
 }

@@ -14,10 +14,20 @@ const NAMED_MAX: usize = 12;
 /// A dispute that went on for too long.
 #[derive(Clone, Debug)]
 pub(super) struct Late {
-    overdue: Overdue,
+    /// Whose it is, while the components are what they were then.
+    component: Option<usize>,
+    /// Since when there was no agreement.
+    since_us: u64,
     failure: Failure,
     /// When there was an agreement after all, if ever.
     settled_us: Option<u64>,
+}
+
+impl Late {
+    /// Its component is no longer looked at.
+    pub(super) fn forget_component(&mut self) {
+        self.component = None;
+    }
 }
 
 impl Run<'_> {
@@ -28,11 +38,13 @@ impl Run<'_> {
             if let Some(overdue) = self.liveness.look(now, component, agrees.then_some(began))
                 && self.late.is_none()
             {
-                self.late = Some(Late { overdue, failure: self.lateness(overdue), settled_us: None });
+                let (component, since_us) = (Some(component), overdue.since_us);
+                self.late = Some(Late { component, since_us, failure: self.lateness(overdue), settled_us: None });
             }
         }
         if let Some(late) = &mut self.late {
-            late.settled_us = late.settled_us.or(self.liveness.settled_since(late.overdue.component));
+            let settled_us = late.component.and_then(|component| self.liveness.settled_since(component));
+            late.settled_us = late.settled_us.or(settled_us);
         }
     }
 
@@ -107,9 +119,9 @@ impl Run<'_> {
             let failure = Failure { at_ms, what, nodes: vec![node], last_events, replay: None };
             return (Verdict::Liveness, Some(failure));
         }
-        let Some(Late { overdue, failure, settled_us }) = &self.late else { return (Verdict::Ok, None) };
+        let Some(Late { since_us, failure, settled_us, .. }) = &self.late else { return (Verdict::Ok, None) };
         let mut failure = failure.clone();
-        if let Some(took) = settled_us.and_then(|settled| settled.checked_sub(overdue.since_us)) {
+        if let Some(took) = settled_us.and_then(|settled| settled.checked_sub(*since_us)) {
             let _ = write!(failure.what, "; they agreed after {} ms", took / 1_000);
         }
         (Verdict::Liveness, Some(failure))

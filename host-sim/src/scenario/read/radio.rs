@@ -35,6 +35,9 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<RadioPlan, Pro
     if let Model::Disc(_) = model {
         section.exclude(&["exponent"], "means nothing to model = \"disc\", where `reach` decides alone")?;
     }
+    if let Model::Table(_) = model {
+        section.exclude(&["exponent"], "means nothing to model = \"table\", where the measured losses decide alone")?;
+    }
     let noise_dbm = within(section, "noise", Unit::Power, (-150.0, 0.0))?;
     let bursts = section.section("bursts")?.map(|bursts| read_bursts(&bursts)).transpose()?;
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
