@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Two nodes for a few seconds; agreement is expected within this time.
 fn pair(within: &str) -> String {
@@ -73,6 +73,33 @@ fn shards_are_merged_to_what_the_whole_sweep_prints() {
     assert!(said.contains("shard 2/3 is missing; --partial joins what there is"), "{said}");
     let (code, text, _) = ringleader(&directory, &["merge", "1", "3", "--partial"]);
     assert!(code == Some(0) && text.contains(": 3 seeds of 5, 3 ok"), "{text}");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_shard_that_cannot_be_is_refused_with_the_name_of_its_file() {
+    let directory = directory("edited");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    let (_, json, _) = ringleader(&directory, &["sweep", "t.toml", "--seeds", "3..5", "--json"]);
+    let shard: Value = serde_json::from_str(&json).unwrap();
+    let refused = |key: &str, value: Value, because: &str| {
+        let mut edited = shard.clone();
+        edited[key] = value;
+        std::fs::write(directory.join("edited.json"), edited.to_string()).unwrap();
+        let (code, text, said) = ringleader(&directory, &["merge", "edited.json", "--partial"]);
+        assert_eq!((code, text.as_str()), (Some(1), ""), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(because), "{said}");
+        said
+    };
+    for (part, parts) in [(1, 0), (0, 1), (0, 0), (3, 2)] {
+        let said = refused("shard", json!({"part": part, "parts": parts}), &format!("no shard {part}/{parts}"));
+        assert!(said.contains("edited.json"), "{said}");
+    }
+    for (from, to) in [(9, 3), (3, 3)] {
+        let said = refused("seeds", json!({"from": from, "to": to}), &format!("no seeds in {from}..{to}"));
+        assert!(said.contains("edited.json"), "{said}");
+    }
+    refused("rows", json!([]), "there are no seeds in any of the files");
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
