@@ -104,6 +104,30 @@ fn a_shard_that_cannot_be_is_refused_with_the_name_of_its_file() {
 }
 
 #[test]
+fn failing_rows_say_how_to_run_them_again() {
+    let directory = directory("rows");
+    std::fs::write(directory.join("bad.toml"), pair("1 ms")).unwrap();
+    let json = |args: &[&str]| {
+        let (code, json, said) = ringleader(&directory, &[args, &["--json"]].concat());
+        assert_eq!(code, Some(3), "{said}");
+        json
+    };
+    let swept = |shard: &[&str]| json(&[&["sweep", "bad.toml", "--seeds", "3..6"], shard].concat());
+    let whole = swept(&[]);
+    let told: Value = serde_json::from_str(&whole).unwrap();
+    for (row, seed) in told["rows"].as_array().unwrap().iter().zip(["3", "4", "5"]) {
+        let alone: Value = serde_json::from_str(&json(&["run", "bad.toml", "--seed", seed])).unwrap();
+        assert!(row["failure"]["replay"].is_string(), "{row}");
+        assert_eq!(row["failure"]["replay"], alone["failure"]["replay"]);
+    }
+    for part in ["1", "2"] {
+        std::fs::write(directory.join(part), swept(&["--shard", &format!("{part}/2")])).unwrap();
+    }
+    assert_eq!(json(&["merge", "2", "1"]), whole);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn more_seeds_than_anybody_can_wait_for_are_refused() {
     let here = std::env::temp_dir();
     let most = "0..18446744073709551615";

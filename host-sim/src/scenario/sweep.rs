@@ -155,9 +155,15 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The sweep that these rows make.
+    /// The sweep that these rows make. Those that failed say how to run them again, by the name of the scenario here:
+    /// so merged shards say the same as the whole sweep.
     pub fn new(origin: Origin, rows: BTreeMap<u64, Row>) -> Self {
-        let rows: Vec<Row> = rows.into_values().collect();
+        let mut rows: Vec<Row> = rows.into_values().collect();
+        for Row { seed, failure, .. } in &mut rows {
+            if let Some(failure) = failure {
+                failure.replay = Some(replay_command(&origin.scenario, *seed));
+            }
+        }
         let spread = |of: fn(&Change) -> Option<u64>| {
             // A change that disturbed no agreement has no election to be measured.
             let later = rows.iter().flat_map(|row| row.changes.iter().skip(1));
