@@ -119,6 +119,7 @@ fn failing_rows_say_how_to_run_them_again() {
         let alone: Value = serde_json::from_str(&json(&["run", "bad.toml", "--seed", seed])).unwrap();
         assert!(row["failure"]["replay"].is_string(), "{row}");
         assert_eq!(row["failure"]["replay"], alone["failure"]["replay"]);
+        assert_eq!(alone["failure"]["version"], told["version"], "a sweep names it once, a run where it failed");
     }
     for part in ["1", "2"] {
         std::fs::write(directory.join(part), swept(&["--shard", &format!("{part}/2")])).unwrap();

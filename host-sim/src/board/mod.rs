@@ -125,7 +125,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     output::clear_progress();
     let again = replay_command(args, seed);
     if let Some(failure) = &mut outcome.failure {
-        failure.replay = Some(again.clone());
+        failure.set_replay(again.clone());
     }
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, boards: &boards })?)?;

@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (drive::run_recorded(&scenario, seed, recorders)?, None)
     };
     if let Some(failure) = &mut outcome.failure {
-        failure.replay = Some(replay_command(&args.scenario, seed));
+        failure.set_replay(replay_command(&args.scenario, seed));
     }
     if let Some(mut file) = svg {
         file.write_all(timeline::svg(&outcome).as_bytes())?;
