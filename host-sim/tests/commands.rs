@@ -195,6 +195,8 @@ fn the_help_names_the_exit_codes() {
     for command in ["run", "sweep", "merge"] {
         let (code, help, _) = ringleader(&std::env::temp_dir(), &[command, "--help"]);
         assert_eq!(code, Some(0));
-        assert!(help.contains("Exit codes:") && help.contains("3  liveness"), "{help}");
+        assert!(help.contains("Exit codes") && help.contains("3  liveness"), "{help}");
+        assert_eq!(help.contains("two runs of one seed"), command == "run", "only `run` compares two runs: {help}");
+        assert_eq!(help.contains("shards that do not go together"), command == "merge", "{help}");
     }
 }

@@ -6,12 +6,19 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
-use super::run::EXIT_CODES;
 use super::shard::{Seeds, Shard};
 use super::sweep::{Origin, Row, Sweep};
 
 /// As many gaps between the seeds are told.
 const GAPS_SHOWN: usize = 5;
+
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
+Exit codes, by the worst of the runs in the files:
+  0  everything held
+  1  bad input, shards that do not go together or are missing, or a file that cannot be read or written
+  2  safety: something happened that never may
+  3  liveness: no agreement in time";
 
 /// Arguments of `merge`.
 #[derive(Debug, clap::Args)]

@@ -21,8 +21,8 @@ const REIGNS_SHOWN: usize = 30;
 /// The program, as reports name it: another version need not do the same with a seed.
 pub const VERSION: &str = concat!("ringleader ", env!("CARGO_PKG_VERSION"));
 
-/// What the exit codes of `run` and `sweep` mean.
-pub const EXIT_CODES: &str = "\
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
 Exit codes:
   0  everything held
   1  bad input, or a file that cannot be read or written
