@@ -176,6 +176,36 @@ fn files_that_cannot_be_written_are_told_before_the_run() {
 }
 
 #[test]
+fn no_file_is_written_over_another() {
+    let directory = directory("apart");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    std::fs::write(directory.join("there"), "before").unwrap();
+    std::fs::create_dir_all(directory.join("sub")).unwrap();
+    for args in [
+        &["run", "t.toml", "--trace", "x", "--pcap", "x"][..],
+        &["run", "t.toml", "--pcap", "x", "--svg", "./sub/../x"],
+        &["run", "t.toml", "--trace", "there", "--svg", "sub/../there"],
+        &["run", "t.toml", "--trace", "x", "--pcap", "t.toml"],
+        &["run", "./t.toml", "--svg", "sub/../t.toml"],
+        &["board", "t.toml", "--trace", "x", "--pcap", "x"],
+        &["board", "t.toml", "--trace", "t.toml"],
+        &["board", "t.toml", "--elf", "there", "--pcap", "./there"],
+    ] {
+        let (code, text, said) = ringleader(&directory, args);
+        assert_eq!((code, text.as_str()), (Some(1), ""), "{args:?}: {said}");
+        assert!(said.contains("are the same file, and one would overwrite the other"), "{args:?}: {said}");
+        assert!(!directory.join("x").exists(), "{args:?}");
+        assert_eq!(std::fs::read_to_string(directory.join("t.toml")).unwrap(), pair("5 s"), "{args:?}");
+        assert_eq!(std::fs::read_to_string(directory.join("there")).unwrap(), "before", "{args:?}");
+    }
+    // What is no file keeps nothing that could be lost, and a built-in scenario has no file.
+    #[cfg(unix)]
+    assert_eq!(ringleader(&directory, &["run", "t.toml", "--trace", "/dev/null", "--pcap", "/dev/null"]).0, Some(0));
+    assert_eq!(ringleader(&directory, &["run", "mesh16", "--svg", "mesh16"]).0, Some(0));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn a_timeline_explains_its_signs_and_says_where_there_is_none() {
     let directory = directory("timeline");
     std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();

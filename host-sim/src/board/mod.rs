@@ -16,11 +16,11 @@ use emulator::images;
 use emulator::soc::Chip;
 use serde::Serialize;
 
-use crate::scenario::catalogue::{find, lasting_name};
+use crate::scenario::catalogue::{file_of, find, lasting_name};
 use crate::scenario::drive::{Hooks, run_boards};
 use crate::scenario::observer::Recorders;
 use crate::scenario::outcome::{Outcome, Verdict};
-use crate::scenario::recording::create;
+use crate::scenario::recording::{create, ensure_apart};
 use crate::scenario::run::{failure_with, text};
 use crate::scenario::units::seconds;
 use crate::shell::quoted;
@@ -96,6 +96,10 @@ struct Printed<'p> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    ensure_apart(
+        &[("the scenario", file_of(&args.scenario)), ("--elf", args.elf.as_deref())],
+        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())],
+    )?;
     let program = program(args.elf.as_deref(), args.log && !args.json)?;
     let chip = args.chip.chip();
     let name = &args.scenario;

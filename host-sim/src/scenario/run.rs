@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::catalogue::{find, lasting_name};
+use super::catalogue::{file_of, find, lasting_name};
 use super::drive;
 use super::observer::Recorders;
 use super::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
-use super::recording::{Comparison, create, run_twice};
+use super::recording::{Comparison, create, ensure_apart, run_twice};
 use super::timeline;
 use crate::shell::quoted;
 use crate::{note, out, outln, output};
@@ -62,6 +62,10 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     let seed = args.seed.unwrap_or(scenario.seed);
+    ensure_apart(
+        &[("the scenario", file_of(&args.scenario))],
+        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
+    )?;
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
     let svg = create(args.svg.as_deref())?;
     if scenario.has_boards() {
