@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Two nodes for a few seconds; agreement is expected within this time.
 fn pair(within: &str) -> String {
@@ -77,6 +77,58 @@ fn shards_are_merged_to_what_the_whole_sweep_prints() {
 }
 
 #[test]
+fn a_shard_that_cannot_be_is_refused_with_the_name_of_its_file() {
+    let directory = directory("edited");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    let (_, json, _) = ringleader(&directory, &["sweep", "t.toml", "--seeds", "3..5", "--json"]);
+    let shard: Value = serde_json::from_str(&json).unwrap();
+    let refused = |key: &str, value: Value, because: &str| {
+        let mut edited = shard.clone();
+        edited[key] = value;
+        std::fs::write(directory.join("edited.json"), edited.to_string()).unwrap();
+        let (code, text, said) = ringleader(&directory, &["merge", "edited.json", "--partial"]);
+        assert_eq!((code, text.as_str()), (Some(1), ""), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(because), "{said}");
+        said
+    };
+    for (part, parts) in [(1, 0), (0, 1), (0, 0), (3, 2)] {
+        let said = refused("shard", json!({"part": part, "parts": parts}), &format!("no shard {part}/{parts}"));
+        assert!(said.contains("edited.json"), "{said}");
+    }
+    for (from, to) in [(9, 3), (3, 3)] {
+        let said = refused("seeds", json!({"from": from, "to": to}), &format!("no seeds in {from}..{to}"));
+        assert!(said.contains("edited.json"), "{said}");
+    }
+    refused("rows", json!([]), "there are no seeds in any of the files");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn failing_rows_say_how_to_run_them_again() {
+    let directory = directory("rows");
+    std::fs::write(directory.join("bad.toml"), pair("1 ms")).unwrap();
+    let json = |args: &[&str]| {
+        let (code, json, said) = ringleader(&directory, &[args, &["--json"]].concat());
+        assert_eq!(code, Some(3), "{said}");
+        json
+    };
+    let swept = |shard: &[&str]| json(&[&["sweep", "bad.toml", "--seeds", "3..6"], shard].concat());
+    let whole = swept(&[]);
+    let told: Value = serde_json::from_str(&whole).unwrap();
+    for (row, seed) in told["rows"].as_array().unwrap().iter().zip(["3", "4", "5"]) {
+        let alone: Value = serde_json::from_str(&json(&["run", "bad.toml", "--seed", seed])).unwrap();
+        assert!(row["failure"]["replay"].is_string(), "{row}");
+        assert_eq!(row["failure"]["replay"], alone["failure"]["replay"]);
+        assert_eq!(alone["failure"]["version"], told["version"], "a sweep names it once, a run where it failed");
+    }
+    for part in ["1", "2"] {
+        std::fs::write(directory.join(part), swept(&["--shard", &format!("{part}/2")])).unwrap();
+    }
+    assert_eq!(json(&["merge", "2", "1"]), whole);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn more_seeds_than_anybody_can_wait_for_are_refused() {
     let here = std::env::temp_dir();
     let most = "0..18446744073709551615";
@@ -124,6 +176,36 @@ fn files_that_cannot_be_written_are_told_before_the_run() {
 }
 
 #[test]
+fn no_file_is_written_over_another() {
+    let directory = directory("apart");
+    std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
+    std::fs::write(directory.join("there"), "before").unwrap();
+    std::fs::create_dir_all(directory.join("sub")).unwrap();
+    for args in [
+        &["run", "t.toml", "--trace", "x", "--pcap", "x"][..],
+        &["run", "t.toml", "--pcap", "x", "--svg", "./sub/../x"],
+        &["run", "t.toml", "--trace", "there", "--svg", "sub/../there"],
+        &["run", "t.toml", "--trace", "x", "--pcap", "t.toml"],
+        &["run", "./t.toml", "--svg", "sub/../t.toml"],
+        &["board", "t.toml", "--trace", "x", "--pcap", "x"],
+        &["board", "t.toml", "--trace", "t.toml"],
+        &["board", "t.toml", "--elf", "there", "--pcap", "./there"],
+    ] {
+        let (code, text, said) = ringleader(&directory, args);
+        assert_eq!((code, text.as_str()), (Some(1), ""), "{args:?}: {said}");
+        assert!(said.contains("are the same file, and one would overwrite the other"), "{args:?}: {said}");
+        assert!(!directory.join("x").exists(), "{args:?}");
+        assert_eq!(std::fs::read_to_string(directory.join("t.toml")).unwrap(), pair("5 s"), "{args:?}");
+        assert_eq!(std::fs::read_to_string(directory.join("there")).unwrap(), "before", "{args:?}");
+    }
+    // What is no file keeps nothing that could be lost, and a built-in scenario has no file.
+    #[cfg(unix)]
+    assert_eq!(ringleader(&directory, &["run", "t.toml", "--trace", "/dev/null", "--pcap", "/dev/null"]).0, Some(0));
+    assert_eq!(ringleader(&directory, &["run", "mesh16", "--svg", "mesh16"]).0, Some(0));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn a_timeline_explains_its_signs_and_says_where_there_is_none() {
     let directory = directory("timeline");
     std::fs::write(directory.join("t.toml"), pair("5 s")).unwrap();
@@ -143,6 +225,8 @@ fn the_help_names_the_exit_codes() {
     for command in ["run", "sweep", "merge"] {
         let (code, help, _) = ringleader(&std::env::temp_dir(), &[command, "--help"]);
         assert_eq!(code, Some(0));
-        assert!(help.contains("Exit codes:") && help.contains("3  liveness"), "{help}");
+        assert!(help.contains("Exit codes") && help.contains("3  liveness"), "{help}");
+        assert_eq!(help.contains("two runs of one seed"), command == "run", "only `run` compares two runs: {help}");
+        assert_eq!(help.contains("shards that do not go together"), command == "merge", "{help}");
     }
 }

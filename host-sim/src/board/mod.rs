@@ -16,11 +16,11 @@ use emulator::images;
 use emulator::soc::Chip;
 use serde::Serialize;
 
-use crate::scenario::catalogue::{find, lasting_name};
+use crate::scenario::catalogue::{file_of, find, lasting_name};
 use crate::scenario::drive::{Hooks, run_boards};
 use crate::scenario::observer::Recorders;
 use crate::scenario::outcome::{Outcome, Verdict};
-use crate::scenario::recording::create;
+use crate::scenario::recording::{create, ensure_apart};
 use crate::scenario::run::{failure_with, text};
 use crate::scenario::units::seconds;
 use crate::shell::quoted;
@@ -96,6 +96,10 @@ struct Printed<'p> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    ensure_apart(
+        &[("the scenario", file_of(&args.scenario)), ("--elf", args.elf.as_deref())],
+        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())],
+    )?;
     let program = program(args.elf.as_deref(), args.log && !args.json)?;
     let chip = args.chip.chip();
     let name = &args.scenario;
@@ -119,10 +123,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let hooks =
         Hooks { log: if args.log && !args.json { Some(&mut log) } else { None }, progress: Some(&mut progress) };
-    let (outcome, boards) = run_boards(&scenario, seed, recorders, &image, hooks)?;
+    let (mut outcome, boards) = run_boards(&scenario, seed, recorders, &image, hooks)?;
     let took = started.elapsed().as_secs_f64();
     logged?;
     output::clear_progress();
+    let again = replay_command(args, seed);
+    if let Some(failure) = &mut outcome.failure {
+        failure.set_replay(again.clone());
+    }
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, boards: &boards })?)?;
     } else {
@@ -132,14 +140,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         outln!("{}", verdict_text(outcome.verdict))?;
     }
     if outcome.verdict != Verdict::Ok {
-        let all = if args.all { " --all" } else { "" };
-        let elf = args.elf.as_ref().map_or_else(String::new, |path| {
-            format!(" --elf {}", quoted(&std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy()))
-        });
-        let again = format!("ringleader board {}{all}{elf} --seed {seed}", quoted(&lasting_name(name)));
         note!("{}", failure_with(&outcome, &again).trim_end());
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
+}
+
+/// The command that runs the same again, in any directory.
+fn replay_command(args: &Args, seed: u64) -> String {
+    let all = if args.all { " --all" } else { "" };
+    let elf = args.elf.as_ref().map_or_else(String::new, |path| {
+        format!(" --elf {}", quoted(&std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy()))
+    });
+    let chip = match args.chip {
+        ChipName::Nrf52840 => "",
+        ChipName::Nrf52833 => " --chip nrf52833",
+    };
+    format!("ringleader board {}{all}{elf}{chip} --seed {seed}", quoted(&lasting_name(&args.scenario)))
 }
 
 fn verdict_text(verdict: Verdict) -> &'static str {
@@ -164,4 +180,25 @@ fn built() -> anyhow::Result<PathBuf> {
     let built = images::build(&images::workspace(), "firmware", "firmware");
     output::clear_progress();
     built.or_else(|why| bail!("{why}\nthe image cannot be built here; give one with --elf FILE"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Args, replay_command};
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_replay_is_the_same_command_without_what_it_writes() {
+        let replay = |typed: &str| replay_command(&Typed::parse_from(typed.split(' ')).args, 7);
+        assert_eq!(replay("board mesh16 --json --trace x"), "ringleader board mesh16 --seed 7");
+        let whole = "board mesh16 --all --elf /a/b.elf --chip nrf52833 --seed 7";
+        assert_eq!(replay(whole), format!("ringleader {whole}"));
+    }
 }

@@ -48,12 +48,15 @@ pub fn find(name: &str) -> anyhow::Result<Scenario> {
     }
 }
 
+/// The file that a scenario is in; none where it is built in.
+pub fn file_of(name: &str) -> Option<&Path> {
+    BUILT_IN.iter().all(|(known, _)| *known != name).then(|| Path::new(name))
+}
+
 /// A name that means the same scenario wherever one is: built-in ones keep theirs, files get their whole path.
 pub fn lasting_name(name: &str) -> String {
-    if BUILT_IN.iter().any(|(known, _)| *known == name) {
-        return name.to_owned();
-    }
-    std::path::absolute(name).map_or_else(|_| name.to_owned(), |path| path.display().to_string())
+    let path = file_of(name).and_then(|file| std::path::absolute(file).ok());
+    path.map_or_else(|| name.to_owned(), |path| path.display().to_string())
 }
 
 /// Lists the built-in scenarios.

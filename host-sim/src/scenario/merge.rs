@@ -6,12 +6,19 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
-use super::run::EXIT_CODES;
 use super::shard::{Seeds, Shard};
 use super::sweep::{Origin, Row, Sweep};
 
 /// As many gaps between the seeds are told.
 const GAPS_SHOWN: usize = 5;
+
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
+Exit codes, by the worst of the runs in the files:
+  0  everything held
+  1  bad input, shards that do not go together or are missing, or a file that cannot be read or written
+  2  safety: something happened that never may
+  3  liveness: no agreement in time";
 
 /// Arguments of `merge`.
 #[derive(Debug, clap::Args)]
@@ -62,6 +69,8 @@ pub fn join(shards: Vec<Sweep>, partial: bool) -> anyhow::Result<Sweep> {
             }
         }
     }
+    // `sweep` refuses to run no seeds; without any there is nothing that could have held.
+    ensure!(!rows.is_empty(), "there are no seeds in any of the files: they were changed");
     let ends = |seeds: Seeds, other: &Origin| Seeds {
         from: seeds.from.min(other.seeds.from),
         to: seeds.to.max(other.seeds.to),
@@ -86,7 +95,8 @@ fn missing(origins: &[Origin], seeds: Seeds, rows: &BTreeMap<u64, Row>) -> Optio
     let parts = origins.first()?.shard.parts;
     // Where all are shards of one sweep, and whole ones, it is shards that are missing.
     let of_one_sweep = origins.iter().all(|origin| origin.seeds == seeds && origin.shard.parts == parts);
-    let expected: u64 = origins.iter().map(|origin| seeds.count(origin.shard)).sum();
+    // Files that were changed may claim more seeds than can be counted.
+    let expected = origins.iter().fold(0, |sum: u64, origin| sum.saturating_add(seeds.count(origin.shard)));
     if of_one_sweep && expected == rows.len() as u64 {
         let absent = (1..=parts).filter(|part| origins.iter().all(|origin| origin.shard.part != *part));
         return Some(listed("shard", absent.map(|part| Shard { part, parts }.to_string())));
@@ -160,6 +170,7 @@ mod tests {
         );
         assert!(error(vec![shard(1, 2), shard(1, 3)]).contains("seed 1 is in two"));
         assert!(error(Vec::new()).contains("nothing"));
+        assert!(error(vec![Sweep { rows: Vec::new(), ..shard(1, 2) }]).contains("no seeds in any"));
         let newer = Sweep { origin: Origin { version: "9.9.9".to_owned(), ..shard(2, 2).origin }, ..shard(2, 2) };
         assert!(error(vec![shard(1, 2), newer]).contains("different versions"));
         let changed = Sweep { origin: shard(1, 2).origin, ..shard(2, 2) };
@@ -176,5 +187,11 @@ mod tests {
         assert_eq!(join(vec![shard(1, 3), shard(3, 3)], true).unwrap().rows.len(), 5);
         let truncated = Sweep { rows: shard(1, 2).rows.into_iter().skip(1).collect(), ..shard(1, 2) };
         assert!(error(vec![truncated, shard(2, 2)]).contains("seed 1 is missing"));
+        let all = Seeds { from: 0, to: u64::MAX };
+        let claims = [1, 2].map(|seed| {
+            let of_one = part("a", Seeds { from: seed, to: seed + 1 }, Shard::WHOLE);
+            Sweep { origin: Origin { seeds: all, ..of_one.origin.clone() }, ..of_one }
+        });
+        assert!(error(claims.to_vec()).contains("seeds 0, 3..18446744073709551615 are missing"));
     }
 }

@@ -39,9 +39,18 @@ pub struct Failure {
     /// The command that runs the same again, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
+    /// The version of the program that ran it, where nothing around it names that: another one need not do the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 impl Failure {
+    /// Says how to run the same again: by which command, and with which version of the program.
+    pub fn set_replay(&mut self, command: String) {
+        self.replay = Some(command);
+        self.version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    }
+
     /// When, at which nodes and what, in a line.
     pub fn line(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(u16::to_string).collect();

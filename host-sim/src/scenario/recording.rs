@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 
 use super::drive;
@@ -37,6 +37,29 @@ impl Write for NamedFile {
         let flushed = self.file.flush();
         self.named(flushed)
     }
+}
+
+/// Where a path leads, however it is written. A file that is yet to be made goes by its directory.
+fn place(path: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(path).ok()?;
+    absolute.canonicalize().ok().or_else(|| Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?)))
+}
+
+/// Fails where something would be written over what is read, or over something else that is written. Each path comes
+/// with what it is to people. Making a file empties it, so this is asked before any is made.
+pub fn ensure_apart(read: &[(&str, Option<&Path>)], written: &[(&str, Option<&Path>)]) -> anyhow::Result<()> {
+    let mut taken: Vec<(&str, PathBuf)> = Vec::new();
+    for (index, &(what, path)) in read.iter().chain(written).enumerate() {
+        // A device or a pipe, such as /dev/null, keeps nothing that could be lost. A place that is none is told later.
+        let is_kept = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
+        let Some((path, place)) = path.filter(is_kept).and_then(|path| Some((path, place(path)?))) else { continue };
+        let other = taken.iter().find(|(_, other)| index >= read.len() && *other == place);
+        if let Some((other, _)) = other {
+            bail!("{other} and {what} are the same file, and one would overwrite the other: {}", path.display());
+        }
+        taken.push((what, place));
+    }
+    Ok(())
 }
 
 /// A file for a recorder, or none. It is made at once, so that a path that cannot be written is told before the run.

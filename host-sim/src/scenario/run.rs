@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::catalogue::{find, lasting_name};
+use super::catalogue::{file_of, find, lasting_name};
 use super::drive;
 use super::observer::Recorders;
 use super::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
-use super::recording::{Comparison, create, run_twice};
+use super::recording::{Comparison, create, ensure_apart, run_twice};
 use super::timeline;
 use crate::shell::quoted;
 use crate::{note, out, outln, output};
@@ -21,8 +21,8 @@ const REIGNS_SHOWN: usize = 30;
 /// The program, as reports name it: another version need not do the same with a seed.
 pub const VERSION: &str = concat!("ringleader ", env!("CARGO_PKG_VERSION"));
 
-/// What the exit codes of `run` and `sweep` mean.
-pub const EXIT_CODES: &str = "\
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
 Exit codes:
   0  everything held
   1  bad input, or a file that cannot be read or written
@@ -62,6 +62,10 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     let seed = args.seed.unwrap_or(scenario.seed);
+    ensure_apart(
+        &[("the scenario", file_of(&args.scenario))],
+        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
+    )?;
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
     let svg = create(args.svg.as_deref())?;
     if scenario.has_boards() {
@@ -78,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (drive::run_recorded(&scenario, seed, recorders)?, None)
     };
     if let Some(failure) = &mut outcome.failure {
-        failure.replay = Some(replay_command(&args.scenario, seed));
+        failure.set_replay(replay_command(&args.scenario, seed));
     }
     if let Some(mut file) = svg {
         file.write_all(timeline::svg(&outcome).as_bytes())?;

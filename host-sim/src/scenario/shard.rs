@@ -7,6 +7,7 @@ pub const SEEDS_MAX: u64 = 1_000_000;
 
 /// Seeds from one up to another, which is excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenSeeds")]
 pub struct Seeds {
     /// The first.
     pub from: u64,
@@ -16,11 +17,43 @@ pub struct Seeds {
 
 /// One part of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenShard")]
 pub struct Shard {
     /// Which, counted from 1.
     pub part: u64,
     /// Of how many.
     pub parts: u64,
+}
+
+/// Seeds as a file has them: whoever edited it may have written anything.
+#[derive(Deserialize)]
+struct WrittenSeeds {
+    from: u64,
+    to: u64,
+}
+
+impl TryFrom<WrittenSeeds> for Seeds {
+    type Error = String;
+
+    fn try_from(WrittenSeeds { from, to }: WrittenSeeds) -> Result<Self, String> {
+        if from < to { Ok(Self { from, to }) } else { Err(format!("there are no seeds in {from}..{to}")) }
+    }
+}
+
+/// A shard as a file has it.
+#[derive(Deserialize)]
+struct WrittenShard {
+    part: u64,
+    parts: u64,
+}
+
+impl TryFrom<WrittenShard> for Shard {
+    type Error = String;
+
+    fn try_from(WrittenShard { part, parts }: WrittenShard) -> Result<Self, String> {
+        let is_one = (1..=parts).contains(&part);
+        if is_one { Ok(Self { part, parts }) } else { Err(format!("there is no shard {part}/{parts}")) }
+    }
 }
 
 impl Shard {

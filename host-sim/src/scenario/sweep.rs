@@ -11,7 +11,7 @@ use super::catalogue::{find, lasting_name};
 use super::drive;
 use super::outcome::{Change, Failure, Outcome, Verdict};
 use super::plan::Scenario;
-use super::run::{EXIT_CODES, replay_command};
+use super::run::replay_command;
 use super::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_shard};
 use crate::{outln, output};
 
@@ -23,6 +23,14 @@ const BAR: usize = 40;
 
 /// More runs at the same time than this are a slip of the pen, and more threads than an operating system gives.
 const JOBS_MAX: usize = 1_024;
+
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
+Exit codes, by the worst of the runs:
+  0  everything held
+  1  bad input, or a file that cannot be read or written
+  2  safety: something happened that never may
+  3  liveness: no agreement in time";
 
 /// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]
@@ -155,9 +163,15 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The sweep that these rows make.
+    /// The sweep that these rows make. Those that failed say how to run them again, by the name of the scenario here:
+    /// so merged shards say the same as the whole sweep.
     pub fn new(origin: Origin, rows: BTreeMap<u64, Row>) -> Self {
-        let rows: Vec<Row> = rows.into_values().collect();
+        let mut rows: Vec<Row> = rows.into_values().collect();
+        for Row { seed, failure, .. } in &mut rows {
+            if let Some(failure) = failure {
+                failure.replay = Some(replay_command(&origin.scenario, *seed));
+            }
+        }
         let spread = |of: fn(&Change) -> Option<u64>| {
             // A change that disturbed no agreement has no election to be measured.
             let later = rows.iter().flat_map(|row| row.changes.iter().skip(1));

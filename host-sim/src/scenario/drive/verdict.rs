@@ -74,6 +74,7 @@ impl Run<'_> {
             nodes: dissenters.map_or(members, Vec::as_slice).iter().map(|&node| id_of(node).0).collect(),
             last_events: self.observer.last_events(),
             replay: None,
+            version: None,
         }
     }
 
@@ -112,11 +113,12 @@ impl Run<'_> {
         let last_events = self.observer.last_events();
         if let Some((at, node, what)) = &self.observer.violation {
             let nodes = vec![id_of(*node).0];
-            let failure = Failure { at_ms: at / 1_000, what: what.clone(), nodes, last_events, replay: None };
+            let failure =
+                Failure { at_ms: at / 1_000, what: what.clone(), nodes, last_events, replay: None, version: None };
             return (Verdict::Safety, Some(failure));
         }
         if let Some((at_ms, node, what)) = self.restless() {
-            let failure = Failure { at_ms, what, nodes: vec![node], last_events, replay: None };
+            let failure = Failure { at_ms, what, nodes: vec![node], last_events, replay: None, version: None };
             return (Verdict::Liveness, Some(failure));
         }
         let Some(Late { since_us, failure, settled_us, .. }) = &self.late else { return (Verdict::Ok, None) };
