@@ -9,6 +9,7 @@ pub mod conform;
 pub mod demo;
 pub mod elf32;
 pub mod fleet;
+pub mod fnv;
 pub mod hs_extremes;
 pub mod key;
 pub mod monitor;

@@ -1,15 +1,14 @@
 //! The number of a network, made from its name.
 
+use crate::fnv;
+
 /// The PAN of a network with this name: the 64-bit FNV-1a hash of its UTF-8 bytes, modulo 65535. It is never 0xFFFF, which
 /// would mean every network.
 ///
 /// Two names may have the same number. That does no harm: their keys differ, so that the boards of one take those of the
 /// other for forgers and count them.
 pub fn pan(name: &str) -> u16 {
-    let hash = name
-        .bytes()
-        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3));
-    u16::try_from(hash % 0xFFFF).unwrap_or(0)
+    u16::try_from(fnv::extend(fnv::EMPTY, name.bytes()) % 0xFFFF).unwrap_or(0)
 }
 
 #[cfg(test)]

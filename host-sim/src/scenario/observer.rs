@@ -13,6 +13,7 @@ use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
 use crate::air::trace::Trace;
 use crate::air::world::Watcher;
+use crate::fnv;
 
 /// As many of the last events are told when a run fails.
 const EVENTS_KEPT: usize = 24;
@@ -67,7 +68,7 @@ impl Observer {
             trace: recorders.trace.map(Trace::new),
             pcap: recorders.pcap.map(Capture::new),
             events: VecDeque::new(),
-            digest: 0xCBF2_9CE4_8422_2325,
+            digest: fnv::EMPTY,
         }
     }
 
@@ -153,11 +154,8 @@ impl Observer {
         self.follows.push(Follow { at_ms: world_us / 1_000, node: super::drive::id_of(node).0, leader });
     }
 
-    /// FNV-1a.
     fn mix(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.digest = (self.digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-        }
+        self.digest = fnv::extend(self.digest, bytes.iter().copied());
     }
 }
 

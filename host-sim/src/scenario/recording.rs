@@ -13,6 +13,7 @@ use super::drive;
 use super::observer::Recorders;
 use super::outcome::Outcome;
 use super::plan::Scenario;
+use crate::fnv;
 
 /// A file whose errors say which one it is.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ pub fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
     Ok(Some(Box::new(NamedFile { path: path.to_owned(), file })))
 }
 
-/// Takes a fingerprint (FNV-1a) of what goes to a file, or to none.
+/// Takes a fingerprint of what goes to a file, or to none.
 struct Fingerprint {
     hash: Rc<Cell<u64>>,
     file: Option<Box<dyn Write>>,
@@ -78,8 +79,7 @@ struct Fingerprint {
 impl Write for Fingerprint {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.as_mut().map_or(Ok(bytes.len()), |file| file.write(bytes))?;
-        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
-        self.hash.set(bytes.iter().take(written).fold(self.hash.get(), mix));
+        self.hash.set(fnv::extend(self.hash.get(), bytes.iter().take(written).copied()));
         Ok(written)
     }
 
@@ -125,7 +125,7 @@ impl Comparison {
 /// Runs a scenario twice, writes the first run down, and compares both. Fails only where writing does.
 pub fn run_twice(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Result<(Outcome, Comparison)> {
     let traced = |recorders: Recorders| -> io::Result<(Outcome, u64)> {
-        let hash = Rc::new(Cell::new(0xCBF2_9CE4_8422_2325));
+        let hash = Rc::new(Cell::new(fnv::EMPTY));
         let trace: Box<dyn Write> = Box::new(Fingerprint { hash: Rc::clone(&hash), file: recorders.trace });
         let outcome = drive::run_recorded(scenario, seed, Recorders { trace: Some(trace), ..recorders })?;
         Ok((outcome, hash.get()))

@@ -13,7 +13,7 @@ use super::outcome::{Change, Failure, Outcome, Verdict};
 use super::plan::Scenario;
 use super::run::replay_command;
 use super::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_shard};
-use crate::{outln, output};
+use crate::{fnv, outln, output};
 
 /// As many failing seeds are shown; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -277,10 +277,9 @@ fn bar(done: usize, all: usize) -> String {
     format!("[{}{}] {done} of {all} seeds", "#".repeat(full), " ".repeat(BAR - full))
 }
 
-/// What a scenario says, as a number (FNV-1a).
+/// What a scenario says, as a number.
 fn fingerprint(scenario: &Scenario) -> String {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-    format!("{:016x}", format!("{scenario:?}").bytes().fold(0xCBF2_9CE4_8422_2325, mix))
+    format!("{:016x}", fnv::extend(fnv::EMPTY, format!("{scenario:?}").bytes()))
 }
 
 /// Runs `sweep`.
