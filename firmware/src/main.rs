@@ -18,6 +18,7 @@ mod identity;
 mod node;
 mod progress;
 mod radio;
+mod record;
 mod restart;
 mod retained;
 mod rtt;

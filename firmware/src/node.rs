@@ -5,6 +5,8 @@ use core::cell::Cell;
 use common::board::retained::Downfall;
 use common::board::vigil::Part;
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
+use common::mac::phy::{ACK_BYTES, FRAME_MAX, received};
+use common::mac::{Access, Sent};
 use common::node::snapshot::Snapshot;
 use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
 use common::notice::Notice;
@@ -16,8 +18,8 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::Timer;
 
-use crate::radio::{Frame, HELD_UNTIL, RECEIVED, Received, SENT, TO_ACKNOWLEDGE, TO_SEND};
-use crate::{clock, crash, host, progress, status, storage};
+use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
+use crate::{clock, crash, host, progress, record, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -60,7 +62,9 @@ pub fn tell(told: Told) {
 /// Runs the node for ever.
 #[embassy_executor::task]
 pub async fn run(node: &'static mut Node, boot: Boot, is_recording: bool) -> ! {
-    let mut driver = Driver { node, now: clock::now(), is_recording };
+    record::set(is_recording);
+    let mut driver =
+        Driver { node, now: clock::now(), judged: 0, scratch: [0; FRAME_MAX], output: Some(radio::output()) };
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
     driver.node.handle_start(driver.now);
@@ -75,7 +79,12 @@ struct Driver {
     node: &'static mut Node,
     /// The time of the last call: the next one is not earlier, whoever stamped it.
     now: Instant,
-    is_recording: bool,
+    /// Frames judged; this runs over.
+    judged: u32,
+    /// Where the node writes its frames.
+    scratch: [u8; FRAME_MAX],
+    /// The buffer for the next frame to send, while the radio does not have it.
+    output: Option<&'static mut Buffer>,
 }
 
 impl Driver {
@@ -84,8 +93,9 @@ impl Driver {
         let deadline = self.node.poll_timeout().map_or(look_up, |deadline| deadline.min(look_up));
         let timer = Timer::at(clock::tick_at_or_after(deadline));
         match select4(RECEIVED.receive(), SENT.wait(), TOLD.receive(), timer).await {
-            Either4::First(received) => self.hand_frame(&received),
-            Either4::Second(sent) => {
+            Either4::First(received) => self.hand_frame(received),
+            Either4::Second((sent, buffer)) => {
+                self.output = Some(buffer);
                 let now = self.now(clock::now());
                 self.record(|| Call::Sent { busy: sent == Sent::ChannelBusy });
                 self.node.handle_sent(now, sent);
@@ -99,11 +109,15 @@ impl Driver {
         }
     }
 
-    fn hand_frame(&mut self, received: &Received) {
-        let now = self.now(received.at);
-        let (rssi_dbm, bytes) = (received.rssi_dbm, received.frame.as_slice());
-        self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
-        self.node.handle_frame(now, bytes, rssi_dbm);
+    fn hand_frame(&mut self, frame: Received) {
+        let Received { at, rssi_dbm, buffer } = frame;
+        let now = self.now(at);
+        if let Some(bytes) = received(buffer) {
+            self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
+            self.node.handle_frame(now, bytes, rssi_dbm);
+        }
+        self.judged = self.judged.wrapping_add(1);
+        radio::give_back(buffer);
     }
 
     fn hand(&mut self, told: Told) {
@@ -124,25 +138,31 @@ impl Driver {
                 self.record(|| Call::Epoch(epoch));
                 self.node.handle_epoch(now, epoch);
             }
-            Told::Record(is_wanted) => self.is_recording = is_wanted,
+            Told::Record(is_wanted) => record::set(is_wanted),
         }
     }
 
     /// Collects everything the node has to say, in the order that its contract asks for.
     fn drain(&mut self) {
-        HELD_UNTIL.lock(|cell| cell.set(self.node.quiet_until()));
-        let mut buf = [0; FRAME_MAX];
+        VERDICT.lock(|cell| cell.set(Verdict { judged: self.judged, quiet_until: self.node.quiet_until() }));
         for _ in 0..GIVEN_MAX {
-            let Some(transmit) = self.node.poll_transmit(self.now, &mut buf) else { break };
-            let frame = Frame::new(&buf, transmit.length);
+            let Some(transmit) = self.node.poll_transmit(self.now, &mut self.scratch) else { break };
+            let frame = self.scratch.get(..transmit.length).unwrap_or_default();
             let at_us = match transmit.access {
                 Access::Csma => None,
                 Access::At(at) => Some(at.as_micros()),
             };
-            self.record(|| Call::Transmit { at_us, bytes: Bytes::new(frame.as_slice()).unwrap_or_default() });
-            match transmit.access {
-                Access::Csma => TO_SEND.signal(frame),
-                Access::At(at) => TO_ACKNOWLEDGE.signal((frame, at)),
+            self.record(|| Call::Transmit { at_us, bytes: Bytes::new(frame).unwrap_or_default() });
+            match (transmit.access, frame.first_chunk::<ACK_BYTES>()) {
+                (Access::At(at), Some(&bytes)) => TO_ANSWER.signal(Answer { bytes, at }),
+                (Access::At(_), None) => defmt::error!("an acknowledgement of {=usize} bytes", frame.len()),
+                // The node waits for the end of one frame before it gives out the next.
+                (Access::Csma, _) => {
+                    if let Some(output) = self.output.take() {
+                        radio::fill(output, frame);
+                        TO_SEND.signal(output);
+                    }
+                }
             }
         }
         while let Some(notice) = self.node.poll_notice() {
@@ -186,8 +206,6 @@ impl Driver {
     }
 
     fn record(&self, call: impl FnOnce() -> Call) {
-        if self.is_recording {
-            host::say(ToHost::Call { at_us: self.now.as_micros(), call: call() });
-        }
+        record::call(self.now, call);
     }
 }

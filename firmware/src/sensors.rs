@@ -19,8 +19,8 @@ use crate::{clock, crash, executors, host, node, stopwatch};
 /// How often everything is measured.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Looks of the radio, one a second, at which nothing was heard before that is told.
-const SILENCE_LOOKS: u32 = 600;
+/// Checks of the receiver, one a second, at which nothing was heard before that is told.
+const SILENCE_CHECKS: u32 = 600;
 
 /// Something that can be measured. Another sensor is another of these.
 pub trait Sensor {
@@ -104,8 +104,8 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
 }
 
 fn watch_for_silence() {
-    if COUNTERS.silent_looks.load(Ordering::Relaxed) >= SILENCE_LOOKS {
-        COUNTERS.silent_looks.store(0, Ordering::Relaxed);
+    if COUNTERS.silent_checks.load(Ordering::Relaxed) >= SILENCE_CHECKS {
+        COUNTERS.silent_checks.store(0, Ordering::Relaxed);
         defmt::warn!("the radio has heard nothing for ten minutes");
         host::say(ToHost::Warning(Warning::RadioSilence));
     }

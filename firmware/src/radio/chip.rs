@@ -7,8 +7,8 @@ use core::future::poll_fn;
 use core::sync::atomic::{Ordering, compiler_fence};
 use core::task::Poll;
 
-use common::board::csma::{CHECKSUM, airtime, received};
-use common::node::FRAME_MAX;
+use common::mac::ANSWER_SET_UP;
+use common::mac::phy::{ACK_BYTES, FCS_BYTES, PSDU_MAX, airtime, received};
 use common::time::{Duration, Instant};
 use embassy_nrf::interrupt;
 use embassy_nrf::interrupt::{InterruptExt, Priority};
@@ -18,17 +18,18 @@ use embassy_sync::waitqueue::AtomicWaker;
 use embassy_time::with_timeout;
 use static_cell::ConstStaticCell;
 
-use super::{Frame, Received, Settings, wiring};
+use super::buffers::{self, Buffer};
+use super::{Received, Settings, wiring};
 use crate::{clock, stopwatch};
 
-/// A frame's length, its longest contents, and the checksum's place, where the radio leaves a byte of its own.
-const BUFFER: usize = 1 + FRAME_MAX + CHECKSUM;
+/// An acknowledgement with its length and its checksum.
+const ANSWER_BUFFER: usize = 1 + ACK_BYTES + FCS_BYTES;
 
 /// From starting the transmitter or receiver to the first bit, with the fast ramp-up.
 const RAMP: Duration = Duration::from_micros(40);
 
-/// What it takes from the decision to send at a time until everything is set up for it.
-const SET_UP: Duration = Duration::from_micros(20);
+/// The rest of the time that the MAC leaves: from the decision to send at a time until everything is set up for it.
+const SET_UP_US: i64 = (ANSWER_SET_UP.as_micros() - RAMP.as_micros()).cast_signed();
 
 /// What a send may take beyond its ramps, its look at the channel and its airtime before the chip counts as stuck.
 const SLACK: Duration = Duration::from_millis(2);
@@ -47,21 +48,27 @@ static WAKER: AtomicWaker = AtomicWaker::new();
 /// The chip did not answer.
 pub struct Stuck;
 
-/// What became of an attempt to send.
-pub enum Outcome {
-    /// The frame was on the air.
-    Sent,
-    /// The channel was busy.
-    Busy,
+/// Why a frame that ended does not reach the node.
+pub enum Dropped {
+    /// Its checksum is wrong or its length impossible.
+    Damaged,
+    /// It is sound, but the node is so far behind that every buffer is in use.
+    Overrun,
+}
+
+/// One moment by the node's clock and by the stopwatch: how times of one are told in the other.
+struct Anchor {
+    at: Instant,
+    count: u32,
 }
 
 /// The radio and the memory it reads and writes by itself.
 pub struct Radio {
-    /// The one that is being filled comes first.
-    inputs: [&'static mut [u8; BUFFER]; 2],
-    output: &'static mut [u8; BUFFER],
-    /// The end of the last frame by the node's clock and by the stopwatch: how times of one are told in the other.
-    anchor: (Instant, u32),
+    /// The buffer that is being filled.
+    input: &'static mut Buffer,
+    answer: &'static mut [u8; ANSWER_BUFFER],
+    /// The end of the last frame.
+    anchor: Anchor,
 }
 
 #[interrupt]
@@ -74,13 +81,11 @@ fn RADIO() {
 impl Radio {
     /// Takes the radio into use.
     pub fn new(settings: &Settings) -> Self {
-        static FIRST: ConstStaticCell<[u8; BUFFER]> = ConstStaticCell::new([0; BUFFER]);
-        static SECOND: ConstStaticCell<[u8; BUFFER]> = ConstStaticCell::new([0; BUFFER]);
-        static OUTPUT: ConstStaticCell<[u8; BUFFER]> = ConstStaticCell::new([0; BUFFER]);
+        static ANSWER: ConstStaticCell<[u8; ANSWER_BUFFER]> = ConstStaticCell::new([0; ANSWER_BUFFER]);
         let radio = Self {
-            inputs: [FIRST.take(), SECOND.take()],
-            output: OUTPUT.take(),
-            anchor: (clock::now(), stopwatch::for_radio()),
+            input: buffers::first_input(),
+            answer: ANSWER.take(),
+            anchor: Anchor { at: clock::now(), count: stopwatch::for_radio() },
         };
         wiring::lay();
         Self::configure(settings);
@@ -111,7 +116,7 @@ impl Radio {
             w.set_crcinc(vals::Crcinc::Include);
         });
         // The chip itself never writes beyond the buffer, whatever length comes from the air.
-        RADIO.pcnf1().write(|w| w.set_maxlen(u8::try_from(FRAME_MAX + CHECKSUM).unwrap_or(u8::MAX)));
+        RADIO.pcnf1().write(|w| w.set_maxlen(u8::try_from(PSDU_MAX).unwrap_or(u8::MAX)));
         RADIO.sfd().write(|w| w.set_sfd(0xA7));
         // Written whole: a register built from zero would leave the correlator off.
         RADIO.ccactrl().write(|w| {
@@ -173,32 +178,41 @@ impl Radio {
         RADIO.events_framestart().write_value(0);
     }
 
-    /// Takes the frame that has ended; none where its checksum is wrong or its length impossible. The receiver is on again
-    /// first, with the other buffer.
-    pub fn take_frame(&mut self) -> Option<Received> {
+    /// Takes the frame that has ended, and when it ended. The receiver is on again first, with another buffer.
+    pub fn take_frame(&mut self) -> (Instant, Result<Received, Dropped>) {
         let is_sound = RADIO.crcstatus().read().crcstatus() == vals::Crcstatus::CrcOk;
         let strength = RADIO.rssisample().read().rssisample();
-        let ended = stamp();
+        let count = stamp();
         clear_events();
-        self.inputs.swap(0, 1);
+        // Without a spare buffer the same one is filled again, and the frame in it is lost.
+        let spare = if is_sound { buffers::spare() } else { None };
+        let filled = spare.map(|spare| core::mem::replace(&mut self.input, spare));
         self.point_at_input();
         RADIO.tasks_start().write_value(1);
 
-        self.anchor =
-            (clock::now() - Duration::from_micros(u64::from(stopwatch::for_radio().wrapping_sub(ended))), ended);
-        let [_, filled] = &self.inputs;
-        let bytes = received(filled.as_slice()).filter(|_| is_sound)?;
-        let mut frame = [0; FRAME_MAX];
-        frame.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        let since = stopwatch::for_radio().wrapping_sub(count);
+        let at = clock::now() - Duration::from_micros(u64::from(since));
+        self.anchor = Anchor { at, count };
         // The sample is the strength in dBm without its sign, and at most 127.
         let rssi_dbm = i8::try_from(-i16::from(strength)).unwrap_or(i8::MIN);
-        Some(Received { at: self.anchor.0, rssi_dbm, frame: Frame::new(&frame, bytes.len()) })
+        let taken = match filled {
+            Some(buffer) if received(buffer).is_some() => Ok(Received { at, rssi_dbm, buffer }),
+            Some(buffer) => {
+                buffers::give_back(buffer);
+                Err(Dropped::Damaged)
+            }
+            None if is_sound => Err(Dropped::Overrun),
+            None => Err(Dropped::Damaged),
+        };
+        (at, taken)
     }
 
-    /// Looks at the channel and sends if it is clear. The chip does both by itself; the radio is off afterwards.
-    pub async fn send_if_clear(&mut self, frame: &Frame) -> Result<Outcome, Stuck> {
+    /// Assesses the channel and sends if it is clear: whether it was. The chip does both by itself; the radio is off
+    /// afterwards.
+    pub async fn send_if_clear(&mut self, frame: &mut Buffer) -> Result<bool, Stuck> {
         Self::turn_off()?;
-        self.point_at_output(frame);
+        clear_events();
+        point_at(frame);
         RADIO.shorts().write(|w| {
             w.set_rxready_ccastart(true);
             w.set_ccaidle_txen(true);
@@ -207,22 +221,27 @@ impl Radio {
             w.set_phyend_disable(true);
         });
         RADIO.tasks_rxen().write_value(1);
-        within(airtime(frame.as_slice().len()) + SLACK, off_again()).await?;
-        Ok(if RADIO.events_phyend().read() == 0 { Outcome::Busy } else { Outcome::Sent })
+        within(buffers::airtime(frame) + SLACK, off_again()).await?;
+        Ok(RADIO.events_phyend().read() != 0)
     }
 
-    /// Sends at a time, whatever is on the channel; false where it is too late for that. The radio is off afterwards.
-    pub async fn send_at(&mut self, frame: &Frame, at: Instant) -> Result<bool, Stuck> {
-        let (anchor, count) = self.anchor;
-        let wait = at.since(anchor).as_micros().saturating_sub(RAMP.as_micros());
+    /// Sends an acknowledgement at a time, whatever is on the channel; false where it is too late for that. The radio is
+    /// off afterwards.
+    pub async fn send_at(&mut self, answer: [u8; ACK_BYTES], at: Instant) -> Result<bool, Stuck> {
+        let count = self.anchor.count;
+        let wait = at.since(self.anchor.at).as_micros().saturating_sub(RAMP.as_micros());
         // A time hours away would not be a mistake of this driver, but it has no place in its 32 bits.
         let Ok(wait) = u32::try_from(wait) else { return Ok(false) };
         let ahead = || wait.cast_signed() - stopwatch::for_radio().wrapping_sub(count).cast_signed();
-        if i64::from(ahead()) < SET_UP.as_micros().cast_signed() {
+        if i64::from(ahead()) < SET_UP_US {
             return Ok(false);
         }
         Self::turn_off()?;
-        self.point_at_output(frame);
+        clear_events();
+        let [length, contents @ .., _, _] = &mut *self.answer;
+        *length = u8::try_from(ACK_BYTES + FCS_BYTES).unwrap_or(0);
+        *contents = answer;
+        point_at(self.answer);
         RADIO.shorts().write(|w| {
             w.set_txready_start(true);
             w.set_phyend_disable(true);
@@ -233,30 +252,18 @@ impl Radio {
             return Ok(false);
         }
         let left = Duration::from_micros(u64::from(ahead().max(0).cast_unsigned()));
-        let done = within(left + airtime(frame.as_slice().len()) + SLACK, off_again()).await;
+        let done = within(left + airtime(ACK_BYTES) + SLACK, off_again()).await;
         wiring::disarm();
         done.map(|()| true)
     }
 
     fn point_at_input(&mut self) {
-        let [filling, _] = &mut self.inputs;
-        point_at(filling);
-    }
-
-    fn point_at_output(&mut self, frame: &Frame) {
-        clear_events();
-        let bytes = frame.as_slice();
-        let [length, contents @ ..] = &mut *self.output;
-        *length = u8::try_from(bytes.len() + CHECKSUM).unwrap_or(0);
-        if let Some(contents) = contents.get_mut(..bytes.len()) {
-            contents.copy_from_slice(bytes);
-        }
-        point_at(self.output);
+        point_at(self.input);
     }
 }
 
 /// Tells the chip where its memory is. Whoever calls holds the buffer until the chip is done with it.
-fn point_at(buffer: &mut [u8; BUFFER]) {
+fn point_at(buffer: &mut [u8]) {
     compiler_fence(Ordering::Release);
     RADIO.packetptr().write_value(buffer.as_mut_ptr() as u32);
 }

@@ -4,17 +4,13 @@ use std::cell::RefCell;
 
 use common::config::{Config, ConfigError};
 use common::link::opening::Opening;
-use common::node::{self, Boot, FRAME_MAX, Node};
+use common::mac::phy::{FCS_BYTES, FRAME_MAX};
+use common::node::{Boot, Node};
 use common::notice::{Event, Notice};
 use common::time::Instant;
 
-use super::PSDU_MAX;
-use super::pcapng::fcs;
 use super::soft_state::Tally;
-use super::station::{Access, Room, Sent, Station, Transmit};
-
-const FCS_BYTES: usize = 2;
-const _: () = assert!(FRAME_MAX + FCS_BYTES == PSDU_MAX);
+use super::station::{Room, Sent, Station, Transmit};
 
 /// A node with its driver.
 #[derive(Clone, Debug)]
@@ -93,16 +89,9 @@ impl Station for NodeStation {
         self.collect();
     }
 
-    fn handle_sent(&mut self, now: Instant, access: Access, sent: Sent) {
-        // Nobody asks what became of an acknowledgement.
-        if access == Access::Csma {
-            let sent = match sent {
-                Sent::Done => node::Sent::Done,
-                Sent::ChannelBusy => node::Sent::ChannelBusy,
-            };
-            self.node.handle_sent(now, sent);
-            self.collect();
-        }
+    fn handle_sent(&mut self, now: Instant, sent: Sent) {
+        self.node.handle_sent(now, sent);
+        self.collect();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -112,17 +101,8 @@ impl Station for NodeStation {
 
     /// The node knows itself what it has given out: one frame that waits for the channel, and one acknowledgement, which is
     /// through before the next frame that wants one could have arrived.
-    fn poll_transmit(&mut self, now: Instant, _room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
-        let frame = buf.first_chunk_mut::<FRAME_MAX>()?;
-        let node::Transmit { length, access } = self.node.poll_transmit(now, frame)?;
-        let length = length.min(FRAME_MAX);
-        let check = fcs(&buf[..length]).to_le_bytes();
-        buf[length..length + FCS_BYTES].copy_from_slice(&check);
-        let access = match access {
-            node::Access::Csma => Access::Csma,
-            node::Access::At(at) => Access::At(at),
-        };
-        Some(Transmit { length: length + FCS_BYTES, access })
+    fn poll_transmit(&mut self, now: Instant, _room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        self.node.poll_transmit(now, buf)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -1,27 +1,11 @@
 //! What a station with a radio is to the world, and what onlookers may see of it.
 
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Decision, MacEvent};
+pub use common::mac::{Access, Sent, Transmit};
 use common::time::Instant;
 
-use super::PSDU_MAX;
 use super::medium::Reception;
-
-/// How a frame wants to get on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// After a random back-off, and only while the channel is clear.
-    Csma,
-    /// With its first bit at exactly this time of the station, whatever else is on the air: acknowledgements.
-    At(Instant),
-}
-
-/// A frame that a station wants to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmit {
-    /// Its length, with the checksum.
-    pub length: usize,
-    /// How it gets on the air.
-    pub access: Access,
-}
 
 /// For which frames the radio has room: at most one of each kind waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +16,6 @@ pub struct Room {
     pub timed: bool,
 }
 
-/// What became of a frame that a station wanted to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
-    /// It was on the air.
-    Done,
-    /// The channel was busy at every look; or, where it had a time, the radio was sending something else then.
-    ChannelBusy,
-}
-
 /// Whatever has a radio and decides what to do with it: the shape of the core's driver contract. Times are the
 /// station's own.
 pub trait Station {
@@ -48,16 +23,16 @@ pub trait Station {
     fn handle_start(&mut self, now: Instant);
     /// A frame was received and its checksum is right.
     fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64);
-    /// The frame that it gave out for this access is through.
-    fn handle_sent(&mut self, now: Instant, access: Access, sent: Sent);
+    /// The frame that it gave out with [`Access::Csma`] is through. Nobody asks what became of an acknowledgement.
+    fn handle_sent(&mut self, now: Instant, sent: Sent);
     /// The time it asked for has come.
     fn handle_timeout(&mut self, now: Instant);
-    /// The next frame to send, written to `buf`. Asked after every input while there is room for anything; a frame for
-    /// which there is none is lost and counted.
-    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit>;
+    /// The next frame to send, written to `buf` without its checksum. Asked after every input while there is room for
+    /// anything; a frame for which there is none is lost and counted.
+    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit>;
     /// When it wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
-    /// Before that time it does not want the channel looked at for a frame that waits.
+    /// Others answer each other until then, by all that it has heard.
     fn quiet_until(&self) -> Instant {
         Instant::ZERO
     }
@@ -74,6 +49,8 @@ pub trait Watcher<S> {
     fn reception(&mut self, _world_us: u64, _from: usize, _reception: Reception) {}
     /// A frame was handed to a station otherwise than it was sent, with a right checksum.
     fn corrupted(&mut self, _world_us: u64, _node: usize, _psdu: &[u8]) {}
+    /// A station's MAC was told something at this time of its clock, and decided; it wants to be called again next.
+    fn mac(&mut self, _node: usize, _now: Instant, _event: MacEvent, _decision: Decision, _next: Option<Instant>) {}
     /// A station was given something; its state is as it is now.
     fn station(&mut self, _world_us: u64, _node: usize, _station: &S) {}
 }
@@ -99,7 +76,7 @@ pub struct Usage {
     pub malformed: u64,
     /// Frames given up because the channel was never clear.
     pub busy: u64,
-    /// Frames with a time that came while the radio was sending something else.
+    /// Acknowledgements whose time had passed or came while the radio was sending something else.
     pub late: u64,
     /// Frames that a station gave out although there was no room.
     pub refused: u64,

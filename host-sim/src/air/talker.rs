@@ -1,5 +1,6 @@
 //! A small station for tests: it broadcasts who it is once in a while, and follows the lowest id that it has heard of.
 
+use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
@@ -8,10 +9,13 @@ use super::medium::{Medium, Tuning};
 use super::propagation::{Propagation, Spreading};
 use super::trace::Leads;
 use super::world::{Access, Room, Sent, Station, Transmit, World};
-use super::{PSDU_MAX, world};
+use super::world;
 
-/// Bytes of a talker's frame: header, three bytes of payload, room for the checksum.
-pub const PSDU: usize = 14;
+/// Bytes of a talker's frame: header, three bytes of payload.
+pub const FRAME: usize = 12;
+
+/// The same with its checksum.
+pub const PSDU: usize = FRAME + FCS_BYTES;
 
 /// Everybody's network.
 pub const PAN: u16 = 0xBEEF;
@@ -28,8 +32,8 @@ pub struct Talker {
 }
 
 /// A data frame with short addresses on one network; the checksum is left to the radio.
-pub fn data_frame(sequence: u8, from: u16, to: u16, payload: [u8; 3]) -> [u8; PSDU] {
-    let mut frame = [0; PSDU];
+pub fn data_frame(sequence: u8, from: u16, to: u16, payload: [u8; 3]) -> [u8; FRAME] {
+    let mut frame = [0; FRAME];
     frame[..2].copy_from_slice(&0x8841_u16.to_le_bytes());
     frame[2] = sequence;
     frame[3..5].copy_from_slice(&PAN.to_le_bytes());
@@ -49,20 +53,20 @@ impl Station for Talker {
         self.leader = self.leader.map(|leader| leader.min(heard));
     }
 
-    fn handle_sent(&mut self, _now: Instant, _access: Access, _sent: Sent) {}
+    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
 
     fn handle_timeout(&mut self, _now: Instant) {
         self.next = self.next + self.period;
         self.waiting = true;
     }
 
-    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if !room.csma || !std::mem::take(&mut self.waiting) {
             return None;
         }
         self.count += 1;
-        buf[..PSDU].copy_from_slice(&data_frame(self.count, self.id.0, 0xFFFF, *b"hey"));
-        Some(Transmit { length: PSDU, access: Access::Csma })
+        buf[..FRAME].copy_from_slice(&data_frame(self.count, self.id.0, 0xFFFF, *b"hey"));
+        Some(Transmit { length: FRAME, access: Access::Csma })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

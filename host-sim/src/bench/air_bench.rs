@@ -151,15 +151,15 @@ impl Station for Beacon {
 
     fn handle_frame(&mut self, _now: Instant, _psdu: &[u8], _rssi_dbm: f64) {}
 
-    fn handle_sent(&mut self, _now: Instant, _access: Access, _sent: Sent) {}
+    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
 
     fn handle_timeout(&mut self, _now: Instant) {
         self.next = self.next.saturating_add(PERIOD_US);
         self.waiting = true;
     }
 
-    fn poll_transmit(&mut self, _now: Instant, room: Room, _buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
-        (room.csma && std::mem::take(&mut self.waiting)).then_some(Transmit { length: PSDU, access: Access::Csma })
+    fn poll_transmit(&mut self, _now: Instant, room: Room, _buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        (room.csma && std::mem::take(&mut self.waiting)).then_some(Transmit { length: PSDU - FCS_BYTES, access: Access::Csma })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

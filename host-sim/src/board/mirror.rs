@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 
 use common::host_link::{Hello, ToHost};
+use common::mac::phy::FRAME_MAX;
 use common::node::snapshot::Counters;
 use common::notice::{Event, Notice};
 use common::time::Instant;
 use common::types::NodeId;
 
-use crate::air::PSDU_MAX;
 use crate::air::soft_state::Tally;
-use crate::air::station::{Access, Room, Sent, Station, Transmit};
+use crate::air::station::{Room, Sent, Station, Transmit};
 
 /// What a board has said since its power came on.
 #[derive(Clone, Debug)]
@@ -158,10 +158,10 @@ impl Mirror {
 impl Station for Mirror {
     fn handle_start(&mut self, _now: Instant) {}
     fn handle_frame(&mut self, _now: Instant, _psdu: &[u8], _rssi_dbm: f64) {}
-    fn handle_sent(&mut self, _now: Instant, _access: Access, _sent: Sent) {}
+    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    fn poll_transmit(&mut self, _now: Instant, _room: Room, _buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+    fn poll_transmit(&mut self, _now: Instant, _room: Room, _buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         None
     }
 

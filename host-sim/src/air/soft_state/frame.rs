@@ -2,11 +2,10 @@
 
 use common::election::hierarchy_update::HierarchyUpdate;
 use common::limits::NEIGHBOURS_MAX;
+use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::types::NodeId;
 use serde::{Deserialize, Serialize};
 
-use crate::air::PSDU_MAX;
-use crate::air::pcapng::fcs;
 
 /// Data frame, one PAN, short addresses, no acknowledgement.
 const FCF: [u8; 2] = 0x8841_u16.to_le_bytes();
@@ -19,7 +18,6 @@ const BROADCAST: [u8; 2] = [0xFF; 2];
 const VERSION: u8 = 1;
 
 const MAC_BYTES: usize = 9;
-const FCS_BYTES: usize = 2;
 
 /// What a station says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,23 +31,20 @@ pub struct Hello {
 }
 
 /// Writes the frame of a hello and gives its length; none where it does not fit, which no hello does.
-pub fn encode(from: NodeId, dsn: u8, hello: &Hello, buf: &mut [u8; PSDU_MAX]) -> Option<usize> {
+pub fn encode(from: NodeId, dsn: u8, hello: &Hello, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
     let [low, high] = from.0.to_le_bytes();
     let mac = [FCF[0], FCF[1], dsn, PAN[0], PAN[1], BROADCAST[0], BROADCAST[1], low, high];
     buf[..MAC_BYTES].copy_from_slice(&mac);
-    let payload = postcard::to_slice(&(VERSION, hello), &mut buf[MAC_BYTES..PSDU_MAX - FCS_BYTES]).ok()?.len();
-    let end = MAC_BYTES + payload;
-    let check = fcs(&buf[..end]).to_le_bytes();
-    buf[end..end + FCS_BYTES].copy_from_slice(&check);
-    Some(end + FCS_BYTES)
+    let payload = postcard::to_slice(&(VERSION, hello), &mut buf[MAC_BYTES..]).ok()?.len();
+    Some(MAC_BYTES + payload)
 }
 
-/// Reads the frame of a hello: sender, sequence number, content. None for anything else.
+/// Reads the frame of a hello behind which the checksum stands that the radio has checked: sender, sequence number, content. None for anything else.
 pub fn decode(psdu: &[u8]) -> Option<(NodeId, u8, Hello)> {
-    let (body, check) = psdu.split_last_chunk::<FCS_BYTES>()?;
+    let (body, _) = psdu.split_last_chunk::<FCS_BYTES>()?;
     let (mac, payload) = body.split_first_chunk::<MAC_BYTES>()?;
     let [f0, f1, dsn, p0, p1, d0, d1, low, high] = *mac;
-    if [f0, f1] != FCF || [p0, p1] != PAN || [d0, d1] != BROADCAST || *check != fcs(body).to_le_bytes() {
+    if [f0, f1] != FCF || [p0, p1] != PAN || [d0, d1] != BROADCAST {
         return None;
     }
     let (version, rest) = payload.split_first()?;

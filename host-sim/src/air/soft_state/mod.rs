@@ -283,7 +283,7 @@ impl Station for SoftState {
         }
     }
 
-    fn handle_sent(&mut self, _now: Instant, _access: Access, sent: Sent) {
+    fn handle_sent(&mut self, _now: Instant, sent: Sent) {
         self.tally.unsent += u64::from(sent == Sent::ChannelBusy);
     }
 
@@ -300,7 +300,7 @@ impl Station for SoftState {
         }
     }
 
-    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+    fn poll_transmit(&mut self, _now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if !room.csma || !std::mem::take(&mut self.waiting) {
             return None;
         }

@@ -1,0 +1,469 @@
+//! Channel access: when the waiting frame and the owed acknowledgement leave, and when they must not.
+//!
+//! Source: unslotted CSMA-CA of IEEE 802.15.4, with two additions for acknowledgements that leave at a set time without
+//! carrier sensing. A frame heard may be answered, so the waiting frame is held until the node has judged what was heard, and
+//! for as long after that as the node says that others answer. And a turn that comes at a bad moment is put off to a random
+//! time after it, because everybody who waited for the same moment would otherwise transmit at once.
+//!
+//! Model: a half-duplex radio, at most one frame that waits for a clear channel and at most one acknowledgement. The MAC
+//! holds no bytes and touches no radio. Its driver (the radio task of a board, or the simulated air) reports every
+//! [`MacEvent`] with the time, does what the [`Decision`] says, and reports [`MacEvent::Turn`] at
+//! [`poll_timeout`](Mac::poll_timeout). The same events with the same seed give the same decisions at the same times.
+//!
+//! ```text
+//!         Send                     Turn: Attempt                    Attempted, clear
+//!  idle ---------> backing off -----------------------> attempting -----------------> idle   Through(Done)
+//!                   ^  |   ^                              |     |  fifth time busy
+//!                   |  |   +------ longer back-off -------+     +-------------------> idle   Through(ChannelBusy)
+//!                   |  | Turn during a reception, a hold, or before an owed acknowledgement
+//!                   +--+ put off: a fresh draw after its end; no attempt is counted
+//!
+//!             Answer                Turn, shortly before its time: SendAt            Answered
+//!  none owed ---------> owed -------------------------------------------> answering ---------> none owed
+//!                        +--- Turn, too late: Late ---> none owed
+//! ```
+
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
+
+use super::Sent;
+use super::backoff::{Backoff, UNIT};
+use super::phy::{ACK_BYTES, airtime};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+
+/// From the end of a frame to the first answer to it. A board opens the frame, acts on it and seals the answer in about
+/// 600 µs, by the instructions that its image takes; the rest is for slower memory.
+pub const TURN_ROUND: Duration = Duration::from_micros(800);
+
+/// The time that each answer has.
+pub const ANSWER_SLOT: Duration = Duration::from_micros(1_000);
+
+/// How long a frame heard holds back the waiting one while the node has not judged it: longer than the first answer takes.
+pub const HEARD_HOLD: Duration = Duration::from_micros(1_600);
+const _: () = assert!(HEARD_HOLD.as_micros() > TURN_ROUND.as_micros() + airtime(ACK_BYTES).as_micros());
+
+/// A turn that was put off comes back at one of so many back-off units after whatever was in its way.
+const PUT_OFF_UNITS: u32 = 8;
+
+/// A reception is over after this time, whatever its length byte says; the longest frame takes 4.3 ms.
+const RECEPTION_MAX: Duration = Duration::from_micros(6_000);
+const _: () = assert!(RECEPTION_MAX.as_micros() > airtime(super::phy::FRAME_MAX).as_micros());
+
+/// The driver is asked to send an acknowledgement this long before its first bit is due: a driver whose timer has ticks of
+/// 31 µs needs the time, and the receiver listens until then.
+pub const ANSWER_LEAD: Duration = Duration::from_micros(200);
+
+/// The least time from the decision to the first bit: setting up the transmitter, and its ramp.
+pub const ANSWER_SET_UP: Duration = Duration::from_micros(60);
+
+/// What happened at the radio or was asked of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum MacEvent {
+    /// The node gave out a frame that waits for a clear channel.
+    Send,
+    /// The node gave out an acknowledgement whose first bit is due at this time.
+    Answer { at: Instant },
+    /// The receiver found the end of a frame at the time of this event.
+    FrameEnd {
+        /// Its checksum is right, so that the node sees it and others may answer it.
+        is_sound: bool,
+    },
+    /// The time that [`Mac::poll_timeout`] asked for has come.
+    Turn {
+        /// A frame is coming in.
+        is_receiving: bool,
+        /// Until when others answer each other, where the node has judged every frame heard so far.
+        judged: Option<Instant>,
+    },
+    /// The attempt that was decided on is over: the frame was on the air, or the channel was not clear.
+    Attempted { was_clear: bool },
+    /// The acknowledgement that was decided on is over, or was too late for the radio.
+    Answered,
+    /// The radio failed and was started again; nothing that waited is sent.
+    Reset,
+}
+
+/// What the driver does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Decision {
+    /// Nothing, until the next event.
+    Wait,
+    /// Assess the channel and send the waiting frame if it is clear.
+    Attempt,
+    /// Send the acknowledgement with its first bit at this time, whatever is on the channel.
+    SendAt(Instant),
+    /// Drop the acknowledgement and count it: sent late, it would meet somebody else's frame.
+    Late,
+    /// The waiting frame is done with; tell the node.
+    Through(Sent),
+    /// A frame of this kind waits already; the new one is refused.
+    Full,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Radio {
+    Free,
+    Attempting,
+    Answering,
+}
+
+/// The channel access of one radio.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mac {
+    rng: Rng,
+    /// The hold after the last sound frame, for as long as the node has not judged it.
+    heard_until: Instant,
+    /// When the waiting frame has its turn; never, where none waits or it is being attempted.
+    turn: Instant,
+    /// When the owed acknowledgement leaves; never, where none is owed or it is leaving.
+    answer_at: Instant,
+    backoff: Backoff,
+    radio: Radio,
+    /// The turn came during a reception, whose end gives it back.
+    is_put_off: bool,
+}
+
+impl Mac {
+    pub const fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            heard_until: Instant::ZERO,
+            turn: Instant::NEVER,
+            answer_at: Instant::NEVER,
+            backoff: Backoff::new(),
+            radio: Radio::Free,
+            is_put_off: false,
+        }
+    }
+
+    /// Takes note of an event at its time.
+    pub fn handle(&mut self, now: Instant, event: MacEvent) -> Decision {
+        match event {
+            MacEvent::Send => self.send(now),
+            MacEvent::Answer { at } => self.answer(at),
+            MacEvent::FrameEnd { is_sound } => {
+                self.frame_end(now, is_sound);
+                Decision::Wait
+            }
+            MacEvent::Turn { is_receiving, judged } => self.take_turn(now, is_receiving, judged),
+            MacEvent::Attempted { was_clear } => self.attempted(now, was_clear),
+            MacEvent::Answered => {
+                self.radio = Radio::Free;
+                Decision::Wait
+            }
+            MacEvent::Reset => self.reset(),
+        }
+    }
+
+    /// When [`MacEvent::Turn`] is next wanted. While the radio does what was decided there is nothing to wait for but its end.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.radio != Radio::Free {
+            return None;
+        }
+        let answer = if self.answer_at == Instant::NEVER { Instant::NEVER } else { self.answer_at - ANSWER_LEAD };
+        let next = self.turn.min(answer);
+        (next != Instant::NEVER).then_some(next)
+    }
+
+    /// Whether a frame may be given to it that waits for a clear channel.
+    pub fn has_room(&self) -> bool {
+        self.turn == Instant::NEVER && self.radio != Radio::Attempting
+    }
+
+    /// Whether an acknowledgement may be given to it.
+    pub fn has_room_for_answer(&self) -> bool {
+        self.answer_at == Instant::NEVER && self.radio != Radio::Answering
+    }
+
+    /// When the hold after the last sound frame ends, for drivers that know when their node will have judged it.
+    pub fn heard_until(&self) -> Instant {
+        self.heard_until
+    }
+
+    /// A frame ended at the receiver: what [`MacEvent::FrameEnd`] does. True where the next turn has changed.
+    pub fn frame_end(&mut self, now: Instant, is_sound: bool) -> bool {
+        if is_sound {
+            self.heard_until = now + HEARD_HOLD;
+        }
+        let is_given_back = core::mem::take(&mut self.is_put_off);
+        if is_given_back {
+            self.put_off_to(now);
+        }
+        is_given_back
+    }
+
+    fn send(&mut self, now: Instant) -> Decision {
+        if !self.has_room() {
+            return Decision::Full;
+        }
+        self.backoff = Backoff::new();
+        self.is_put_off = false;
+        self.back_off(now);
+        Decision::Wait
+    }
+
+    fn answer(&mut self, at: Instant) -> Decision {
+        if !self.has_room_for_answer() {
+            return Decision::Full;
+        }
+        self.answer_at = at;
+        Decision::Wait
+    }
+
+    fn take_turn(&mut self, now: Instant, is_receiving: bool, judged: Option<Instant>) -> Decision {
+        if self.radio != Radio::Free {
+            return Decision::Wait;
+        }
+        if self.answer_at != Instant::NEVER && self.answer_at <= now + ANSWER_LEAD {
+            return self.take_answer(now);
+        }
+        if now < self.turn {
+            return Decision::Wait;
+        }
+        // What is coming in is received to its end: it may be for this node, and it is on the channel.
+        if is_receiving && !self.is_put_off {
+            self.is_put_off = true;
+            self.turn = now + RECEPTION_MAX;
+            return Decision::Wait;
+        }
+        self.is_put_off = false;
+        let held_until = self.held_until(judged);
+        if now < held_until {
+            self.put_off_to(held_until);
+            return Decision::Wait;
+        }
+        self.turn = Instant::NEVER;
+        self.radio = Radio::Attempting;
+        Decision::Attempt
+    }
+
+    fn take_answer(&mut self, now: Instant) -> Decision {
+        let at = core::mem::replace(&mut self.answer_at, Instant::NEVER);
+        if at < now + ANSWER_SET_UP {
+            return Decision::Late;
+        }
+        self.radio = Radio::Answering;
+        Decision::SendAt(at)
+    }
+
+    /// Until when nothing of this node's own may be begun.
+    fn held_until(&self, judged: Option<Instant>) -> Instant {
+        let held = judged.unwrap_or(self.heard_until);
+        let answered =
+            if self.answer_at == Instant::NEVER { Instant::ZERO } else { self.answer_at + airtime(ACK_BYTES) };
+        held.max(answered)
+    }
+
+    fn attempted(&mut self, now: Instant, was_clear: bool) -> Decision {
+        if self.radio != Radio::Attempting {
+            return Decision::Wait;
+        }
+        self.radio = Radio::Free;
+        if was_clear {
+            return Decision::Through(Sent::Done);
+        }
+        if self.back_off(now) { Decision::Wait } else { Decision::Through(Sent::ChannelBusy) }
+    }
+
+    /// Draws the next back-off; false where the frame had its last attempt.
+    fn back_off(&mut self, now: Instant) -> bool {
+        let wait = self.backoff.next_wait(&mut self.rng);
+        self.turn = wait.map_or(Instant::NEVER, |wait| now + wait);
+        wait.is_some()
+    }
+
+    fn put_off_to(&mut self, end: Instant) {
+        self.turn = end + UNIT.times(self.rng.below(PUT_OFF_UNITS));
+    }
+
+    fn reset(&mut self) -> Decision {
+        let had_frame = !self.has_room();
+        *self = Self { rng: self.rng.clone(), heard_until: self.heard_until, ..Self::new(0) };
+        if had_frame { Decision::Through(Sent::ChannelBusy) } else { Decision::Wait }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::{ANSWER_LEAD, ANSWER_SET_UP, Decision, HEARD_HOLD, Mac, MacEvent, PUT_OFF_UNITS, RECEPTION_MAX};
+    use crate::mac::Sent;
+    use crate::mac::backoff::UNIT;
+    use crate::mac::phy::{ACK_BYTES, airtime};
+    use crate::rng::Rng;
+    use crate::time::{Duration, Instant};
+
+    const START: Instant = Instant::from_millis(1_000);
+    const QUIET: MacEvent = MacEvent::Turn { is_receiving: false, judged: Some(Instant::ZERO) };
+    const UNJUDGED: MacEvent = MacEvent::Turn { is_receiving: false, judged: None };
+    const RECEIVING: MacEvent = MacEvent::Turn { is_receiving: true, judged: Some(Instant::ZERO) };
+
+    fn waiting(seed: u64) -> (Mac, Instant) {
+        let mut mac = Mac::new(seed);
+        assert_eq!(mac.handle(START, MacEvent::Send), Decision::Wait);
+        let turn = mac.poll_timeout().unwrap();
+        (mac, turn)
+    }
+
+    /// When a turn that was put off comes back: whole units after what was in its way.
+    fn units_after(mac: &Mac, end: Instant) -> u64 {
+        let after = mac.poll_timeout().unwrap().since(end).as_micros();
+        assert_eq!(after % UNIT.as_micros(), 0);
+        assert!(after / UNIT.as_micros() < u64::from(PUT_OFF_UNITS));
+        after / UNIT.as_micros()
+    }
+
+    #[test]
+    fn a_clear_channel_takes_the_frame_after_its_back_off() {
+        let (mut mac, turn) = waiting(1);
+        assert!(turn >= START && turn.since(START) <= UNIT.times(7));
+        assert_eq!(mac.handle(START, MacEvent::Send), Decision::Full, "one at a time");
+        assert_eq!(mac.handle(turn, QUIET), Decision::Attempt);
+        assert_eq!((mac.poll_timeout(), mac.has_room()), (None, false), "the radio is at it");
+        assert_eq!(mac.handle(turn, QUIET), Decision::Wait, "a spurious turn is harmless");
+        let sent = mac.handle(turn + Duration::from_micros(1_000), MacEvent::Attempted { was_clear: true });
+        assert_eq!((sent, mac.has_room()), (Decision::Through(Sent::Done), true));
+    }
+
+    #[test]
+    fn a_busy_channel_gets_five_attempts() {
+        let (mut mac, mut turn) = waiting(2);
+        for attempt in 1..=5 {
+            assert_eq!(mac.handle(turn, QUIET), Decision::Attempt);
+            let decision = mac.handle(turn, MacEvent::Attempted { was_clear: false });
+            if attempt == 5 {
+                assert_eq!(decision, Decision::Through(Sent::ChannelBusy));
+            } else {
+                assert_eq!(decision, Decision::Wait);
+                turn = mac.poll_timeout().unwrap();
+            }
+        }
+        assert_eq!((mac.poll_timeout(), mac.has_room()), (None, true));
+    }
+
+    #[test]
+    fn a_turn_during_a_reception_comes_back_at_a_random_time_after_its_end() {
+        let mut drawn: Vec<u64> = (0..200)
+            .map(|seed| {
+                let (mut mac, turn) = waiting(seed);
+                assert_eq!(mac.handle(turn, RECEIVING), Decision::Wait);
+                assert_eq!(mac.poll_timeout(), Some(turn + RECEPTION_MAX), "should its end never be seen");
+                let end = turn + Duration::from_micros(2_000);
+                mac.handle(end, MacEvent::FrameEnd { is_sound: false });
+                units_after(&mac, end)
+            })
+            .collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn, (0..u64::from(PUT_OFF_UNITS)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_reception_without_end_does_not_keep_the_frame_for_ever() {
+        let (mut mac, turn) = waiting(3);
+        assert_eq!(mac.handle(turn, RECEIVING), Decision::Wait);
+        assert_eq!(mac.handle(turn + RECEPTION_MAX, RECEIVING), Decision::Attempt);
+    }
+
+    #[test]
+    fn a_frame_heard_holds_the_waiting_one_until_it_is_judged() {
+        let (mut mac, turn) = waiting(4);
+        let heard = turn - Duration::from_micros(100);
+        mac.handle(heard, MacEvent::FrameEnd { is_sound: true });
+        assert_eq!(mac.poll_timeout(), Some(turn), "its turn has not come yet");
+        assert_eq!(mac.clone().handle(turn, QUIET), Decision::Attempt, "judged, and nobody answers");
+        let answers = turn + Duration::from_micros(3_000);
+        let mut told = mac.clone();
+        assert_eq!(told.handle(turn, MacEvent::Turn { is_receiving: false, judged: Some(answers) }), Decision::Wait);
+        units_after(&told, answers);
+        assert_eq!(mac.handle(turn, UNJUDGED), Decision::Wait);
+        units_after(&mac, heard + HEARD_HOLD);
+        let turn = mac.poll_timeout().unwrap();
+        assert_eq!(mac.handle(turn, UNJUDGED), Decision::Attempt, "a hold ends also where nobody judges");
+    }
+
+    #[test]
+    fn an_acknowledgement_leaves_at_its_time_and_before_the_waiting_frame() {
+        let (mut mac, turn) = waiting(5);
+        let at = turn + Duration::from_micros(900);
+        assert_eq!(mac.handle(START, MacEvent::Answer { at }), Decision::Wait);
+        assert_eq!(mac.handle(START, MacEvent::Answer { at }), Decision::Full, "one at a time");
+        assert_eq!(mac.handle(turn, QUIET), Decision::Wait, "the frame would be on the air at that time");
+        units_after(&Mac { answer_at: Instant::NEVER, ..mac.clone() }, at + airtime(ACK_BYTES));
+        assert_eq!(mac.poll_timeout(), Some(at - ANSWER_LEAD));
+        assert_eq!(mac.handle(at - ANSWER_LEAD, RECEIVING), Decision::SendAt(at), "whatever is on the channel");
+        assert_eq!((mac.poll_timeout(), mac.has_room_for_answer()), (None, false));
+        assert_eq!(mac.handle(at, MacEvent::Answered), Decision::Wait);
+        let turn = mac.poll_timeout().unwrap();
+        assert_eq!(mac.handle(turn, QUIET), Decision::Attempt);
+    }
+
+    #[test]
+    fn an_acknowledgement_that_is_too_late_is_dropped() {
+        let at = START + ANSWER_SET_UP;
+        for (late, decision) in [(0, Decision::SendAt(at)), (1, Decision::Late)] {
+            let mut mac = Mac::new(6);
+            mac.handle(START, MacEvent::Answer { at });
+            assert_eq!(mac.handle(START + Duration::from_micros(late), QUIET), decision);
+            assert_eq!(mac.poll_timeout(), None);
+        }
+    }
+
+    #[test]
+    fn a_radio_that_failed_gives_the_frame_up() {
+        let (mut mac, turn) = waiting(7);
+        mac.handle(turn, QUIET);
+        mac.handle(turn, MacEvent::Answer { at: turn });
+        assert_eq!(mac.handle(turn, MacEvent::Reset), Decision::Through(Sent::ChannelBusy));
+        assert_eq!((mac.poll_timeout(), mac.has_room(), mac.has_room_for_answer()), (None, true, true));
+        assert_eq!(mac.handle(turn, MacEvent::Reset), Decision::Wait);
+    }
+
+    /// Whatever happens in whatever order: no attempt in a hold or while an acknowledgement is owed, never two things at
+    /// once, and every frame ends.
+    #[test]
+    fn any_order_of_events_keeps_the_rules() {
+        for seed in 0..500 {
+            let (mut mac, mut chance) = (Mac::new(seed), Rng::new(!seed));
+            let (mut now, mut heard_until, mut owed) = (START, Instant::ZERO, None);
+            let (mut given, mut through) = (0_u32, 0_u32);
+            for _ in 0..400 {
+                now = now + Duration::from_micros(u64::from(chance.below(900)));
+                let judged = (chance.below(2) == 0).then_some(now - Duration::from_micros(1));
+                let event = match chance.below(8) {
+                    0 => MacEvent::Send,
+                    1 => MacEvent::Answer { at: now + Duration::from_micros(u64::from(chance.below(3_000))) },
+                    2 => MacEvent::FrameEnd { is_sound: chance.below(2) == 0 },
+                    3 => MacEvent::Attempted { was_clear: chance.below(3) == 0 },
+                    4 => MacEvent::Answered,
+                    _ => MacEvent::Turn { is_receiving: chance.below(4) == 0, judged },
+                };
+                let was_idle = mac.poll_timeout().is_some();
+                let decision = mac.handle(now, event);
+                match (event, decision) {
+                    (MacEvent::Send, Decision::Wait) => given += 1,
+                    (MacEvent::Answer { at }, Decision::Wait) => owed = Some(at),
+                    (MacEvent::FrameEnd { is_sound: true }, _) => heard_until = now + HEARD_HOLD,
+                    _ => {}
+                }
+                match decision {
+                    Decision::Attempt => {
+                        assert!(was_idle && owed.is_none(), "seed {seed}");
+                        assert!(judged.is_some() || now >= heard_until, "seed {seed}: in a hold");
+                    }
+                    Decision::SendAt(at) => assert_eq!(owed.take(), Some(at), "seed {seed}"),
+                    Decision::Late => assert!(owed.take().is_some_and(|at| at < now + ANSWER_SET_UP), "seed {seed}"),
+                    Decision::Through(_) => through += 1,
+                    Decision::Wait | Decision::Full => {}
+                }
+                assert!(given - through <= 1, "seed {seed}");
+                assert_eq!(mac.has_room(), given == through, "seed {seed}");
+            }
+            assert!(through > 5, "seed {seed}: {through} of {given} frames came to an end");
+        }
+    }
+}

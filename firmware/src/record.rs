@@ -1,0 +1,21 @@
+//! The record of what the node and the MAC were told and what they decided: enough to run both again on a PC.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use common::host_link::{Call, ToHost};
+use common::time::Instant;
+
+use crate::host;
+
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+pub fn set(is_on: bool) {
+    IS_ON.store(is_on, Ordering::Relaxed);
+}
+
+/// Reports a call, where a host asked for the record.
+pub fn call(at: Instant, call: impl FnOnce() -> Call) {
+    if IS_ON.load(Ordering::Relaxed) {
+        host::say(ToHost::Call { at_us: at.as_micros(), call: call() });
+    }
+}
