@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::contents::{Bytes, Page, Text};
 use crate::coefficient::Coefficient;
 use crate::config::page::PageError;
-use crate::election::Algorithm;
-use crate::node::FRAME_MAX;
+use crate::mac::phy::FRAME_MAX;
+use crate::mac::{Decision, MacEvent};
+use crate::names::Algorithm;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
+use crate::time::Instant;
 use crate::types::NodeId;
 
 /// A message of one direction.
@@ -206,8 +208,8 @@ pub enum Quantity {
     Sensor(u8),
 }
 
-/// One call of the node's driver, in and out. A node made from the same configuration and told the same gives out the
-/// same bytes.
+/// One call of the node's driver or of the radio's, in and out. A node made from the same configuration and told the same
+/// gives out the same bytes, and a MAC with the same seed decides the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Call {
@@ -248,6 +250,18 @@ pub enum Call {
         at_us: Option<u64>,
         /// Its bytes.
         bytes: Bytes<FRAME_MAX>,
+    },
+    /// The MAC was made.
+    MacStart {
+        /// Its randomness.
+        seed: u64,
+    },
+    /// The MAC was told of an event, and decided.
+    Mac {
+        event: MacEvent,
+        decision: Decision,
+        /// When it then wanted its next turn.
+        next: Option<Instant>,
     },
 }
 

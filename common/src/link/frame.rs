@@ -15,8 +15,7 @@ pub const VERSION: u8 = 1;
 /// Bytes of a head.
 pub const HEAD_BYTES: usize = 14;
 
-/// Bytes of an acknowledgement.
-pub const ACK_BYTES: usize = 8;
+pub use crate::mac::phy::ACK_BYTES;
 
 /// The last frame number of an epoch.
 pub const COUNTER_MAX: u32 = 0x00FF_FFFF;
@@ -220,8 +219,8 @@ pub fn as_ack(frame: &[u8]) -> Option<[u8; ACK_BYTES]> {
 #[cfg(test)]
 mod tests {
     use super::{Answered, HEAD_BYTES, Head, Kind, Refusal, Status, as_ack};
-    use crate::config::Protection;
-    use crate::link::security::{Keys, NetworkKey};
+    use crate::config::{NetworkKey, Protection};
+    use crate::link::security::Keys;
     use crate::types::NodeId;
 
     fn keys() -> Keys {

@@ -183,6 +183,11 @@ impl Mac {
         self.heard_until
     }
 
+    /// Whether the end of a reception, whatever came of it, is waited for.
+    pub fn is_put_off(&self) -> bool {
+        self.is_put_off
+    }
+
     /// A frame ended at the receiver: what [`MacEvent::FrameEnd`] does. True where the next turn has changed.
     pub fn frame_end(&mut self, now: Instant, is_sound: bool) -> bool {
         if is_sound {

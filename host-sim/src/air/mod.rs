@@ -25,19 +25,16 @@ pub(crate) mod talker;
 pub mod trace;
 pub mod world;
 
-/// Microseconds that one byte takes on the air.
-pub const BYTE_US: u64 = 32;
+use common::mac::phy::{BYTE, FCS_BYTES, HEADER_BYTES, SYNC, airtime};
 
-/// Bytes before the payload: preamble, start-of-frame delimiter and length.
-pub const HEADER_BYTES: u64 = 6;
+/// The core's facts of the physical layer, in the microseconds that the world counts.
+pub const BYTE_US: u64 = BYTE.as_micros();
+pub const SYNC_US: u64 = SYNC.as_micros();
 
-/// How long preamble and delimiter take; a receiver locks on during them.
-pub const SYNC_US: u64 = 5 * BYTE_US;
-
-/// The longest payload of the physical layer, checksum included.
-pub const PSDU_MAX: usize = 127;
-
-/// How long a frame with this many payload bytes is on the air.
+/// How long a frame with this many payload bytes, checksum included, is on the air. A liar's may have less than a checksum.
 pub const fn airtime_us(psdu: usize) -> u64 {
-    (HEADER_BYTES + psdu as u64) * BYTE_US
+    match psdu.checked_sub(FCS_BYTES) {
+        Some(frame) => airtime(frame).as_micros(),
+        None => (HEADER_BYTES + psdu) as u64 * BYTE_US,
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use common::config::{Config, ConfigError};
+use common::config::{Boot, Config, ConfigError};
 use common::link::opening::Opening;
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
-use common::node::{Boot, Node};
+use common::node::Node;
 use common::notice::{Event, Notice};
 use common::time::Instant;
 

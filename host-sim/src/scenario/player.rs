@@ -1,23 +1,20 @@
 //! What runs on the nodes of a scenario.
 
-use common::config::{Config, ConfigError, Protection};
+use common::config::{Boot, Config, ConfigError, NetworkKey, Protection};
 use common::election::hierarchy::{HierarchyOptions, Radii};
 use common::election::{Algorithm, Election};
 use common::host_link::ToHost;
 use common::limits::LEVELS_MAX;
-use common::link::security::NetworkKey;
 use common::members::RingOrder;
-use common::node::Boot;
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
 
 use super::checker::{Admission, View};
 use super::plan::{Cipher, Program, ProtocolPlan};
-use crate::air::PSDU_MAX;
 use crate::air::node_station::NodeStation;
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
-use crate::air::station::{Access, Room, Sent, Station, Transmit};
+use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
 use crate::board::mirror::Mirror;
 
@@ -216,15 +213,15 @@ impl Station for Player {
         self.station().handle_frame(now, psdu, rssi_dbm);
     }
 
-    fn handle_sent(&mut self, now: Instant, access: Access, sent: Sent) {
-        self.station().handle_sent(now, access, sent);
+    fn handle_sent(&mut self, now: Instant, sent: Sent) {
+        self.station().handle_sent(now, sent);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.station().handle_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
+    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         self.station().poll_transmit(now, room, buf)
     }
 

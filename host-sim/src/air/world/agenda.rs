@@ -14,13 +14,14 @@ const SPELL_BITS: u32 = 12;
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
+    /// The station's deadline.
     Wake,
-    Look,
-    LookBegins,
-    LookDone,
+    /// The MAC's turn.
+    Turn,
+    AssessmentBegins,
+    AssessmentDone,
     Send,
-    Ramp,
-    SendTimed,
+    SendAnswer,
     SendDone,
     Ready,
     Injected,
@@ -31,12 +32,9 @@ pub(super) enum Event {
 }
 
 impl Event {
-    /// Whether it belongs to a look at the channel, which a frame with a time breaks off, or to what a port may break off.
-    pub const fn is_of_a_look(self) -> bool {
-        matches!(
-            self,
-            Self::Look | Self::LookBegins | Self::LookDone | Self::Send | Self::PortSent | Self::PortAssessed
-        )
+    /// Whether it belongs to what a port may break off.
+    pub const fn may_break_off(self) -> bool {
+        matches!(self, Self::PortSent | Self::PortAssessed)
     }
 }
 
@@ -48,8 +46,8 @@ pub(super) struct Entry {
     pub node: u32,
     /// Entries of a node's former life are void.
     pub life: u32,
-    /// So are those of a look that was broken off.
-    pub turn: u32,
+    /// So are those of what a port broke off.
+    pub round: u32,
     pub event: Event,
 }
 

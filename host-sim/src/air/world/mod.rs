@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use common::mac::Mac;
+use common::mac::phy::FRAME_MAX;
 use common::rng::Rng;
 use common::time::Instant;
 
-use super::PSDU_MAX;
 use super::clock::LocalClock;
 use super::csma::RadioTiming;
 use super::medium::{Medium, OnAir, Reception, Tuning};
@@ -25,7 +26,7 @@ use intruder::Intruder;
 pub use intruder::RawFrame;
 use port::Port;
 pub use port::{Heard, Said};
-use radio::{Desk, NEVER, Node, Outgoing, Phase, Record, Slot};
+use radio::{Hot, NEVER, Node, Outgoing, Phase, Record, Slot};
 
 /// A tick of a driver's counter, rounded up.
 const TICK_US: u64 = 31;
@@ -37,7 +38,7 @@ pub struct World<S> {
     timing: RadioTiming,
     stations: Vec<S>,
     clocks: Vec<LocalClock>,
-    desks: Vec<Desk>,
+    hot: Vec<Hot>,
     nodes: Vec<Node>,
     records: Vec<Record>,
     outgoing: Vec<Outgoing>,
@@ -61,7 +62,7 @@ pub struct World<S> {
     wake_jitter_us: u32,
     waking: Rng,
     receptions: Vec<Reception>,
-    scratch: [u8; PSDU_MAX],
+    scratch: [u8; FRAME_MAX],
 }
 
 impl<S: Station> World<S> {
@@ -72,7 +73,7 @@ impl<S: Station> World<S> {
             timing,
             stations: Vec::new(),
             clocks: Vec::new(),
-            desks: Vec::new(),
+            hot: Vec::new(),
             nodes: Vec::new(),
             records: Vec::new(),
             outgoing: Vec::new(),
@@ -91,7 +92,7 @@ impl<S: Station> World<S> {
             wake_jitter_us: 0,
             waking: Rng::stream(seed, 0x3A4E),
             receptions: Vec::new(),
-            scratch: [0; PSDU_MAX],
+            scratch: [0; FRAME_MAX],
         }
     }
 
@@ -105,7 +106,7 @@ impl<S: Station> World<S> {
         assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
-        self.desks.push(Desk::EMPTY);
+        self.hot.push(Hot::new());
         self.nodes.push(Node::new(Rng::stream(self.seed ^ 0xC5, index as u64)));
         self.records.push(Record::default());
         self.outgoing.push(Outgoing::default());
@@ -153,12 +154,17 @@ impl<S: Station> World<S> {
         &mut self.medium
     }
 
+    /// A station's MAC.
+    pub fn mac(&self, node: usize) -> &Mac {
+        &self.hot[node].mac
+    }
+
     /// What a radio has done until now.
     pub fn usage(&self, node: usize) -> Usage {
-        let (state, record, desk) = (&self.nodes[node], &self.records[node], &self.desks[node]);
+        let (state, record, hot) = (&self.nodes[node], &self.records[node], &self.hot[node]);
         let mut usage = Usage {
-            received: u64::from(desk.received),
-            damaged: u64::from(desk.damaged),
+            received: u64::from(hot.received),
+            damaged: u64::from(hot.damaged),
             // Never is later than any time.
             rx_us: state.rx_us + self.now_us.saturating_sub(state.listening_since),
             ..record.usage
@@ -171,6 +177,7 @@ impl<S: Station> World<S> {
     pub fn power_on(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         let now_us = self.now_us;
         self.nodes[node].on = true;
+        self.hot[node].mac = Mac::new(self.nodes[node].rng.next_u64());
         self.records[node].on_since = now_us;
         let clock = &mut self.clocks[node];
         *clock = LocalClock::new(clock.drift_ppm(), now_us);
@@ -192,14 +199,11 @@ impl<S: Station> World<S> {
         self.medium.abort_cca(node);
         let (state, record) = (&mut self.nodes[node], &mut self.records[node]);
         record.usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
-        record.timed = None;
         state.on = false;
         state.phase = Phase::Free;
         state.life += 1;
-        state.backoff = None;
         state.wake_at = NEVER;
-        let desk = &mut self.desks[node];
-        *desk = Desk { room: Desk::EMPTY.room, ..*desk };
+        state.turn_at = NEVER;
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
@@ -207,6 +211,8 @@ impl<S: Station> World<S> {
         self.clocks[node].set_drift(self.now_us, drift_ppm);
         if self.nodes[node].on {
             self.set_deadline(node);
+            self.nodes[node].turn_at = NEVER;
+            self.set_turn(node);
         }
     }
 
@@ -257,7 +263,7 @@ impl<S: Station> World<S> {
                 continue;
             }
             let state = &self.nodes[node];
-            if state.life == entry.life && (state.turn == entry.turn || !entry.event.is_of_a_look()) {
+            if state.life == entry.life && (state.round == entry.round || !entry.event.may_break_off()) {
                 self.events += 1;
                 self.happen(node, entry.event, watcher);
             }
@@ -274,12 +280,15 @@ impl<S: Station> World<S> {
                     self.keep_deadline(node);
                 }
             }
-            Event::Look => self.look(node),
-            Event::LookBegins => self.look_begins(node),
-            Event::LookDone => self.look_done(node, watcher),
-            Event::Send => self.send(node, Slot::Csma, watcher),
-            Event::Ramp => self.ramp(node, watcher),
-            Event::SendTimed => self.send(node, Slot::Timed, watcher),
+            Event::Turn => {
+                if self.nodes[node].turn_at == self.now_us {
+                    self.take_turn(node, watcher);
+                }
+            }
+            Event::AssessmentBegins => self.assessment_begins(node),
+            Event::AssessmentDone => self.assessment_done(node, watcher),
+            Event::Send => self.send(node, Slot::Frame, watcher),
+            Event::SendAnswer => self.send(node, Slot::Answer, watcher),
             Event::SendDone => self.send_done(node, watcher),
             Event::Ready => {
                 let state = &mut self.nodes[node];
@@ -295,17 +304,17 @@ impl<S: Station> World<S> {
     }
 
     fn schedule(&mut self, at_us: u64, node: usize, event: Event) {
-        let Node { life, turn, .. } = self.nodes[node];
-        self.push(at_us, node, life, turn, event);
+        let Node { life, round, .. } = self.nodes[node];
+        self.push(at_us, node, life, round, event);
     }
 
     fn schedule_intruder(&mut self, at_us: u64, radio: usize) {
         self.push(at_us, radio, 0, 0, Event::Injected);
     }
 
-    fn push(&mut self, at_us: u64, node: usize, life: u32, turn: u32, event: Event) {
+    fn push(&mut self, at_us: u64, node: usize, life: u32, round: u32, event: Event) {
         let node = u32::try_from(node).unwrap_or(u32::MAX);
-        self.agenda.push(Entry { at_us, order: 0, node, life, turn, event });
+        self.agenda.push(Entry { at_us, order: 0, node, life, round, event });
     }
 
     fn listen(&mut self, node: usize, listening: bool) {
@@ -354,15 +363,26 @@ impl<S: Station> World<S> {
 
     /// Gives a station one input, and does what it then wants.
     fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
-        let now_us = self.now_us;
-        let now = self.clocks[node].show(now_us);
+        let now = self.clocks[node].show(self.now_us);
+        self.call_at(node, now, watcher, input);
+    }
+
+    /// The same, where what the station's clock shows is known already.
+    #[inline]
+    fn call_at(
+        &mut self,
+        node: usize,
+        now: Instant,
+        watcher: &mut impl Watcher<S>,
+        input: impl FnOnce(&mut S, Instant),
+    ) {
         let before = self.stations[node].poll_timeout();
         input(&mut self.stations[node], now);
-        self.take_frames(node, now);
+        self.take_frames(node, now, watcher);
         if self.stations[node].poll_timeout() != before {
             self.set_deadline(node);
         }
-        watcher.station(now_us, node, &self.stations[node]);
+        watcher.station(self.now_us, node, &self.stations[node]);
     }
 }
 

@@ -126,7 +126,7 @@ impl<S: Station> World<S> {
             }
             Said::AssessAborted => {
                 self.medium.abort_cca(node);
-                self.nodes[node].turn += 1;
+                self.nodes[node].round += 1;
             }
             Said::Measure(channel) => {
                 self.tune_port(node, channel, None);
@@ -192,7 +192,7 @@ impl<S: Station> World<S> {
         let Some(port) = self.ports.get_mut(&node) else { return };
         port.found = false;
         if let Some((on, frame)) = port.sending.take() {
-            self.nodes[node].turn += 1;
+            self.nodes[node].round += 1;
             self.deliver(node, on, &frame, false, watcher);
         }
     }

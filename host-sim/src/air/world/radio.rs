@@ -1,9 +1,8 @@
 //! What the world keeps about the radio of each station, apart by how often it is needed.
 
+use common::mac::Mac;
 use common::rng::Rng;
-use common::time::Instant;
 
-use crate::air::csma::Backoff;
 use crate::air::station::{Room, Usage};
 
 /// What a radio is at.
@@ -13,36 +12,36 @@ pub(super) enum Phase {
     Free,
     /// Dealing with a frame, or turning round after one, and deaf until then.
     Deaf,
-    /// Looking whether the channel is clear, or sending.
+    /// Assessing the channel, sending, or about to send at a set time.
     Taken,
 }
 
 /// Which of a station's two waiting frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    Csma,
-    Timed,
+    Frame,
+    Answer,
 }
 
 /// The frames of a station that wait or are on the air.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outgoing {
-    pub csma: Vec<u8>,
-    pub timed: Vec<u8>,
+    pub frame: Vec<u8>,
+    pub answer: Vec<u8>,
 }
 
 impl Outgoing {
     pub fn get(&self, slot: Slot) -> &[u8] {
         match slot {
-            Slot::Csma => &self.csma,
-            Slot::Timed => &self.timed,
+            Slot::Frame => &self.frame,
+            Slot::Answer => &self.answer,
         }
     }
 
     pub fn get_mut(&mut self, slot: Slot) -> &mut Vec<u8> {
         match slot {
-            Slot::Csma => &mut self.csma,
-            Slot::Timed => &mut self.timed,
+            Slot::Frame => &mut self.frame,
+            Slot::Answer => &mut self.answer,
         }
     }
 }
@@ -53,19 +52,24 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// What every frame that a station receives touches, the station and perhaps its clock aside. All else is kept elsewhere, so
 /// that a reception among very many nodes waits for little memory.
 #[derive(Clone, Debug)]
-pub(super) struct Desk {
+pub(super) struct Hot {
+    pub mac: Mac,
     /// Frames received intact, and damaged; the rest of its usage is counted with the radio.
     pub received: u32,
     pub damaged: u32,
-    /// For which frames the radio has room.
-    pub room: Room,
 }
 
-const _: () = assert!(size_of::<Desk>() == 12);
+const _: () = assert!(size_of::<Hot>() == 48);
 
-impl Desk {
-    /// Nothing waits.
-    pub const EMPTY: Self = Self { received: 0, damaged: 0, room: Room { csma: true, timed: true } };
+impl Hot {
+    pub const fn new() -> Self {
+        Self { mac: Mac::new(0), received: 0, damaged: 0 }
+    }
+
+    /// For which frames the MAC has room.
+    pub fn room(&self) -> Room {
+        Room { csma: self.mac.has_room(), timed: self.mac.has_room_for_answer() }
+    }
 }
 
 /// The radio of a station, as every event of it needs it: one line of a cache.
@@ -74,15 +78,16 @@ impl Desk {
 pub(super) struct Node {
     /// When the station's deadline is in the world's time, while an event for it is on the agenda.
     pub wake_at: u64,
+    /// When the MAC's turn is, likewise.
+    pub turn_at: u64,
     /// Until when it is deaf.
     pub ready_at: u64,
     /// Since when it listens, or never, and how long it had its receiver on before that.
     pub listening_since: u64,
     pub rx_us: u64,
     pub rng: Rng,
-    pub backoff: Option<Backoff>,
     pub life: u32,
-    pub turn: u32,
+    pub round: u32,
     pub phase: Phase,
     pub on: bool,
 }
@@ -94,13 +99,13 @@ impl Node {
     pub fn new(rng: Rng) -> Self {
         Self {
             wake_at: NEVER,
+            turn_at: NEVER,
             ready_at: 0,
             listening_since: NEVER,
             rx_us: 0,
             rng,
-            backoff: None,
             life: 0,
-            turn: 0,
+            round: 0,
             phase: Phase::Free,
             on: false,
         }
@@ -113,6 +118,4 @@ pub(super) struct Record {
     /// Without what is counted where it is at hand: frames received and damaged, and how long the receiver was on.
     pub usage: Usage,
     pub on_since: u64,
-    /// When the frame that waits for its time is to go out.
-    pub timed: Option<Instant>,
 }

@@ -48,9 +48,9 @@ impl<S: Station> World<S> {
             return;
         }
         // No branch: nobody can foresee which frames are damaged.
-        let desk = &mut self.desks[reception.to];
-        desk.received += u32::from(reception.intact);
-        desk.damaged += u32::from(!reception.intact);
+        let hot = &mut self.hot[reception.to];
+        hot.received += u32::from(reception.intact);
+        hot.damaged += u32::from(!reception.intact);
     }
 
     fn is_lost(&mut self) -> bool {
@@ -59,11 +59,18 @@ impl<S: Station> World<S> {
 
     fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
         let node = reception.to;
-        if !frame.has_good_length() {
-            self.call(node, watcher, |station, now| station.handle_bad_length(now, frame.length));
+        let is_sound = reception.intact && frame.has_good_length();
+        if !is_sound && !self.hot[node].mac.is_put_off() && frame.has_good_length() {
+            // Neither the MAC nor the station makes anything of it.
             return;
         }
-        if !reception.intact {
+        let now = self.clocks[node].show(self.now_us);
+        self.end_frame(node, now, is_sound, watcher);
+        if !frame.has_good_length() {
+            self.call_at(node, now, watcher, |station, now| station.handle_bad_length(now, frame.length));
+            return;
+        }
+        if !is_sound {
             return;
         }
         if self.timing.processing_max_us > 0 {
@@ -75,9 +82,9 @@ impl<S: Station> World<S> {
         if self.corruption > 0.0
             && let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher)
         {
-            self.call(node, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
+            self.call_at(node, now, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));
         } else {
-            self.call(node, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
+            self.call_at(node, now, watcher, |station, now| station.handle_frame(now, &frame.psdu, reception.rssi_dbm));
         }
     }
 }

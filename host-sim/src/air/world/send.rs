@@ -1,27 +1,27 @@
-//! How a station's frames get on the air: after a back-off and a look at the channel, or at their time.
+//! How a station's frames get on the air: the world as a driver of the core's MAC, as a board's radio task is another.
+//!
+//! What is decided is the MAC's; here is what a radio does about it, and how long it takes.
 
-use common::time::Instant;
+use common::mac::phy::{FRAME_MAX, fcs};
+use common::mac::{Decision, HEARD_HOLD, MacEvent};
+use common::time::{Duration, Instant};
 
-use super::{Event, Phase, Slot, World};
-use crate::air::csma::Backoff;
-use crate::air::station::{Access, Room, Sent, Station, Transmit, Watcher};
+use super::{Event, NEVER, Phase, Slot, World};
+use crate::air::airtime_us;
+use crate::air::station::{Access, Room, Station, Transmit, Watcher};
 use crate::air::world::intruder::RawFrame;
-use crate::air::{PSDU_MAX, airtime_us};
-
-/// A station whose radio is busy asks again after one unit of the back-off.
-const ASK_AGAIN_US: u64 = 320;
 
 impl<S: Station> World<S> {
     /// Takes over the frames that a station wants to send, as far as there is room. Most of the time it wants none.
     #[inline]
-    pub(super) fn take_frames(&mut self, node: usize, now: Instant) {
+    pub(super) fn take_frames(&mut self, node: usize, now: Instant, watcher: &mut impl Watcher<S>) {
         loop {
-            let room = self.desks[node].room;
+            let room = self.hot[node].room();
             if !room.csma && !room.timed {
                 return;
             }
             let wanted = self.stations[node].poll_transmit(now, room, &mut self.scratch);
-            if !wanted.is_some_and(|transmit| self.take_frame(node, room, transmit)) {
+            if !wanted.is_some_and(|transmit| self.take_frame(node, now, room, transmit, watcher)) {
                 return;
             }
         }
@@ -29,27 +29,24 @@ impl<S: Station> World<S> {
 
     /// Takes over one frame; whether to ask for another.
     #[inline(never)]
-    fn take_frame(&mut self, node: usize, room: Room, transmit: Transmit) -> bool {
-        let Transmit { length, access } = transmit;
-        let length = length.min(PSDU_MAX);
-        match access {
+    fn take_frame(
+        &mut self,
+        node: usize,
+        now: Instant,
+        room: Room,
+        transmit: Transmit,
+        watcher: &mut impl Watcher<S>,
+    ) -> bool {
+        let frame = &self.scratch[..transmit.length.min(FRAME_MAX)];
+        let psdu = [frame, &fcs(frame).to_le_bytes()].concat();
+        match transmit.access {
             Access::Csma if room.csma => {
-                self.outgoing[node].csma = self.scratch[..length].into();
-                self.back_off(node, Backoff::default());
+                self.outgoing[node].frame = psdu;
+                self.tell_mac(node, now, MacEvent::Send, watcher);
             }
             Access::At(at) if room.timed => {
-                // The transmitter is started so early that the first bit leaves in time. Too late is never.
-                let first_bit = self.clocks[node].when(at);
-                let Some(begins) = first_bit.checked_sub(self.timing.tx_ramp_us) else { return true };
-                if begins < self.now_us {
-                    self.records[node].usage.late += 1;
-                    let now = self.clocks[node].show(self.now_us);
-                    self.stations[node].handle_sent(now, Access::At(at), Sent::ChannelBusy);
-                    return true;
-                }
-                self.set_timed(node, Some(at));
-                self.outgoing[node].timed = self.scratch[..length].into();
-                self.schedule(begins, node, Event::Ramp);
+                self.outgoing[node].answer = psdu;
+                self.tell_mac(node, now, MacEvent::Answer { at }, watcher);
             }
             // Nothing says that it would not offer the same again.
             Access::Csma | Access::At(_) => {
@@ -60,46 +57,81 @@ impl<S: Station> World<S> {
         true
     }
 
-    fn set_backoff(&mut self, node: usize, backoff: Option<Backoff>) {
-        self.nodes[node].backoff = backoff;
-        self.desks[node].room.csma = backoff.is_none();
+    /// Tells a station's MAC what happened, and the station if its frame is through.
+    fn tell_mac(&mut self, node: usize, now: Instant, event: MacEvent, watcher: &mut impl Watcher<S>) -> Decision {
+        let mac = &mut self.hot[node].mac;
+        let decision = mac.handle(now, event);
+        watcher.mac(node, now, event, decision, mac.poll_timeout());
+        self.set_turn(node);
+        if let Decision::Through(sent) = decision {
+            self.call_at(node, now, watcher, |station, now| station.handle_sent(now, sent));
+        }
+        decision
     }
 
-    fn set_timed(&mut self, node: usize, timed: Option<Instant>) {
-        self.records[node].timed = timed;
-        self.desks[node].room.timed = timed.is_none();
+    /// A frame has ended at a station's receiver.
+    #[inline]
+    pub(super) fn end_frame(&mut self, node: usize, now: Instant, is_sound: bool, watcher: &mut impl Watcher<S>) {
+        let mac = &mut self.hot[node].mac;
+        let is_given_back = mac.frame_end(now, is_sound);
+        watcher.mac(node, now, MacEvent::FrameEnd { is_sound }, Decision::Wait, mac.poll_timeout());
+        if is_given_back {
+            self.set_turn(node);
+        }
     }
 
-    fn back_off(&mut self, node: usize, backoff: Backoff) {
-        self.set_backoff(node, Some(backoff));
-        let wait = backoff.wait_us(&mut self.nodes[node].rng);
-        self.schedule(self.now_us + wait, node, Event::Look);
+    /// The MAC may want its turn at another time than before.
+    pub(super) fn set_turn(&mut self, node: usize) {
+        let turn = self.hot[node].mac.poll_timeout();
+        let turn_at = turn.map_or(NEVER, |turn| self.clocks[node].when(turn).max(self.now_us));
+        if turn_at != self.nodes[node].turn_at {
+            self.nodes[node].turn_at = turn_at;
+            if turn_at != NEVER {
+                self.schedule(turn_at, node, Event::Turn);
+            }
+        }
     }
 
-    /// The back-off is over. A frame that is just being received is finished first, and so is whatever else the radio does.
-    pub(super) fn look(&mut self, node: usize) {
-        let state = &self.nodes[node];
+    /// The MAC's turn has come.
+    pub(super) fn take_turn(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+        let state = &mut self.nodes[node];
+        state.turn_at = NEVER;
         if state.phase == Phase::Deaf {
-            self.schedule(state.ready_at.max(self.now_us + 1), node, Event::Look);
+            // The processor is busy, or the radio turns round.
+            let turn_at = state.ready_at.max(self.now_us + 1);
+            state.turn_at = turn_at;
+            self.schedule(turn_at, node, Event::Turn);
             return;
         }
-        let is_quiet = self.clocks[node].show(self.now_us) < self.stations[node].quiet_until();
-        if state.phase == Phase::Taken || is_quiet || self.medium.is_locked(node) {
-            let chance = u64::from(self.nodes[node].rng.below(u32::try_from(ASK_AGAIN_US).unwrap_or(u32::MAX)));
-            self.schedule(self.now_us + ASK_AGAIN_US / 2 + chance, node, Event::Look);
-            return;
+        let now = self.clocks[node].show(self.now_us);
+        let event = MacEvent::Turn { is_receiving: self.medium.is_locked(node), judged: self.judged(node, now) };
+        match self.tell_mac(node, now, event, watcher) {
+            Decision::Attempt => self.assess(node),
+            Decision::SendAt(at) => self.send_answer_at(node, now, at, watcher),
+            Decision::Late => self.records[node].usage.late += 1,
+            Decision::Wait | Decision::Through(_) | Decision::Full => {}
         }
+    }
+
+    /// Until when others answer each other, once the station has had the time to judge what it heard last. It is told at once
+    /// what a board's node has to be woken up for.
+    fn judged(&self, node: usize, now: Instant) -> Option<Instant> {
+        let heard = self.hot[node].mac.heard_until() - HEARD_HOLD;
+        (now >= heard + Duration::from_micros(self.timing.judging_us)).then(|| self.stations[node].quiet_until())
+    }
+
+    fn assess(&mut self, node: usize) {
         self.listen(node, false);
         self.nodes[node].phase = Phase::Taken;
-        self.schedule(self.now_us + self.timing.rx_ramp_us, node, Event::LookBegins);
+        self.schedule(self.now_us + self.timing.rx_ramp_us, node, Event::AssessmentBegins);
     }
 
-    pub(super) fn look_begins(&mut self, node: usize) {
+    pub(super) fn assessment_begins(&mut self, node: usize) {
         self.medium.begin_cca(self.now_us, node);
-        self.schedule(self.now_us + self.timing.cca_us, node, Event::LookDone);
+        self.schedule(self.now_us + self.timing.cca_us, node, Event::AssessmentDone);
     }
 
-    pub(super) fn look_done(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn assessment_done(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
         self.nodes[node].rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
         if !self.medium.end_cca(self.now_us, node) {
             self.schedule(self.now_us + self.timing.tx_ramp_us, node, Event::Send);
@@ -107,38 +139,22 @@ impl<S: Station> World<S> {
         }
         self.nodes[node].phase = Phase::Free;
         self.listen(node, true);
-        if let Some(next) = self.nodes[node].backoff.and_then(Backoff::busy) {
-            self.back_off(node, next);
-            return;
-        }
-        self.set_backoff(node, None);
-        self.records[node].usage.busy += 1;
-        self.call(node, watcher, |station, now| station.handle_sent(now, Access::Csma, Sent::ChannelBusy));
+        let now = self.clocks[node].show(self.now_us);
+        let decision = self.tell_mac(node, now, MacEvent::Attempted { was_clear: false }, watcher);
+        self.records[node].usage.busy += u64::from(matches!(decision, Decision::Through(_)));
     }
 
-    /// The time of a frame is near: the transmitter starts, whatever the radio was doing. Only a frame that is already
-    /// going out is not broken off.
-    pub(super) fn ramp(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
-        if self.on_air[node].is_some() {
+    /// The receiver goes off, and the transmitter starts so early that the first bit leaves in time.
+    fn send_answer_at(&mut self, node: usize, now: Instant, at: Instant, watcher: &mut impl Watcher<S>) {
+        let first_bit = self.clocks[node].when(at);
+        if first_bit < self.now_us + self.timing.tx_ramp_us {
             self.records[node].usage.late += 1;
-            if let Some(at) = self.records[node].timed {
-                self.set_timed(node, None);
-                self.call(node, watcher, |station, now| {
-                    station.handle_sent(now, Access::At(at), Sent::ChannelBusy);
-                });
-            }
+            self.tell_mac(node, now, MacEvent::Answered, watcher);
             return;
-        }
-        if self.nodes[node].phase == Phase::Taken {
-            // It was looking whether the channel is clear, and has to look again.
-            self.medium.abort_cca(node);
-            self.nodes[node].turn += 1;
-            let backoff = self.nodes[node].backoff.unwrap_or_default();
-            self.back_off(node, backoff);
         }
         self.listen(node, false);
         self.nodes[node].phase = Phase::Taken;
-        self.schedule(self.now_us + self.timing.tx_ramp_us, node, Event::SendTimed);
+        self.schedule(first_bit, node, Event::SendAnswer);
     }
 
     pub(super) fn send(&mut self, node: usize, slot: Slot, watcher: &mut impl Watcher<S>) {
@@ -159,17 +175,11 @@ impl<S: Station> World<S> {
         let turn_round = self.timing.disable_us + self.timing.rx_ramp_us;
         self.nodes[node].rx_us += turn_round;
         self.be_deaf(node, turn_round);
-        let access = match slot {
-            Slot::Csma => {
-                self.set_backoff(node, None);
-                Access::Csma
-            }
-            Slot::Timed => {
-                let at = self.records[node].timed.unwrap_or(Instant::ZERO);
-                self.set_timed(node, None);
-                Access::At(at)
-            }
+        let event = match slot {
+            Slot::Frame => MacEvent::Attempted { was_clear: true },
+            Slot::Answer => MacEvent::Answered,
         };
-        self.call(node, watcher, |station, now| station.handle_sent(now, access, Sent::Done));
+        let now = self.clocks[node].show(self.now_us);
+        self.tell_mac(node, now, event, watcher);
     }
 }
