@@ -4,8 +4,8 @@ use common::host_link::{Bytes, Call};
 use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
 use common::protocol::Signal;
 use common::time::Instant;
-use host_sim::board::report::BoardReport;
-use host_sim::scenario::catalogue::find;
+use host_sim::cli::scenario_file::find;
+use host_sim::emulated::report::BoardReport;
 
 use super::support::{hold, image, scenario};
 
