@@ -1,25 +1,13 @@
 //! The simulator and desktop tools of Ringleader: thin drivers of the core in `common`.
+//!
+//! [`cli`] has the commands. What they command is in the other rooms: [`emulated`] boards, tools for the [`field`], the
+//! [`lab`], and what is drawn with, [`draw`]. The air and its scenarios are the package `sim`, the ideal network is
+//! `ideal`, the boards are `emulator`.
 
-pub mod air;
-pub mod bench;
-pub mod board;
-pub mod chart;
-pub mod check;
-pub mod conform;
-pub mod demo;
-pub mod elf32;
-pub mod fleet;
-pub mod fnv;
-pub mod hs_extremes;
-pub mod key;
-pub mod monitor;
-pub mod provision;
-pub mod ring_steps;
-pub mod scenario;
-pub mod shell;
-pub mod size;
-pub mod study;
-pub mod table;
+pub mod cli;
+pub mod draw;
+pub mod emulated;
+pub mod field;
+pub mod lab;
 
-/// The ideal network, in a package of its own.
-pub use ideal::{graph, hierarchy, net, note, oriented, out, outln, output, shuffle, stress, structure, well_formed};
+pub use ideal::{note, out, outln, output};

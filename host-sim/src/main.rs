@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use host_sim::scenario::{catalogue, merge, run, sweep};
-use host_sim::{
-    bench, board, check, conform, demo, hierarchy, key, monitor, note, output, provision, size, stress, study, table,
-};
+use host_sim::cli::{board, merge, run, scenarios, sweep};
+use host_sim::field::{check, key, monitor, provision, size};
+use host_sim::lab::{bench, conform, demo, study, table};
+use host_sim::{note, output};
+use ideal::{hierarchy, stress};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
         Some(Command::Board(args)) => board::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
-        Some(Command::Scenarios) => catalogue::list(),
+        Some(Command::Scenarios) => scenarios::run(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
         Some(Command::Hierarchy(args)) => hierarchy::run(&args),

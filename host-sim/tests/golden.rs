@@ -1,7 +1,7 @@
 //! The golden vectors match, every expected field is really compared, and a malformed file is refused with its place.
 
 use common::rng::Rng;
-use host_sim::conform::{Report, replay_text};
+use host_sim::lab::conform::{Report, replay_text};
 use serde_json::{Value, json};
 
 const FILES: [(&str, &str); 4] = [

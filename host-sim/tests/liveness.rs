@@ -1,11 +1,11 @@
 //! Agreement has to come in time, and to come back in time.
 
-use host_sim::scenario::catalogue::find;
-use host_sim::scenario::drive::run;
-use host_sim::scenario::outcome::{Outcome, Verdict};
-use host_sim::scenario::plan::{Scenario, Steady};
-use host_sim::scenario::read::read;
-use host_sim::scenario::sweep::sweep;
+use host_sim::cli::scenario_file::find;
+use host_sim::lab::many_seeds::run_seeds;
+use sim::scenario::input::plan::{Scenario, Steady};
+use sim::scenario::input::read::read;
+use sim::scenario::report::outcome::{Outcome, Verdict};
+use sim::scenario::run::drive::run;
 
 #[test]
 fn what_comes_late_fails_at_its_deadline_and_names_who_follows_whom() {
@@ -22,7 +22,7 @@ fn what_comes_late_fails_at_its_deadline_and_names_who_follows_whom() {
         assert!(failure.what.contains(part), "{}", failure.what);
     }
     assert!(failure.last_events.iter().any(|event| event == "20.000 s: the wall comes down"));
-    let row = sweep(&impossible, [7], 1, |_| ()).remove(&7).unwrap();
+    let row = run_seeds(&impossible, [7], 1, |_| ()).remove(&7).unwrap();
     assert_eq!((row.verdict, row.failure.as_ref().map(|failure| failure.at_ms)), (Verdict::Liveness, Some(20_200)));
     assert!(row.failure.unwrap().line().starts_with("at 20.200 s, nodes "));
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use host_sim::air::medium::{Medium, Tuning};
-use host_sim::air::propagation::Propagation;
-use host_sim::scenario::checker::{Admission, Components};
-use host_sim::scenario::drive::run;
-use host_sim::scenario::outcome::Outcome;
-use host_sim::scenario::plan::{Groups, Mobility, Topology, Wander};
-use host_sim::scenario::read::read;
-use host_sim::scenario::walk::Walk;
+use host_sim::cli::scenario_file::read;
+use sim::air::medium::{Medium, Tuning};
+use sim::air::propagation::Propagation;
+use sim::scenario::input::plan::{Groups, Mobility, Topology, Wander};
+use sim::scenario::judge::checker::{Admission, Components};
+use sim::scenario::report::outcome::Outcome;
+use sim::scenario::run::drive::run;
+use sim::scenario::run::walk::Walk;
 
 #[test]
 fn links_between_groups_come_and_go_and_those_inside_stay() {

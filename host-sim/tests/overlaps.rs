@@ -1,8 +1,8 @@
 //! Faults that overlap: what each does goes on until its own end.
 
-use host_sim::scenario::drive::run;
-use host_sim::scenario::outcome::Outcome;
-use host_sim::scenario::read::read;
+use sim::scenario::input::read::read;
+use sim::scenario::report::outcome::Outcome;
+use sim::scenario::run::drive::run;
 
 /// A grid of nine with these faults, each the body of a table.
 fn outcome_of(faults: &[&str]) -> Outcome {

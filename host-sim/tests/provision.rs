@@ -155,7 +155,7 @@ fn a_fleet_gets_a_page_for_each_board() {
         assert!(said.contains(line), "{said}");
     }
     assert!(folder.join("pages/node-1.hex").exists() && folder.join("pages/node-2.hex").exists());
-    let members = host_sim::fleet::read(&folder.join("fleet.toml")).unwrap();
+    let members = host_sim::field::fleet::read(&folder.join("fleet.toml")).unwrap();
     assert!(members.iter().all(|member| member.config.protection == Protection::Ascon(key.clone())));
 }
 

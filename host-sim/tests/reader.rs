@@ -1,8 +1,8 @@
 //! What the reader of scenarios refuses, with the line and a hint; and that whatever it accepts can be run.
 
 use common::rng::Rng;
-use host_sim::scenario::catalogue::BUILT_IN;
-use host_sim::scenario::read::read;
+use sim::scenario::input::catalogue::BUILT_IN;
+use sim::scenario::input::read::read;
 
 use crate::harness;
 

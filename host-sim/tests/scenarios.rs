@@ -1,19 +1,21 @@
 //! The built-in scenarios hold, runs repeat, and bad scenario files are explained.
 
 use common::rng::Rng;
-use host_sim::air::medium::{Medium, Tuning};
-use host_sim::air::trace::{Event, parse_line};
-use host_sim::scenario::catalogue::{BUILT_IN, find};
-use host_sim::scenario::checker::{Admission, Components};
-use host_sim::scenario::drive::{run, run_recorded};
-use host_sim::scenario::observer::Recorders;
-use host_sim::scenario::outcome::Verdict;
-use host_sim::scenario::plan::{Mobility, Model, Program, ProtocolPlan, Scenario, Steady};
-use host_sim::scenario::read::read;
-use host_sim::scenario::recording::run_twice;
-use host_sim::scenario::run::failure_text;
-use host_sim::scenario::sweep::sweep;
-use host_sim::scenario::timeline;
+use host_sim::cli::run::failure_text;
+use host_sim::cli::scenario_file::find;
+use host_sim::cli::scenario_file::read;
+use host_sim::draw;
+use host_sim::lab::many_seeds::run_seeds;
+use sim::air::medium::{Medium, Tuning};
+use sim::air::trace::{Event, parse_line};
+use sim::scenario::input::catalogue::BUILT_IN;
+use sim::scenario::input::plan::{Mobility, Model, Program, ProtocolPlan, Scenario, Steady};
+use sim::scenario::judge::checker::{Admission, Components};
+use sim::scenario::judge::observer::Recorders;
+use sim::scenario::report::outcome::Verdict;
+use sim::scenario::report::recording::run_twice;
+use sim::scenario::report::timeline;
+use sim::scenario::run::drive::{run, run_recorded};
 
 use crate::{harness, mutate, reader};
 
@@ -50,7 +52,7 @@ fn in_dense60_all_are_in_range_of_each_other() {
 fn the_same_seed_gives_the_same_run_with_any_number_of_jobs() {
     let scenario = find("crash-storm").unwrap();
     let seeds = [4, 5, 6];
-    let (alone, together) = (sweep(&scenario, seeds, 1, |_| ()), sweep(&scenario, seeds, 3, |_| ()));
+    let (alone, together) = (run_seeds(&scenario, seeds, 1, |_| ()), run_seeds(&scenario, seeds, 3, |_| ()));
     assert_eq!(alone, together);
     assert_ne!(alone[&4].digest, alone[&5].digest);
 }
@@ -343,7 +345,7 @@ fn timelines_show_leaders_and_changes() {
     assert_eq!(text.lines().nth(1).unwrap().matches('|').count(), 2, "the wall goes up and comes down\n{text}");
     let ends: std::collections::BTreeSet<String> = rows.iter().map(|row| row[row.len() - 1..].to_uppercase()).collect();
     assert_eq!(ends.len(), 1, "in the end there is one leader\n{text}");
-    let svg = timeline::svg(&outcome);
+    let svg = draw::timeline::svg(&outcome);
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     assert_eq!(svg.matches("stroke-dasharray").count(), 2);
 }

@@ -7,12 +7,12 @@ use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::rng::Rng;
 use common::types::NodeId;
-use host_sim::graph::{Graph, Kind};
-use host_sim::study::change::{Change, Flip, Plan, Schedule};
-use host_sim::study::runner::{self, Outcome, Setting};
-use host_sim::study::scene::Scene;
-use host_sim::study::stats::Group;
-use host_sim::study::{self, Args};
+use host_sim::lab::study::change::{Change, Flip, Plan, Schedule};
+use host_sim::lab::study::runner::{self, Outcome, Setting};
+use host_sim::lab::study::scene::Scene;
+use host_sim::lab::study::stats::Group;
+use host_sim::lab::study::{self, Args};
+use ideal::graph::{Graph, Kind};
 
 const CLOCKS: [ClockKind; 2] = [ClockKind::Lamport, ClockKind::Perfect];
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use common::election::Algorithm;
-use host_sim::table::{Case, Row, SIZES, measure_all};
+use host_sim::lab::table::{Case, Row, SIZES, measure_all};
 use serde_json::Value;
 
 /// A cost in terms of the number of nodes.

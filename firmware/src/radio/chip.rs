@@ -173,11 +173,6 @@ impl Radio {
         RADIO.events_framestart().read() != 0 && RADIO.events_phyend().read() == 0
     }
 
-    /// Goes on as if no frame had begun.
-    pub fn forget_frame_start() {
-        RADIO.events_framestart().write_value(0);
-    }
-
     /// Takes the frame that has ended, and when it ended. The receiver is on again first, with another buffer.
     pub fn take_frame(&mut self) -> (Instant, Result<Received, Dropped>) {
         let is_sound = RADIO.crcstatus().read().crcstatus() == vals::Crcstatus::CrcOk;

@@ -1,7 +1,7 @@
 //! Boards elect, lose their leader, get it back, are parted and joined, also together with simulated nodes.
 
-use host_sim::scenario::catalogue::find;
-use host_sim::scenario::observer::Recorders;
+use host_sim::cli::scenario_file::find;
+use sim::scenario::judge::observer::Recorders;
 
 use super::support::{Heights, Paper, hold, image, last_reign, reign_before, run};
 

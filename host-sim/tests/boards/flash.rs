@@ -1,6 +1,6 @@
 //! What the faults of a scenario do to a board's flash.
 
-use host_sim::scenario::plan::Scenario;
+use sim::scenario::input::plan::Scenario;
 
 use super::support::{Heights, hold, image, last_reign};
 

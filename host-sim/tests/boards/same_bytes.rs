@@ -7,8 +7,8 @@ use common::mac::{Access, Sent};
 use common::node::Node;
 use common::protocol::Signal;
 use common::time::Instant;
-use host_sim::board::report::BoardReport;
-use host_sim::scenario::catalogue::find;
+use host_sim::cli::scenario_file::find;
+use host_sim::emulated::report::BoardReport;
 
 use super::support::{hold, image, scenario};
 

@@ -8,14 +8,14 @@ use std::rc::Rc;
 use emulator::board::Program;
 use emulator::images;
 use emulator::soc::Chip;
-use host_sim::board::fleet::Image;
-use host_sim::board::report::BoardReport;
-use host_sim::scenario::drive::{Hooks, run_boards};
-use host_sim::scenario::observer::Recorders;
-use host_sim::scenario::outcome::{Outcome, Verdict};
-use host_sim::scenario::plan::Scenario;
-use host_sim::scenario::read::read;
-use host_sim::scenario::run::failure_with;
+use host_sim::cli::run::failure_with;
+use host_sim::emulated::fleet::Image;
+use host_sim::emulated::report::BoardReport;
+use host_sim::emulated::run::{Hooks, run_boards};
+use sim::scenario::input::plan::Scenario;
+use sim::scenario::input::read::read;
+use sim::scenario::judge::observer::Recorders;
+use sim::scenario::report::outcome::{Outcome, Verdict};
 
 /// Boards of the image, whose logs nobody reads. Every node is one, or only those that the scenario says are.
 pub fn image(all: bool) -> Image {

@@ -1,8 +1,8 @@
 //! What a fuzzer does with the text of a scenario. Shared by the tests and the target in `fuzz/`.
 
-use host_sim::scenario::drive::run;
-use host_sim::scenario::plan::{Fault, Scenario, When};
-use host_sim::scenario::read::read;
+use sim::scenario::input::plan::{Fault, Scenario, When};
+use sim::scenario::input::read::read;
+use sim::scenario::run::drive::run;
 
 /// Reads bytes as a scenario: it is accepted and can be run, or what is wrong is said with its line. How many were accepted.
 pub fn scenario_text(bytes: &[u8]) -> u32 {

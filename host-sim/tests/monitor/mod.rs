@@ -11,10 +11,10 @@ use self::fake_board::{FakeBoard, PATIENCE, Script, frame};
 use common::host_link::{Quantity, ToBoard, ToHost};
 use common::notice::Notice;
 use common::types::NodeId;
-use host_sim::air::trace::{Event, Record, parse_line};
-use host_sim::monitor::line::Place;
-use host_sim::monitor::screen::table;
-use host_sim::monitor::watch::{Options, Watch, What};
+use host_sim::field::monitor::line::Place;
+use host_sim::field::monitor::screen::table;
+use host_sim::field::monitor::watch::{Options, Watch, What};
+use sim::air::trace::{Event, Record, parse_line};
 
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("monitor").join(name);

@@ -1,0 +1,307 @@
+//! The shared medium: who hears what, and what is left of it.
+//!
+//! A frame touches every radio that its signal reaches, when it begins and when it ends, and nobody else: its cost grows with
+//! the radios in reach, not with the network. A radio that listens locks on to the first frame that is loud enough. Whenever the
+//! interference changes, the stretch since the last change is weighed with the signal-to-interference ratio it had; at the
+//! end the frame has survived with the product of those probabilities.
+//!
+//! Capture: during its preamble a lock gives way to a frame at least 3 dB stronger. After that a stronger frame destroys
+//! the one locked on, and is itself not received.
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use common::rng::Rng;
+
+use super::power::Power;
+use super::propagation::{Place, Propagation};
+use super::{BYTE_US, SYNC_US, airtime_us};
+
+mod audience;
+mod ears;
+mod receiver;
+
+use audience::{Audience, Base, Reached, Scene};
+use ears::Ears;
+pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
+
+/// What a radio is set to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuning {
+    /// The channel, 11 to 26.
+    pub channel: u8,
+    /// Transmit power.
+    pub tx_dbm: f64,
+}
+
+/// A frame or a burst of noise that is on the air: its place among the emissions, counted from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnAir(NonZeroU32);
+
+impl OnAir {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// What became of a frame at a radio that had locked on to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reception {
+    /// The radio.
+    pub to: usize,
+    /// Received power.
+    pub rssi_dbm: f64,
+    /// Whether every bit is right; a damaged frame fails its checksum.
+    pub intact: bool,
+}
+
+/// What a clear channel assessment found, before anybody judges it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Mean power, noise included.
+    pub mean: Power,
+    /// Whether a frame was on the channel that the radio could decode alone.
+    pub carrier: bool,
+}
+
+/// Links that break down for a while and come back (Gilbert and Elliott).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bursts {
+    /// Mean length of a good spell in microseconds.
+    pub good_us: u32,
+    /// Mean length of a bad spell.
+    pub bad_us: u32,
+    /// Loss in a bad spell in dB.
+    pub loss_db: f64,
+}
+
+#[derive(Clone, Debug)]
+struct Emission {
+    is_frame: bool,
+    /// Who is reached and how strongly, as it was when it began.
+    reached: Rc<Reached>,
+    /// Where the numbers in there are counted from.
+    base: Base,
+}
+
+/// The medium.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    propagation: Propagation,
+    ears: Ears,
+    bursts: Option<Bursts>,
+    rng: Rng,
+    places: Vec<Place>,
+    tunings: Vec<Tuning>,
+    audiences: Vec<Audience>,
+    /// Whether the audiences no longer fit the places.
+    stale: bool,
+    emissions: Vec<Option<Emission>>,
+    /// Places among the emissions that are free.
+    vacant: Vec<OnAir>,
+    /// Lists of emissions that are over.
+    spare: Vec<Rc<Reached>>,
+}
+
+impl Medium {
+    /// An empty medium with the usual receivers. `seed` is that of the radio stream.
+    pub fn new(propagation: Propagation, bursts: Option<Bursts>, seed: u64) -> Self {
+        Self::with_rules(propagation, bursts, seed, Rules::USUAL)
+    }
+
+    /// An empty medium whose receivers work by these rules.
+    pub fn with_rules(propagation: Propagation, bursts: Option<Bursts>, seed: u64, rules: Rules) -> Self {
+        Self {
+            ears: Ears::new(rules, propagation.noise_dbm),
+            propagation,
+            bursts,
+            rng: Rng::stream(seed, 0xA1),
+            places: Vec::new(),
+            tunings: Vec::new(),
+            audiences: Vec::new(),
+            stale: true,
+            emissions: Vec::new(),
+            vacant: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Adds a radio that does not listen yet, and gives its index.
+    pub fn add(&mut self, place: Place, tuning: Tuning) -> usize {
+        self.places.push(place);
+        self.tunings.push(tuning);
+        self.ears.add();
+        self.stale = true;
+        self.places.len() - 1
+    }
+
+    /// How many radios there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are no radios.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Where a radio is.
+    pub fn place(&self, radio: usize) -> Place {
+        self.places[radio]
+    }
+
+    /// Moves a radio. Frames that are on the air keep the strength they began with.
+    pub fn set_place(&mut self, radio: usize, place: Place) {
+        self.places[radio] = place;
+        self.stale = true;
+    }
+
+    /// Changes walls and whatever else decides how waves spread.
+    pub fn change_propagation(&mut self, change: impl FnOnce(&mut Propagation)) {
+        change(&mut self.propagation);
+        self.stale = true;
+    }
+
+    /// How waves spread.
+    pub fn propagation(&self) -> &Propagation {
+        &self.propagation
+    }
+
+    /// What became of the frames that were strong enough, until now.
+    pub fn fates(&self) -> Fates {
+        self.ears.fates
+    }
+
+    /// The mean received power of one radio at another in dBm, before jitter and bursts; none where nothing arrives, as
+    /// between radios on different channels.
+    pub fn mean_dbm(&self, from: usize, to: usize) -> Option<f64> {
+        if self.tunings[from].channel != self.tunings[to].channel {
+            return None;
+        }
+        let ends = ((from, self.places[from]), (to, self.places[to]));
+        Some(self.propagation.gain_db(ends.0, ends.1)? + self.tunings[from].tx_dbm)
+    }
+
+    /// When the bad spell ends that a link is in, as far as frames have shown; none where it is in none.
+    pub fn bad_spell_end(&self, from: usize, to: usize) -> Option<u64> {
+        self.audiences.get(from)?.bad_spell_end(to)
+    }
+
+    /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
+    pub fn retune(&mut self, radio: usize, tuning: Tuning) {
+        for emission in self.emissions.iter_mut().flatten() {
+            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.ears.lockable);
+        }
+        self.tunings[radio] = tuning;
+        self.ears.silence(radio);
+        self.stale = true;
+    }
+
+    /// What a radio is set to.
+    pub fn tuning(&self, radio: usize) -> Tuning {
+        self.tunings[radio]
+    }
+
+    /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
+    pub fn listen(&mut self, radio: usize, listening: bool) {
+        self.ears.listen(radio, listening);
+    }
+
+    /// Whether a radio is receiving a frame.
+    pub fn is_locked(&self, radio: usize) -> bool {
+        self.ears.is_locked(radio)
+    }
+
+    /// The received power, in dBm, of the frame that a radio is receiving and whose preamble ends now; none otherwise.
+    pub fn found_dbm(&self, now: u64, radio: usize) -> Option<f64> {
+        self.ears.found_dbm(now, radio)
+    }
+
+    /// Begins a frame: its first preamble bit leaves the antenna now.
+    pub fn begin_frame(&mut self, now: u64, from: usize) -> OnAir {
+        self.begin(now, from, true)
+    }
+
+    /// Begins noise that nobody can decode.
+    pub fn begin_noise(&mut self, now: u64, from: usize) -> OnAir {
+        self.begin(now, from, false)
+    }
+
+    /// Ends a frame or noise, and tells every radio that was locked on to it.
+    pub fn end(&mut self, now: u64, on: OnAir, tell: impl FnMut(Reception)) {
+        let Some(Emission { is_frame, reached, base }) = self.emissions[on.index()].take() else { return };
+        self.vacant.push(on);
+        self.ears.end(now, on, (base, &reached), is_frame, &mut self.rng, tell);
+        // Those that only this emission had are filled anew for the next one.
+        if Rc::strong_count(&reached) == 1 && self.spare.len() < self.emissions.len() {
+            self.spare.push(reached);
+        }
+    }
+
+    /// Begins a clear channel assessment.
+    pub fn begin_cca(&mut self, now: u64, radio: usize) {
+        self.ears.begin_cca(now, radio);
+    }
+
+    /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
+    pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
+        self.take_cca(now, radio).is_some_and(|found| self.ears.is_busy(found))
+    }
+
+    /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
+    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
+        self.ears.take_cca(now, radio)
+    }
+
+    /// Breaks a clear channel assessment off.
+    pub fn abort_cca(&mut self, radio: usize) {
+        self.ears.abort_cca(radio);
+    }
+
+    /// Everything that arrives at a radio now, noise included.
+    pub fn power_at(&self, radio: usize) -> Power {
+        self.ears.power_at(radio)
+    }
+
+    fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
+        self.refresh();
+        let on = self.vacant.pop().unwrap_or_else(|| {
+            self.emissions.push(None);
+            OnAir(NonZeroU32::new(u32::try_from(self.emissions.len()).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MAX))
+        });
+        let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
+        let (base, reached) =
+            self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
+        self.ears.begin(now, on, (base, &reached), is_frame);
+        self.emissions[on.index()] = Some(Emission { is_frame, reached, base });
+        on
+    }
+
+    /// Finds out anew who reaches whom, after radios have moved or walls have changed; the next emission would do it too.
+    pub fn refresh(&mut self) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        let scene = Scene {
+            propagation: &self.propagation,
+            places: &self.places,
+            tunings: &self.tunings,
+            lockable: self.ears.lockable,
+            bursts: self.bursts,
+        };
+        self.audiences = scene.audiences(&self.audiences);
+    }
+}
+
+/// A number between 0 and 1.
+fn chance(rng: &mut Rng) -> f64 {
+    f64::from(rng.next_u32()) / 4_294_967_296.0
+}
+
+/// Bits of a frame that noise can damage: its length byte and its payload.
+pub const fn weighed_bits(psdu: usize) -> u64 {
+    (airtime_us(psdu) - SYNC_US) / BYTE_US * 8
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! Nodes whose radio somebody else drives: a port to the air, as plain data.
+//!
+//! A station of the world has its radio's driver here, with its back-offs and its turning round. A port has none: whoever
+//! is behind it, an emulated board, says what its radio does at each moment and is told what the air does to it. Both share
+//! one medium, so they hear each other, collide with each other and wait for each other.
+
+use super::{Event, RawFrame, World};
+use crate::air::SYNC_US;
+use crate::air::medium::{Found, OnAir, Reception, Tuning};
+use crate::air::station::{Station, Watcher};
+
+/// What the radio behind a port does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// Its receiver is on and waits for a frame on this channel.
+    Listening(u8),
+    /// It waits for none any more; one that it was receiving is lost.
+    Deaf,
+    /// The first bit of a frame leaves its antenna.
+    Transmit {
+        /// The frame.
+        frame: RawFrame,
+        /// The channel and the power.
+        tuning: Tuning,
+        /// When its last bit will have left.
+        ends_us: u64,
+    },
+    /// The frame breaks off.
+    TransmitAborted,
+    /// It looks at this channel from now on.
+    Assess {
+        /// Where.
+        channel: u8,
+        /// Until when.
+        until_us: u64,
+    },
+    /// It looks no longer.
+    AssessAborted,
+    /// It wants to know how loud this channel is at this moment.
+    Measure(u8),
+}
+
+/// What the air does to the radio behind a port.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    /// Preamble and delimiter of a frame that it has locked on to are over.
+    Found {
+        /// Received power.
+        rssi_dbm: f64,
+    },
+    /// That frame is over.
+    Ended {
+        /// What was sent.
+        frame: RawFrame,
+        /// Whether every bit arrived as it was sent.
+        intact: bool,
+        /// Received power.
+        rssi_dbm: f64,
+    },
+    /// What it saw while it looked at the channel.
+    Assessed {
+        /// Mean power, noise included.
+        dbm: f64,
+        /// Whether there was a frame that it could have decoded.
+        carrier: bool,
+    },
+    /// How loud it was.
+    Measured {
+        /// Power, noise included.
+        dbm: f64,
+    },
+}
+
+/// What a port is at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Port {
+    sending: Option<(OnAir, RawFrame)>,
+    /// It was told of the frame that it has locked on to.
+    found: bool,
+}
+
+impl<S: Station> World<S> {
+    /// From now on somebody else drives this node's radio. To be said before it is switched on.
+    pub fn open_port(&mut self, node: usize) {
+        self.ports.insert(node, Port::default());
+    }
+
+    /// Whether somebody else drives this node's radio.
+    pub fn is_port(&self, node: usize) -> bool {
+        self.ports.contains_key(&node)
+    }
+
+    /// When the world next has anything to do, or to tell a port.
+    pub fn next_event_us(&self) -> Option<u64> {
+        if !self.heard.is_empty() {
+            return Some(self.now_us);
+        }
+        self.agenda.next_us()
+    }
+
+    /// What the ports have to be told, in order.
+    pub fn take_heard(&mut self, tell: &mut impl FnMut(usize, Heard)) {
+        for (node, heard) in self.heard.drain(..) {
+            tell(node, heard);
+        }
+    }
+
+    /// The radio behind a port does something, now or later than everything that has happened.
+    pub fn port_says(&mut self, at_us: u64, node: usize, said: Said, watcher: &mut impl Watcher<S>) {
+        if !self.is_port(node) {
+            return;
+        }
+        self.now_us = self.now_us.max(at_us);
+        match said {
+            Said::Listening(channel) => {
+                self.tune_port(node, channel, None);
+                self.listen(node, true);
+            }
+            Said::Deaf => self.deafen_port(node),
+            Said::Transmit { frame, tuning, ends_us } => self.port_sends(node, frame, tuning, ends_us, watcher),
+            Said::TransmitAborted => self.cut_port(node, watcher),
+            Said::Assess { channel, until_us } => {
+                self.tune_port(node, channel, None);
+                self.medium.begin_cca(self.now_us, node);
+                self.schedule(until_us.max(self.now_us), node, Event::PortAssessed);
+            }
+            Said::AssessAborted => {
+                self.medium.abort_cca(node);
+                self.nodes[node].round += 1;
+            }
+            Said::Measure(channel) => {
+                self.tune_port(node, channel, None);
+                let dbm = self.medium.power_at(node).dbm();
+                self.heard.push((node, Heard::Measured { dbm }));
+            }
+        }
+    }
+
+    /// Begins a frame on the medium. Ports have to be told when its preamble is over.
+    pub(super) fn begin_frame(&mut self, from: usize) -> OnAir {
+        let on = self.medium.begin_frame(self.now_us, from);
+        if !self.ports.is_empty() {
+            self.push(self.now_us + SYNC_US, 0, 0, 0, Event::Found);
+        }
+        on
+    }
+
+    /// Tells every port that locked on to a frame whose preamble ends now.
+    pub(super) fn tell_found(&mut self) {
+        for (&node, port) in &mut self.ports {
+            if !port.found
+                && let Some(rssi_dbm) = self.medium.found_dbm(self.now_us, node)
+            {
+                port.found = true;
+                self.heard.push((node, Heard::Found { rssi_dbm }));
+            }
+        }
+    }
+
+    /// A frame ends at a port that had locked on to it.
+    pub(super) fn port_receives(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
+        let Reception { to, rssi_dbm, intact } = reception;
+        // Of a frame that broke off in its preamble no receiver has seen anything.
+        if !self.ports.get_mut(&to).is_some_and(|port| std::mem::take(&mut port.found)) {
+            return;
+        }
+        self.count(reception, frame);
+        let mut frame = frame.clone();
+        if intact
+            && frame.has_good_length()
+            && let Some(corrupted) = self.perhaps_corrupt(to, &frame.psdu, watcher)
+        {
+            frame.psdu = corrupted;
+        }
+        self.heard.push((to, Heard::Ended { frame, intact, rssi_dbm }));
+    }
+
+    pub(super) fn port_sent(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+        if let Some((on, frame)) = self.ports.get_mut(&node).and_then(|port| port.sending.take()) {
+            self.deliver(node, on, &frame, true, watcher);
+        }
+    }
+
+    pub(super) fn port_assessed(&mut self, node: usize) {
+        if let Some(Found { mean, carrier }) = self.medium.take_cca(self.now_us, node) {
+            self.heard.push((node, Heard::Assessed { dbm: mean.dbm(), carrier }));
+        }
+    }
+
+    /// Breaks off what a port sends: whoever had locked on finds its checksum wrong.
+    pub(super) fn cut_port(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+        let Some(port) = self.ports.get_mut(&node) else { return };
+        port.found = false;
+        if let Some((on, frame)) = port.sending.take() {
+            self.nodes[node].round += 1;
+            self.deliver(node, on, &frame, false, watcher);
+        }
+    }
+
+    fn deafen_port(&mut self, node: usize) {
+        self.listen(node, false);
+        if let Some(port) = self.ports.get_mut(&node) {
+            port.found = false;
+        }
+    }
+
+    fn port_sends(
+        &mut self,
+        node: usize,
+        frame: RawFrame,
+        tuning: Tuning,
+        ends_us: u64,
+        watcher: &mut impl Watcher<S>,
+    ) {
+        self.tune_port(node, tuning.channel, Some(tuning.tx_dbm));
+        watcher.frame(self.now_us, node, &frame.psdu);
+        let on = self.begin_frame(node);
+        let usage = &mut self.records[node].usage;
+        usage.sent += 1;
+        usage.tx_us += self.timing.tx_ramp_us + ends_us.saturating_sub(self.now_us);
+        if let Some(port) = self.ports.get_mut(&node) {
+            port.sending = Some((on, frame));
+        }
+        self.schedule(ends_us.max(self.now_us + 1), node, Event::PortSent);
+    }
+
+    /// Retuning makes everybody's reach be found anew, so it is done only where something differs.
+    fn tune_port(&mut self, node: usize, channel: u8, tx_dbm: Option<f64>) {
+        let before = self.medium.tuning(node);
+        let tuning = Tuning { channel, tx_dbm: tx_dbm.unwrap_or(before.tx_dbm) };
+        if tuning != before {
+            self.medium.retune(node, tuning);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::types::NodeId;
+
+    use super::{Heard, Said};
+    use crate::air::csma::RadioTiming;
+    use crate::air::medium::{Medium, Tuning};
+    use crate::air::propagation::Propagation;
+    use crate::air::world::{Nobody, RawFrame, World};
+    use crate::scenario::run::mirror::Mirror;
+
+    const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
+    const AIRTIME_US: u64 = (6 + 10) * 32;
+
+    /// Two ports ten metres apart; the second one listens.
+    fn pair() -> World<Mirror> {
+        let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 1);
+        for node in 0..2_u16 {
+            world.add((10.0 * f64::from(node), 0.0), TUNING, 0, Mirror::new(NodeId(node + 1)));
+            world.open_port(usize::from(node));
+            world.power_on(usize::from(node), &mut Nobody);
+        }
+        world.port_says(0, 1, Said::Listening(15), &mut Nobody);
+        world
+    }
+
+    fn transmit(begins_us: u64) -> Said {
+        let frame = RawFrame { length: 10, psdu: (0..10).collect() };
+        Said::Transmit { frame, tuning: TUNING, ends_us: begins_us + AIRTIME_US }
+    }
+
+    /// What the ports hear until a time, with the time of the event that told it.
+    fn heard(world: &mut World<Mirror>, until_us: u64) -> Vec<(u64, usize, Heard)> {
+        let mut all = Vec::new();
+        while let Some(next) = world.next_event_us().filter(|&next| next <= until_us) {
+            world.run_until(next, &mut Nobody);
+            world.take_heard(&mut |node, heard| all.push((next, node, heard)));
+        }
+        all
+    }
+
+    #[test]
+    fn a_frame_is_found_after_its_preamble_and_ends_with_its_bytes() {
+        let mut world = pair();
+        world.port_says(100, 0, transmit(100), &mut Nobody);
+        let all = heard(&mut world, 10_000);
+        let [(found_us, 1, Heard::Found { rssi_dbm }), (end_us, 1, Heard::Ended { frame, intact, .. })] = &all[..]
+        else {
+            panic!("{all:?}");
+        };
+        assert_eq!((*found_us, *end_us), (100 + 160, 100 + AIRTIME_US));
+        assert!(*intact && frame.psdu == (0..10).collect::<Vec<u8>>() && (-75.0..-65.0).contains(rssi_dbm), "{all:?}");
+        assert_eq!((world.usage(0).sent, world.usage(1).received), (1, 1));
+    }
+
+    #[test]
+    fn a_frame_that_breaks_off_is_damaged_and_one_that_does_so_in_its_preamble_was_never_there() {
+        for (breaks_off_us, told) in [(100, 0), (300, 2)] {
+            let mut world = pair();
+            world.port_says(0, 0, transmit(0), &mut Nobody);
+            let mut all = heard(&mut world, breaks_off_us);
+            world.port_says(breaks_off_us, 0, Said::TransmitAborted, &mut Nobody);
+            all.extend(heard(&mut world, 10_000));
+            assert_eq!(all.len(), told, "{all:?}");
+            assert!(!all.iter().any(|(_, _, heard)| matches!(heard, Heard::Ended { intact: true, .. })), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_look_at_the_channel_gives_power_and_carrier_apart() {
+        let mut world = pair();
+        let look = |from: u64| Said::Assess { channel: 15, until_us: from + 128 };
+        world.port_says(0, 1, Said::Deaf, &mut Nobody);
+        world.port_says(0, 1, look(0), &mut Nobody);
+        let quiet = heard(&mut world, 200);
+        assert!(matches!(quiet[..], [(128, 1, Heard::Assessed { dbm, carrier: false })] if dbm < -95.0), "{quiet:?}");
+        world.port_says(200, 0, transmit(200), &mut Nobody);
+        world.port_says(300, 1, look(300), &mut Nobody);
+        world.port_says(300, 1, Said::Measure(15), &mut Nobody);
+        let loud = heard(&mut world, 500);
+        assert!(matches!(loud[0], (_, 1, Heard::Measured { dbm }) if dbm > -75.0), "{loud:?}");
+        assert!(matches!(loud[1], (428, 1, Heard::Assessed { dbm, carrier: true }) if dbm > -75.0), "{loud:?}");
+        world.port_says(1_000, 1, look(1_000), &mut Nobody);
+        world.port_says(1_050, 1, Said::AssessAborted, &mut Nobody);
+        assert_eq!(heard(&mut world, 2_000), [], "nobody asks any more");
+    }
+
+    #[test]
+    fn a_port_without_power_hears_and_sends_nothing() {
+        let mut world = pair();
+        world.port_says(0, 0, transmit(0), &mut Nobody);
+        world.run_until(200, &mut Nobody);
+        world.power_off(0, &mut Nobody);
+        world.power_off(1, &mut Nobody);
+        world.take_heard(&mut |_, _| ());
+        assert_eq!(heard(&mut world, 5_000), []);
+    }
+}

@@ -1,0 +1,8 @@
+//! From a text to a plan: TOML, units, data files, and the scenarios that come with the program.
+
+pub mod catalogue;
+pub mod plan;
+pub mod read;
+pub mod toml_section;
+pub mod topology;
+pub mod units;

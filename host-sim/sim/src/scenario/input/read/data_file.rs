@@ -1,0 +1,115 @@
+//! Tables in files of their own, which a scenario names: measured links and ways.
+//!
+//! Numbers with commas between them, a row to a line; lines that are empty or begin with `#` say nothing. The path is
+//! relative to the scenario's own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::Files;
+
+use crate::air::propagation::Place;
+use crate::scenario::input::toml_section::{Problem, Section};
+use crate::scenario::input::units::{Unit, micros};
+
+/// Measured losses: `from, to, loss in dB`.
+pub(super) fn links(
+    section: &Section<'_>,
+    key: &str,
+    name: &str,
+    nodes: usize,
+    files: Files<'_>,
+) -> Result<BTreeMap<(usize, usize), f64>, Problem> {
+    let mut losses = BTreeMap::new();
+    for row in rows::<3>(section, key, name, files, "from, to, loss in dB")? {
+        let [from, to, loss] = row.numbers;
+        let (from, to) = (row.node(from, nodes)?, row.node(to, nodes)?);
+        if from == to {
+            return Err(row.problem("a node has no link to itself"));
+        }
+        row.check("the loss", Unit::Loss, loss)?;
+        if losses.insert((from, to), loss).is_some() {
+            return Err(row.problem("this link was listed before"));
+        }
+    }
+    Ok(losses)
+}
+
+/// Ways: `seconds, node, x, y`.
+pub(super) fn ways(
+    section: &Section<'_>,
+    key: &str,
+    name: &str,
+    nodes: usize,
+    files: Files<'_>,
+) -> Result<BTreeMap<usize, Vec<(u64, Place)>>, Problem> {
+    let mut ways: BTreeMap<usize, Vec<(u64, Place)>> = BTreeMap::new();
+    for row in rows::<4>(section, key, name, files, "seconds, node, x, y")? {
+        let [seconds, node, x, y] = row.numbers;
+        row.check("the time", Unit::Time, seconds)?;
+        row.check("the distance from the origin", Unit::Length, x.abs().max(y.abs()))?;
+        let way = ways.entry(row.node(node, nodes)?).or_default();
+        if way.last().is_some_and(|last| last.0 > micros(seconds)) {
+            return Err(row.problem("the rows of a node must be in order of time"));
+        }
+        way.push((micros(seconds), (x, y)));
+    }
+    Ok(ways)
+}
+
+struct Row<const N: usize> {
+    file: String,
+    line: usize,
+    numbers: [f64; N],
+}
+
+impl<const N: usize> Row<N> {
+    fn problem(&self, what: &str) -> Problem {
+        Problem { file: self.file.clone(), line: self.line, what: what.to_owned() }
+    }
+
+    /// Holds a number against what such a quantity may be.
+    fn check(&self, name: &str, unit: Unit, amount: f64) -> Result<(), Problem> {
+        unit.check(amount).map(drop).map_err(|what| self.problem(&format!("{name} {what}")))
+    }
+
+    /// The index of a node that is given by its number.
+    fn node(&self, number: f64, nodes: usize) -> Result<usize, Problem> {
+        (1..=nodes)
+            .find(|&id| u32::try_from(id).is_ok_and(|id| (f64::from(id) - number).abs() < 1e-9))
+            .map(|id| id - 1)
+            .ok_or_else(|| self.problem(&format!("there is no node {number}; nodes are numbered from 1 to {nodes}")))
+    }
+}
+
+fn rows<const N: usize>(
+    section: &Section<'_>,
+    key: &str,
+    name: &str,
+    files: Files<'_>,
+    columns: &str,
+) -> Result<Vec<Row<N>>, Problem> {
+    let path = Path::new(section.file()).parent().unwrap_or(Path::new("")).join(name);
+    let file = path.display().to_string();
+    let text = files(&path)
+        .map_err(|error| section.problem_at(key, &format!("names {file}, which cannot be read: {error}")))?;
+    let mut rows = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let fail = || Problem {
+            file: file.clone(),
+            line: index + 1,
+            what: format!("must be {N} numbers with commas between them: {columns}"),
+        };
+        let numbers: Option<Vec<f64>> =
+            line.split(',').map(|cell| cell.trim().parse().ok().filter(|number: &f64| number.is_finite())).collect();
+        let numbers = numbers.and_then(|numbers| <[f64; N]>::try_from(numbers).ok()).ok_or_else(fail)?;
+        rows.push(Row { file: file.clone(), line: index + 1, numbers });
+    }
+    if rows.is_empty() {
+        return Err(section.problem_at(key, &format!("names {file}, which has no rows: {columns}")));
+    }
+    Ok(rows)
+}

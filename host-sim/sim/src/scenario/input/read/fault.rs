@@ -1,0 +1,202 @@
+//! `[[fault]]`: what goes wrong.
+
+use std::collections::BTreeSet;
+
+use super::radio::power;
+use super::{drift, positive, time_us, within};
+use crate::air::propagation::Wall;
+use crate::scenario::input::plan::{Attack, Fault, Flash, Harm, Trick, When, Who};
+use crate::scenario::input::toml_section::{Problem, Section};
+use crate::scenario::input::units::{Unit, micros};
+
+/// As often a fault may strike that comes again and again: every strike is planned before the start.
+const STRIKES_MAX: u64 = 100_000;
+
+/// Times may not be shorter than this; what is not a radio's is far slower.
+const SHORTEST_S: f64 = 1e-3;
+
+/// The nodes that are listed, as indices.
+fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<usize>>, Problem> {
+    let Some(ids) = section.integers("nodes", 1..nodes as u64 + 1)? else { return Ok(None) };
+    if ids.is_empty() {
+        return Err(section.problem_at("nodes", "must name at least one node, such as [1]"));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = ids.iter().find(|id| !seen.insert(**id)) {
+        return Err(section.problem_at("nodes", &format!("names node {twice} twice")));
+    }
+    Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).collect()))
+}
+
+fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
+    let listed = read_nodes(section, nodes)?;
+    let named = section.word("who", &[("leader", Named::Leader), ("random", Named::Random)])?;
+    match (listed, named) {
+        (Some(listed), None) => Ok(Who::Nodes(listed)),
+        (None, Some(Named::Leader)) => Ok(Who::Leader),
+        (None, Some(Named::Random)) => Ok(Who::Random),
+        (Some(_), Some(_)) => Err(section.problem_at("who", "and `nodes` exclude each other")),
+        (None, None) => Err(section.missing("nodes` or `who")),
+    }
+}
+
+/// Whom a fault strikes, where it is said by a word.
+#[derive(Clone, Copy)]
+enum Named {
+    Leader,
+    Random,
+}
+
+/// One fault.
+pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Crash,
+        Restart,
+        Wall,
+        Partition,
+        Jam,
+        Drift,
+        Corrupt,
+        Attack,
+    }
+    let kinds = [
+        ("crash", Kind::Crash),
+        ("restart", Kind::Restart),
+        ("wall", Kind::Wall),
+        ("partition", Kind::Partition),
+        ("jam", Kind::Jam),
+        ("drift", Kind::Drift),
+        ("corrupt", Kind::Corrupt),
+        ("attack", Kind::Attack),
+    ];
+    let kind = section.word("kind", &kinds)?;
+    let times = Times::read(section)?;
+    let harm = match kind.ok_or_else(|| section.missing("kind"))? {
+        Kind::Crash => read_crash(section, nodes)?,
+        Kind::Restart => Harm::Restart(read_who(section, nodes)?, read_flash(section)?),
+        Kind::Wall => read_wall(section)?,
+        Kind::Partition => {
+            let cut_off = read_nodes(section, nodes)?.ok_or_else(|| section.missing("nodes"))?;
+            Harm::Partition(cut_off.into_iter().collect(), read_length(section)?)
+        }
+        Kind::Jam => {
+            let place = section.point("place")?;
+            let power = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
+            let lasts = read_length(section)?;
+            let channel = super::radio::channel(section)?;
+            let place = place.ok_or_else(|| section.missing("place"))?;
+            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?, channel)
+        }
+        Kind::Drift => {
+            let ppm = drift(section)?.ok_or_else(|| section.missing("drift"))?;
+            Harm::Drift(read_who(section, nodes)?, ppm, read_length(section)?)
+        }
+        Kind::Corrupt => {
+            let share = section.quantity("share", Unit::Share)?.ok_or_else(|| section.missing("share"))?;
+            Harm::Corrupt(share, read_length(section)?)
+        }
+        Kind::Attack => Harm::Attack(read_attack(section)?),
+    };
+    section.finish()?;
+    let when = times.when(section)?;
+    if let (When::Every(..), Harm::Wall(..) | Harm::Partition(..) | Harm::Corrupt(..) | Harm::Jam(..) | Harm::Attack(_)) =
+        (when, &harm)
+        && harm.lasts_us().is_none()
+    {
+        return Err(section.problem_at("every", "needs `for`: it comes again and again, so it must end"));
+    }
+    Ok(Fault { when, harm })
+}
+
+/// How long a fault lasts; none where it stays for good.
+fn read_length(section: &Section<'_>) -> Result<Option<u64>, Problem> {
+    Ok(positive(section, "for", Unit::Time)?.map(micros))
+}
+
+fn read_crash(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {
+    let crash = Harm::Crash(read_who(section, nodes)?, read_length(section)?, read_flash(section)?);
+    if crash.lasts_us().is_none() {
+        section.exclude(&["flash"], "needs `for`: it is what a node finds when its power comes back after so long")?;
+    }
+    Ok(crash)
+}
+
+fn read_wall(section: &Section<'_>) -> Result<Harm, Problem> {
+    let (from, to) = (section.point("start")?, section.point("end")?);
+    let loss_db = positive(section, "loss", Unit::Loss)?.unwrap_or(60.0);
+    let lasts = read_length(section)?;
+    let (from, to) = (from.ok_or_else(|| section.missing("start"))?, to.ok_or_else(|| section.missing("end"))?);
+    Ok(Harm::Wall(Wall { from, to, loss_db }, lasts))
+}
+
+fn read_flash(section: &Section<'_>) -> Result<Flash, Problem> {
+    let words = [("kept", Flash::Kept), ("erased", Flash::Erased), ("failing", Flash::Failing), ("torn", Flash::Torn)];
+    Ok(section.word("flash", &words)?.unwrap_or(Flash::Kept))
+}
+
+fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
+    let words = [
+        ("random", Trick::Random),
+        ("flip", Trick::Flip),
+        ("truncate", Trick::Truncate),
+        ("replay", Trick::Replay),
+        ("length", Trick::Length),
+    ];
+    let place = section.point("place")?;
+    let tx_dbm = power(section, "power")?.unwrap_or(0.0);
+    let tricks = section.words("frames", &words)?;
+    let interval_us = within(section, "interval", Unit::Time, (SHORTEST_S, 3_600.0))?.map_or(50_000, micros);
+    let lasts = read_length(section)?;
+    let channel = super::radio::channel(section)?;
+    let tricks = tricks.unwrap_or_else(|| words.map(|(_, trick)| trick).to_vec());
+    if tricks.is_empty() {
+        return Err(section.problem_at("frames", "must name at least one kind, such as [\"replay\"]"));
+    }
+    Ok(Attack {
+        place: place.ok_or_else(|| section.missing("place"))?,
+        tx_dbm,
+        channel,
+        tricks,
+        interval_us,
+        lasts_us: lasts.ok_or_else(|| section.missing("for"))?,
+    })
+}
+
+/// The times of a fault as they are given. They are read before anything can be missed, so that no key of theirs is unknown.
+struct Times {
+    at: Option<u64>,
+    every: Option<u64>,
+    from: Option<u64>,
+    until: Option<u64>,
+}
+
+impl Times {
+    fn read(section: &Section<'_>) -> Result<Self, Problem> {
+        let every = within(section, "every", Unit::Time, (SHORTEST_S, Unit::Time.range().1));
+        let (at, from, until) = (time_us(section, "at"), time_us(section, "from"), time_us(section, "until"));
+        Ok(Self { at: at?, every: every?.map(micros), from: from?, until: until? })
+    }
+
+    fn when(&self, section: &Section<'_>) -> Result<When, Problem> {
+        match (self.at, self.every) {
+            (Some(at), None) => {
+                section.exclude(&["from", "until"], "is for `every` only; `for` says how long a fault lasts")?;
+                Ok(When::At(at))
+            }
+            (None, Some(every)) => {
+                let (from, until) = (self.from.unwrap_or(0), self.until.ok_or_else(|| section.missing("until"))?);
+                if until <= from {
+                    return Err(section.problem_at("until", "must be later than `from`"));
+                }
+                if (until - from) / every > STRIKES_MAX {
+                    let what = format!("makes it strike more than {STRIKES_MAX} times until then; strike less often");
+                    return Err(section.problem_at("every", &what));
+                }
+                Ok(When::Every(every, from, until))
+            }
+            (Some(_), Some(_)) => Err(section.problem_at("at", "and `every` exclude each other")),
+            (None, None) => Err(section.missing("at` or `every")),
+        }
+    }
+}

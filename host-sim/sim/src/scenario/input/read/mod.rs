@@ -1,0 +1,286 @@
+//! Scenarios as TOML.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use common::election::Algorithm;
+use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
+use toml::de::DeTable;
+
+use crate::scenario::input::plan::{Cipher, Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use crate::scenario::input::toml_section::{Problem, Section, Source};
+use crate::scenario::input::units::{Unit, micros, seconds};
+use crate::scenario::judge::checker::HOLD_US;
+use crate::scenario::run::player::Cast;
+
+mod data_file;
+mod fault;
+mod mobility;
+mod radio;
+
+/// More nodes than this take longer than anybody waits.
+const NODES_MAX: u64 = 1_000;
+
+/// Gives the text of a file that a scenario names. Scenarios come from anywhere, so whoever has files lends them.
+pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<String>;
+
+/// Reads a scenario that names no other files. `file` is what messages call it.
+pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
+    read_with(file, text, &|_| Err(io::Error::other("there are no files here")))
+}
+
+/// Reads a scenario that may name other files, relative to its own.
+pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, Problem> {
+    let source = Source { file, text };
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        source.problem(at, format!("not TOML: {}", error.message()))
+    })?;
+    let root = Section::root(source, document.get_ref());
+    let name = root.text("name")?;
+    let summary = root.text("summary")?.unwrap_or_default().to_owned();
+    let seed = root.integer("seed", 0..u64::MAX)?.unwrap_or(1);
+    let duration = root.quantity("duration", Unit::Time)?;
+    let topology = root.section("topology")?;
+    let tables = root.sections("node")?;
+    let radio = root.section("radio")?;
+    let protocol = root.section("protocol")?;
+    let mobility = root.section("mobility")?;
+    let faults = root.sections("fault")?;
+    let expect = root.section("expect")?.map_or(Ok((10_000_000, None)), |section| read_expectation(&section));
+    let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
+    let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
+    let topology = match topology {
+        Some(section) => read_topology(&section)?,
+        None if tables.is_empty() => return Err(root.missing("topology")),
+        // The nodes say where they are.
+        None => Topology::Places(vec![(0.0, 0.0); tables.len()]),
+    };
+    let has_places = root.section("topology")?.is_some();
+    let nodes = topology.nodes();
+    let special = read_nodes(&root, &tables, nodes, has_places)?;
+    let (within_us, steady) = expect?;
+    let scenario = Scenario {
+        name,
+        summary,
+        seed,
+        duration_us,
+        radio: radio.map_or_else(|| Ok(radio::usual()), |section| radio::read(&section, nodes, files))?,
+        nodes: special,
+        protocol: protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?,
+        mobility: mobility.map_or(Ok(None), |section| mobility::read(&section, nodes, files))?,
+        faults: faults.iter().map(|section| fault::read(section, nodes)).collect::<Result<_, _>>()?,
+        within_us,
+        steady,
+        topology,
+    };
+    root.finish()?;
+    if let (Model::Table(_), Some(_), Some(section)) =
+        (&scenario.radio.model, &scenario.mobility, root.section("mobility")?)
+    {
+        let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
+        return Err(section.problem_at("kind", what));
+    }
+    check_boards(&scenario, &tables)?;
+    check_core(&scenario, &root)?;
+    let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
+    if scenario.duration_us < needed {
+        let what = format!(
+            "is too short: the last change may come at {} s, agreement may take {} s and must last {} s, so it must be at least \"{} s\"",
+            seconds(scenario.last_change_us()),
+            seconds(scenario.within_us),
+            seconds(HOLD_US),
+            seconds(needed)
+        );
+        return Err(root.problem_at("duration", &what));
+    }
+    if steady.is_some_and(|steady| steady.from_us >= scenario.duration_us) {
+        return Err(root.problem_at("duration", "ends before steady_from, so nothing would be counted"));
+    }
+    Ok(scenario)
+}
+
+/// A quantity that must be positive.
+fn positive(section: &Section<'_>, key: &str, unit: Unit) -> Result<Option<f64>, Problem> {
+    let amount = section.quantity(key, unit)?;
+    // Times are counted in whole microseconds.
+    let is_nothing = |amount: f64| amount <= 0.0 || unit == Unit::Time && micros(amount) == 0;
+    if amount.is_some_and(is_nothing) {
+        return Err(section.problem_at(key, &format!("must be more than nothing, such as \"{}\"", unit.example())));
+    }
+    Ok(amount)
+}
+
+/// A quantity within a range that is narrower than its unit's.
+fn within(section: &Section<'_>, key: &str, unit: Unit, range: (f64, f64)) -> Result<Option<f64>, Problem> {
+    let Some(amount) = section.quantity(key, unit)? else { return Ok(None) };
+    unit.check_within(amount, range).map(Some).map_err(|what| section.problem_at(key, &what))
+}
+
+fn time_us(section: &Section<'_>, key: &str) -> Result<Option<u64>, Problem> {
+    Ok(section.quantity(key, Unit::Time)?.map(micros))
+}
+
+fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Line,
+        Ring,
+        Grid,
+        Random,
+    }
+    let kinds = [("line", Kind::Line), ("ring", Kind::Ring), ("grid", Kind::Grid), ("random", Kind::Random)];
+    let kind = section.word("kind", &kinds)?;
+    let nodes = section.integer("nodes", 1..NODES_MAX + 1)?.and_then(|nodes| usize::try_from(nodes).ok());
+    let spacing = positive(section, "spacing", Unit::Length)?;
+    let side = positive(section, "side", Unit::Length)?;
+    let positions = section.points("positions")?;
+    section.finish()?;
+    let Some(kind) = kind else {
+        let places = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
+        section.exclude(
+            &["nodes", "spacing", "side"],
+            "is for `kind` only: `positions` say how many nodes there are and where",
+        )?;
+        if places.is_empty() || places.len() as u64 > NODES_MAX {
+            return Err(section.problem_at("positions", &format!("must have 1 to {NODES_MAX} points")));
+        }
+        return Ok(Topology::Places(places));
+    };
+    if positions.is_some() {
+        return Err(section.problem_at("positions", "and `kind` exclude each other"));
+    }
+    let nodes = nodes.ok_or_else(|| section.missing("nodes"))?;
+    match kind {
+        Kind::Random => section.exclude(&["spacing"], "is for kind = \"line\", \"ring\" and \"grid\" only")?,
+        Kind::Line | Kind::Ring | Kind::Grid => section.exclude(&["side"], "is for kind = \"random\" only")?,
+    }
+    let spacing = || spacing.ok_or_else(|| section.missing("spacing"));
+    Ok(match kind {
+        Kind::Line => Topology::Line(nodes, spacing()?),
+        Kind::Ring => Topology::Ring(nodes, spacing()?),
+        Kind::Grid => Topology::Grid(nodes, spacing()?),
+        Kind::Random => Topology::Random(nodes, side.ok_or_else(|| section.missing("side"))?),
+    })
+}
+
+/// `[[node]]`: what is special about single nodes.
+fn read_nodes(
+    root: &Section<'_>,
+    tables: &[Section<'_>],
+    nodes: usize,
+    has_places: bool,
+) -> Result<BTreeMap<usize, NodePlan>, Problem> {
+    let mut special = BTreeMap::new();
+    for section in tables {
+        let is_board = section.word("kind", &[("sim", false), ("board", true)])?.unwrap_or(false);
+        let id = section.integer("id", 1..nodes as u64 + 1)?.ok_or_else(|| section.missing("id"))?;
+        let at = section.point("at")?;
+        let channel = section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok());
+        let tx_dbm = radio::power(section, "power")?;
+        let drift_ppm = drift(section)?;
+        section.finish()?;
+        if at.is_none() && !has_places {
+            return Err(section.missing("at"));
+        }
+        let index = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        if special.insert(index, NodePlan { is_board, at, channel, tx_dbm, drift_ppm }).is_some() {
+            return Err(section.problem_at("id", &format!("{id} is given to two nodes")));
+        }
+    }
+    if !has_places && special.len() < nodes {
+        return Err(root.problem("without [topology] the nodes must be numbered from 1 on"));
+    }
+    Ok(special)
+}
+
+/// What is asked of a board must be something that boards can do.
+fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
+    for section in tables {
+        let id = section.integer("id", 1..u64::MAX)?.unwrap_or(1);
+        let node = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        if scenario.nodes.get(&node).is_some_and(|plan| plan.is_board)
+            && let Some(why) = scenario.not_a_board(node)
+        {
+            return Err(section.problem_at("kind", &format!("cannot be \"board\": {why}")));
+        }
+    }
+    Ok(())
+}
+
+/// Nodes are made as the core makes them, so whatever it refuses must be refused here.
+fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
+    let nodes = scenario.topology.nodes();
+    let Err(error) = Cast::of(scenario).check() else {
+        return Ok(());
+    };
+    let what = format!("gives {nodes} nodes what none accepts: its `{}` must be {}", error.field, error.must);
+    Err(match root.section("protocol")? {
+        Some(section) => section.problem_at(if error.field == "radii" { "radii" } else { "kind" }, &what),
+        None => root.problem_at("protocol", &what),
+    })
+}
+
+/// How fast a clock runs, in millionths too many.
+fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
+    let Some(ppm) = section.quantity("drift", Unit::Drift)? else { return Ok(None) };
+    #[expect(clippy::cast_possible_truncation, reason = "such quantities are at most a twentieth")]
+    Ok(Some(ppm.round() as i32))
+}
+
+fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Problem> {
+    let usual = ProtocolPlan::default();
+    let kinds = [
+        ("hierarchy", Program::Node(Algorithm::Hierarchy)),
+        ("height", Program::Node(Algorithm::Height)),
+        ("hs", Program::Node(Algorithm::Hs)),
+        ("frlle", Program::Node(Algorithm::Frlle)),
+        ("bully", Program::Node(Algorithm::Bully)),
+        ("ring", Program::Node(Algorithm::Ring)),
+        ("lcr", Program::Node(Algorithm::Lcr)),
+        ("soft-state", Program::SoftState),
+    ];
+    let program = section.word("kind", &kinds)?.unwrap_or(usual.program);
+    let ciphers = [("ascon", Cipher::Ascon), ("aes-ccm", Cipher::AesCcm), ("open", Cipher::Open)];
+    let cipher = section.word("protection", &ciphers)?.unwrap_or(usual.cipher);
+    let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
+    section.finish()?;
+    if matches!(program, Program::Node(algorithm) if algorithm.needs_ring()) && nodes > MEMBERS_MAX {
+        let what = format!("runs on rings of up to {MEMBERS_MAX} nodes, and there are {nodes}; see [topology]");
+        return Err(section.problem_at("kind", &what));
+    }
+    if program == Program::SoftState {
+        section.exclude(&["protection"], "is for whole nodes only: kind = \"soft-state\" protects nothing")?;
+    }
+    let Some(radii) = radii else { return Ok(ProtocolPlan { program, cipher, ..usual }) };
+    if radii.is_empty() || radii.len() > LEVELS_MAX {
+        return Err(section.problem_at("radii", &format!("must have 1 to {LEVELS_MAX} levels")));
+    }
+    if !matches!(program, Program::SoftState | Program::Node(Algorithm::Hierarchy)) {
+        return Err(section.problem_at("radii", "are for the hierarchy only: kind = \"hierarchy\" or \"soft-state\""));
+    }
+    let radii = radii.into_iter().filter_map(|radius| u8::try_from(radius).ok()).collect();
+    Ok(ProtocolPlan { program, cipher, radii })
+}
+
+/// Within which time there must be agreement, and how steady it must be.
+fn read_expectation(section: &Section<'_>) -> Result<(u64, Option<Steady>), Problem> {
+    let within = positive(section, "agreement_within", Unit::Time)?;
+    let changes_max = section.integer("leader_changes", 0..1_000)?;
+    let from_us = time_us(section, "steady_from")?;
+    section.finish()?;
+    let steady = match (changes_max, from_us) {
+        (Some(changes_max), Some(from_us)) => Some(Steady { from_us, changes_max }),
+        (None, None) => None,
+        (Some(_), None) => {
+            return Err(section.problem_at("leader_changes", "needs steady_from: the time from which on they count"));
+        }
+        (None, Some(_)) => {
+            return Err(
+                section.problem_at("steady_from", "needs leader_changes: how many a node may make from then on")
+            );
+        }
+    };
+    Ok((micros(within.ok_or_else(|| section.missing("agreement_within"))?), steady))
+}

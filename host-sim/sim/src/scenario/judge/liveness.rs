@@ -1,0 +1,123 @@
+//! Whether agreement comes in time, and comes back in time where it is lost.
+//!
+//! A component is in dispute from a change on, and from the moment at which it loses an agreement that had lasted. The dispute
+//! is over when an agreement begins that lasts. Once changes have ceased, no dispute may go on for longer than the bound.
+
+use crate::scenario::judge::checker::HOLD_US;
+
+/// One component's agreement.
+#[derive(Clone, Debug)]
+struct Accord {
+    /// Since when there has been no agreement that lasted.
+    disputed_since: Option<u64>,
+    /// Whether there was one before, since the last change.
+    had_one: bool,
+    /// Since when its nodes agree, perhaps not for long.
+    agreed_since: Option<u64>,
+}
+
+/// A dispute that has gone on for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scenario) struct Overdue {
+    /// The number of the component.
+    pub component: usize,
+    /// When the dispute began.
+    pub since_us: u64,
+    /// Whether there had been an agreement since the last change.
+    pub was_lost: bool,
+}
+
+/// Watches every component's agreement.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Liveness {
+    within_us: u64,
+    accords: Vec<Accord>,
+}
+
+impl Liveness {
+    /// Agreement must come within this time.
+    pub fn new(within_us: u64) -> Self {
+        Self { within_us, accords: Vec::new() }
+    }
+
+    /// The network has changed and has this many components now.
+    pub fn restart(&mut self, now: u64, components: usize) {
+        let fresh = Accord { disputed_since: Some(now), had_one: false, agreed_since: None };
+        self.accords = vec![fresh; components];
+    }
+
+    /// Looks at a component, whose nodes agree since then or do not. Says so where it has taken too long.
+    pub fn look(&mut self, now: u64, component: usize, agrees_since: Option<u64>) -> Option<Overdue> {
+        let accord = self.accords.get_mut(component)?;
+        accord.agreed_since = agrees_since.map(|since| accord.agreed_since.unwrap_or(since));
+        let Some(since_us) = accord.disputed_since else {
+            if accord.agreed_since.is_none() {
+                accord.disputed_since = Some(now);
+                accord.had_one = true;
+            }
+            return None;
+        };
+        // Until a present agreement has lasted, it may still turn out to be none.
+        let until = accord.agreed_since.unwrap_or(now);
+        if accord.agreed_since.is_some_and(|since| now >= since + HOLD_US) {
+            accord.disputed_since = None;
+        }
+        (until > since_us + self.within_us).then_some(Overdue { component, since_us, was_lost: accord.had_one })
+    }
+
+    /// Since when a component has had an agreement that lasts.
+    pub fn settled_since(&self, component: usize) -> Option<u64> {
+        let accord = self.accords.get(component)?;
+        accord.agreed_since.filter(|_| accord.disputed_since.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Liveness, Overdue};
+
+    const SECOND_US: u64 = 1_000_000;
+
+    /// What is overdue first, with the second in which that is found, where nodes agree in these seconds and the bound is ten.
+    fn overdue(seconds: u64, agree: impl Fn(u64) -> bool) -> Option<(u64, Overdue)> {
+        let mut liveness = Liveness::new(10 * SECOND_US);
+        liveness.restart(0, 1);
+        (0..seconds).find_map(|second| {
+            let now = second * SECOND_US;
+            Some((second, liveness.look(now, 0, agree(second).then_some(now))?))
+        })
+    }
+
+    #[test]
+    fn agreement_must_come_in_time_and_last() {
+        assert_eq!(overdue(60, |second| second >= 10), None);
+        let late = Overdue { component: 0, since_us: 0, was_lost: false };
+        assert_eq!(overdue(60, |second| second >= 12), Some((11, late)));
+        assert_eq!(overdue(60, |second| second % 3 != 0), Some((12, late)), "two seconds are no agreement");
+        assert_eq!(overdue(10, |_| false), None, "the end of the run comes first");
+    }
+
+    #[test]
+    fn an_agreement_that_is_lost_must_come_back_in_time() {
+        assert_eq!(overdue(60, |second| !(20..30).contains(&second)), None);
+        let lost = Overdue { component: 0, since_us: 20 * SECOND_US, was_lost: true };
+        assert_eq!(overdue(60, |second| second < 20), Some((31, lost)));
+        assert_eq!(overdue(31, |second| second < 20), None, "cut off before the bound");
+    }
+
+    #[test]
+    fn components_are_looked_at_one_by_one_and_changes_begin_anew() {
+        let mut liveness = Liveness::new(10 * SECOND_US);
+        liveness.restart(0, 2);
+        for second in 0..=20 {
+            let now = second * SECOND_US;
+            assert_eq!(liveness.look(now, 0, (!(8..=14).contains(&second)).then_some(0)), None);
+            assert_eq!(liveness.look(now, 1, (second > 6).then_some(now)), None, "never both at once");
+        }
+        assert_eq!(liveness.settled_since(1), Some(7 * SECOND_US));
+        liveness.restart(20 * SECOND_US, 1);
+        assert_eq!(liveness.look(30 * SECOND_US, 0, None), None);
+        assert!(liveness.look(30 * SECOND_US + 1, 0, None).is_some());
+        assert!(liveness.look(31 * SECOND_US, 7, None).is_none(), "there is no such component");
+    }
+}

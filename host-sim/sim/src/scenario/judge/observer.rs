@@ -1,0 +1,233 @@
+//! Looks on while a scenario runs: safety, leaders, who notices what, fingerprint, and the files that are written.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
+
+use common::types::NodeId;
+
+use crate::air::medium::Reception;
+use crate::air::pcapng::Capture;
+use crate::air::trace::Trace;
+use crate::air::world::Watcher;
+use crate::fnv;
+use crate::scenario::input::units::seconds;
+use crate::scenario::judge::checker::{Safety, View};
+use crate::scenario::report::outcome::Follow;
+use crate::scenario::run::drive::id_of;
+use crate::scenario::run::player::Player;
+
+/// As many of the last events are told when a run fails.
+const EVENTS_KEPT: usize = 24;
+
+/// Where a run is written down, if anywhere.
+#[derive(Default)]
+pub struct Recorders {
+    /// What happens to the network and to frames, a line of JSON each.
+    pub trace: Option<Box<dyn Write>>,
+    /// Every frame, for Wireshark.
+    pub pcap: Option<Box<dyn Write>>,
+}
+
+/// Looks on.
+pub struct Observer {
+    safety: Safety,
+    /// What each node looked like when it was last looked at, and whom it followed.
+    seen: Vec<Option<(View, Option<NodeId>)>>,
+    /// Whether a leader has changed since this was last cleared.
+    pub leaders_changed: bool,
+    /// The first thing that never may happen: when, where and what.
+    pub violation: Option<(u64, usize, String)>,
+    /// Who followed whom from when on.
+    pub follows: Vec<Follow>,
+    /// The links that the last change concerns: for each end, the other one and whether the link was up there.
+    concerned: BTreeMap<usize, Vec<(NodeId, bool)>>,
+    /// When one of those ends first took its link up or down.
+    pub noticed_us: Option<u64>,
+    /// When a node first let go of the leader it had followed, since the last change.
+    pub called_us: Option<u64>,
+    /// When a node last changed its leader.
+    pub leader_us: u64,
+    trace: Option<Trace<Box<dyn Write>>>,
+    pcap: Option<Capture<Box<dyn Write>>>,
+    events: VecDeque<String>,
+    digest: u64,
+}
+
+impl Observer {
+    /// For a hierarchy with these radii.
+    pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
+        Self {
+            safety: Safety::new(radii),
+            seen: Vec::new(),
+            leaders_changed: true,
+            violation: None,
+            follows: Vec::new(),
+            concerned: BTreeMap::new(),
+            noticed_us: None,
+            called_us: None,
+            leader_us: 0,
+            trace: recorders.trace.map(Trace::new),
+            pcap: recorders.pcap.map(Capture::new),
+            events: VecDeque::new(),
+            digest: fnv::EMPTY,
+        }
+    }
+
+    /// What this node claims to be cannot be seen.
+    pub fn set_opaque(&mut self, id: NodeId) {
+        self.safety.set_opaque(id);
+    }
+
+    /// Something happened that never may.
+    pub fn object(&mut self, world_us: u64, node: usize, what: String) {
+        self.violation.get_or_insert((world_us, node, what));
+    }
+
+    /// Notes something that happened to the network.
+    pub fn note(&mut self, world_us: u64, what: &str) {
+        if let Some(trace) = &mut self.trace {
+            trace.note(world_us, None, what);
+        }
+        self.keep(world_us, what);
+    }
+
+    fn keep(&mut self, world_us: u64, what: &str) {
+        if self.events.len() == EVENTS_KEPT {
+            self.events.pop_front();
+        }
+        self.events.push_back(format!("{:.3} s: {what}", seconds(world_us)));
+    }
+
+    /// From now on these links are what a change concerns.
+    pub fn watch(&mut self, concerned: BTreeMap<usize, Vec<(NodeId, bool)>>) {
+        self.concerned = concerned;
+        self.noticed_us = None;
+        self.called_us = None;
+    }
+
+    /// A node's power comes or goes; to be said before the world does it.
+    pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.id(world_us, number(node), id_of(node));
+            trace.power(world_us, number(node), on);
+        }
+        if !on {
+            self.forget(node);
+            self.follow(world_us, node, None);
+        }
+    }
+
+    /// A node begins a new life.
+    pub fn reborn(&mut self, node: usize, id: NodeId) {
+        self.safety.reborn(id);
+        self.forget(node);
+    }
+
+    fn forget(&mut self, node: usize) {
+        if let Some(seen) = self.seen.get_mut(node) {
+            *seen = None;
+        }
+    }
+
+    /// The last events, the oldest first.
+    pub fn last_events(&self) -> Vec<String> {
+        self.events.iter().cloned().collect()
+    }
+
+    /// The fingerprint of all frames so far.
+    pub fn digest(&self) -> String {
+        format!("{:016x}", self.digest)
+    }
+
+    /// Ends the files; the first error that writing them met.
+    pub fn finish(&mut self) -> io::Result<()> {
+        if let Some(trace) = self.trace.take() {
+            trace.finish()?;
+        }
+        if let Some(pcap) = self.pcap.take() {
+            pcap.finish()?;
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, world_us: u64, node: usize, leader: Option<NodeId>) {
+        let leader = leader.map(|leader| leader.0);
+        self.follows.push(Follow { at_ms: world_us / 1_000, node: id_of(node).0, leader });
+    }
+
+    fn mix(&mut self, bytes: &[u8]) {
+        self.digest = fnv::extend(self.digest, bytes.iter().copied());
+    }
+}
+
+/// The number of a radio in the files: of a node its id; those of attackers follow.
+const fn number(radio: usize) -> usize {
+    radio + 1
+}
+
+impl Watcher<Player> for Observer {
+    fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+        self.mix(&world_us.to_le_bytes());
+        self.mix(&(from as u64).to_le_bytes());
+        self.mix(psdu);
+        if let Some(trace) = &mut self.trace {
+            Watcher::<Player>::frame(trace, world_us, number(from), psdu);
+        }
+        if let Some(pcap) = &mut self.pcap {
+            pcap.record(world_us, number(from), psdu);
+        }
+    }
+
+    fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
+        if let Some(trace) = &mut self.trace {
+            let reception = Reception { to: number(reception.to), ..reception };
+            Watcher::<Player>::reception(trace, world_us, number(from), reception);
+        }
+    }
+
+    fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
+        if let Some(trace) = &mut self.trace {
+            Watcher::<Player>::corrupted(trace, world_us, number(node), psdu);
+        }
+    }
+
+    fn station(&mut self, world_us: u64, node: usize, player: &Player) {
+        if let Some(trace) = &mut self.trace {
+            trace.station(world_us, number(node), player);
+        }
+        if let Some(links) = self.concerned.get(&node)
+            && links.iter().any(|&(peer, was_up)| player.is_linked(peer) != was_up)
+        {
+            self.noticed_us = Some(world_us);
+            self.concerned.clear();
+        }
+        let now = (player.view(), player.leader());
+        if self.seen.len() <= node {
+            self.seen.resize(node + 1, None);
+        }
+        let seen = &mut self.seen[node];
+        // Most of what a station is given changes nothing of this.
+        if *seen == Some(now) {
+            return;
+        }
+        let before = seen.replace(now);
+        if before.is_none_or(|before| before.1 != now.1) {
+            self.leaders_changed = true;
+            self.leader_us = world_us;
+            if before.is_some_and(|before| before.1.is_some()) {
+                self.called_us.get_or_insert(world_us);
+            }
+            self.follow(world_us, node, now.1);
+            let id = now.0.id;
+            match now.1 {
+                Some(leader) => self.keep(world_us, &format!("node {id} follows {leader}")),
+                None => self.keep(world_us, &format!("node {id} follows nobody")),
+            }
+        }
+        if let Err(what) = self.safety.look(&now.0)
+            && self.violation.is_none()
+        {
+            self.violation = Some((world_us, node, what));
+        }
+    }
+}

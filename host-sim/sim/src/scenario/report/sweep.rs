@@ -1,0 +1,221 @@
+//! What one scenario comes to with many seeds.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{Change, Failure, Outcome, Verdict};
+use super::shard::{Seeds, Shard};
+use crate::fnv;
+use crate::scenario::input::plan::Scenario;
+
+/// What one seed came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The seed.
+    pub seed: u64,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// When, how and at which nodes it failed, if it did.
+    pub failure: Option<Failure>,
+    /// Every change with its times.
+    pub changes: Vec<Change>,
+    /// Agreements lost without a change.
+    pub relapses: u64,
+    /// Frames sent.
+    pub sent: u64,
+    /// Share of the time in which a node was sending, in millionths; the mean over the nodes.
+    pub airtime_ppm: u64,
+    /// What a node took from its battery, in nanoampere-hours; the mean over the nodes.
+    pub charge_nah: u64,
+    /// The fingerprint of all frames.
+    pub digest: String,
+}
+
+impl From<Outcome> for Row {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { seed, verdict, failure, changes, relapses, sent, digest, nodes, .. } = outcome;
+        let count = nodes.len().max(1) as u64;
+        let airtime_ppm = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / count;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
+        let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
+        Self { seed, verdict, failure, changes, relapses, sent, airtime_ppm, charge_nah, digest }
+    }
+}
+
+/// How something is distributed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many there are.
+    pub count: usize,
+    /// The median.
+    pub p50: u64,
+    /// Nine of ten are no larger.
+    pub p90: u64,
+    /// Ninety-nine of a hundred are no larger.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+impl Spread {
+    /// The spread of some numbers (nearest rank); none where there are none.
+    pub fn of(mut numbers: Vec<u64>) -> Option<Self> {
+        numbers.sort_unstable();
+        let rank = |percent: usize| numbers.get((numbers.len() * percent).div_ceil(100).max(1) - 1).copied();
+        Some(Self { count: numbers.len(), p50: rank(50)?, p90: rank(90)?, p99: rank(99)?, max: rank(100)? })
+    }
+}
+
+/// What was swept, and by what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The version of the program: another one need not do the same with a seed.
+    pub version: String,
+    /// The scenario: its name, or the whole path of its file.
+    pub scenario: String,
+    /// A fingerprint of what the scenario says; shards of different ones do not go together.
+    pub fingerprint: String,
+    /// The seeds of all shards together.
+    pub seeds: Seeds,
+    /// Which of them are here.
+    pub shard: Shard,
+}
+
+impl Origin {
+    /// Seeds of a scenario that this program runs.
+    pub fn new(name: String, scenario: &Scenario, seeds: Seeds, shard: Shard) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { version, scenario: name, fingerprint: fingerprint(scenario), seeds, shard }
+    }
+}
+
+/// A whole sweep, or a shard of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// Until agreement after the start.
+    pub started_ms: Option<Spread>,
+    /// Until the first node noticed a later change.
+    pub detected_ms: Option<Spread>,
+    /// From then until agreement.
+    pub elected_ms: Option<Spread>,
+    /// From the first node that let go of its leader until agreement.
+    #[serde(default)]
+    pub wave_ms: Option<Spread>,
+    /// Until agreement, in all.
+    pub agreed_ms: Option<Spread>,
+    /// Frames sent in a run.
+    pub sent: Option<Spread>,
+    /// Share of the time in which a node was sending, in millionths.
+    pub airtime_ppm: Option<Spread>,
+    /// What a node took from its battery, in nanoampere-hours.
+    pub charge_nah: Option<Spread>,
+    /// The seeds that failed.
+    pub failed: Vec<u64>,
+    /// What each seed came to, in ascending order.
+    pub rows: Vec<Row>,
+}
+
+impl Sweep {
+    /// The sweep that these rows make.
+    pub fn new(origin: Origin, rows: BTreeMap<u64, Row>) -> Self {
+        let rows: Vec<Row> = rows.into_values().collect();
+        let spread = |of: fn(&Change) -> Option<u64>| {
+            // A change that disturbed no agreement has no election to be measured.
+            let later = rows.iter().flat_map(|row| row.changes.iter().skip(1));
+            let disturbing = later.filter(|change| change.agreed_after_ms != Some(0));
+            Spread::of(disturbing.filter_map(of).collect())
+        };
+        let starts = rows.iter().filter_map(|row| row.changes.first()?.agreed_after_ms);
+        Self {
+            origin,
+            started_ms: Spread::of(starts.collect()),
+            detected_ms: spread(|change| change.detected_after_ms),
+            elected_ms: spread(Change::elected_after_ms),
+            wave_ms: spread(Change::wave_ms),
+            agreed_ms: spread(|change| change.agreed_after_ms),
+            sent: Spread::of(rows.iter().map(|row| row.sent).collect()),
+            airtime_ppm: Spread::of(rows.iter().map(|row| row.airtime_ppm).collect()),
+            charge_nah: Spread::of(rows.iter().map(|row| row.charge_nah).collect()),
+            failed: rows.iter().filter(|row| row.verdict != Verdict::Ok).map(|row| row.seed).collect(),
+            rows,
+        }
+    }
+
+    /// Has the runs that failed say by which command they are run again: that of the scenario's name here, so that merged
+    /// shards say the same as the whole sweep.
+    pub fn set_replays(&mut self, command: impl Fn(&str, u64) -> String) {
+        for Row { seed, failure, .. } in &mut self.rows {
+            if let Some(failure) = failure {
+                failure.replay = Some(command(&self.origin.scenario, *seed));
+            }
+        }
+    }
+
+    /// How the worst run ended.
+    pub fn worst(&self) -> Verdict {
+        let has = |verdict| self.rows.iter().any(|row| row.verdict == verdict);
+        let worst = [Verdict::Safety, Verdict::Liveness].into_iter().find(|&verdict| has(verdict));
+        worst.unwrap_or(Verdict::Ok)
+    }
+}
+
+/// What a scenario says, as a number.
+fn fingerprint(scenario: &Scenario) -> String {
+    format!("{:016x}", fnv::extend(fnv::EMPTY, format!("{scenario:?}").bytes()))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Origin, Row, Spread, Sweep};
+    use crate::scenario::report::outcome::{Change, Verdict};
+    use crate::scenario::report::shard::{Seeds, Shard};
+
+    /// A shard of a sweep that never was.
+    pub(in crate::scenario) fn part(fingerprint: &str, seeds: Seeds, shard: Shard) -> Sweep {
+        let row = |seed: u64| {
+            let (detected_after_ms, agreed_after_ms) = (Some(10 * seed), Some(30 * seed));
+            let start = Change {
+                at_ms: 0,
+                what: "start".to_owned(),
+                detected_after_ms: None,
+                called_after_ms: None,
+                agreed_after_ms: Some(7),
+            };
+            let called_after_ms = Some(20 * seed);
+            let what = "crash".to_owned();
+            let crash = Change { at_ms: 9, what, detected_after_ms, called_after_ms, agreed_after_ms };
+            let changes = vec![start, crash];
+            let verdict = if seed == 5 { Verdict::Liveness } else { Verdict::Ok };
+            let (sent, airtime_ppm, charge_nah) = (9 * seed, 100 * seed, 1_000 * seed);
+            let digest = seed.to_string();
+            Row { seed, verdict, failure: None, changes, relapses: 0, sent, airtime_ppm, charge_nah, digest }
+        };
+        let rows: BTreeMap<u64, Row> = seeds.of(shard).map(|seed| (seed, row(seed))).collect();
+        let (version, scenario) = ("1.2.3".to_owned(), "mesh25".to_owned());
+        Sweep::new(Origin { version, scenario, fingerprint: fingerprint.to_owned(), seeds, shard }, rows)
+    }
+
+    #[test]
+    fn rows_make_a_sweep() {
+        let whole = part("a", Seeds { from: 1, to: 9 }, Shard::WHOLE);
+        assert_eq!(whole.failed, [5]);
+        assert_eq!(whole.started_ms, Some(Spread { count: 8, p50: 7, p90: 7, p99: 7, max: 7 }));
+        assert_eq!(whole.elected_ms, Some(Spread { count: 8, p50: 80, p90: 160, p99: 160, max: 160 }));
+        assert_eq!(whole.sent, Some(Spread { count: 8, p50: 36, p90: 72, p99: 72, max: 72 }));
+        assert_eq!(whole.charge_nah, Some(Spread { count: 8, p50: 4_000, p90: 8_000, p99: 8_000, max: 8_000 }));
+    }
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let spread = Spread::of((1..=200).rev().collect());
+        assert_eq!(spread, Some(Spread { count: 200, p50: 100, p90: 180, p99: 198, max: 200 }));
+        assert_eq!(Spread::of(vec![7]), Some(Spread { count: 1, p50: 7, p90: 7, p99: 7, max: 7 }));
+        assert_eq!(Spread::of(Vec::new()), None);
+    }
+}

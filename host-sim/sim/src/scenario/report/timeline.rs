@@ -1,0 +1,111 @@
+//! Who followed whom over time, with the changes marked, and as text for a terminal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::scenario::report::outcome::{Follow, Outcome};
+
+/// Columns of the text's time axis.
+const COLUMNS: u64 = 72;
+
+/// More nodes than this are not drawn as text.
+const ROWS_MAX: usize = 64;
+
+/// Letters for leaders, in the order in which they came to lead; those beyond share the last sign.
+const LETTERS: &[u8; 36] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const OTHERS: char = '+';
+
+/// No leader, or no power.
+const NOBODY: char = '.';
+
+/// Stretches of time, in milliseconds, in which one node follows one leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its beginning.
+    pub from_ms: u64,
+    /// Its end, which is excluded.
+    pub to_ms: u64,
+    /// Whom it follows.
+    pub leader: u16,
+}
+
+/// What each node did throughout, by its id.
+pub fn stretches(outcome: &Outcome) -> BTreeMap<u16, Vec<Stretch>> {
+    let mut rows: BTreeMap<u16, Vec<Stretch>> = outcome.nodes.iter().map(|node| (node.id, Vec::new())).collect();
+    let mut open: BTreeMap<u16, (u64, u16)> = BTreeMap::new();
+    let end = Follow { at_ms: outcome.ran_ms, node: 0, leader: None };
+    let ends = outcome.nodes.iter().map(|node| Follow { node: node.id, ..end });
+    for Follow { at_ms, node, leader } in outcome.follows.iter().copied().chain(ends) {
+        if let Some((from_ms, leader)) = open.remove(&node)
+            && from_ms < at_ms
+        {
+            rows.entry(node).or_default().push(Stretch { from_ms, to_ms: at_ms, leader });
+        }
+        if let Some(leader) = leader {
+            open.insert(node, (at_ms, leader));
+        }
+    }
+    rows
+}
+
+/// Leaders of others than themselves, those that were followed longest first: only they get a letter or colour of their own.
+pub fn leaders(rows: &BTreeMap<u16, Vec<Stretch>>) -> Vec<u16> {
+    let mut reigns: BTreeMap<u16, u64> = BTreeMap::new();
+    for (&node, stretches) in rows {
+        for stretch in stretches {
+            let others = if stretch.leader == node { 0 } else { stretch.to_ms - stretch.from_ms };
+            *reigns.entry(stretch.leader).or_default() += others;
+        }
+    }
+    let mut ranked: Vec<(u64, u16)> = reigns.into_iter().map(|(leader, ms)| (ms, leader)).collect();
+    ranked.sort_unstable_by_key(|&(ms, leader)| (std::cmp::Reverse(ms), leader));
+    ranked.into_iter().map(|(_, leader)| leader).collect()
+}
+
+/// The timeline for a terminal: a row for each node, a letter for each leader, lower-case where the node leads itself.
+pub fn text(outcome: &Outcome) -> String {
+    let rows = stretches(outcome);
+    if rows.len() > ROWS_MAX {
+        let count = rows.len();
+        return format!("No timeline as text: {count} nodes are more than {ROWS_MAX}; --svg FILE draws any number\n");
+    }
+    if outcome.ran_ms == 0 {
+        return "No timeline: it ended at once\n".to_owned();
+    }
+    let ranked = leaders(&rows);
+    let letter = |leader: u16| {
+        let at = ranked.iter().position(|&other| other == leader);
+        at.and_then(|at| LETTERS.get(at)).map_or(OTHERS, |&letter| char::from(letter))
+    };
+    let column = |ms: u64| ms * COLUMNS / outcome.ran_ms;
+    let mut marks = vec![' '; usize::try_from(COLUMNS).unwrap_or(0)];
+    for change in outcome.changes.iter().skip(1) {
+        if let Some(mark) = usize::try_from(column(change.at_ms)).ok().and_then(|at| marks.get_mut(at)) {
+            *mark = '|';
+        }
+    }
+    let mut text = format!(
+        "Who followed whom (a letter for each leader, lower case at itself, {OTHERS} for any further one, {NOBODY} for none or no power; | a change)\n"
+    );
+    let _ = writeln!(text, "        {}", marks.iter().collect::<String>().trim_end());
+    let mut shown = BTreeSet::new();
+    for (node, stretches) in &rows {
+        let row: String = (0..COLUMNS)
+            .map(|at| {
+                // What holds at the end of a column stands for it.
+                let ms = (at + 1) * outcome.ran_ms / COLUMNS - 1;
+                let now = stretches.iter().find(|stretch| (stretch.from_ms..stretch.to_ms).contains(&ms));
+                now.map_or(NOBODY, |stretch| {
+                    shown.insert(stretch.leader);
+                    let letter = letter(stretch.leader);
+                    if stretch.leader == *node { letter.to_ascii_lowercase() } else { letter }
+                })
+            })
+            .collect();
+        let _ = writeln!(text, "  {node:>5} {row}");
+    }
+    let named = ranked.iter().filter(|leader| shown.contains(leader) && letter(**leader) != OTHERS);
+    let legend: Vec<String> = named.map(|&leader| format!("{} = {leader}", letter(leader))).collect();
+    let _ = writeln!(text, "        0 s to {} s; {}", outcome.ran_ms / 1_000, legend.join(", "));
+    text
+}

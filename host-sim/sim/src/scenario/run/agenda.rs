@@ -1,0 +1,123 @@
+//! What happens to the network, in order of time.
+
+use std::collections::BTreeMap;
+
+use common::rng::Rng;
+
+use crate::scenario::input::plan::{Harm, Scenario, When, unit};
+
+/// One time that a fault struck; every one has a number of its own.
+pub type Strike = u64;
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A fault of the scenario begins.
+    Begin(usize),
+    /// A fault of the scenario ends.
+    End(usize),
+    /// What cut these nodes' power is over.
+    EndOutage(Strike, Vec<usize>),
+    /// A node's driver tries once more to store its epoch, if it is still in this life.
+    StoreAgain(usize, u64),
+    /// The attacker of a fault sends.
+    Attack(usize),
+    /// What made these nodes' clocks drift is over.
+    EndDrift(Strike, Vec<usize>),
+    /// Everybody moves on.
+    Move,
+    /// The network next door begins or ends a burst.
+    Wifi(bool),
+}
+
+/// Actions by time; those of one time in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Agenda {
+    actions: BTreeMap<(u64, u64), Action>,
+    added: u64,
+}
+
+/// How often moving nodes are moved on.
+pub const STEP_US: u64 = 200_000;
+
+impl Agenda {
+    /// Everything that is known before the start; random times are drawn here.
+    pub fn new(scenario: &Scenario, seed: u64) -> Self {
+        let mut agenda = Self::default();
+        for (index, fault) in scenario.faults.iter().enumerate() {
+            match fault.when {
+                When::At(at) => agenda.strike(at, index, &fault.harm),
+                When::Every(mean, from, until) => {
+                    let mut rng = Rng::stream(seed ^ 0xFA17, index as u64);
+                    let mut at = from + exponential(&mut rng, mean);
+                    while at < until {
+                        agenda.strike(at, index, &fault.harm);
+                        at += exponential(&mut rng, mean);
+                    }
+                }
+            }
+        }
+        if scenario.mobility.is_some() {
+            agenda.add(STEP_US, Action::Move);
+        }
+        if scenario.radio.wifi.is_some() {
+            agenda.add(0, Action::Wifi(true));
+        }
+        agenda
+    }
+
+    /// Adds an action.
+    pub fn add(&mut self, at: u64, action: Action) {
+        self.actions.insert((at, self.added), action);
+        self.added += 1;
+    }
+
+    /// When the next one is due.
+    pub fn next_us(&self) -> Option<u64> {
+        self.actions.keys().next().map(|key| key.0)
+    }
+
+    /// The next one that is due by now.
+    pub fn pop(&mut self, now: u64) -> Option<Action> {
+        let entry = self.actions.first_entry().filter(|entry| entry.key().0 <= now)?;
+        Some(entry.remove())
+    }
+
+    fn strike(&mut self, at: u64, index: usize, harm: &Harm) {
+        self.add(at, Action::Begin(index));
+        match (harm, harm.lasts_us()) {
+            // Whom it struck is only known then, so its end is added then.
+            (Harm::Crash(..) | Harm::Drift(..), _) | (_, None) => {}
+            (_, Some(lasts)) => self.add(at + lasts, Action::End(index)),
+        }
+    }
+}
+
+/// A memoryless time with this mean; at least a microsecond.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "times of a run are far below 2^52 microseconds"
+)]
+pub fn exponential(rng: &mut Rng, mean_us: u64) -> u64 {
+    ((-(1.0 - unit(rng)).ln() * mean_us as f64) as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Agenda};
+
+    #[test]
+    fn actions_come_in_order() {
+        let mut agenda = Agenda::default();
+        agenda.add(7, Action::Move);
+        agenda.add(5, Action::Begin(1));
+        agenda.add(5, Action::Begin(0));
+        assert_eq!(agenda.next_us(), Some(5));
+        assert_eq!(agenda.pop(4), None);
+        assert_eq!(agenda.pop(5), Some(Action::Begin(1)));
+        assert_eq!(agenda.pop(5), Some(Action::Begin(0)));
+        assert_eq!(agenda.pop(6), None);
+    }
+}

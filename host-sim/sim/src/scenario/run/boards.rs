@@ -1,0 +1,178 @@
+//! Nodes of a scenario that run somewhere else: boards, with a radio of their own on the same air.
+//!
+//! What a run asks of them is [`Boards`]; whoever has boards implements it, so that nothing here knows what they are.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use common::config::Config;
+use common::host_link::ToHost;
+
+use super::drive::{Run, id_of};
+use super::faults::names;
+use super::mirror::Mirror;
+use super::player::{Cast, Player};
+use crate::air::world::World;
+use crate::scenario::input::plan::{Flash, NodePlan, Scenario, board_power};
+use crate::scenario::judge::observer::{Observer, Recorders};
+use crate::scenario::report::outcome::Outcome;
+
+/// A board that lost its power in the middle of a write gets it back after this long.
+const POWER_AGAIN_US: u64 = 1_000_000;
+
+/// The boards of a run.
+pub trait Boards {
+    /// Which nodes are boards, in ascending order. It stays the same throughout a run.
+    fn nodes(&self) -> &[usize];
+
+    /// Runs boards and world until this time of the world.
+    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer);
+
+    /// Power for a node that may be a board, with what it then finds in its flash.
+    fn power_on(&mut self, node: usize, flash: Flash);
+
+    /// Takes a board's power away, wherever it is.
+    fn power_off(&mut self, node: usize);
+
+    /// From now on a board's slow clock runs fast by this many millionths, or slow.
+    fn set_drift(&mut self, node: usize, ppm: i32);
+
+    /// Whether a board has power: it may have lost it in the middle of a write.
+    fn is_on(&self, node: usize) -> bool;
+
+    /// What stopped a board for good, if anything did.
+    fn trouble(&self, node: usize) -> Option<String>;
+
+    /// What a board has said since the last time.
+    fn take_said(&mut self, now_us: u64, node: usize) -> Vec<ToHost>;
+
+    /// All boards have been listened to. Called a hundred times in every second of the world.
+    fn handle_slice(&mut self, _now_us: u64) {}
+
+    /// Whether a node is a board.
+    fn has(&self, node: usize) -> bool {
+        self.nodes().binary_search(&node).is_ok()
+    }
+}
+
+/// For runs in which every node is simulated.
+pub(super) struct NoBoards;
+
+impl Boards for NoBoards {
+    fn nodes(&self) -> &[usize] {
+        &[]
+    }
+
+    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer) {
+        world.run_until(until_us, observer);
+    }
+
+    fn power_on(&mut self, _node: usize, _flash: Flash) {}
+    fn power_off(&mut self, _node: usize) {}
+    fn set_drift(&mut self, _node: usize, _ppm: i32) {}
+
+    fn is_on(&self, _node: usize) -> bool {
+        false
+    }
+
+    fn trouble(&self, _node: usize) -> Option<String> {
+        None
+    }
+
+    fn take_said(&mut self, _now_us: u64, _node: usize) -> Vec<ToHost> {
+        Vec::new()
+    }
+}
+
+/// A node that is to be a board cannot be one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotABoard(String);
+
+impl std::fmt::Display for NotABoard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotABoard {}
+
+/// What each board of a scenario is told: of those nodes that the scenario says are boards, or of all.
+pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<usize, Config>, NotABoard> {
+    let (cast, nodes) = (Cast::of(scenario), scenario.topology.nodes());
+    let mut configs = BTreeMap::new();
+    for node in 0..nodes {
+        let NodePlan { is_board, channel, tx_dbm, .. } = scenario.nodes.get(&node).copied().unwrap_or_default();
+        if !all && !is_board {
+            continue;
+        }
+        if let Some(why) = scenario.not_a_board(node) {
+            return Err(NotABoard(format!("node {} cannot be a board: {why}", id_of(node))));
+        }
+        let power = board_power(tx_dbm.unwrap_or(scenario.radio.tx_dbm)).unwrap_or(0);
+        let channel = channel.unwrap_or(scenario.radio.channel);
+        configs.extend(cast.board_config(id_of(node), channel, power).map(|config| (node, config)));
+    }
+    Ok(configs)
+}
+
+/// Runs a scenario with these boards and writes it down; fails only where writing does. The boards are without power
+/// before, and configured as [`board_configs`] says.
+pub fn run_boards(
+    scenario: &Scenario,
+    seed: u64,
+    recorders: Recorders,
+    boards: &mut dyn Boards,
+) -> io::Result<Outcome> {
+    let mut run = Run::new(scenario, seed, recorders, boards);
+    run.join_boards();
+    run.play();
+    run.observer.finish()?;
+    Ok(run.finish())
+}
+
+impl Run<'_> {
+    /// Puts the boards in the place of the nodes that they are. To be done before anything is switched on.
+    fn join_boards(&mut self) {
+        for number in 0..self.boards.nodes().len() {
+            let node = self.boards.nodes()[number];
+            self.world.open_port(node);
+            self.world.replace(node, Player::Board(Box::new(Mirror::new(id_of(node)))));
+            self.boards.set_drift(node, self.world.drift_ppm(node));
+            self.observer.set_opaque(id_of(node));
+        }
+    }
+
+    /// Takes note of what the boards have said, and of what became of them.
+    pub(super) fn listen_to_boards(&mut self, now: u64) {
+        for number in 0..self.boards.nodes().len() {
+            let node = self.boards.nodes()[number];
+            self.hear_board(now, node);
+            if let Some(what) = self.boards.trouble(node) {
+                self.observer.object(now, node, format!("the board of node {} is stuck: {what}", id_of(node)));
+            }
+            if self.world.is_on(node) && !self.boards.is_on(node) {
+                self.switch_off(now, node);
+                self.change(now, format!("{} lost power in the middle of a write", names(&[node])));
+                self.keep_off(now, vec![node], Some(POWER_AGAIN_US), Flash::Kept);
+            }
+        }
+        self.boards.handle_slice(now);
+    }
+
+    fn hear_board(&mut self, now: u64, node: usize) {
+        for said in &self.boards.take_said(now, node) {
+            let was_mute = self.world.station(node).is_mute();
+            self.world.tell(node, &mut self.observer, |player, _| {
+                player.hear(said);
+            });
+            // A board that only listens is no part of any component.
+            self.moved |= self.world.station(node).is_mute() != was_mute;
+            if let Player::Board(board) = self.world.station(node)
+                && let Some(what) = board.defect()
+            {
+                let what = format!("the image of node {} crashed: {what}", id_of(node));
+                self.observer.object(now, node, what);
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Faults that are under way. Several may bear on one thing at the same time: here is what they come to together, and what is
+//! left when one of them ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::air::medium::OnAir;
+use crate::scenario::input::plan::Flash;
+use crate::scenario::run::agenda::Strike;
+
+/// Everything that keeps nodes without power.
+#[derive(Clone, Debug, Default)]
+pub(in crate::scenario) struct Outages(BTreeMap<usize, Outage>);
+
+/// Why a node has no power.
+#[derive(Clone, Debug)]
+struct Outage {
+    /// What cut its power and is not over.
+    strikes: BTreeSet<Strike>,
+    /// The worst that any of them, over or not, has done to its flash.
+    flash: Flash,
+}
+
+impl Outages {
+    /// A node's power is cut, perhaps once more.
+    pub fn begin(&mut self, node: usize, strike: Strike, flash: Flash) {
+        let outage = self.0.entry(node).or_insert(Outage { strikes: BTreeSet::new(), flash });
+        outage.strikes.insert(strike);
+        outage.flash = outage.flash.max(flash);
+    }
+
+    /// One cause is over. Where it was the last one, power is back, and this is what the node finds in its flash.
+    pub fn end(&mut self, node: usize, strike: Strike) -> Option<Flash> {
+        let outage = self.0.get_mut(&node)?;
+        let was_cause = outage.strikes.remove(&strike);
+        let flash = outage.flash;
+        (was_cause && outage.strikes.is_empty()).then(|| {
+            self.0.remove(&node);
+            flash
+        })
+    }
+
+    /// Power is back whatever had cut it.
+    pub fn end_all(&mut self, node: usize) {
+        self.0.remove(&node);
+    }
+}
+
+/// Clocks that are made to drift.
+#[derive(Clone, Debug, Default)]
+pub(in crate::scenario) struct Drifts(BTreeMap<usize, Drift>);
+
+/// What makes a clock drift.
+#[derive(Clone, Debug)]
+struct Drift {
+    /// How fast it runs otherwise, in millionths.
+    usual_ppm: i32,
+    /// What is not over, in order of its beginning.
+    strikes: Vec<(Strike, i32)>,
+}
+
+impl Drifts {
+    /// A clock that has run as fast as `present_ppm` is made to drift.
+    pub fn begin(&mut self, node: usize, strike: Strike, ppm: i32, present_ppm: i32) {
+        let drift = self.0.entry(node).or_insert(Drift { usual_ppm: present_ppm, strikes: Vec::new() });
+        drift.strikes.push((strike, ppm));
+    }
+
+    /// One cause is over; how fast the clock runs from now on. The latest of what is left counts.
+    pub fn end(&mut self, node: usize, strike: Strike) -> Option<i32> {
+        let drift = self.0.get_mut(&node)?;
+        drift.strikes.retain(|&(other, _)| other != strike);
+        if let Some(&(_, ppm)) = drift.strikes.last() {
+            return Some(ppm);
+        }
+        self.0.remove(&node).map(|drift| drift.usual_ppm)
+    }
+
+    /// Whether a clock is made to drift.
+    pub fn has(&self, node: usize) -> bool {
+        self.0.contains_key(&node)
+    }
+}
+
+/// The shares of frames that are corrupted, one for each cause.
+#[derive(Clone, Debug, Default)]
+pub(in crate::scenario) struct Corruption(Vec<f64>);
+
+impl Corruption {
+    pub fn begin(&mut self, share: f64) {
+        self.0.push(share);
+    }
+
+    pub fn end(&mut self, share: f64) {
+        take_out(&mut self.0, &share);
+    }
+
+    /// What they come to: each has its share of what the others leave right.
+    pub fn share(&self) -> f64 {
+        self.0.iter().fold(0.0, |all, share| all + share * (1.0 - all))
+    }
+}
+
+/// The source of noise of a fault. Strikes that overlap are one longer noise.
+#[derive(Clone, Debug)]
+pub(in crate::scenario) struct Jammer {
+    pub radio: usize,
+    /// How many strikes are not over.
+    pub strikes: u32,
+    /// Its noise while there are any.
+    pub on: Option<OnAir>,
+}
+
+/// The attacker of a fault. Strikes that overlap are one longer stay.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::scenario) struct Attacker {
+    pub radio: usize,
+    /// How many strikes are not over.
+    pub strikes: u32,
+    /// When the last of them is.
+    pub until_us: u64,
+    /// Whether its next frame is on the agenda.
+    pub is_sending: bool,
+}
+
+/// Takes one of several equal things out.
+pub(in crate::scenario) fn take_out<T: PartialEq>(all: &mut Vec<T>, one: &T) {
+    if let Some(at) = all.iter().position(|other| other == one) {
+        all.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Corruption, Drifts, Flash, Outages};
+
+    #[test]
+    fn power_is_back_when_nothing_cuts_it_any_more() {
+        let mut outages = Outages::default();
+        outages.begin(3, 1, Flash::Erased);
+        outages.begin(3, 2, Flash::Kept);
+        assert_eq!(outages.end(3, 1), None);
+        assert_eq!(outages.end(3, 1), None, "it is over already");
+        assert_eq!(outages.end(3, 2), Some(Flash::Erased), "the other one has erased it all the same");
+        outages.begin(3, 4, Flash::Kept);
+        outages.end_all(3);
+        assert_eq!(outages.end(3, 4), None);
+        outages.begin(3, 5, Flash::Kept);
+        assert_eq!(outages.end(3, 5), Some(Flash::Kept), "what was erased long ago is written again");
+    }
+
+    #[test]
+    fn clocks_run_by_the_latest_drift_that_is_left() {
+        let mut drifts = Drifts::default();
+        drifts.begin(0, 1, 10_000, 7);
+        drifts.begin(0, 2, -500, 10_000);
+        drifts.begin(0, 3, 900, -500);
+        assert_eq!(drifts.end(0, 1), Some(900));
+        assert_eq!(drifts.end(0, 3), Some(-500));
+        assert!(drifts.has(0));
+        assert_eq!(drifts.end(0, 2), Some(7));
+        assert!(!drifts.has(0) && drifts.end(0, 2).is_none());
+    }
+
+    #[test]
+    fn shares_of_corruption_add_up_as_independent_chances_do() {
+        let mut corruption = Corruption::default();
+        corruption.begin(0.3);
+        assert!((corruption.share() - 0.3).abs() < 1e-15);
+        corruption.begin(0.1);
+        corruption.begin(0.1);
+        assert!((corruption.share() - (1.0 - 0.7 * 0.9 * 0.9)).abs() < 1e-12);
+        corruption.end(0.1);
+        corruption.end(0.3);
+        assert!((corruption.share() - 0.1).abs() < 1e-15);
+    }
+}

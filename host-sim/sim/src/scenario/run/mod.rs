@@ -1,0 +1,9 @@
+//! Plays a plan: who takes part, what happens to them, and when.
+
+pub mod agenda;
+pub mod boards;
+pub mod drive;
+pub(super) mod faults;
+pub mod mirror;
+pub mod player;
+pub mod walk;

@@ -1,0 +1,258 @@
+//! What runs on the nodes of a scenario.
+
+use common::mac::phy::FRAME_MAX;
+use common::config::{Boot, Config, ConfigError, NetworkKey, Protection};
+use common::election::hierarchy::{HierarchyOptions, Radii};
+use common::election::{Algorithm, Election};
+use common::host_link::ToHost;
+use common::limits::LEVELS_MAX;
+use common::members::RingOrder;
+use common::rng::Rng;
+use common::time::Instant;
+use common::types::NodeId;
+
+use crate::air::node_station::NodeStation;
+use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
+use crate::air::station::{Room, Sent, Station, Transmit};
+use crate::air::trace::Leads;
+use crate::scenario::input::plan::{Cipher, Program, ProtocolPlan, Scenario};
+use crate::scenario::judge::checker::{Admission, View};
+use crate::scenario::run::mirror::Mirror;
+
+/// The network of every scenario.
+const PAN: u16 = 0x524C;
+
+/// Peers of the plain broadcasts come up from this far above the noise on.
+const ADMISSION_DB: f64 = 5.5;
+
+/// A node's program in one of its lives.
+#[derive(Clone, Debug)]
+pub enum Player {
+    /// The whole node: what runs on boards.
+    Node(Box<NodeStation>),
+    /// The hierarchy over plain broadcasts.
+    Soft(Box<SoftState>),
+    /// An emulated board, as far as it tells.
+    Board(Box<Mirror>),
+}
+
+/// What is the same for all lives of all nodes.
+#[derive(Clone, Debug)]
+pub struct Cast {
+    plan: ProtocolPlan,
+    nodes: u16,
+    noise_dbm: f64,
+    channel: u8,
+}
+
+impl Cast {
+    /// Which links the programs take up.
+    pub fn admission(&self) -> Admission {
+        match self.plan.program {
+            Program::Node(_) => Admission::LINKS,
+            Program::SoftState => Admission::ANY,
+        }
+    }
+
+    /// The programs of this many nodes.
+    fn new(plan: &ProtocolPlan, nodes: u16, noise_dbm: f64, channel: u8) -> Self {
+        Self { plan: plan.clone(), nodes, noise_dbm, channel }
+    }
+
+    /// Of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let nodes = u16::try_from(scenario.topology.nodes()).unwrap_or(u16::MAX);
+        // The noise floor is the same with every seed.
+        let noise_dbm = scenario.radio.propagation(0).noise_dbm;
+        Self::new(&scenario.protocol, nodes, noise_dbm, scenario.radio.channel)
+    }
+
+    /// Holds every node's configuration against what the core accepts.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let ProtocolPlan { program, cipher, radii } = &self.plan;
+        let Program::Node(algorithm) = *program else { return Ok(()) };
+        (1..=self.nodes).try_for_each(|id| self.config(NodeId(id), algorithm, *cipher, radii).check())
+    }
+
+    /// One life of a node. `epoch` is what its driver has stored for it; none where that failed.
+    ///
+    /// # Panics
+    ///
+    /// Where [`Self::check`] would have failed; whoever reads a scenario asks that first.
+    pub fn player(&self, id: NodeId, epoch: Option<u16>, seed: u64) -> Player {
+        let ProtocolPlan { program, cipher, radii } = &self.plan;
+        match *program {
+            Program::SoftState => {
+                let hierarchy =
+                    HierarchyOptions { radii: Radii::new(radii).unwrap_or_default(), ..HierarchyOptions::default() };
+                let options = SoftStateOptions { hierarchy, least_rssi_dbm: self.noise_dbm + ADMISSION_DB };
+                Player::Soft(Box::new(SoftState::new(id, options, seed)))
+            }
+            Program::Node(algorithm) => {
+                let config = self.config(id, algorithm, *cipher, radii);
+                // Each node and life has randomness of its own, as the boards' generators have.
+                let boot = Boot { epoch, seed: Rng::stream(seed, u64::from(id.0)).next_u64(), device: id.0 };
+                Player::Node(Box::new(NodeStation::new(&config, boot).expect("the scenario's reader has checked this")))
+            }
+        }
+    }
+
+    /// The configuration of a node that is a board; none where no board runs such a program.
+    pub fn board_config(&self, id: NodeId, channel: u8, power_dbm: i8) -> Option<Config> {
+        let ProtocolPlan { program, cipher, radii } = &self.plan;
+        let Program::Node(algorithm) = *program else { return None };
+        Some(Config { channel, power_dbm, ..self.config(id, algorithm, *cipher, radii) })
+    }
+
+    fn config(&self, id: NodeId, algorithm: Algorithm, cipher: Cipher, radii: &[u8]) -> Config {
+        let key = NetworkKey::new(*b"a scenario's key");
+        let protection = match cipher {
+            Cipher::Ascon => Protection::Ascon(key),
+            Cipher::AesCcm => Protection::AesCcm(key),
+            Cipher::Open => Protection::Open,
+        };
+        let mut config = Config { algorithm, channel: self.channel, ..Config::ad_hoc(id, PAN, protection) };
+        if algorithm.needs_ring() {
+            let order: Vec<NodeId> = (1..=self.nodes).map(NodeId).collect();
+            config.ring = RingOrder::new(&order).ok();
+        }
+        if algorithm == Algorithm::Hierarchy {
+            for (level, radius) in config.radii.iter_mut().zip(radii).take(LEVELS_MAX) {
+                *level = *radius;
+            }
+        }
+        config
+    }
+}
+
+impl Player {
+    /// The leader it follows.
+    pub fn leader(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(station) => station.node().leader(),
+            Self::Soft(station) => Some(station.leader()),
+            Self::Board(board) => board.leader(),
+        }
+    }
+
+    /// Whether its link to another node is up.
+    pub fn is_linked(&self, peer: NodeId) -> bool {
+        match self {
+            Self::Node(station) => station.node().links().table().is_linked(peer),
+            Self::Soft(station) => station.peers().contains(&peer),
+            Self::Board(board) => board.is_linked(peer),
+        }
+    }
+
+    /// Whether it only listens, because its driver could not store its epoch.
+    pub fn is_mute(&self) -> bool {
+        match self {
+            Self::Node(station) => station.node().links().epoch().is_none(),
+            Self::Soft(_) => false,
+            Self::Board(board) => board.is_mute(),
+        }
+    }
+
+    /// What it has counted.
+    pub fn tally(&self) -> Tally {
+        match self {
+            Self::Node(station) => station.tally(),
+            Self::Soft(station) => station.tally(),
+            Self::Board(board) => board.tally(),
+        }
+    }
+
+    /// What the safety check sees.
+    pub fn view(&self) -> View {
+        let faults = match self {
+            Self::Node(station) => station.faults(),
+            Self::Soft(station) => station.tally().faults,
+            Self::Board(board) => board.tally().faults,
+        };
+        let (height, time, records) = match self {
+            Self::Soft(station) => {
+                let node = station.hierarchy();
+                (node.height(), node.time(), *node.records())
+            }
+            Self::Node(station) => match station.node().election() {
+                Election::Hierarchy(node) => (node.height(), node.time(), *node.records()),
+                Election::Height(node) => (node.height(), node.time(), Default::default()),
+                _ => {
+                    let (id, leader) = (station.node().id(), None);
+                    return View { id, time: 0, leader, records: Default::default(), faults };
+                }
+            },
+            Self::Board(board) => {
+                return View { id: board.id(), time: 0, leader: None, records: Default::default(), faults };
+            }
+        };
+        View { id: height.id, time, leader: Some(height.leader), records, faults }
+    }
+
+    /// A board has said something; true where that may matter to anybody.
+    pub fn hear(&mut self, message: &ToHost) -> bool {
+        match self {
+            Self::Board(board) => board.hear(message),
+            Self::Node(_) | Self::Soft(_) => false,
+        }
+    }
+
+    /// Its driver has stored an epoch after all.
+    pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
+        if let Self::Node(station) = self {
+            station.handle_epoch(now, epoch);
+        }
+    }
+
+    fn station(&mut self) -> &mut dyn Station {
+        match self {
+            Self::Node(station) => &mut **station,
+            Self::Soft(station) => &mut **station,
+            Self::Board(board) => &mut **board,
+        }
+    }
+}
+
+impl Station for Player {
+    fn handle_start(&mut self, now: Instant) {
+        self.station().handle_start(now);
+    }
+
+    fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64) {
+        self.station().handle_frame(now, psdu, rssi_dbm);
+    }
+
+    fn handle_sent(&mut self, now: Instant, sent: Sent) {
+        self.station().handle_sent(now, sent);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.station().handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        self.station().poll_transmit(now, room, buf)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Node(station) => station.poll_timeout(),
+            Self::Soft(station) => station.poll_timeout(),
+            Self::Board(board) => board.poll_timeout(),
+        }
+    }
+
+    fn quiet_until(&self) -> Instant {
+        match self {
+            Self::Node(station) => station.quiet_until(),
+            Self::Soft(station) => station.quiet_until(),
+            Self::Board(board) => board.quiet_until(),
+        }
+    }
+}
+
+impl Leads for Player {
+    fn leader(&self) -> Option<NodeId> {
+        self.leader()
+    }
+}

@@ -1,0 +1,232 @@
+//! How nodes move.
+
+use std::collections::BTreeMap;
+
+use common::rng::Rng;
+
+use crate::air::propagation::Place;
+use crate::scenario::input::plan::{Groups, Mobility, Wander, unit};
+
+/// The stream of everything random in here, and the first numbers of groups and of their members in it. Nodes that walk on their
+/// own have the numbers below.
+const WALKING: u64 = 0x3A1C;
+const CENTRES: u64 = 1 << 32;
+const MEMBERS: u64 = 2 << 32;
+
+/// Nodes that move.
+#[derive(Clone, Debug)]
+pub enum Walk {
+    /// Everybody to one random point after another.
+    Alone(Wander, Vec<Walker>),
+    /// In groups, whose centres do that.
+    Together(Wander, Vec<Walker>, Vec<Member>),
+    /// As listed; nodes without a way stay where they are.
+    Listed(BTreeMap<usize, Vec<(u64, Place)>>),
+}
+
+/// Somebody who walks to random points.
+#[derive(Clone, Debug)]
+pub struct Walker {
+    rng: Rng,
+    at: Place,
+    target: Place,
+    speed: f64,
+    area: Area,
+}
+
+/// Where random points are.
+#[derive(Clone, Copy, Debug)]
+enum Area {
+    /// In a square with this side and one corner at the origin.
+    Square(f64),
+    /// Within this distance of the origin.
+    Disc(f64),
+}
+
+/// A node of a group.
+#[derive(Clone, Debug)]
+pub struct Member {
+    group: usize,
+    /// Where it belongs, seen from the centre.
+    offset: Place,
+    /// Where it is, seen from there.
+    stroll: Walker,
+}
+
+impl Walk {
+    /// Nodes that start here.
+    pub fn new(plan: &Mobility, places: &[Place], seed: u64) -> Self {
+        let plan = match plan {
+            Mobility::Random(wander) => *wander,
+            Mobility::Listed(ways) => return Self::Listed(ways.clone()),
+        };
+        let walker = |number: u64, at: Place, area: Area| {
+            let mut walker = Walker { rng: Rng::stream(seed ^ WALKING, number), at, target: at, speed: 1.0, area };
+            walker.turn(plan);
+            walker
+        };
+        let square = Area::Square(plan.side);
+        let Some(Groups { count, wander }) = plan.groups else {
+            let alone = places.iter().enumerate().map(|(node, &at)| walker(node as u64, at, square));
+            return Self::Alone(plan, alone.collect());
+        };
+        let groups = strips(places, count);
+        let centre_of = |group: usize| {
+            let own: Vec<Place> =
+                places.iter().zip(&groups).filter(|&(_, of)| *of == group).map(|(place, _)| *place).collect();
+            let share = 1.0 / f64::from(u32::try_from(own.len().max(1)).unwrap_or(u32::MAX));
+            own.iter().fold((0.0, 0.0), |sum, place| (sum.0 + place.0 * share, sum.1 + place.1 * share))
+        };
+        let centres: Vec<Walker> =
+            (0..count).map(|group| walker(CENTRES + group as u64, centre_of(group), square)).collect();
+        let member = |(node, (&place, &group)): (usize, (&Place, &usize))| {
+            let centre = centres[group].at;
+            let offset = (place.0 - centre.0, place.1 - centre.1);
+            Member { group, offset, stroll: walker(MEMBERS + node as u64, (0.0, 0.0), Area::Disc(wander)) }
+        };
+        let members = places.iter().zip(&groups).enumerate().map(member).collect();
+        Self::Together(plan, centres, members)
+    }
+
+    /// Lets this many seconds pass until now; who moved, and where to.
+    pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(usize, Place)> {
+        match self {
+            Self::Alone(plan, walkers) => {
+                for walker in &mut *walkers {
+                    walker.walk(seconds, *plan);
+                }
+                walkers.iter().map(|walker| walker.at).enumerate().collect()
+            }
+            Self::Together(plan, centres, members) => {
+                for centre in &mut *centres {
+                    centre.walk(seconds, *plan);
+                }
+                let place = |member: &mut Member| {
+                    member.stroll.walk(seconds, *plan);
+                    let (centre, stroll) = (centres[member.group].at, member.stroll.at);
+                    (centre.0 + member.offset.0 + stroll.0, centre.1 + member.offset.1 + stroll.1)
+                };
+                members.iter_mut().map(place).enumerate().collect()
+            }
+            Self::Listed(ways) => ways.iter().filter_map(|(&node, way)| Some((node, along(way, now_us)?))).collect(),
+        }
+    }
+}
+
+/// The group of each node: strips of the field from left to right, with as many nodes in each as in the others, or one more.
+fn strips(places: &[Place], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|&a, &b| places[a].0.total_cmp(&places[b].0).then(a.cmp(&b)));
+    let mut groups = vec![0; places.len()];
+    for (rank, &node) in order.iter().enumerate() {
+        groups[node] = rank * count / places.len();
+    }
+    groups
+}
+
+/// Where a way is at a time: on the straight line between two of its points, and at its ends before and after.
+fn along(way: &[(u64, Place)], now_us: u64) -> Option<Place> {
+    let next = way.partition_point(|&(at, _)| at <= now_us);
+    let &(to_us, to) = way.get(next).or(way.last())?;
+    let &(from_us, from) = way.get(next.saturating_sub(1))?;
+    if next == 0 || to_us <= now_us {
+        return Some(to);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "times of a run are far below 2^52 microseconds")]
+    let share = (now_us - from_us) as f64 / (to_us - from_us) as f64;
+    Some((from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share))
+}
+
+impl Walker {
+    fn walk(&mut self, seconds: f64, plan: Wander) {
+        let (dx, dy) = (self.target.0 - self.at.0, self.target.1 - self.at.1);
+        let (left, step) = (dx.hypot(dy), self.speed * seconds);
+        if left <= step {
+            self.at = self.target;
+            self.turn(plan);
+        } else {
+            self.at = (self.at.0 + dx * step / left, self.at.1 + dy * step / left);
+        }
+    }
+
+    fn turn(&mut self, plan: Wander) {
+        let (a, b) = (unit(&mut self.rng), unit(&mut self.rng));
+        self.target = match self.area {
+            Area::Square(side) => (a * side, b * side),
+            Area::Disc(radius) => {
+                let (distance, angle) = (radius * a.sqrt(), std::f64::consts::TAU * b);
+                (distance * angle.cos(), distance * angle.sin())
+            }
+        };
+        self.speed = plan.speed.0 + unit(&mut self.rng) * (plan.speed.1 - plan.speed.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Groups, Mobility, Place, Walk, Wander, strips};
+    use crate::scenario::input::units::micros;
+
+    const ALONE: Wander = Wander { groups: None, speed: (1.0, 2.0), side: 50.0, until_us: 0 };
+
+    fn distance(a: Place, b: Place) -> f64 {
+        (a.0 - b.0).hypot(a.1 - b.1)
+    }
+
+    #[test]
+    fn walkers_keep_their_speed() {
+        let places = [(0.0, 0.0), (10.0, 5.0)];
+        let mut walk = Walk::new(&Mobility::Random(ALONE), &places, 3);
+        let mut before = places.to_vec();
+        for _ in 0..500 {
+            let now: Vec<_> = walk.pass(0, 0.2).into_iter().map(|(_, place)| place).collect();
+            assert!(before.iter().zip(&now).all(|(&a, &b)| distance(a, b) <= 0.4 + 1e-9));
+            before = now;
+        }
+        assert_ne!(before, places);
+    }
+
+    #[test]
+    fn groups_go_their_own_ways_and_their_members_stay_together() {
+        let places: Vec<Place> = (0..8).map(|node| (f64::from(node) * 5.0, f64::from(node % 2))).collect();
+        let plan = Wander { groups: Some(Groups { count: 2, wander: 1.5 }), ..ALONE };
+        let mut walk = Walk::new(&Mobility::Random(plan), &places, 3);
+        let (mut nearest, mut farthest, mut strayed) = (f64::INFINITY, 0.0_f64, 0.0_f64);
+        for _ in 0..2_000 {
+            let now: Vec<_> = walk.pass(0, 0.2).into_iter().map(|(_, place)| place).collect();
+            for (a, b) in [(0, 3), (1, 2), (4, 7), (5, 6)] {
+                let change = distance(now[a], now[b]) - distance(places[a], places[b]);
+                assert!(change.abs() <= 3.0 + 1e-9, "both have strayed by up to 1.5 m");
+                strayed = strayed.max(change.abs());
+            }
+            let apart = distance(now[0], now[7]);
+            (nearest, farthest) = (nearest.min(apart), farthest.max(apart));
+        }
+        assert!(strayed > 1.0 && nearest < 20.0 && farthest > 40.0, "{strayed} {nearest} {farthest}");
+    }
+
+    #[test]
+    fn groups_are_strips_of_the_field() {
+        let places = [(9.0, 0.0), (1.0, 8.0), (5.0, 2.0), (1.0, 0.0), (7.0, 1.0)];
+        assert_eq!(strips(&places, 2), [1, 0, 0, 0, 1]);
+        assert_eq!(strips(&places, 5), [4, 0, 2, 1, 3]);
+        assert_eq!(strips(&places, 1), [0; 5]);
+    }
+
+    #[test]
+    fn listed_ways_are_walked_at_their_times() {
+        let way =
+            vec![(1_000_000, (0.0, 0.0)), (3_000_000, (10.0, 0.0)), (3_000_000, (10.0, 9.0)), (4_000_000, (0.0, 9.0))];
+        let plan = Mobility::Listed(BTreeMap::from([(2, way)]));
+        assert_eq!(plan.until_us(), 4_000_000);
+        let mut walk = Walk::new(&plan, &[(5.0, 5.0); 3], 1);
+        let mut at = |seconds: f64| walk.pass(micros(seconds), 0.2)[0];
+        assert_eq!(at(0.5), (2, (0.0, 0.0)));
+        assert_eq!(at(2.0), (2, (5.0, 0.0)));
+        assert_eq!(at(3.0), (2, (10.0, 9.0)), "two points at one time are a jump");
+        assert_eq!(at(3.5), (2, (5.0, 9.0)));
+        assert_eq!(at(9.0), (2, (0.0, 9.0)));
+    }
+}

@@ -1,0 +1,175 @@
+//! `ringleader board`: a scenario with emulated boards, which run the image that is flashed.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use emulator::soc::Chip;
+use serde::Serialize;
+use sim::scenario::input::units::seconds;
+use sim::scenario::judge::observer::Recorders;
+use sim::scenario::report::outcome::{Outcome, Verdict};
+
+use super::files::{create, ensure_apart};
+use super::run::{failure_with, text};
+use super::scenario_file::{file_of, find, lasting_name};
+use super::shell::quoted;
+use crate::emulated::fleet::{Fleet, Image, log_line};
+use crate::emulated::image::program;
+use crate::emulated::report::{self, BoardReport};
+use crate::emulated::run::{Hooks, run_boards};
+use crate::{note, out, outln, output};
+
+/// How often progress is shown, in microseconds of the world.
+const PROGRESS_US: u64 = 500_000;
+
+/// The chips there are images for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum ChipName {
+    /// nRF52840: 1 MiB of flash, 256 KiB of RAM
+    Nrf52840,
+    /// nRF52833: 512 KiB of flash, 128 KiB of RAM
+    Nrf52833,
+}
+
+impl ChipName {
+    /// The chip.
+    pub fn chip(self) -> Chip {
+        match self {
+            Self::Nrf52840 => Chip::Nrf52840,
+            Self::Nrf52833 => Chip::Nrf52833,
+        }
+    }
+}
+
+/// Arguments of `board`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    pub scenario: String,
+    /// Make every node a board, whatever the scenario says
+    #[arg(long)]
+    pub all: bool,
+    /// Run this image, instead of building the one of the nRF52840-DK from the sources
+    #[arg(long, value_name = "FILE")]
+    pub elf: Option<PathBuf>,
+    /// The chip that the image is for
+    #[arg(long, value_enum, default_value = "nrf52840")]
+    pub chip: ChipName,
+    /// The root seed, instead of the scenario's own
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Show the boards' logs as they come, with the world's time and the board's own
+    #[arg(long)]
+    pub log: bool,
+    /// Write every event to this file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write every frame to this file, as pcapng for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Printed<'p> {
+    outcome: &'p Outcome,
+    boards: &'p [BoardReport],
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    ensure_apart(
+        &[("the scenario", file_of(&args.scenario)), ("--elf", args.elf.as_deref())],
+        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())],
+    )?;
+    let program = program(args.elf.as_deref(), args.log && !args.json)?;
+    let chip = args.chip.chip();
+    let name = &args.scenario;
+    let scenario = find(name)?;
+    let seed = args.seed.unwrap_or(scenario.seed);
+    let all = args.all || !scenario.has_boards();
+    let image = Image { program, chip, all, record: BTreeSet::new() };
+    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let started = Instant::now();
+    let mut logged = Ok(());
+    let mut log = |now_us: u64, id, line: &_| {
+        if logged.is_ok() {
+            logged = outln!("{}", log_line(now_us, id, line));
+        }
+    };
+    let mut progress = |now_us: u64, _: &Fleet| {
+        if now_us.is_multiple_of(PROGRESS_US) {
+            let (now, end) = (seconds(now_us), seconds(scenario.duration_us));
+            output::progress(&format!("{} with seed {seed}: {now:.1} of {end} s", scenario.name));
+        }
+    };
+    let hooks =
+        Hooks { log: if args.log && !args.json { Some(&mut log) } else { None }, progress: Some(&mut progress) };
+    let (mut outcome, boards) = run_boards(&scenario, seed, recorders, &image, hooks)?;
+    let took = started.elapsed().as_secs_f64();
+    logged?;
+    output::clear_progress();
+    let again = replay_command(args, seed);
+    if let Some(failure) = &mut outcome.failure {
+        failure.set_replay(again.clone());
+    }
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, boards: &boards })?)?;
+    } else {
+        out!("{}\n{}", text(&outcome), report::table(&boards))?;
+        let emulated = seconds(outcome.ran_ms * 1_000);
+        outln!("\n{emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9))?;
+        outln!("{}", verdict_text(outcome.verdict))?;
+    }
+    if outcome.verdict != Verdict::Ok {
+        note!("{}", failure_with(&outcome, &again).trim_end());
+    }
+    Ok(ExitCode::from(outcome.verdict.exit_code()))
+}
+
+/// The command that runs the same again, in any directory.
+fn replay_command(args: &Args, seed: u64) -> String {
+    let all = if args.all { " --all" } else { "" };
+    let elf = args.elf.as_ref().map_or_else(String::new, |path| {
+        format!(" --elf {}", quoted(&std::path::absolute(path).unwrap_or_else(|_| path.clone()).to_string_lossy()))
+    });
+    let chip = match args.chip {
+        ChipName::Nrf52840 => "",
+        ChipName::Nrf52833 => " --chip nrf52833",
+    };
+    format!("ringleader board {}{all}{elf}{chip} --seed {seed}", quoted(&lasting_name(&args.scenario)))
+}
+
+fn verdict_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Ok => "Verdict: everything held",
+        Verdict::Safety => "Verdict: SAFETY violated",
+        Verdict::Liveness => "Verdict: LIVENESS violated",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Args, replay_command};
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_replay_is_the_same_command_without_what_it_writes() {
+        let replay = |typed: &str| replay_command(&Typed::parse_from(typed.split(' ')).args, 7);
+        assert_eq!(replay("board mesh16 --json --trace x"), "ringleader board mesh16 --seed 7");
+        let whole = "board mesh16 --all --elf /a/b.elf --chip nrf52833 --seed 7";
+        assert_eq!(replay(whole), format!("ringleader {whole}"));
+    }
+}

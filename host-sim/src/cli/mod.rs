@@ -1,0 +1,10 @@
+//! The commands of `ringleader`, a file each: what they take and what they print.
+
+pub mod board;
+pub mod files;
+pub mod merge;
+pub mod run;
+pub mod scenario_file;
+pub mod scenarios;
+pub mod shell;
+pub mod sweep;

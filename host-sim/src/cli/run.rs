@@ -1,0 +1,258 @@
+//! `ringleader run`: one run of a scenario, for people or machines.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use sim::scenario::judge::observer::Recorders;
+use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
+use sim::scenario::report::recording::{Comparison, run_twice};
+use sim::scenario::report::timeline;
+use sim::scenario::run::drive;
+
+use super::files::{create, ensure_apart};
+use super::scenario_file::{file_of, find, lasting_name};
+use crate::cli::shell::quoted;
+use crate::draw;
+use crate::{note, out, outln, output};
+
+/// As many changes of leaders are shown; JSON has them all.
+const REIGNS_SHOWN: usize = 30;
+
+/// The program, as reports name it: another version need not do the same with a seed.
+pub const VERSION: &str = concat!("ringleader ", env!("CARGO_PKG_VERSION"));
+
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything held
+  1  bad input, or a file that cannot be read or written
+  2  safety: something happened that never may (also two runs of one seed that differ)
+  3  liveness: no agreement in time";
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Args {
+    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    pub scenario: String,
+    /// The root seed, instead of the scenario's own
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Write faults, power, frames, receptions and leaders to this file, a JSON object on each line
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Write every frame to this file, as pcapng for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Draw who followed whom over time into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Show who followed whom over time as text, too, of up to 64 nodes
+    #[arg(long, conflicts_with = "json")]
+    pub timeline: bool,
+    /// Run twice and compare every event; a difference is told and exits with 2
+    #[arg(long)]
+    pub check_determinism: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let scenario = find(&args.scenario)?;
+    let seed = args.seed.unwrap_or(scenario.seed);
+    ensure_apart(
+        &[("the scenario", file_of(&args.scenario))],
+        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
+    )?;
+    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let svg = create(args.svg.as_deref())?;
+    if scenario.has_boards() {
+        note!(
+            "note: its boards are simulated like other nodes here; `ringleader board {}` runs the image",
+            quoted(&args.scenario)
+        );
+    }
+    output::progress(&format!("{} with seed {seed} ...", scenario.name));
+    let (mut outcome, determinism) = if args.check_determinism {
+        let (outcome, comparison) = run_twice(&scenario, seed, recorders)?;
+        (outcome, Some(comparison))
+    } else {
+        (drive::run_recorded(&scenario, seed, recorders)?, None)
+    };
+    if let Some(failure) = &mut outcome.failure {
+        failure.set_replay(replay_command(&args.scenario, seed));
+    }
+    if let Some(mut file) = svg {
+        file.write_all(draw::timeline::svg(&outcome).as_bytes())?;
+    }
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, determinism: determinism.as_ref() })?)?;
+    } else {
+        out!("{}", text(&outcome))?;
+        if args.timeline {
+            out!("\n{}", timeline::text(&outcome))?;
+        }
+        if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same) {
+            outln!("{}", comparison.text())?;
+        }
+    }
+    if outcome.verdict != Verdict::Ok {
+        note!("{}", failure_text(&outcome, &args.scenario).trim_end());
+    }
+    if let Some(comparison) = determinism.filter(|comparison| !comparison.same) {
+        let again = replay_command(&args.scenario, seed);
+        note!("{}\n  replay: {again} --check-determinism\n  version: {VERSION}", comparison.text());
+        // What a seed promises was broken, and that never may be.
+        return Ok(ExitCode::from(Verdict::Safety.exit_code()));
+    }
+    Ok(ExitCode::from(outcome.verdict.exit_code()))
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Printed<'p> {
+    #[serde(flatten)]
+    outcome: &'p Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    determinism: Option<&'p Comparison>,
+}
+
+/// The command that runs the same again, in any directory and for any shell of Unix.
+pub fn replay_command(scenario: &str, seed: u64) -> String {
+    format!("ringleader run {} --seed {seed}", quoted(&lasting_name(scenario)))
+}
+
+/// What is said about a failed run; `scenario` is the name or file that it was started with.
+pub fn failure_text(outcome: &Outcome, scenario: &str) -> String {
+    failure_with(outcome, &replay_command(scenario, outcome.seed))
+}
+
+/// What is said about a failed run that this command runs again.
+pub fn failure_with(outcome: &Outcome, command: &str) -> String {
+    let Some(failure) = &outcome.failure else { return String::new() };
+    let kind = if outcome.verdict == Verdict::Safety { "SAFETY" } else { "LIVENESS" };
+    let mut text = format!("{kind} VIOLATED at {} with seed {}: {}\n", secs(failure.at_ms), outcome.seed, failure.what);
+    let nodes: Vec<String> = failure.nodes.iter().map(u16::to_string).collect();
+    let _ = writeln!(text, "  nodes: {}", if nodes.is_empty() { "none".to_owned() } else { nodes.join(", ") });
+    text.push_str("  last events:\n");
+    for event in &failure.last_events {
+        let _ = writeln!(text, "    {event}");
+    }
+    let _ = writeln!(text, "  replay: {command}\n  version: {VERSION}");
+    text
+}
+
+/// The summary for people.
+pub fn text(outcome: &Outcome) -> String {
+    let Outcome { scenario, seed, ran_ms, components, relapses, elections, searches, .. } = outcome;
+    let mut text = format!(
+        "{scenario}, seed {seed}: {} nodes for {}, {components} component{} at the end\n\n",
+        outcome.nodes.len(),
+        secs(*ran_ms),
+        if *components == 1 { "" } else { "s" }
+    );
+    text.push_str("Leaders (and how many follow each)\n");
+    for reign in outcome.reigns.iter().take(REIGNS_SHOWN) {
+        let _ = writeln!(text, "  {:>9}  {}", secs(reign.at_ms), reign_text(reign));
+    }
+    if let Some(more) = outcome.reigns.len().checked_sub(REIGNS_SHOWN).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  and {more} changes more; the last one:");
+        if let Some(last) = outcome.reigns.last() {
+            let _ = writeln!(text, "  {:>9}  {}", secs(last.at_ms), reign_text(last));
+        }
+    }
+    text.push_str("\nChanges: noticed at a link that was made or broken, then agreed, in all\n");
+    for (index, change) in outcome.changes.iter().enumerate() {
+        let _ = writeln!(text, "  {}", change_text(change, index == 0));
+    }
+    let _ = writeln!(text, "\nElections {elections}, searches {searches}, agreements lost without a change {relapses}");
+    let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
+    let _ = writeln!(
+        text,
+        "Frames: {sent} sent ({retries} of them again), {received} received, {damaged} damaged, {busy} not sent (channel busy), {refused} refused by nodes"
+    );
+    let (corrupted, malformed) =
+        outcome.nodes.iter().fold((0, 0), |sum, node| (sum.0 + node.corrupted, sum.1 + node.malformed));
+    if corrupted + malformed > 0 {
+        let _ = writeln!(text, "Of those received {corrupted} were corrupted; {malformed} more had impossible lengths");
+    }
+    text.push_str(&battery_text(&outcome.nodes));
+    text
+}
+
+/// Airtime and energy, on average and of the node that has most of it.
+fn battery_text(nodes: &[NodeUse]) -> String {
+    let mut text = String::new();
+    let count = f64::from(u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX));
+    if let Some(busiest) = nodes.iter().max_by_key(|node| node.airtime_ppm) {
+        let mean = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / nodes.len().max(1) as u64;
+        let (mean, most) = (percent(mean), percent(busiest.airtime_ppm));
+        let _ = writeln!(text, "Airtime per node: {mean} on average, at most {most} (node {})", busiest.id);
+    }
+    if let Some(hungriest) = nodes.iter().max_by(|a, b| a.charge_uah.total_cmp(&b.charge_uah)) {
+        let mean = nodes.iter().map(|node| node.charge_uah).sum::<f64>() / count;
+        let (most, current) = (hungriest.charge_uah, hungriest.mean_ua / 1_000.0);
+        let _ = writeln!(
+            text,
+            "Energy per node: {mean:.1} uAh on average, at most {most:.1} uAh (node {}, {current:.2} mA while on); typical currents of the nRF52840, chips and boards differ by several per cent",
+            hungriest.id
+        );
+        let share = |of: fn(&NodeUse) -> f64| nodes.iter().map(of).sum::<f64>() / count;
+        let _ = writeln!(
+            text,
+            "  of that {:.2} uAh sending, {:.2} receiving, {:.2} idle, {:.2} computing, {:.2} asleep",
+            share(|node| node.tx_uah),
+            share(|node| node.rx_uah),
+            share(|node| node.idle_uah),
+            share(|node| node.cpu_uah),
+            share(|node| node.sleep_uah)
+        );
+    }
+    text
+}
+
+/// The leaders, those with most followers first, as far as they fit a line.
+fn reign_text(reign: &Reign) -> String {
+    let mut leaders = reign.leaders.clone();
+    leaders.sort_unstable_by_key(|&(id, count)| (std::cmp::Reverse(count), id));
+    let shown: Vec<String> = leaders.iter().take(8).map(|(id, count)| format!("{id} ({count})")).collect();
+    let more = leaders.len().saturating_sub(8);
+    format!(
+        "{}{}",
+        shown.join(", "),
+        match more {
+            0 => String::new(),
+            1 => " and 1 other".to_owned(),
+            _ => format!(" and {more} others"),
+        }
+    )
+}
+
+fn change_text(change: &Change, is_start: bool) -> String {
+    let Change { at_ms, what, detected_after_ms, agreed_after_ms, .. } = change;
+    let detected = detected_after_ms.map_or("noticed at no link".to_owned(), |ms| format!("noticed {ms} ms"));
+    let agreed = match (agreed_after_ms, change.elected_after_ms()) {
+        (None, _) => "no lasting agreement before the next".to_owned(),
+        (Some(0), _) => "agreement went on".to_owned(),
+        (Some(all), Some(election)) => {
+            // At the start there was no leader to be without.
+            let wave = change.wave_ms().filter(|_| !is_start);
+            let wave = wave.map(|wave| format!(" ({wave} ms without the old leader)")).unwrap_or_default();
+            format!("elected {election} ms{wave}, in all {all} ms")
+        }
+        (Some(all), None) => format!("in all {all} ms"),
+    };
+    format!("{:>9}  {what}: {detected}, {agreed}", secs(*at_ms))
+}
+
+fn secs(ms: u64) -> String {
+    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+}
+
+fn percent(ppm: u64) -> String {
+    format!("{}.{:02} %", ppm / 10_000, ppm % 10_000 / 100)
+}

@@ -1,0 +1,130 @@
+//! `ringleader sweep`: one scenario with many seeds.
+
+use std::process::ExitCode;
+
+use anyhow::ensure;
+use sim::scenario::report::outcome::{Failure, Verdict};
+use sim::scenario::report::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_shard};
+use sim::scenario::report::sweep::{Origin, Row, Spread, Sweep};
+
+use super::run::replay_command;
+use super::scenario_file::{find, lasting_name};
+use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
+use crate::{outln, output};
+
+/// As many failing seeds are shown; JSON has them all.
+const FAILURES_SHOWN: usize = 20;
+
+/// Columns of the progress bar.
+const BAR: usize = 40;
+
+/// What the exit codes mean.
+const EXIT_CODES: &str = "\
+Exit codes, by the worst of the runs:
+  0  everything held
+  1  bad input, or a file that cannot be read or written
+  2  safety: something happened that never may
+  3  liveness: no agreement in time";
+
+/// Arguments of `sweep`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Args {
+    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    pub scenario: String,
+    /// The seeds, the last one excluded: 0..100
+    #[arg(long, value_parser = parse_seeds)]
+    pub seeds: Seeds,
+    /// Runs at the same time; as many as there are processors where not given
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Only this part of the seeds: 1/4 is the first of four
+    #[arg(long, value_parser = parse_shard)]
+    pub shard: Option<Shard>,
+    /// Print JSON instead of text; `ringleader merge` joins it
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs `sweep`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let scenario = find(&args.scenario)?;
+    if let Some(jobs) = args.jobs {
+        ensure!((1..=JOBS_MAX).contains(&jobs), "--jobs must be from 1 to {JOBS_MAX}");
+    }
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let (seeds, shard) = (args.seeds, args.shard.unwrap_or(Shard::WHOLE));
+    let count = seeds.count(shard);
+    ensure!(count > 0, "no seeds are left for shard {shard}; there are fewer seeds than shards");
+    ensure!(
+        count <= SEEDS_MAX,
+        "{count} seeds are more than the {SEEDS_MAX} that one sweep takes; divide them with --shard, such as --shard 1/{}",
+        (seeds.to - seeds.from).div_ceil(SEEDS_MAX)
+    );
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let rows = run_seeds(&scenario, seeds.of(shard), jobs.min(count), |done| output::progress(&bar(done, count)));
+    let sweep = Sweep::new(Origin::new(lasting_name(&args.scenario), &scenario, seeds, shard), rows);
+    report(sweep, args.json)
+}
+
+/// Prints a sweep, or the sweep that shards make, and gives its exit code: that of the worst run.
+pub(super) fn report(mut sweep: Sweep, json: bool) -> anyhow::Result<ExitCode> {
+    sweep.set_replays(replay_command);
+    print(&sweep, json)?;
+    Ok(ExitCode::from(sweep.worst().exit_code()))
+}
+
+fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
+    if json {
+        outln!("{}", serde_json::to_string_pretty(sweep)?)?;
+        return Ok(());
+    }
+    let count = |verdict| sweep.rows.iter().filter(|row| row.verdict == verdict).count();
+    let (ok, safety, liveness) = (count(Verdict::Ok), count(Verdict::Safety), count(Verdict::Liveness));
+    let (Origin { scenario, seeds, shard, .. }, done) = (&sweep.origin, sweep.rows.len() as u64);
+    let all = seeds.count(*shard);
+    let of_all = if done < all { format!(" of {all}") } else { String::new() };
+    outln!("{scenario}: {done} seeds{of_all}, {ok} ok, {safety} safety, {liveness} liveness")?;
+    outln!("                         count     p50     p90     p99     max")?;
+    let spreads = [
+        ("start, ms", &sweep.started_ms),
+        ("change noticed, ms", &sweep.detected_ms),
+        ("then elected, ms", &sweep.elected_ms),
+        ("wave of it, ms", &sweep.wave_ms),
+        ("change in all, ms", &sweep.agreed_ms),
+        ("frames sent", &sweep.sent),
+        ("airtime, ppm", &sweep.airtime_ppm),
+        ("energy, nAh a node", &sweep.charge_nah),
+    ];
+    for (name, spread) in spreads {
+        if let Some(Spread { count, p50, p90, p99, max }) = spread {
+            outln!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}")?;
+        }
+    }
+    let failed: Vec<&Row> = sweep.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
+    for row in failed.iter().take(FAILURES_SHOWN) {
+        let failure = row.failure.as_ref().map(Failure::line).unwrap_or_default();
+        outln!("  seed {}: {failure}", row.seed)?;
+        outln!("    replay: {}", replay_command(&sweep.origin.scenario, row.seed))?;
+    }
+    if failed.len() > FAILURES_SHOWN {
+        outln!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN)?;
+    }
+    Ok(())
+}
+
+/// How far it is.
+fn bar(done: usize, all: usize) -> String {
+    let full = BAR * done / all.max(1);
+    format!("[{}{}] {done} of {all} seeds", "#".repeat(full), " ".repeat(BAR - full))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_bar_fills_up() {
+        assert_eq!(super::bar(0, 8), format!("[{}] 0 of 8 seeds", " ".repeat(40)));
+        assert_eq!(super::bar(4, 8), format!("[{}{}] 4 of 8 seeds", "#".repeat(20), " ".repeat(20)));
+        assert_eq!(super::bar(8, 8), format!("[{}] 8 of 8 seeds", "#".repeat(40)));
+    }
+}

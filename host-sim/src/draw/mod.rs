@@ -1,0 +1,4 @@
+//! Pictures, as SVG.
+
+pub mod chart;
+pub mod timeline;

@@ -1,0 +1,85 @@
+//! The simulated air as emulated boards see it.
+//!
+//! Boards count cycles, 64 to a microsecond; the world counts whole microseconds. What a radio does happens in the world in
+//! the microsecond in which it does it, so that airtimes stay what they are, and what the world tells a radio comes at the
+//! first cycle of its microsecond: never more than a microsecond early, and never late.
+
+use emulator::io::CYCLES_PER_US;
+use emulator::network::Ether;
+use emulator::phy::{self, Frame, Input, Output, Stamped};
+use sim::air::medium::Tuning;
+use sim::air::station::{Station, Watcher};
+use sim::air::world::{Heard, RawFrame, Said, World};
+
+/// The delimiter of IEEE 802.15.4.
+const DELIMITER: u8 = 0xA7;
+
+/// A channel on which none of the world's nodes is, for radios that are set to anything else.
+const ELSEWHERE: u8 = 0;
+
+/// A world that is lent to boards.
+pub struct WorldEther<'w, S, W> {
+    /// The world.
+    pub world: &'w mut World<S>,
+    /// Who looks on.
+    pub watcher: &'w mut W,
+    /// Which node each board is, in ascending order.
+    pub nodes: &'w [usize],
+}
+
+impl<S: Station, W: Watcher<S>> Ether for WorldEther<'_, S, W> {
+    fn tell(&mut self, radio: usize, Stamped { at, output }: Stamped) {
+        let said = match output {
+            Output::Listening { tuning } => Said::Listening(channel(tuning)),
+            Output::Deaf => Said::Deaf,
+            Output::TransmitBegins { frame: Frame { length, psdu }, dbm, tuning, ends } => Said::Transmit {
+                frame: RawFrame { length, psdu },
+                tuning: Tuning { channel: channel(tuning), tx_dbm: f64::from(dbm) },
+                ends_us: ends / CYCLES_PER_US,
+            },
+            Output::TransmitAborted => Said::TransmitAborted,
+            Output::Assess { tuning, until } => {
+                Said::Assess { channel: channel(tuning), until_us: until / CYCLES_PER_US }
+            }
+            Output::AssessAborted => Said::AssessAborted,
+            Output::Measure { tuning } => Said::Measure(channel(tuning)),
+        };
+        if let Some(&node) = self.nodes.get(radio) {
+            self.world.port_says(at / CYCLES_PER_US, node, said, self.watcher);
+        }
+    }
+
+    fn next_event(&self) -> u64 {
+        self.world.next_event_us().map_or(u64::MAX, |us| us.saturating_mul(CYCLES_PER_US))
+    }
+
+    fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>) {
+        self.world.run_until(now / CYCLES_PER_US, self.watcher);
+        let nodes = self.nodes;
+        self.world.take_heard(&mut |node, heard| {
+            if let Ok(radio) = nodes.binary_search(&node) {
+                deliver.push((radio, input(heard)));
+            }
+        });
+    }
+}
+
+fn input(heard: Heard) -> Input {
+    match heard {
+        Heard::Found { rssi_dbm } => Input::FrameFound { dbm: whole(rssi_dbm) },
+        Heard::Ended { frame: RawFrame { length, psdu }, intact, rssi_dbm } => {
+            Input::FrameEnds { frame: Frame { length, psdu }, intact, dbm: whole(rssi_dbm) }
+        }
+        Heard::Assessed { dbm, carrier } => Input::Assessed { dbm: whole(dbm), carrier },
+        Heard::Measured { dbm } => Input::Measured { dbm: whole(dbm) },
+    }
+}
+
+fn channel(tuning: phy::Tuning) -> u8 {
+    tuning.channel().filter(|_| tuning.delimiter == DELIMITER).unwrap_or(ELSEWHERE)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
+fn whole(dbm: f64) -> i8 {
+    dbm.round() as i8
+}

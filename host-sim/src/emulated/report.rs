@@ -1,0 +1,112 @@
+//! What a run on boards has to tell about each of them: work, current, stack.
+
+use std::fmt::Write as _;
+
+use common::config::Config;
+use common::host_link::Call;
+use emulator::board::{Board, Counts};
+use emulator::io::CYCLES_PER_US;
+use serde::Serialize;
+use sim::air::energy::Activity;
+use sim::air::world::Usage;
+
+/// What became of a board.
+#[derive(Clone, Debug, Serialize)]
+pub struct BoardReport {
+    /// The node.
+    pub id: u16,
+    /// How long it had power, in microseconds.
+    pub powered_us: u64,
+    /// Instructions that it executed.
+    pub instructions: u64,
+    /// Instructions for each second with power.
+    pub instructions_per_second: f64,
+    /// The share of its time in which the processor worked, in percent, one instruction a cycle of 64 MHz.
+    pub awake_percent: f64,
+    /// The mean current while it had power, in microamperes, by the published currents of the nRF52840.
+    pub mean_ua: f64,
+    /// The same without its radio: what the processor and its sleep took.
+    pub processor_ua: f64,
+    /// The most bytes that were on the stack, and how many there are for it.
+    pub stack: Option<(u32, u32)>,
+    /// Resets that the program asked for, the one of its very first start included.
+    pub software_resets: u32,
+    /// Resets by the watchdog.
+    pub watchdog_resets: u32,
+    /// Resets because the processor locked up.
+    pub lockups: u32,
+    /// Times the power came on.
+    pub power_ons: u32,
+    /// Writes and erases of flash.
+    pub flash_operations: u64,
+    /// Messages to its host that it lost on the way.
+    pub lost_messages: u64,
+    /// What stopped it for good, if anything did.
+    pub trouble: Option<String>,
+    /// Its configuration.
+    #[serde(skip)]
+    pub config: Config,
+    /// Every call of its node since it was told to record, with the node's time.
+    #[serde(skip)]
+    pub calls: Vec<(u64, Call)>,
+}
+
+impl BoardReport {
+    /// What a board's counters say at this cycle.
+    pub(super) fn new(board: &Board, config: Config, now: u64) -> Self {
+        let counts = board.counts();
+        let radio = board.soc().radio_use(now);
+        let powered_us = counts.powered / CYCLES_PER_US;
+        let usage =
+            |tx: u64, rx: u64| Usage { tx_us: tx / CYCLES_PER_US, rx_us: rx / CYCLES_PER_US, ..Usage::default() };
+        let tx_dbm = f64::from(config.power_dbm);
+        let cpu_us = counts.instructions / CYCLES_PER_US;
+        let usage_of_radio = usage(radio.transmitting, radio.receiving);
+        let all = Activity { usage: usage_of_radio, tx_dbm, cpu_us, sleep_us: 0, elapsed_us: powered_us };
+        let sleep_us = powered_us.saturating_sub(cpu_us);
+        let without_radio = Activity { usage: usage(0, 0), sleep_us, ..all };
+        Self {
+            id: config.id.0,
+            powered_us,
+            instructions: counts.instructions,
+            instructions_per_second: per_second(counts),
+            awake_percent: 100.0 * counts.awake(),
+            mean_ua: all.cost().mean_ua,
+            processor_ua: without_radio.cost().mean_ua,
+            stack: board.stack(),
+            software_resets: counts.software_resets,
+            watchdog_resets: counts.watchdog_resets,
+            lockups: counts.lockups,
+            power_ons: counts.power_ons,
+            flash_operations: board.soc().flash_operations(),
+            trouble: board.trouble().map(str::to_owned),
+            lost_messages: 0,
+            config,
+            calls: Vec::new(),
+        }
+    }
+}
+
+fn per_second(counts: Counts) -> f64 {
+    counts.awake() * 64e6
+}
+
+/// The boards as a table for people.
+pub fn table(reports: &[BoardReport]) -> String {
+    let mut text = String::from(
+        "Boards\n  node   powered  instructions/s    awake   current  (processor)   stack used   resets  flash writes\n",
+    );
+    for report in reports {
+        let BoardReport { id, powered_us, instructions_per_second, awake_percent, mean_ua, processor_ua, .. } = report;
+        let stack = report.stack.map_or_else(|| "unknown".to_owned(), |(used, all)| format!("{used} of {all}"));
+        let resets = report.software_resets + report.watchdog_resets + report.lockups;
+        let _ = writeln!(
+            text,
+            "  {id:>4} {:>7.1} s {instructions_per_second:>15.0} {awake_percent:>6.2} % {:>6.2} mA {processor_ua:>9.1} uA {stack:>15} {resets:>6} {:>12}",
+            sim::scenario::input::units::seconds(*powered_us),
+            mean_ua / 1_000.0,
+            report.flash_operations,
+        );
+    }
+    text
+}

@@ -1,0 +1,93 @@
+//! Runs a scenario whose boards are emulated.
+
+use common::host_link::ToHost;
+use common::types::NodeId;
+use emulator::log::Line;
+use sim::air::world::World;
+use sim::scenario::input::plan::{Flash, Scenario};
+use sim::scenario::judge::observer::{Observer, Recorders};
+use sim::scenario::report::outcome::Outcome;
+use sim::scenario::run::boards::{self, Boards, board_configs};
+use sim::scenario::run::player::Player;
+
+use super::fleet::{Fleet, Image};
+use super::report::BoardReport;
+
+/// Gets every line of a board's log: the world's time, the node and the line.
+pub type LogHook<'h> = &'h mut dyn FnMut(u64, NodeId, &Line);
+
+/// Gets the world's time and the boards, a hundred times in every second of the world.
+pub type ProgressHook<'h> = &'h mut dyn FnMut(u64, &Fleet);
+
+/// Who wants to see a run on boards while it goes on.
+#[derive(Default)]
+pub struct Hooks<'h> {
+    /// The logs.
+    pub log: Option<LogHook<'h>>,
+    /// How far it is.
+    pub progress: Option<ProgressHook<'h>>,
+}
+
+/// Runs a scenario with its boards as emulated boards that run an image, and says what became of each.
+pub fn run_boards(
+    scenario: &Scenario,
+    seed: u64,
+    recorders: Recorders,
+    image: &Image,
+    hooks: Hooks<'_>,
+) -> anyhow::Result<(Outcome, Vec<BoardReport>)> {
+    let fleet = Fleet::new(image, &board_configs(scenario, image.all)?, seed)?;
+    let mut watched = Watched { fleet, hooks };
+    let outcome = boards::run_boards(scenario, seed, recorders, &mut watched)?;
+    Ok((outcome, watched.fleet.reports()))
+}
+
+/// Boards, and those who look on.
+struct Watched<'h> {
+    fleet: Fleet,
+    hooks: Hooks<'h>,
+}
+
+impl Boards for Watched<'_> {
+    fn nodes(&self) -> &[usize] {
+        self.fleet.nodes()
+    }
+
+    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer) {
+        self.fleet.run_until(until_us, world, observer);
+    }
+
+    fn power_on(&mut self, node: usize, flash: Flash) {
+        self.fleet.power_on(node, flash);
+    }
+
+    fn power_off(&mut self, node: usize) {
+        self.fleet.power_off(node);
+    }
+
+    fn set_drift(&mut self, node: usize, ppm: i32) {
+        self.fleet.set_drift(node, ppm);
+    }
+
+    fn is_on(&self, node: usize) -> bool {
+        self.fleet.is_on(node)
+    }
+
+    fn trouble(&self, node: usize) -> Option<String> {
+        self.fleet.trouble(node)
+    }
+
+    fn take_said(&mut self, now_us: u64, node: usize) -> Vec<ToHost> {
+        let news = self.fleet.news(node);
+        if let (Some(log), Some(id)) = (&mut self.hooks.log, self.fleet.id(node)) {
+            news.lines.iter().for_each(|line| log(now_us, id, line));
+        }
+        news.said
+    }
+
+    fn handle_slice(&mut self, now_us: u64) {
+        if let Some(progress) = &mut self.hooks.progress {
+            progress(now_us, &self.fleet);
+        }
+    }
+}

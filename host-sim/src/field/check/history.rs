@@ -1,0 +1,300 @@
+//! Plays a trace and finds when everybody agreed.
+//!
+//! The question is the scenario checker's: in every component of the links, do all nodes follow one leader that is on,
+//! follows itself and is within reach? A leader that nobody watches (its cable is out, or it never had one) is taken to be
+//! where its followers think it is.
+
+use std::collections::BTreeMap;
+
+use common::types::NodeId;
+use serde::Serialize;
+use sim::air::trace::{Event, Record};
+use sim::scenario::judge::checker::{Components, HOLD_US};
+use sim::scenario::report::outcome::{Reign, Verdict};
+
+use super::links::Links;
+use super::trace_file::Trace;
+use crate::field::monitor::boards::LOST_NOTE;
+
+/// Links that frames show are looked at this often.
+const GRID_US: u64 = 100_000;
+
+/// A time without agreement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Disagreement {
+    /// From when on, in milliseconds.
+    pub from_ms: u64,
+    /// How long it took until an agreement that lasted; none where the trace ends first.
+    pub lasted_ms: Option<u64>,
+    /// Of that, how long after the last change of the network.
+    pub settled_ms: u64,
+    /// What happened last before it began.
+    pub after: String,
+    /// The nodes that did not agree, at its beginning.
+    pub nodes: Vec<String>,
+}
+
+/// What a trace says.
+#[derive(Clone, Debug, Serialize)]
+pub struct History {
+    /// How long it is, in milliseconds.
+    pub length_ms: u64,
+    /// The nodes by their ids, or by their numbers where the trace does not tell.
+    pub nodes: Vec<String>,
+    /// Whether links were told by the nodes; otherwise frames show them.
+    pub links_told: bool,
+    /// Who led when.
+    pub reigns: Vec<Reign>,
+    /// When there was no agreement; the first is usually the start.
+    pub disagreements: Vec<Disagreement>,
+    /// Frames sent.
+    pub frames: u64,
+    /// Messages that boards could not deliver.
+    pub lost: u64,
+    /// Whether agreement came in time.
+    pub verdict: Verdict,
+}
+
+/// Plays a trace; agreement must come within so long after the last change.
+pub fn play(trace: &Trace, within_us: u64) -> History {
+    let are_told = trace.records.iter().any(|record| matches!(record.event, Event::Link { .. }));
+    let mut player = Player::new(trace, are_told);
+    let mut next_look = 0;
+    for record in &trace.records {
+        while record.time_us > next_look {
+            player.judge(next_look);
+            next_look += GRID_US;
+        }
+        player.apply(record);
+    }
+    let end_us = trace.records.last().map_or(0, |record| record.time_us);
+    player.judge(end_us);
+    player.finish(trace, end_us, within_us)
+}
+
+/// Whether a node is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Off,
+    On,
+    Unseen,
+}
+
+/// A stretch without agreement, while it is played.
+#[derive(Clone, Debug)]
+struct Span {
+    from_us: u64,
+    /// Since when it is over, if it is.
+    until_us: Option<u64>,
+    last_change_us: u64,
+    after: String,
+    nodes: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Player {
+    states: Vec<State>,
+    leaders: Vec<Option<NodeId>>,
+    ids: BTreeMap<usize, NodeId>,
+    links: Links,
+    components: Vec<Vec<usize>>,
+    spans: Vec<Span>,
+    reigns: Vec<Reign>,
+    last_change: (u64, String),
+    frames: u64,
+    lost: u64,
+    /// Something that bears on agreement has happened since it was last judged.
+    is_stale: bool,
+}
+
+impl Player {
+    fn new(trace: &Trace, are_told: bool) -> Self {
+        // A trace that never says so has everybody on from the start.
+        let is_power_told = trace.records.iter().any(|record| matches!(record.event, Event::PowerOn {}));
+        let state = if is_power_told { State::Off } else { State::On };
+        let state_of = |node: usize| if trace.in_use.contains(&node) { state } else { State::Off };
+        Self {
+            states: (0..trace.nodes).map(state_of).collect(),
+            leaders: vec![None; trace.nodes],
+            ids: trace.ids.clone(),
+            links: Links::new(are_told),
+            components: Vec::new(),
+            spans: Vec::new(),
+            reigns: Vec::new(),
+            last_change: (0, "the start".into()),
+            frames: 0,
+            lost: 0,
+            is_stale: true,
+        }
+    }
+
+    fn name(&self, node: usize) -> String {
+        self.ids.get(&node).map_or_else(|| format!("#{node}"), ToString::to_string)
+    }
+
+    fn apply(&mut self, record: &Record) {
+        let Record { time_us, node: Some(node), event } = record else { return };
+        let (time_us, node) = (*time_us, *node);
+        if self.states[node] == State::Unseen && !matches!(event, Event::Unseen {} | Event::PowerOff {}) {
+            self.set_state(time_us, node, State::On, "is seen again");
+        }
+        match event {
+            Event::PowerOn {} => self.set_state(time_us, node, State::On, "switched on"),
+            Event::PowerOff {} => self.set_state(time_us, node, State::Off, "switched off"),
+            Event::Unseen {} => self.set_state(time_us, node, State::Unseen, "out of sight"),
+            Event::Leader { leader } => {
+                self.leaders[node] = *leader;
+                self.is_stale = true;
+            }
+            Event::Id { id } => {
+                self.ids.insert(node, *id);
+                self.is_stale = true;
+            }
+            Event::Link { peer, up } => {
+                self.links.tell(node, *peer, *up);
+                self.is_stale = true;
+            }
+            Event::Frame { .. } => {
+                self.frames += 1;
+                self.links.sent(time_us, node);
+            }
+            Event::Received { from, .. } => self.links.received(time_us, *from, node),
+            Event::Note { text } => {
+                let lost = text.strip_prefix(LOST_NOTE).and_then(|count| count.parse::<u64>().ok());
+                self.lost += lost.unwrap_or(0);
+            }
+            Event::Damaged { .. } | Event::Corrupted { .. } => {}
+        }
+        if self.is_stale {
+            self.judge(time_us);
+        }
+    }
+
+    fn set_state(&mut self, time_us: u64, node: usize, state: State, what: &str) {
+        self.states[node] = state;
+        if state != State::Unseen {
+            self.leaders[node] = None;
+        }
+        if state == State::Off {
+            self.links.forget(node);
+        }
+        self.change(time_us, format!("node {} {what}", self.name(node)));
+    }
+
+    fn change(&mut self, time_us: u64, what: String) {
+        if let Some(span) = self.spans.last_mut().filter(|span| span.until_us.is_none()) {
+            span.last_change_us = time_us;
+        }
+        self.last_change = (time_us, what);
+        self.is_stale = true;
+    }
+
+    /// Looks whether everybody agrees.
+    fn judge(&mut self, time_us: u64) {
+        // Links that frames show come and go without a line that says so.
+        if !self.is_stale && self.links.are_told() {
+            return;
+        }
+        self.is_stale = false;
+        let nodes = self.states.len();
+        let is_on = |node: usize| self.states.get(node) == Some(&State::On);
+        let is_off = |node: usize| self.states.get(node) == Some(&State::Off);
+        // Whoever is on has an id rather than whoever only used it: forgers send under the ids of others.
+        let mut index: BTreeMap<NodeId, usize> = BTreeMap::new();
+        for (&node, &id) in &self.ids {
+            let holder = index.entry(id).or_insert(node);
+            if !is_on(*holder) && is_on(node) {
+                *holder = node;
+            }
+        }
+        // Leaders that nobody watches get places behind those of the nodes.
+        let mut unwatched: Vec<NodeId> = Vec::new();
+        let mut places = vec![None; nodes];
+        for node in (0..nodes).filter(|&node| is_on(node)) {
+            places[node] = self.leaders[node].map(|id| match index.get(&id) {
+                Some(&at) if is_on(at) || is_off(at) => at,
+                _ => {
+                    nodes
+                        + unwatched.iter().position(|&known| known == id).unwrap_or_else(|| {
+                            unwatched.push(id);
+                            unwatched.len() - 1
+                        })
+                }
+            });
+        }
+        let reach: Vec<(usize, usize)> =
+            (0..nodes).filter_map(|node| Some((node, places[node]?))).filter(|pair| pair.1 >= nodes).collect();
+        let all = nodes + unwatched.len();
+        let components = Components::of_links(all, is_on, self.links.now(time_us, &index), reach);
+        let leader = |node: usize| if node < nodes { places[node] } else { Some(node) };
+        let dissenters = components.dissenters(leader);
+        if components.usable != self.components {
+            self.components = components.usable;
+            if self.last_change.0 != time_us {
+                self.change(time_us, "links changed".into());
+                self.is_stale = false;
+            }
+        }
+        self.note_agreement(time_us, dissenters);
+        self.note_reign(time_us);
+    }
+
+    fn note_agreement(&mut self, time_us: u64, dissenters: Vec<usize>) {
+        match (self.spans.last_mut(), dissenters.is_empty()) {
+            (Some(span), true) => span.until_us = span.until_us.or(Some(time_us)),
+            (None, true) => {}
+            // An agreement that did not last is none.
+            (Some(span), false) if span.until_us.is_none_or(|until| time_us < until + HOLD_US) => {
+                if span.until_us.take().is_some() && self.last_change.0 > span.last_change_us {
+                    span.last_change_us = self.last_change.0;
+                }
+            }
+            (_, false) => {
+                let (changed_us, after) = self.last_change.clone();
+                let last_change_us = changed_us.min(time_us);
+                self.spans.push(Span { from_us: time_us, until_us: None, last_change_us, after, nodes: dissenters });
+            }
+        }
+    }
+
+    fn note_reign(&mut self, time_us: u64) {
+        let mut counts: BTreeMap<u16, usize> = BTreeMap::new();
+        for (node, leader) in self.leaders.iter().enumerate() {
+            if let Some(id) = leader.filter(|_| self.states[node] == State::On) {
+                *counts.entry(id.0).or_default() += 1;
+            }
+        }
+        let leaders: Vec<(u16, usize)> = counts.into_iter().collect();
+        if self.reigns.last().map_or(!leaders.is_empty(), |reign| reign.leaders != leaders) {
+            self.reigns.push(Reign { at_ms: time_us / 1_000, leaders });
+        }
+    }
+
+    fn finish(self, trace: &Trace, end_us: u64, within_us: u64) -> History {
+        let settled_us = |span: &Span| {
+            // A change after which somebody disagrees at once may stand before the span's beginning.
+            span.until_us.unwrap_or(end_us).saturating_sub(span.last_change_us.max(span.from_us))
+        };
+        let is_late = self.spans.iter().any(|span| settled_us(span) > within_us);
+        let disagreements = self.spans.iter().map(|span| Disagreement {
+            from_ms: span.from_us / 1_000,
+            lasted_ms: span.until_us.map(|until| (until - span.from_us) / 1_000),
+            settled_ms: settled_us(span) / 1_000,
+            after: span.after.clone(),
+            nodes: span.nodes.iter().map(|&node| self.name(node)).collect(),
+        });
+        History {
+            length_ms: end_us / 1_000,
+            nodes: trace.in_use.iter().map(|&node| self.name(node)).collect(),
+            links_told: self.links.are_told(),
+            disagreements: disagreements.collect(),
+            frames: self.frames,
+            lost: self.lost,
+            verdict: if is_late { Verdict::Liveness } else { Verdict::Ok },
+            reigns: self.reigns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

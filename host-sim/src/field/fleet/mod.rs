@@ -1,0 +1,235 @@
+//! A fleet file: which board gets which id, and what all of them have in common.
+//!
+//! ```toml
+//! network = "garden"
+//! key_file = "garden.key"       # beside this file
+//! # While the network moves to this key: the one before it, which of the four it is, and its cipher where that differs.
+//! # key_id = 1
+//! # former_key_file = "old.key"
+//! # former_key_id = 0
+//! ring = [1, 2, 3]
+//!
+//! [[node]]
+//! id = 1
+//! probe = "1366:1015:001050012345"   # as `probe-rs list` shows it
+//!
+//! [[node]]
+//! id = 2
+//! probe = "0d28:0204:9905360200052820"
+//! board = "microbit-v2"
+//! power = "4 dBm"
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Context;
+use common::config::{CHANNELS, Config, FormerKey, IDS, NetworkKey, Protection};
+use common::election::Algorithm;
+use common::limits::RADIUS_MAX;
+use sim::scenario::input::toml_section::{Problem, Section, Source};
+use sim::scenario::input::units::Unit;
+use toml::de::DeTable;
+
+use crate::field::key;
+use crate::field::provision::network::pan;
+use crate::field::provision::settings::{ALGORITHMS, Settings};
+use crate::field::provision::target::Board;
+
+/// One board of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its configuration, checked.
+    pub config: Config,
+    /// What it is.
+    pub board: Board,
+    /// The probe it hangs on, as probe-rs selects it: `VID:PID:SERIAL`.
+    pub probe: Option<String>,
+    /// The serial port it hangs on.
+    pub port: Option<String>,
+}
+
+/// Reads a fleet file and the key file that it names.
+pub fn read(path: &Path) -> anyhow::Result<Vec<Member>> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the fleet file {name}"))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let draft = parse(&name, &text)?;
+    let key = key::read(&folder.join(draft.key_file)).with_context(|| format!("{name}: `key_file`"))?;
+    let former = draft.former_key_file.map(|file| key::read(&folder.join(file))).transpose();
+    let former = former.with_context(|| format!("{name}: `former_key_file`"))?;
+    Ok(draft.members.into_iter().map(|member| with_keys(member, &key, former.as_ref())).collect())
+}
+
+/// Puts the keys in.
+fn with_keys(mut member: Member, key: &NetworkKey, former: Option<&NetworkKey>) -> Member {
+    put(&mut member.config.protection, key);
+    if let Some((place, key)) = member.config.former.as_mut().zip(former) {
+        put(&mut place.protection, key);
+    }
+    member
+}
+
+fn put(protection: &mut Protection, key: &NetworkKey) {
+    *protection = match protection {
+        Protection::AesCcm(_) => Protection::AesCcm(key.clone()),
+        Protection::Ascon(_) | Protection::Open => Protection::Ascon(key.clone()),
+    };
+}
+
+/// Stands in for a key, which is read when everything else is right.
+fn unread(is_aes: bool) -> Protection {
+    let key = NetworkKey::new([0; _]);
+    if is_aes { Protection::AesCcm(key) } else { Protection::Ascon(key) }
+}
+
+/// A fleet whose key has not been read.
+#[derive(Debug)]
+struct Draft {
+    key_file: String,
+    former_key_file: Option<String>,
+    members: Vec<Member>,
+}
+
+fn parse(file: &str, text: &str) -> Result<Draft, Problem> {
+    let source = Source { file, text };
+    let document = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        source.problem(at, format!("not TOML: {}", error.message()))
+    })?;
+    let root = Section::root(source, document.get_ref());
+    let network = root.text("network")?;
+    let key_file = root.text("key_file")?.map(str::to_owned);
+    let former_key_file = root.text("former_key_file")?.map(str::to_owned);
+    let former_key_id = root.integer("former_key_id", 0..4)?;
+    let former_aes = root.word("former_cipher", &CIPHERS)?;
+    let common = Common::read(&root)?;
+    let board = root.word("board", &Board::NAMES)?.unwrap_or_default();
+    let nodes = root.sections("node")?;
+    root.finish()?;
+    let network = network.ok_or_else(|| root.missing("network"))?;
+    let key_file = key_file.ok_or_else(|| root.missing("key_file"))?;
+    if former_key_file.is_none() && (former_key_id.is_some() || former_aes.is_some()) {
+        return Err(root.missing("former_key_file"));
+    }
+    if nodes.is_empty() {
+        return Err(root.problem("the fleet has no boards: write [[node]] with an id and a probe for each"));
+    }
+    let former_key_id = former_key_id.and_then(|id| u8::try_from(id).ok()).unwrap_or(0);
+    let former = former_key_file.is_some().then_some((former_key_id, former_aes));
+    let shared = Shared { network: pan(network), common, board, former };
+    let mut seen = Seen::default();
+    let members = nodes.iter().map(|node| shared.member(node, &mut seen)).collect::<Result<_, _>>()?;
+    Ok(Draft { key_file, former_key_file, members })
+}
+
+/// The ciphers, and whether each is AES.
+const CIPHERS: [(&str, bool); 2] = [("ascon", false), ("aes-ccm", true)];
+
+/// What may stand at the top of the file, and again at a board that differs.
+#[derive(Clone, Debug, Default)]
+struct Common {
+    algorithm: Option<Algorithm>,
+    ring: Option<Vec<u16>>,
+    radii: Option<Vec<u8>>,
+    channel: Option<u8>,
+    power_dbm: Option<i8>,
+    key_id: Option<u8>,
+    aes: Option<bool>,
+}
+
+impl Common {
+    fn read(section: &Section<'_>) -> Result<Self, Problem> {
+        let small = |value: u64| u8::try_from(value).unwrap_or(u8::MAX);
+        let ids = u64::from(*IDS.start())..u64::from(*IDS.end()) + 1;
+        let channels = u64::from(*CHANNELS.start())..u64::from(*CHANNELS.end()) + 1;
+        let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
+        let ring = section.integers("ring", ids)?;
+        let power = section.quantity("power", Unit::Power)?;
+        let power_dbm = power.map(|dbm| whole_dbm(dbm).ok_or_else(|| section.problem_at("power", "must be whole dBm")));
+        Ok(Self {
+            algorithm: section.word("algorithm", &ALGORITHMS)?,
+            ring: ring.map(|ring| ring.into_iter().filter_map(|id| u16::try_from(id).ok()).collect()),
+            radii: radii.map(|radii| radii.into_iter().map(small).collect()),
+            channel: section.integer("channel", channels)?.map(small),
+            power_dbm: power_dbm.transpose()?,
+            key_id: section.integer("key_id", 0..4)?.map(small),
+            aes: section.word("cipher", &CIPHERS)?,
+        })
+    }
+
+    /// This where it says something, otherwise the other.
+    fn or(self, other: &Self) -> Self {
+        Self {
+            algorithm: self.algorithm.or(other.algorithm),
+            ring: self.ring.or_else(|| other.ring.clone()),
+            radii: self.radii.or_else(|| other.radii.clone()),
+            channel: self.channel.or(other.channel),
+            power_dbm: self.power_dbm.or(other.power_dbm),
+            key_id: self.key_id.or(other.key_id),
+            aes: self.aes.or(other.aes),
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the comparison finds what the cast changed")]
+fn whole_dbm(dbm: f64) -> Option<i8> {
+    let whole = dbm as i8;
+    ((f64::from(whole) - dbm).abs() < 1e-9).then_some(whole)
+}
+
+/// What the file says about all boards.
+#[derive(Debug)]
+struct Shared {
+    network: u16,
+    common: Common,
+    board: Board,
+    /// Which key the former one is, where there is one, and whether it is for AES, where that is said.
+    former: Option<(u8, Option<bool>)>,
+}
+
+/// What may be there only once.
+#[derive(Debug, Default)]
+struct Seen {
+    ids: BTreeSet<u16>,
+    lines: BTreeMap<String, u16>,
+}
+
+impl Shared {
+    fn member(&self, node: &Section<'_>, seen: &mut Seen) -> Result<Member, Problem> {
+        let id = node.integer("id", u64::from(*IDS.start())..u64::from(*IDS.end()) + 1)?;
+        let probe = node.text("probe")?.map(str::to_owned);
+        let port = node.text("port")?.map(str::to_owned);
+        let board = node.word("board", &Board::NAMES)?.unwrap_or(self.board);
+        let common = Common::read(node)?.or(&self.common);
+        node.finish()?;
+        let id = id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| node.missing("id"))?;
+        if !seen.ids.insert(id) {
+            return Err(node.problem_at("id", &format!("is {id} for the second time: every board needs its own")));
+        }
+        for (key, line) in [("probe", &probe), ("port", &port)] {
+            let before = line.as_ref().and_then(|line| seen.lines.insert(line.clone(), id));
+            if let Some(other) = before {
+                return Err(node.problem_at(key, &format!("is that of node {other}: every board has its own")));
+            }
+        }
+        let is_aes = common.aes.unwrap_or(false);
+        let former = self.former.map(|(key_id, aes)| FormerKey { key_id, protection: unread(aes.unwrap_or(is_aes)) });
+        let settings = Settings {
+            pan: self.network,
+            protection: unread(is_aes),
+            key_id: common.key_id.unwrap_or(0),
+            former,
+            algorithm: common.algorithm,
+            ring: common.ring,
+            radii: common.radii.unwrap_or_default(),
+            channel: common.channel,
+            power_dbm: common.power_dbm,
+        };
+        let config = settings.config(id).map_err(|error| node.problem(format!("node {id}: {error:#}")))?;
+        Ok(Member { config, board, probe, port })
+    }
+}
+
+#[cfg(test)]
+mod tests;

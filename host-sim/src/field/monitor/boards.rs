@@ -1,0 +1,248 @@
+//! What is known about boards from what they said, and the trace of it. No input or output here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::host_link::{Call, Hello, Quantity, ToHost};
+use common::node::snapshot::Snapshot;
+use common::notice::Notice;
+use common::types::NodeId;
+use sim::air::trace::{Event, Record};
+
+use super::board_clock::BoardClock;
+use super::describe;
+use super::mac;
+
+/// What a note about lost messages begins with; a number follows.
+pub const LOST_NOTE: &str = "lost: ";
+
+/// One board.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What it said of itself last.
+    pub hello: Hello,
+    /// Its id, which may have changed since.
+    pub id: NodeId,
+    /// Whom it follows.
+    pub leader: Option<NodeId>,
+    /// How it stood last.
+    pub snapshot: Option<Snapshot>,
+    /// What it measured last.
+    pub readings: BTreeMap<Quantity, i32>,
+    /// Messages that never came.
+    pub lost: u64,
+    /// Whether its cable is in.
+    pub is_seen: bool,
+    /// Whether the trace must be told the leader anew, although it may not have changed.
+    is_leader_untold: bool,
+    /// Whether the trace has it switched off.
+    is_off: bool,
+    clock: BoardClock,
+    /// The latest time of its own that it spoke of, and when it was last heard by the monitor's clock.
+    heard_us: u64,
+    heard_at_us: u64,
+}
+
+/// All boards. Their places in the list are the nodes of the trace.
+#[derive(Clone, Debug, Default)]
+pub struct Boards {
+    known: Vec<Known>,
+    /// Which board is at which port.
+    at_port: BTreeMap<usize, usize>,
+    /// Since when a port is open.
+    open_since: BTreeMap<usize, u64>,
+    /// Ports of boards that are watched at another port already: a development kit has two sockets.
+    spare: BTreeSet<usize>,
+}
+
+impl Boards {
+    /// The boards in the order in which they were first heard.
+    pub fn all(&self) -> &[Known] {
+        &self.known
+    }
+
+    /// The board at a port, where it has said who it is.
+    pub fn at(&self, port: usize) -> Option<&Known> {
+        self.known.get(*self.at_port.get(&port)?)
+    }
+
+    /// Whether the board at a port is watched at another one already, so that everything is heard twice.
+    pub fn is_spare(&self, port: usize) -> bool {
+        self.spare.contains(&port)
+    }
+
+    /// A port was opened.
+    pub fn open(&mut self, now_us: u64, port: usize) {
+        self.open_since.insert(port, now_us);
+    }
+
+    /// A port is gone. With `is_power` the board has lost its power with the cable, otherwise nobody knows.
+    pub fn lose(&mut self, now_us: u64, port: usize, is_power: bool) -> Vec<Record> {
+        self.spare.remove(&port);
+        let Some(node) = self.at_port.remove(&port) else { return Vec::new() };
+        let Some(board) = self.known.get_mut(node) else { return Vec::new() };
+        (board.is_seen, board.is_off, board.is_leader_untold) = (false, is_power, true);
+        let event = if is_power { Event::PowerOff {} } else { Event::Unseen {} };
+        vec![Record { time_us: now_us, node: Some(node), event }]
+    }
+
+    /// A board said something; what the trace has to say about it. Before a board has said who it is, that is nothing.
+    pub fn hear(&mut self, now_us: u64, port: usize, message: &ToHost) -> Vec<Record> {
+        if let ToHost::Hello(hello) = message {
+            return self.greet(now_us, port, hello);
+        }
+        let Some(&node) = self.at_port.get(&port) else { return Vec::new() };
+        let senders: BTreeMap<NodeId, usize> =
+            self.known.iter().enumerate().map(|(at, known)| (known.id, at)).collect();
+        let Some(board) = self.known.get_mut(node) else { return Vec::new() };
+        let (time_us, event) = match message {
+            ToHost::Hello(_) | ToHost::Pong(_) => return Vec::new(),
+            ToHost::Notice { at_us, notice } => (board.time(now_us, *at_us), board.notice(*notice)),
+            ToHost::Snapshot { at_us, snapshot } => {
+                let time_us = board.time(now_us, *at_us);
+                let id = (board.id != snapshot.id).then_some(Event::Id { id: snapshot.id });
+                (board.id, board.snapshot) = (snapshot.id, Some(*snapshot));
+                let leader = board.follow(snapshot.leader);
+                return [id, leader]
+                    .into_iter()
+                    .flatten()
+                    .map(|event| Record { time_us, node: Some(node), event })
+                    .collect();
+            }
+            ToHost::Reading { at_us, quantity, value } => {
+                board.readings.insert(*quantity, *value);
+                (board.time(now_us, *at_us), Some(note(describe::reading(*quantity, *value))))
+            }
+            ToHost::Call { at_us, call } => (board.time(now_us, *at_us), on_the_air(call, &senders)),
+            ToHost::Lost(count) => {
+                board.lost += u64::from(*count);
+                // Among what was lost may be a change of leader; the next snapshot tells.
+                (now_us, Some(note(format!("{LOST_NOTE}{count}"))))
+            }
+            ToHost::Config(_) | ToHost::Warning(_) => (now_us, Some(note(describe::message(message)))),
+        };
+        event.map(|event| Record { time_us, node: Some(node), event }).into_iter().collect()
+    }
+
+    /// A board says who it is: a new one, one that has started again, or one that is back.
+    fn greet(&mut self, now_us: u64, port: usize, hello: &Hello) -> Vec<Record> {
+        let known = self.known.iter().position(|board| board.hello.chip == hello.chip);
+        let node = known.unwrap_or(self.known.len());
+        if self.at_port.iter().any(|(&other, &at)| at == node && other != port) {
+            self.spare.insert(port);
+            return Vec::new();
+        }
+        self.spare.remove(&port);
+        // Before the port was open, nobody could have seen the board.
+        let opened = self.open_since.get(&port).copied().unwrap_or(0);
+        let since = now_us.saturating_sub(hello.at_us).max(opened);
+        let fresh = Known {
+            hello: hello.clone(),
+            id: hello.id,
+            leader: None,
+            snapshot: None,
+            readings: BTreeMap::new(),
+            lost: 0,
+            is_seen: true,
+            is_leader_untold: false,
+            is_off: false,
+            clock: BoardClock::default(),
+            heard_us: 0,
+            heard_at_us: 0,
+        };
+        let mut events = Vec::new();
+        match self.known.get_mut(node) {
+            None => {
+                self.known.push(fresh);
+                events.extend([(since, Event::Id { id: hello.id }), (since, Event::PowerOn {})]);
+            }
+            Some(board) if board.is_same_boot(now_us, hello) => {
+                if !board.is_seen || board.id != hello.id {
+                    events.push((now_us, Event::Id { id: hello.id }));
+                }
+                if board.is_off {
+                    events.push((now_us, Event::PowerOn {}));
+                }
+                (board.is_seen, board.is_off) = (true, false);
+                (board.id, board.hello) = (hello.id, hello.clone());
+            }
+            Some(board) => {
+                if board.is_seen {
+                    events.push((since, Event::PowerOff {}));
+                }
+                events.extend([(since, Event::Id { id: hello.id }), (since, Event::PowerOn {})]);
+                *board = Known { lost: board.lost, ..fresh };
+            }
+        }
+        if let Some(crash) = &hello.crash {
+            events.push((now_us, note(describe::crash(crash))));
+        }
+        self.at_port.insert(port, node);
+        if let Some(board) = self.known.get_mut(node) {
+            board.time(now_us, hello.at_us);
+        }
+        events.into_iter().map(|(time_us, event)| Record { time_us, node: Some(node), event }).collect()
+    }
+}
+
+impl Known {
+    /// Whether a hello is of the boot that is known. The epoch alone does not tell: a board that has used one up takes
+    /// another. But a board that started before it was last heard has not started again since.
+    fn is_same_boot(&self, now_us: u64, hello: &Hello) -> bool {
+        let goes_on = self.heard_us <= hello.at_us.saturating_add(1_000_000);
+        let started_us = i128::from(now_us) - i128::from(hello.at_us);
+        goes_on && (self.hello.epoch == hello.epoch || started_us < i128::from(self.heard_at_us))
+    }
+
+    fn time(&mut self, now_us: u64, at_us: u64) -> u64 {
+        (self.heard_us, self.heard_at_us) = (self.heard_us.max(at_us), now_us);
+        self.clock.place(now_us, at_us)
+    }
+
+    fn notice(&mut self, notice: Notice) -> Option<Event> {
+        match notice {
+            Notice::Leader(leader) => self.follow(leader),
+            Notice::LinkUp(peer) => Some(Event::Link { peer, up: true }),
+            Notice::LinkDown(peer, _) => Some(Event::Link { peer, up: false }),
+            Notice::Renamed(id) => {
+                self.id = id;
+                Some(Event::Id { id })
+            }
+            Notice::Lost(count) => {
+                self.lost += u64::from(count);
+                Some(note(format!("{LOST_NOTE}{count}")))
+            }
+            // The steps of an algorithm are many, and a trace of the simulator has none of them either.
+            Notice::Event(_) => None,
+            other => Some(note(describe::notice(other))),
+        }
+    }
+
+    fn follow(&mut self, leader: Option<NodeId>) -> Option<Event> {
+        let is_news = std::mem::take(&mut self.is_leader_untold) || self.leader != leader;
+        self.leader = leader;
+        is_news.then_some(Event::Leader { leader })
+    }
+}
+
+/// What a call of the node's driver says about the air.
+fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, usize>) -> Option<Event> {
+    match call {
+        // The trace has whole frames, with room for the checksum that the radio adds.
+        Call::Transmit { bytes, .. } => Some(Event::Frame { psdu: [bytes.as_slice(), &[0, 0]].concat() }),
+        Call::Frame { rssi_dbm, bytes } => Some(match mac::sender(bytes.as_slice()) {
+            Some(id) => match senders.get(&id) {
+                Some(&from) => Event::Received { from, rssi_dbm: i16::from(*rssi_dbm) },
+                None => note(format!("heard node {id}, which nobody watches, at {rssi_dbm} dBm")),
+            },
+            None => return None,
+        }),
+        _ => None,
+    }
+}
+
+fn note(text: String) -> Event {
+    Event::Note { text }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! The `size` command: how much flash and static RAM an image takes, read from its ELF file; or those of all boards.
+
+mod boards;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use self::boards::Table;
+use crate::field::elf32::{ElfError, Image};
+use crate::{out, outln};
+
+/// Arguments of `size`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The image, as the linker wrote it
+    #[arg(required_unless_present = "all_boards")]
+    elf: Option<PathBuf>,
+    /// Measure the images of all boards, which are built where they are missing or old
+    #[arg(long, conflicts_with = "elf")]
+    all_boards: bool,
+    /// Fail when the image takes more flash than this many bytes
+    #[arg(long, value_name = "BYTES")]
+    max_flash: Option<u64>,
+    /// Fail when the image takes more static RAM than this many bytes
+    #[arg(long, value_name = "BYTES")]
+    max_ram: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command. The exit code says whether the image keeps to its budget.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let Some(elf) = &args.elf else {
+        let table = Table::measure(args.max_flash, args.max_ram)?;
+        return finish(&table, table.within_budget, args.json);
+    };
+    let name = elf.display();
+    let bytes = std::fs::read(elf).with_context(|| format!("cannot read {name}"))?;
+    let footprint = Footprint::of(&bytes).with_context(|| format!("cannot measure {name}"))?;
+    let report = Report::new(footprint, args.max_flash, args.max_ram);
+    finish(&report, report.within_budget, args.json)
+}
+
+fn finish(result: &(impl Serialize + fmt::Display), within_budget: bool, json: bool) -> anyhow::Result<ExitCode> {
+    if json {
+        outln!("{}", serde_json::to_string_pretty(result)?)?;
+    } else {
+        out!("{result}")?;
+    }
+    Ok(if within_budget { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What one section takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// Where it is while the image runs.
+    pub address: u32,
+    /// Bytes in flash.
+    pub flash: u64,
+    /// Bytes in RAM.
+    pub ram: u64,
+}
+
+/// What an image takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Footprint {
+    /// Bytes that are written to flash, the initial values of variables and padding included.
+    pub flash: u64,
+    /// Bytes of RAM that variables take from the start; the stack is not among them.
+    pub ram: u64,
+    /// The sections that take memory.
+    pub sections: Vec<Section>,
+}
+
+impl Footprint {
+    /// Measures an ELF file.
+    pub fn of(bytes: &[u8]) -> Result<Self, ElfError> {
+        let image = Image::parse(bytes)?;
+        let taken = image.sections.into_iter().filter(|section| section.in_memory && section.size > 0);
+        let sections: Vec<Section> = taken
+            .map(|section| Section {
+                name: section.name,
+                address: section.address,
+                flash: if section.in_file { u64::from(section.size) } else { 0 },
+                ram: if section.writable { u64::from(section.size) } else { 0 },
+            })
+            .collect();
+        let ram = sections.iter().map(|section| section.ram).sum();
+        Ok(Self { flash: image.load_sizes.into_iter().map(u64::from).sum(), ram, sections })
+    }
+}
+
+/// A footprint held against a budget.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Whether it keeps to the budget; what has no limit does.
+    pub within_budget: bool,
+    /// The most flash it may take.
+    pub max_flash: Option<u64>,
+    /// The most RAM it may take.
+    pub max_ram: Option<u64>,
+    /// What it takes.
+    #[serde(flatten)]
+    pub footprint: Footprint,
+}
+
+impl Report {
+    /// Compares a footprint with its limits.
+    pub fn new(footprint: Footprint, max_flash: Option<u64>, max_ram: Option<u64>) -> Self {
+        let fits = |used: u64, limit: Option<u64>| limit.is_none_or(|limit| used <= limit);
+        let within_budget = fits(footprint.flash, max_flash) && fits(footprint.ram, max_ram);
+        Self { within_budget, max_flash, max_ram, footprint }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<16}{:>10}{:>10}{:>10}", "section", "address", "flash", "RAM")?;
+        for Section { name, address, flash, ram } in &self.footprint.sections {
+            writeln!(f, "{name:<16}{address:>#10x}{flash:>10}{ram:>10}")?;
+        }
+        write_total(f, "flash", self.footprint.flash, self.max_flash)?;
+        write_total(f, "static RAM", self.footprint.ram, self.max_ram)
+    }
+}
+
+fn write_total(f: &mut fmt::Formatter<'_>, name: &str, used: u64, limit: Option<u64>) -> fmt::Result {
+    match limit {
+        None => writeln!(f, "{name}: {used} bytes"),
+        Some(limit) if used <= limit => writeln!(f, "{name}: {used} of {limit} bytes, {} left", limit - used),
+        Some(limit) => writeln!(f, "{name}: {used} of {limit} bytes, {} TOO MANY", used - limit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Footprint, Report};
+    use crate::field::elf32::tests::small_image;
+
+    fn footprint() -> Footprint {
+        Footprint::of(&small_image()).expect("a well-formed image")
+    }
+
+    #[test]
+    fn initial_values_count_in_flash_and_in_ram() {
+        let footprint = footprint();
+        assert_eq!(footprint.flash, 16 + 8);
+        assert_eq!(footprint.ram, 8 + 100 + 20);
+        let names: Vec<&str> = footprint.sections.iter().map(|section| section.name.as_str()).collect();
+        assert_eq!(names, [".text", ".data", ".bss", ".uninit"], "what is not loaded takes nothing");
+        let data = &footprint.sections[1];
+        assert_eq!((data.address, data.flash, data.ram), (0x2000_0000, 8, 8));
+    }
+
+    #[test]
+    fn a_budget_is_kept_up_to_its_last_byte() {
+        let fits = |flash, ram| Report::new(footprint(), flash, ram).within_budget;
+        assert!(fits(None, None));
+        assert!(fits(Some(24), Some(128)));
+        assert!(!fits(Some(23), Some(128)));
+        assert!(!fits(Some(24), Some(127)));
+        assert!(!fits(None, Some(127)));
+    }
+
+    #[test]
+    fn the_text_names_sections_limits_and_excess() {
+        let text = Report::new(footprint(), Some(30), Some(100)).to_string();
+        assert!(text.contains(".bss            0x20000008         0       100\n"), "{text}");
+        assert!(text.contains("flash: 24 of 30 bytes, 6 left\n"), "{text}");
+        assert!(text.contains("static RAM: 128 of 100 bytes, 28 TOO MANY\n"), "{text}");
+        assert!(Report::new(footprint(), None, None).to_string().ends_with("flash: 24 bytes\nstatic RAM: 128 bytes\n"));
+    }
+
+    #[test]
+    fn the_json_has_totals_limits_and_verdict_at_its_top() {
+        let json = serde_json::to_value(Report::new(footprint(), Some(30), None)).expect("numbers and names");
+        assert_eq!(json["flash"], 24);
+        assert_eq!(json["ram"], 128);
+        assert_eq!(json["max_flash"], 30);
+        assert!(json["max_ram"].is_null());
+        assert_eq!(json["within_budget"], true);
+        assert_eq!(json["sections"][3]["name"], ".uninit");
+    }
+}

@@ -1,0 +1,275 @@
+//! `ringleader bench air`: how fast the simulated air is.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Instant as WallClock;
+
+use anyhow::ensure;
+use common::rng::Rng;
+use common::time::Instant;
+use serde::Serialize;
+use sim::air::PSDU_MAX;
+use sim::air::csma::RadioTiming;
+use sim::air::medium::{Fates, Medium, Rules, Tuning};
+use sim::air::propagation::Propagation;
+use sim::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
+
+use super::machine::{peak_memory, processor_seconds};
+use crate::{out, outln, output};
+
+/// MAC header of a broadcast with short addresses, payload and checksum.
+const PSDU: usize = 9 + 40 + 2;
+
+const PERIOD_US: u32 = 1_000_000;
+
+/// The rows of the committed table: nodes and seconds.
+const TABLE: [(usize, u32); 6] = [(100, 60), (400, 60), (900, 20), (2_500, 20), (10_000, 10), (40_000, 4)];
+
+/// Arguments of `bench air`.
+#[derive(Debug, clap::Args)]
+pub struct AirArgs {
+    /// Nodes on the grid; the committed table where none are given
+    #[arg(long)]
+    pub nodes: Option<usize>,
+    /// Seconds to simulate
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u32,
+    /// Metres between neighbours on the grid
+    #[arg(long, default_value_t = 20.0)]
+    pub spacing: f64,
+    /// Whose radios: this project's (noise floor -100.5 dBm, capture, carrier sense) or those of ns-3's lr-wpan (noise
+    /// floor -106.99 dBm, frames from -5 dB on, no capture, energy detection at -96.58 dBm, 192 us to turn round)
+    #[arg(long, value_enum, default_value_t = Model::Usual)]
+    pub model: Model,
+    /// Noise floor in dBm, instead of the model's
+    #[arg(long, allow_hyphen_values = true)]
+    pub noise: Option<f64>,
+    /// The root seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whose receivers are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// Those of the rest of the project.
+    Usual,
+    /// Those of ns-3's lr-wpan module.
+    Ns3,
+}
+
+impl Model {
+    /// The noise floor in dBm. That of ns-3 is thermal noise of 290 K in the five bands of 1 MHz that it adds up, with a
+    /// noise factor of 1 (its `lr-wpan-spectrum-value-helper.cc` of July 2026).
+    pub const fn noise_dbm(self) -> f64 {
+        match self {
+            Self::Usual => -100.5,
+            Self::Ns3 => -106.99,
+        }
+    }
+
+    const fn rules(self) -> Rules {
+        match self {
+            Self::Usual => Rules::USUAL,
+            Self::Ns3 => Rules::NS3,
+        }
+    }
+
+    /// The workload is about the air: frames are dealt with at once. The radio of ns-3 looks at the channel without a ramp, and
+    /// turns round in twelve symbols of 16 us.
+    const fn timing(self) -> RadioTiming {
+        let embassy = RadioTiming { processing_min_us: 0, processing_max_us: 0, ..RadioTiming::EMBASSY };
+        match self {
+            Self::Usual => embassy,
+            Self::Ns3 => RadioTiming { rx_ramp_us: 0, tx_ramp_us: 192, disable_us: 192, ..embassy },
+        }
+    }
+}
+
+/// What one run came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Nodes.
+    pub nodes: usize,
+    /// Seconds simulated.
+    pub seconds: u32,
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames received intact, over all receivers.
+    pub received: u64,
+    /// Whose receivers were simulated.
+    pub model: Model,
+    /// Pairs of a frame and a radio at which it was strong enough to be received; the next six add up to it, with `received`.
+    pub in_range: u64,
+    /// Of those: the radio was sending, or looking whether it may.
+    pub half_duplex: u64,
+    /// The radio was receiving another frame and kept to it.
+    pub occupied: u64,
+    /// Too much else was on the air to find its preamble.
+    pub buried: u64,
+    /// A stronger frame took over.
+    pub overtaken: u64,
+    /// The radio began to look or to send while it received, or the run ended.
+    pub unfinished: u64,
+    /// Frames that a receiver had locked on to and found damaged.
+    pub damaged: u64,
+    /// Events of the queue.
+    pub events: u64,
+    /// Seconds it took.
+    pub wall_seconds: f64,
+    /// Of those, to find out who reaches whom before the first frame.
+    pub setup_seconds: f64,
+    /// Seconds that a processor spent on it, where the system tells; less than the former on a busy machine.
+    pub cpu_seconds: Option<f64>,
+    /// Signals that arrived at radios, for most of them only as interference.
+    pub arrivals: u64,
+    /// Nanoseconds of processor time (or, where that is not told, of any time) per frame received, after the setup.
+    pub ns_per_reception: f64,
+    /// The same per signal that arrived.
+    pub ns_per_arrival: f64,
+    /// Peak memory of the process so far in MiB, where the system tells.
+    pub peak_mib: Option<u64>,
+}
+
+/// A node that broadcasts once a period and counts what it hears.
+#[derive(Clone, Debug)]
+struct Beacon {
+    /// In microseconds; runs are short.
+    next: u32,
+    waiting: bool,
+}
+
+/// Longer runs than this many seconds, an hour, are not measured.
+const SECONDS_MAX: u32 = 3_600;
+
+impl Station for Beacon {
+    fn handle_start(&mut self, _now: Instant) {}
+
+    fn handle_frame(&mut self, _now: Instant, _psdu: &[u8], _rssi_dbm: f64) {}
+
+    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
+
+    fn handle_timeout(&mut self, _now: Instant) {
+        self.next = self.next.saturating_add(PERIOD_US);
+        self.waiting = true;
+    }
+
+    fn poll_transmit(&mut self, _now: Instant, room: Room, _buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        (room.csma && std::mem::take(&mut self.waiting)).then_some(Transmit { length: PSDU - FCS_BYTES, access: Access::Csma })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        Some(Instant::from_micros(u64::from(self.next)))
+    }
+}
+
+/// Runs the workload once.
+pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm: f64, seed: u64) -> Outcome {
+    let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
+    let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
+    let propagation = Propagation { noise_dbm, ..Propagation::plain(seed) };
+    let mut world = World::new(Medium::with_rules(propagation, None, seed, model.rules()), model.timing(), seed);
+    let mut phases = Rng::stream(seed, 0xBEAC);
+    for node in 0..nodes {
+        let next = phases.below(PERIOD_US);
+        let place = (at(node % columns), at(node / columns));
+        world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
+    }
+    let start = (WallClock::now(), processor_seconds());
+    world.medium_mut().refresh();
+    let setup_seconds = start.0.elapsed().as_secs_f64();
+    let set_up = processor_seconds();
+    for node in 0..nodes {
+        world.power_on(node, &mut Nobody);
+    }
+    world.run_until(u64::from(seconds) * 1_000_000, &mut Nobody);
+    let wall_seconds = start.0.elapsed().as_secs_f64();
+    let end = processor_seconds();
+    let since = |from: Option<f64>| from.zip(end).map(|(from, end)| end - from);
+    let cpu_seconds = since(start.1);
+    let total = |of: fn(&sim::air::world::Usage) -> u64| (0..nodes).map(|node| of(&world.usage(node))).sum::<u64>();
+    let received = total(|usage| usage.received);
+    let fates = world.medium().fates();
+    #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
+    let per = |count: u64| since(set_up).unwrap_or(wall_seconds - setup_seconds) * 1e9 / count.max(1) as f64;
+    let Fates { in_range, not_listening, occupied, buried, overtaken, damaged, intact, .. } = fates;
+    Outcome {
+        nodes,
+        seconds,
+        sent: total(|usage| usage.sent),
+        received,
+        model,
+        in_range,
+        half_duplex: not_listening,
+        occupied,
+        buried,
+        overtaken,
+        unfinished: in_range - not_listening - occupied - buried - overtaken - damaged - intact,
+        damaged,
+        events: world.events(),
+        wall_seconds,
+        setup_seconds,
+        cpu_seconds,
+        arrivals: fates.arrivals,
+        ns_per_reception: per(received),
+        ns_per_arrival: per(fates.arrivals),
+        peak_mib: peak_memory().map(|bytes| bytes >> 20),
+    }
+}
+
+/// What became of the frames that were strong enough to be received.
+fn decomposition(outcomes: &[Outcome]) -> String {
+    let mut text = "\nFrames strong enough, and what became of them\n nodes    in range  received   damaged  occupied    buried overtaken unfinished half-duplex\n".to_owned();
+    for outcome in outcomes {
+        let Outcome {
+            nodes, in_range, received, damaged, occupied, buried, overtaken, unfinished, half_duplex, ..
+        } = outcome;
+        let _ = writeln!(
+            text,
+            "{nodes:>6} {in_range:>11} {received:>9} {damaged:>9} {occupied:>9} {buried:>9} {overtaken:>9} {unfinished:>10} {half_duplex:>11}"
+        );
+    }
+    text
+}
+
+/// Runs the command.
+pub fn run(args: &AirArgs) -> anyhow::Result<ExitCode> {
+    ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
+    ensure!(args.seconds <= SECONDS_MAX, "--seconds must be at most {SECONDS_MAX}");
+    ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
+    let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
+    let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
+    ensure!((-150.0..=0.0).contains(&noise_dbm), "--noise must be between -150 and 0 dBm");
+    let mut outcomes = Vec::new();
+    if !args.json {
+        outln!(
+            " nodes  seconds     sent    received     events  wall s  setup s   CPU s    arrivals  ns/arrival  ns/reception  peak MiB"
+        )?;
+    }
+    for (nodes, seconds) in rows {
+        output::progress(&format!("{nodes} nodes for {seconds} s ..."));
+        let outcome = measure(nodes, seconds, args.spacing, args.model, noise_dbm, args.seed);
+        output::clear_progress();
+        if !args.json {
+            let Outcome { sent, received, events, wall_seconds, setup_seconds, arrivals, .. } = &outcome;
+            let Outcome { ns_per_arrival, ns_per_reception, peak_mib, .. } = &outcome;
+            let cpu = outcome.cpu_seconds.map_or("?".to_owned(), |seconds| format!("{seconds:.2}"));
+            let peak = peak_mib.map_or("?".to_owned(), |mib| mib.to_string());
+            outln!(
+                "{nodes:>6} {seconds:>8} {sent:>8} {received:>11} {events:>10} {wall_seconds:>7.2} {setup_seconds:>8.3} {cpu:>7} {arrivals:>11} {ns_per_arrival:>11.1} {ns_per_reception:>13.0} {peak:>9}"
+            )?;
+        }
+        outcomes.push(outcome);
+    }
+    if !args.json {
+        out!("{}", decomposition(&outcomes))?;
+    }
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&outcomes)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

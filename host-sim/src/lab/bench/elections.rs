@@ -1,0 +1,246 @@
+//! `ringleader bench elections`: how long whole nodes on the air are without a leader, and what that costs.
+//!
+//! Rings of 8 to 64 with HS and meshes of 16 to 36 with heights lose their leader while 0, 10 and 20 % of all frames are lost;
+//! besides that the scenarios with a partition and its merge, and with nodes that walk. The factor is the wave of the election
+//! over the time that the radio alone needs for it. With HS the wave begins with the first node that lets go of its leader, since
+//! a ring waits for a detour before; with heights it begins with the link that broke, since the search does, too.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use serde::Serialize;
+use sim::scenario::input::catalogue::built_in;
+use sim::scenario::input::plan::Scenario;
+use sim::scenario::input::read::read;
+use sim::scenario::report::shard::{SEEDS_MAX, Seeds, Shard};
+use sim::scenario::report::sweep::{Origin, Spread, Sweep};
+
+use crate::lab::many_seeds::run_seeds;
+use crate::{outln, output};
+
+/// One hop of an HS message without header, back-off or acknowledgement, in microseconds.
+const HS_HOP_US: u64 = 456;
+
+/// One hop of a height, likewise.
+const HEIGHT_HOP_US: u64 = 872;
+
+/// Frames lost besides those that the radio model loses, in per cent.
+const LOSSES: [u32; 3] = [0, 10, 20];
+
+const RINGS: [u64; 4] = [8, 16, 32, 64];
+
+/// Nodes along one side of a square.
+const MESHES: [u64; 3] = [4, 5, 6];
+
+/// Scenarios that have their own changes.
+const OTHERS: [&str; 2] = ["partition-merge", "mobile40"];
+
+/// Arguments of `bench elections`.
+#[derive(Debug, clap::Args)]
+pub struct ElectionsArgs {
+    /// Seeds of each row
+    #[arg(long, default_value_t = 100)]
+    pub seeds: u64,
+    /// Only the rows whose name contains this, such as ring16 or "20 %"
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Runs at the same time; as many as there are processors where not given
+    #[arg(long)]
+    pub jobs: Option<usize>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A network, and the time that its wave takes at least.
+struct Case {
+    name: String,
+    scenario: Scenario,
+    is_ring: bool,
+    floor_us: Option<u64>,
+}
+
+/// What the seeds of one case came to.
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    seeds: u64,
+    failed: usize,
+    detected_ms: Option<Spread>,
+    elected_ms: Option<Spread>,
+    /// With HS: from the first node that let go of its leader to agreement.
+    wave_ms: Option<Spread>,
+    agreed_ms: Option<Spread>,
+    frames: Option<Spread>,
+    airtime_ppm: Option<Spread>,
+    charge_nah: Option<Spread>,
+    floor_us: Option<u64>,
+    /// The median wave over the floor.
+    factor: Option<u64>,
+}
+
+fn text(name: &str, topology: &str, kind: &str, loss: u32) -> String {
+    format!(
+        "name = \"{name}\"\nsummary = \"the leader fails\"\nseed = 1\nduration = \"41 s\"\n[topology]\n{topology}\n\
+         [radio]\nmodel = \"usual\"\nloss = \"{loss} %\"\n[protocol]\nkind = \"{kind}\"\n\
+         [[fault]]\nkind = \"crash\"\nwho = \"leader\"\nat = \"20 s\"\n[expect]\nagreement_within = \"18 s\"\n"
+    )
+}
+
+fn cases() -> anyhow::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    let mut add = |name: String, topology: &str, kind: &str, loss, floor_us| -> anyhow::Result<()> {
+        let scenario = read(&name, &text(&name, topology, kind, loss))?;
+        cases.push(Case { name, scenario, is_ring: kind == "hs", floor_us: Some(floor_us) });
+        Ok(())
+    };
+    for loss in LOSSES {
+        for nodes in RINGS {
+            let topology = format!("kind = \"ring\"\nnodes = {nodes}\nspacing = \"15 m\"");
+            add(format!("ring{nodes}, {loss} %"), &topology, "hs", loss, (3 * nodes - 2) * HS_HOP_US)?;
+        }
+        for side in MESHES {
+            let (nodes, diameter) = (side * side, 2 * (side - 1));
+            let topology = format!("kind = \"grid\"\nnodes = {nodes}\nspacing = \"20 m\"");
+            add(format!("mesh{nodes}, {loss} %"), &topology, "height", loss, 3 * diameter * HEIGHT_HOP_US)?;
+        }
+    }
+    for name in OTHERS {
+        let scenario = built_in(name).with_context(|| format!("there is no scenario \"{name}\""))??;
+        cases.push(Case { name: name.to_owned(), scenario, is_ring: false, floor_us: None });
+    }
+    Ok(cases)
+}
+
+impl Row {
+    fn measure(case: &Case, seeds: Seeds, jobs: usize) -> Self {
+        let count = usize::try_from(seeds.count(Shard::WHOLE)).unwrap_or(usize::MAX);
+        let rows = run_seeds(&case.scenario, seeds.of(Shard::WHOLE), jobs.min(count), |done| {
+            output::progress(&format!("{}: {done} of {count}", case.name));
+        });
+        let Sweep {
+            detected_ms,
+            elected_ms,
+            wave_ms,
+            agreed_ms,
+            sent,
+            airtime_ppm,
+            charge_nah,
+            failed,
+            started_ms,
+            ..
+        } = Sweep::new(Origin::new(case.name.clone(), &case.scenario, seeds, Shard::WHOLE), rows);
+        // Where nothing but motion changes, which seldom disturbs an agreement, the time is that of the start.
+        let agreed_ms = agreed_ms.filter(|spread| spread.count * 2 >= count).or(started_ms);
+        let wave_ms = wave_ms.filter(|_| case.is_ring);
+        let median = wave_ms.as_ref().or(elected_ms.as_ref()).map(|spread| spread.p50);
+        let factor = median.zip(case.floor_us).map(|(millis, floor)| (millis * 1_000).div_ceil(floor.max(1)));
+        let (name, seeds) = (case.name.clone(), count as u64);
+        let (failed, floor_us) = (failed.len(), case.floor_us);
+        Self {
+            name,
+            seeds,
+            failed,
+            detected_ms,
+            elected_ms,
+            wave_ms,
+            agreed_ms,
+            frames: sent,
+            airtime_ppm,
+            charge_nah,
+            floor_us,
+            factor,
+        }
+    }
+
+    fn line(&self) -> String {
+        let seconds = |spread: &Option<Spread>| {
+            spread.as_ref().map_or_else(String::new, |Spread { p50, p99, .. }| {
+                format!("{}.{:02} / {}.{:02}", p50 / 1_000, p50 % 1_000 / 10, p99 / 1_000, p99 % 1_000 / 10)
+            })
+        };
+        let median = |spread: &Option<Spread>| spread.as_ref().map_or(0, |spread| spread.p50);
+        let (airtime, charge) = (median(&self.airtime_ppm), median(&self.charge_nah));
+        let mut line = format!(
+            "{:<16} {:>6} {:>15} {:>15} {:>15} {:>15} {:>7} {:>5}.{:02} % {:>5}.{:01}",
+            self.name,
+            self.failed,
+            seconds(&self.detected_ms),
+            seconds(&self.elected_ms),
+            seconds(&self.wave_ms),
+            seconds(&self.agreed_ms),
+            median(&self.frames),
+            airtime / 10_000,
+            airtime % 10_000 / 100,
+            charge / 1_000,
+            charge % 1_000 / 100,
+        );
+        if let Some((floor, factor)) = self.floor_us.zip(self.factor) {
+            // Writing to a string does not fail.
+            let _ = write!(line, " {:>6} ms {factor:>4}", floor / 1_000);
+        }
+        line
+    }
+}
+
+/// Runs `bench elections`.
+pub fn run(args: &ElectionsArgs) -> anyhow::Result<ExitCode> {
+    ensure!((1..=SEEDS_MAX).contains(&args.seeds), "--seeds must be from 1 to {SEEDS_MAX}");
+    ensure!(args.jobs != Some(0), "--jobs must be at least 1");
+    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let seeds = Seeds { from: 0, to: args.seeds };
+    let mut cases = cases()?;
+    if let Some(only) = &args.only {
+        cases.retain(|case| case.name.contains(only.as_str()));
+        ensure!(
+            !cases.is_empty(),
+            "no row is called anything like \"{only}\"; they are ring8 to ring64 and mesh16 to mesh36, \"0 %\" to \"20 %\", {}",
+            OTHERS.join(", ")
+        );
+    }
+    if !args.json {
+        outln!(
+            "{} seeds a row; times are p50 / p99 in seconds, the rest is p50; energy is a node's, in uAh for the whole run",
+            args.seeds
+        )?;
+        outln!(
+            "network          failed     noticed, s      elected, s      of it wave       in all, s  frames  airtime  energy     floor  factor"
+        )?;
+    }
+    let mut rows = Vec::new();
+    for case in &cases {
+        let row = Row::measure(case, seeds, jobs);
+        output::clear_progress();
+        if !args.json {
+            outln!("{}", row.line())?;
+        }
+        rows.push(row);
+        if output::is_closed() {
+            break;
+        }
+    }
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&rows)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OTHERS, Row, Seeds, cases};
+
+    #[test]
+    fn every_row_is_a_scenario_and_small_ones_agree() {
+        let all = cases().unwrap();
+        assert_eq!(all.len(), 3 * 7 + OTHERS.len());
+        let ring = all.iter().find(|case| case.name == "ring8, 0 %").unwrap();
+        assert_eq!(ring.floor_us, Some(10_032), "22 hops");
+        let row = Row::measure(ring, Seeds { from: 0, to: 2 }, 1);
+        assert_eq!((row.failed, row.seeds), (0, 2));
+        let (wave, factor) = (row.wave_ms.as_ref().unwrap().p50, row.factor.unwrap());
+        assert!((factor - 1) * 10_032 < wave * 1_000 && wave * 1_000 <= factor * 10_032);
+        assert!(wave <= row.elected_ms.as_ref().unwrap().p50, "the wave is a part of it");
+        assert!(row.line().starts_with("ring8, 0 %"), "{}", row.line());
+    }
+}

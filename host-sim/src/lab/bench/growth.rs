@@ -1,0 +1,195 @@
+//! How the number of messages grows with the number of nodes, counted by running elections.
+
+use anyhow::{Context, ensure};
+use common::coefficient::Coefficient;
+use common::election::bully::{Bully, BullyConfig};
+use common::election::circle::RingConfig;
+use common::election::frlle::{Frlle, FrlleConfig, FrlleRules};
+use common::election::lcr::Lcr;
+use common::election::ring::Ring;
+use common::members::RingOrder;
+use common::protocol::{Protocol, Signal};
+use common::time::Duration;
+use common::types::{NodeId, RingPlace};
+use ideal::net::{Net, ROUND};
+use serde::Serialize;
+
+use super::big_ring::{BigRing, random_uids};
+use super::fit::{Fit, Law, exponent};
+
+/// More rounds than any of these elections takes.
+const ROUNDS_MAX: u64 = 100_000;
+
+/// Random orders that LCR is counted on.
+const LCR_ORDERS: u64 = 16;
+
+/// The messages of one election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// How many nodes took part.
+    pub nodes: u32,
+    /// How many messages were sent, announcements included.
+    pub messages: u64,
+}
+
+impl Point {
+    /// Messages divided by n log₂ n.
+    pub fn per_n_log_n(self) -> f64 {
+        let (n, messages) = self.as_floats();
+        messages / Law::Linearithmic.at(n)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
+    fn as_floats(self) -> (f64, f64) {
+        (f64::from(self.nodes), self.messages as f64)
+    }
+}
+
+/// How the messages of one algorithm grow in one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct Growth {
+    /// The algorithm.
+    pub name: &'static str,
+    /// Who starts and how the nodes are arranged.
+    pub scenario: &'static str,
+    /// What was counted.
+    pub points: Vec<Point>,
+    /// The exponent of the power law nearest to it.
+    pub exponent: f64,
+    /// The fits of all laws, the best first.
+    pub fits: [Fit; 3],
+}
+
+/// One scenario to count.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// The algorithm.
+    pub name: &'static str,
+    /// Who starts and how the nodes are arranged.
+    pub scenario: &'static str,
+    /// The binary logarithms of the smallest and the largest number of nodes.
+    exponents: (u32, u32),
+    count: fn(u32, u64) -> anyhow::Result<u64>,
+}
+
+/// Every scenario. Ring and Bully end where the capacities of the core end.
+pub const SCENARIOS: [Scenario; 6] = [
+    Scenario { name: "HS", scenario: "all start, random order", exponents: (6, 17), count: hs },
+    Scenario { name: "LCR", scenario: "all start, mean of 16 random orders", exponents: (4, 11), count: lcr_random },
+    Scenario { name: "LCR", scenario: "all start, descending order", exponents: (4, 10), count: lcr_descending },
+    Scenario { name: "Ring", scenario: "all detect", exponents: (3, 7), count: ring },
+    Scenario { name: "Bully", scenario: "all detect the crash of one more", exponents: (3, 7), count: bully },
+    Scenario { name: "FRLLE", scenario: "all detect, ascending coefficients", exponents: (4, 10), count: frlle },
+];
+
+impl Scenario {
+    /// Counts the messages of one election of this many nodes.
+    pub fn count(&self, nodes: u32, seed: u64) -> anyhow::Result<u64> {
+        (self.count)(nodes, seed).with_context(|| format!("{}, {}, {nodes} nodes", self.name, self.scenario))
+    }
+
+    /// Runs an election for every power of two in range and fits the counts.
+    pub fn measure(&self, seed: u64) -> anyhow::Result<Growth> {
+        let (first, last) = self.exponents;
+        let point = |nodes| self.count(nodes, seed).map(|messages| Point { nodes, messages });
+        let points = (first..=last).map(|log| point(1 << log)).collect::<anyhow::Result<Vec<Point>>>()?;
+        let floats: Vec<(f64, f64)> = points.iter().map(|point| point.as_floats()).collect();
+        let (exponent, fits) = (exponent(&floats), Fit::ranked(&floats));
+        Ok(Growth { name: self.name, scenario: self.scenario, points, exponent, fits })
+    }
+}
+
+fn hs(nodes: u32, seed: u64) -> anyhow::Result<u64> {
+    let mut ring = BigRing::new(&random_uids(nodes, seed));
+    let tally = ring.elect(|_| {});
+    ensure!(ring.leader() == nodes.checked_sub(1), "the largest uid was not elected");
+    Ok(tally.total())
+}
+
+/// The count depends much on where the largest ids stand, so this is a mean.
+fn lcr_random(nodes: u32, seed: u64) -> anyhow::Result<u64> {
+    let mut total = 0;
+    for order in 0..LCR_ORDERS {
+        total += lcr(&ids(random_uids(nodes, seed.wrapping_add(order)))?)?;
+    }
+    Ok(total / LCR_ORDERS)
+}
+
+fn lcr_descending(nodes: u32, _seed: u64) -> anyhow::Result<u64> {
+    lcr(&ids((0..nodes).rev())?)
+}
+
+fn lcr(order: &[NodeId]) -> anyhow::Result<u64> {
+    let mut net = ring_net(order, |_, place| Lcr::new(RingConfig { place, patience: Duration::ZERO }));
+    net.start_all();
+    finish(net, order.iter().max().copied())
+}
+
+fn ring(nodes: u32, seed: u64) -> anyhow::Result<u64> {
+    let members = ids(random_uids(nodes, seed))?;
+    let order = RingOrder::new(&members).map_err(|error| anyhow::anyhow!("no ring: {error:?}"))?;
+    let mut net = ring_net(&members, |_, _| Ring::new(order.clone(), Duration::ZERO));
+    net.start_all();
+    finish(net, members.iter().max().copied())
+}
+
+/// As many live nodes as asked for and one more, the leader, which crashes.
+fn bully(nodes: u32, seed: u64) -> anyhow::Result<u64> {
+    let members = ids(0..=nodes)?;
+    // A question and its answer take two rounds; then whoever asked waits one more for those that come just then.
+    let answer = ROUND.times(3);
+    let config = BullyConfig { answer, take_over: ROUND, announcement: answer.times(3) };
+    let mut net = Net::<Bully>::default();
+    for &id in &members {
+        let node = net.add(id, seed, Bully::new(config));
+        (0..node).for_each(|other| net.join(node, other));
+    }
+    net.start_all();
+    net.run_rounds(ROUNDS_MAX).map_err(|_| anyhow::anyhow!("the first election did not end"))?;
+    let live = members.len() - 1;
+    net.crash(live);
+    net.reset_counts();
+    (0..live).for_each(|node| net.signal(node, Signal::LeaderLost));
+    let highest = live.checked_sub(1).map(|node| net.id(node));
+    finish(net, highest)
+}
+
+/// The leader that everybody has lost is on the ring no more.
+fn frlle(nodes: u32, _seed: u64) -> anyhow::Result<u64> {
+    let members = ids(1..=nodes)?;
+    let failed = NodeId(0);
+    let mut net = ring_net(&members, |id, place| {
+        let ring = RingConfig { place, patience: Duration::ZERO };
+        let config = FrlleConfig { ring, hop: ROUND, coefficient: Coefficient(id.0), rules: FrlleRules::Hardened };
+        Frlle::new(id, config, Some(failed))
+    });
+    (0..net.len()).for_each(|node| net.signal(node, Signal::LeaderLost));
+    finish(net, members.first().copied())
+}
+
+fn ids(numbers: impl IntoIterator<Item = u32>) -> anyhow::Result<Vec<NodeId>> {
+    numbers
+        .into_iter()
+        .map(|number| Ok(NodeId(u16::try_from(number).context("too many nodes for their ids")?)))
+        .collect()
+}
+
+/// A ring of nodes in this order, none of them started.
+fn ring_net<P: Protocol>(order: &[NodeId], protocol: impl Fn(NodeId, RingPlace) -> P) -> Net<P, 2> {
+    let mut net = Net::default();
+    let nodes = order.len();
+    for (at, &id) in order.iter().enumerate() {
+        let place = RingPlace { left: order[(at + nodes - 1) % nodes], right: order[(at + 1) % nodes] };
+        net.add(id, 0, protocol(id, place));
+    }
+    (0..nodes).for_each(|at| net.join(at, (at + 1) % nodes));
+    net
+}
+
+/// Runs an election to its end and counts its messages, provided that all live nodes follow the one who had to win.
+fn finish<P: Protocol, const PEERS: usize>(mut net: Net<P, PEERS>, winner: Option<NodeId>) -> anyhow::Result<u64> {
+    net.run_rounds(ROUNDS_MAX).map_err(|_| anyhow::anyhow!("the election did not end"))?;
+    let follows = |node: usize| !net.is_alive(node) || net.node(node).leader() == winner;
+    ensure!((0..net.len()).all(follows), "the wrong leader was elected");
+    Ok(net.counts().total())
+}

@@ -1,0 +1,272 @@
+//! Golden files of the height algorithm: every event with everything it must do.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail, ensure};
+use common::causal_clock::ClockKind;
+use common::election::height::{HeightElection, HeightOptions, HeightRules};
+use common::election::height_tuple::{Height, LeaderPair, RefLevel};
+use common::notice::Event;
+use common::time::Instant;
+use common::types::NodeId;
+use ideal::net::{Channel, Delay, Net};
+use ideal::oriented;
+use serde::Deserialize;
+
+use super::verdict::{Report, Verdict};
+
+/// Links a node may have in a golden file.
+const LINKS_MAX: usize = 64;
+
+type HeightNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
+
+/// A height as it is printed: `[tau, oid, r, delta, nlts, lid, id]`.
+type Printed = [i64; 7];
+
+/// A file of the format `height-golden-1`.
+#[derive(Deserialize)]
+pub(super) struct File {
+    scenarios: Vec<Scenario>,
+}
+
+#[derive(Deserialize)]
+struct Scenario {
+    name: String,
+    clock: ClockName,
+    nodes: Vec<u16>,
+    edges: Vec<(u16, u16)>,
+    initial_heights: BTreeMap<u16, Printed>,
+    steps: Vec<Step>,
+    #[serde(rename = "final")]
+    end: End,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ClockName {
+    Lamport,
+    Perfect,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Up,
+    Down,
+    Deliver,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    event: (What, u16, u16),
+    actor: u16,
+    clock: u32,
+    action: String,
+    sends: Vec<u16>,
+    heights: Vec<Printed>,
+    #[serde(rename = "N")]
+    neighbours: Vec<u16>,
+    forming: Vec<u16>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    quiescent: bool,
+    symmetric: bool,
+    leader_oriented: Option<bool>,
+    #[serde(rename = "N")]
+    neighbours: BTreeMap<u16, Vec<u16>>,
+    forming: BTreeMap<u16, Vec<u16>>,
+    clock: BTreeMap<u16, u32>,
+    in_transit: Vec<(u16, u16, usize)>,
+    elections: usize,
+}
+
+pub(super) fn replay(file: &File) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    for (index, scenario) in file.scenarios.iter().enumerate() {
+        let verdict = replay_scenario(scenario).with_context(|| format!("scenarios[{index}] \"{}\"", scenario.name))?;
+        report.push(&scenario.name, verdict);
+    }
+    Ok(report)
+}
+
+fn replay_scenario(scenario: &Scenario) -> anyhow::Result<Verdict> {
+    let mut net = build(scenario)?;
+    let mut verdict = Verdict::default();
+    let mut elections = 0;
+    for (at, step) in scenario.steps.iter().enumerate() {
+        net.set_now(Instant::from_millis(at as u64 + 1));
+        let actor = apply(&mut net, step.event).with_context(|| format!("steps[{at}].event"))?;
+        elections += net.last_step().events.iter().filter(|&&event| event == Event::ElectedSelf).count();
+        if verdict.is_clean() {
+            verdict.at_step(at + 1);
+            compare_step(&mut verdict, &net, step, actor);
+        }
+    }
+    verdict.at_end();
+    compare_end(&mut verdict, &net, &scenario.end, elections);
+    Ok(verdict)
+}
+
+fn build(scenario: &Scenario) -> anyhow::Result<HeightNet> {
+    let clock = match scenario.clock {
+        ClockName::Lamport => ClockKind::Lamport,
+        ClockName::Perfect => ClockKind::Perfect,
+    };
+    let options = HeightOptions { clock, rules: HeightRules::Published };
+    let initial = |id: u16| -> anyhow::Result<Height> {
+        let place = format!("initial_heights.{id}");
+        let printed = scenario.initial_heights.get(&id).with_context(|| format!("{place} is missing"))?;
+        parse_height(*printed).context(place)
+    };
+    let mut net = HeightNet::new(Delay::Round);
+    for (at, &id) in scenario.nodes.iter().enumerate() {
+        ensure!(!scenario.nodes[..at].contains(&id), "nodes[{at}]: node {id} is there twice");
+        let mut node = HeightElection::with_height(initial(id)?, options);
+        for (index, &(u, v)) in scenario.edges.iter().enumerate() {
+            let place = || format!("edges[{index}]");
+            ensure!(
+                u != v && scenario.nodes.contains(&u) && scenario.nodes.contains(&v),
+                "{}: [{u}, {v}] is no link of this network",
+                place()
+            );
+            if u == id || v == id {
+                let neighbour = initial(if u == id { v } else { u })?;
+                node = node
+                    .with_neighbour(neighbour)
+                    .ok()
+                    .with_context(|| format!("{}: node {id} has more than {LINKS_MAX} links", place()))?;
+            }
+        }
+        net.add(NodeId(id), 0, node);
+    }
+    for &(u, v) in &scenario.edges {
+        net.join(index(&net, u)?, index(&net, v)?);
+    }
+    Ok(net)
+}
+
+/// Lets one event happen, and gives the index of the node that reacted.
+fn apply(net: &mut HeightNet, (what, u, v): (What, u16, u16)) -> anyhow::Result<usize> {
+    let (from, to) = (index(net, u)?, index(net, v)?);
+    match what {
+        What::Up => {
+            ensure!(!net.is_up(from, to), "channel {u} -> {v} is up already");
+            net.link_up(from, to);
+            Ok(from)
+        }
+        What::Down => {
+            ensure!(net.is_up(from, to), "channel {u} -> {v} is down already");
+            net.link_down(from, to);
+            Ok(from)
+        }
+        What::Deliver => {
+            ensure!(net.deliver(Channel { to, lane: 0, from }), "channel {u} -> {v} holds no message");
+            Ok(to)
+        }
+    }
+}
+
+fn compare_step(verdict: &mut Verdict, net: &HeightNet, step: &Step, actor: usize) {
+    let node = net.node(actor);
+    let done = net.last_step();
+    let heights: Vec<Printed> = (0..net.len()).map(|at| print_height(net.node(at).height())).collect();
+    verdict.compare("actor", &step.actor, &net.id(actor).0);
+    verdict.compare("heights", &step.heights, &heights);
+    verdict.compare("clock", &step.clock, &node.time());
+    verdict.compare("action", &step.action.as_str(), &action(&done.events));
+    let mut sends: Vec<u16> = done.sends.iter().map(|(to, _)| to.0).collect();
+    sends.sort_unstable();
+    verdict.compare("sends", &step.sends, &sends);
+    verdict.compare("N", &step.neighbours, &neighbours(node));
+    verdict.compare("forming", &step.forming, &forming(node));
+}
+
+fn compare_end(verdict: &mut Verdict, net: &HeightNet, end: &End, elections: usize) {
+    let per_node = |of: fn(&HeightElection<LINKS_MAX>) -> Vec<u16>| -> BTreeMap<u16, Vec<u16>> {
+        (0..net.len()).map(|at| (net.id(at).0, of(net.node(at)))).collect()
+    };
+    let symmetric = net.up_directions().all(|(from, to)| net.is_up(to, from));
+    let oriented = (net.is_quiet() && symmetric).then(|| oriented::check(net).is_ok());
+    verdict.compare("final.quiescent", &end.quiescent, &net.is_quiet());
+    verdict.compare("final.symmetric", &end.symmetric, &symmetric);
+    verdict.compare("final.leader_oriented", &end.leader_oriented, &oriented);
+    verdict.compare("final.N", &end.neighbours, &per_node(neighbours));
+    verdict.compare("final.forming", &end.forming, &per_node(forming));
+    let clocks = (0..net.len()).map(|at| (net.id(at).0, net.node(at).time())).collect();
+    verdict.compare("final.clock", &end.clock, &clocks);
+    let in_transit: BTreeMap<(u16, u16), usize> = net
+        .pending()
+        .map(|channel| {
+            let count = net.in_transit(channel.from, channel.to);
+            ((net.id(channel.from).0, net.id(channel.to).0), count)
+        })
+        .collect();
+    let mut expected = end.in_transit.clone();
+    expected.sort_unstable();
+    let got = in_transit.into_iter().map(|((from, to), count)| (from, to, count)).collect();
+    verdict.compare("final.in_transit", &expected, &got);
+    verdict.compare("final.elections", &end.elections, &elections);
+}
+
+fn index(net: &HeightNet, id: u16) -> anyhow::Result<usize> {
+    net.index_of(NodeId(id)).with_context(|| format!("there is no node {id}"))
+}
+
+fn neighbours(node: &HeightElection<LINKS_MAX>) -> Vec<u16> {
+    node.neighbours().map(|height| height.id.0).collect()
+}
+
+fn forming(node: &HeightElection<LINKS_MAX>) -> Vec<u16> {
+    node.forming().map(|id| id.0).collect()
+}
+
+/// The printed name of what a step did.
+fn action(events: &[Event]) -> &'static str {
+    match events.first() {
+        Some(Event::Ignored(_)) => "ignored",
+        Some(Event::Reflected) => "reflect",
+        Some(Event::Propagated) => "propagate",
+        Some(Event::Searching) => "newref",
+        Some(Event::ElectedSelf) => "elect",
+        Some(Event::Adopted(_)) => "adopt",
+        Some(Event::Replied(_)) => "reply",
+        _ => "none",
+    }
+}
+
+fn print_height(height: Height) -> Printed {
+    let Height { level, delta, leader, id } = height;
+    [
+        i64::from(level.tau),
+        i64::from(level.oid.0),
+        i64::from(level.reflected),
+        i64::from(delta),
+        -i64::from(leader.elected_at),
+        i64::from(leader.lid.0),
+        i64::from(id.0),
+    ]
+}
+
+fn parse_height([tau, oid, r, delta, nlts, lid, id]: Printed) -> anyhow::Result<Height> {
+    let node = |value: i64| u16::try_from(value).map(NodeId).with_context(|| format!("{value} is no node id"));
+    let reflected = match r {
+        0 => false,
+        1 => true,
+        _ => bail!("r is {r}, and must be 0 or 1"),
+    };
+    Ok(Height {
+        level: RefLevel {
+            tau: u32::try_from(tau).with_context(|| format!("tau is {tau}, and must not be negative"))?,
+            oid: node(oid)?,
+            reflected,
+        },
+        delta: i16::try_from(delta).with_context(|| format!("delta {delta} is too large"))?,
+        leader: LeaderPair {
+            elected_at: u32::try_from(-nlts).with_context(|| format!("nlts is {nlts}, and must not be positive"))?,
+            lid: node(lid)?,
+        },
+        id: node(id)?,
+    })
+}

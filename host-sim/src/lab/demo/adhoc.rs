@@ -1,0 +1,168 @@
+//! The second half: heights on an ad hoc network that forms, loses its leader, falls apart and heals.
+
+use std::collections::BTreeMap;
+
+use common::election::height::{HeightElection, HeightOptions};
+use common::notice::Event;
+use common::protocol::Protocol;
+use common::types::NodeId;
+use ideal::graph::{Graph, Kind};
+use ideal::net::{Net, ROUND};
+use ideal::oriented;
+
+use super::picture::draw;
+use super::{Args, Scene, Stage};
+
+const LINKS_MAX: usize = 48;
+
+type HeightNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
+
+struct Story<'a> {
+    net: HeightNet,
+    graph: Graph,
+    seed: u64,
+    stage: &'a mut Stage,
+}
+
+pub(super) fn play(args: &Args, stage: &mut Stage) {
+    let count = usize::from(args.nodes);
+    let mut net = HeightNet::default();
+    for id in (1..=args.nodes).map(NodeId) {
+        net.add(id, args.seed, HeightElection::new(id, HeightOptions::default()));
+    }
+    let graph = Graph::new(Kind::Rgg, count, args.seed);
+    let mut story = Story { net, graph, seed: args.seed, stage };
+
+    story
+        .stage
+        .say(format!("3. {count} boards are strewn over a field. Links come up; each board led itself until now.\n"));
+    story.net.start_all();
+    let links: Vec<_> = story.graph.edges().collect();
+    for &(u, v) in &links {
+        story.net.connect(u, v);
+    }
+    story.settle("an ad hoc network forms (heights)");
+
+    story.lose_leader();
+    story.part_and_heal();
+}
+
+impl Story<'_> {
+    fn leader(&self, node: usize) -> Option<usize> {
+        self.net.node(node).leader().and_then(|id| self.net.index_of(id))
+    }
+
+    /// The leader moves out of reach, the others elect without it, and it comes back as one of them.
+    fn lose_leader(&mut self) {
+        let Some(leader) = self.leader(0) else { return };
+        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == leader || v == leader).collect();
+        let id = self.net.id(leader);
+        self.stage.say(format!("4. Leader {id} is carried away: its {} links are gone.\n", links.len()));
+        self.cut(&links);
+        self.settle("its leader is carried away (heights)");
+
+        self.stage.say(format!("5. Node {id} comes back, and joins whoever was elected last.\n"));
+        self.connect(&links);
+        self.settle("it comes back (heights)");
+    }
+
+    fn cut(&mut self, links: &[(usize, usize)]) {
+        for &(u, v) in links {
+            self.graph.remove(u, v);
+            self.net.cut(u, v);
+        }
+    }
+
+    fn connect(&mut self, links: &[(usize, usize)]) {
+        for &(u, v) in links {
+            self.graph.insert(u, v);
+            self.net.connect(u, v);
+        }
+    }
+
+    /// Cuts the network in two and joins it again.
+    fn part_and_heal(&mut self) {
+        let side = self.half();
+        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| side[u] != side[v]).collect();
+        self.stage.say(format!("6. A wall goes up: {} links are gone, the network is in two parts.\n", links.len()));
+        self.cut(&links);
+        self.settle("a wall splits it (heights)");
+
+        self.stage.say("7. The wall comes down again: two leaders meet, and the later election wins.\n");
+        self.connect(&links);
+        self.settle("the wall comes down (heights)");
+    }
+
+    /// Half of the nodes, such that both halves hang together: a search from one end, cut where the rest stays whole.
+    fn half(&self) -> Vec<bool> {
+        let count = self.graph.len();
+        let mut side = vec![false; count];
+        let start = (0..count).min_by(|&a, &b| self.graph.places[a].0.total_cmp(&self.graph.places[b].0)).unwrap_or(0);
+        side[start] = true;
+        while side.iter().filter(|&&taken| taken).count() < count / 2 {
+            let grows = |node: usize| {
+                let mut grown = side.clone();
+                grown[node] = true;
+                let touches = self.graph.edges().any(|(u, v)| (u == node && side[v]) || (v == node && side[u]));
+                !side[node] && touches && self.is_whole(&grown)
+            };
+            match (0..count).find(|&node| grows(node)) {
+                Some(node) => side[node] = true,
+                None => break,
+            }
+        }
+        side
+    }
+
+    /// Whether the nodes that are not taken still hang together.
+    fn is_whole(&self, taken: &[bool]) -> bool {
+        let links = self.graph.edges().filter(|&(u, v)| !taken[u] && !taken[v]);
+        let rest = Graph::with(self.graph.places.clone(), links);
+        rest.components().iter().filter(|part| part.iter().any(|&node| !taken[node])).count() == 1
+    }
+
+    /// Lets everything settle, tells what the nodes did, and shows the result.
+    fn settle(&mut self, title: &str) {
+        let start = self.net.now();
+        let mut done: BTreeMap<&str, u32> = BTreeMap::new();
+        while self.net.step_round_watched(|net, _| {
+            for event in &net.last_step().events {
+                let what = match event {
+                    Event::Searching => "searches begun",
+                    Event::Propagated => "searches passed on",
+                    Event::Reflected => "dead ends",
+                    Event::ElectedSelf => "elections",
+                    Event::Adopted(_) => "leaders adopted",
+                    _ => continue,
+                };
+                *done.entry(what).or_default() += 1;
+            }
+        }) {}
+        if let Err(violation) = oriented::check(&self.net) {
+            panic!(
+                "not leader-oriented: {violation:?}; replay: ringleader demo --seed {} --nodes {}",
+                self.seed,
+                self.net.len()
+            );
+        }
+        let told: Vec<String> = done.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        self.stage.say(format!(
+            "  {}\n",
+            if told.is_empty() { "nobody had to do anything".to_owned() } else { told.join(", ") }
+        ));
+        self.stage.say(draw(&self.graph, |node| match self.leader(node) {
+            Some(leader) if leader == node => format!("[{}]", self.net.id(node)),
+            _ => self.net.id(node).to_string(),
+        }));
+        let leaders =
+            self.graph.components().into_iter().filter_map(|part| self.net.node(part[0]).leader()).map(|id| id.0);
+        let scene = Scene {
+            title: title.to_owned(),
+            messages: self.net.counts().total(),
+            rounds: self.net.now().since(start).as_micros() / ROUND.as_micros(),
+            leaders: leaders.collect(),
+        };
+        self.net.reset_counts();
+        self.stage.close(scene);
+    }
+}

@@ -1,0 +1,67 @@
+//! Small pictures of a network in characters.
+
+use ideal::graph::Graph;
+
+const WIDTH: usize = 64;
+const HEIGHT: usize = 15;
+
+/// Draws a graph: links as dots, each node as its label.
+pub(super) fn draw(graph: &Graph, label: impl Fn(usize) -> String) -> String {
+    let mut canvas = vec![vec![' '; WIDTH]; HEIGHT];
+    let cells: Vec<(usize, usize)> = graph.places.iter().map(|&place| cell(place)).collect();
+    for (u, v) in graph.edges() {
+        dots(&mut canvas, cells[u], cells[v]);
+    }
+    for (node, &(x, y)) in cells.iter().enumerate() {
+        let text = label(node);
+        let start = x.saturating_sub(text.len() / 2).min(WIDTH - text.len().min(WIDTH));
+        for (place, letter) in canvas[y][start..].iter_mut().zip(text.chars()) {
+            *place = letter;
+        }
+    }
+    let lines: Vec<String> = canvas.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned()).collect();
+    let used = |line: &String| !line.is_empty();
+    let first = lines.iter().position(used).unwrap_or(0);
+    let last = lines.iter().rposition(used).unwrap_or(0);
+    lines[first..=last].iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "places are in 0..=1"
+)]
+fn cell((x, y): (f64, f64)) -> (usize, usize) {
+    let scale = |at: f64, cells: usize| ((at.clamp(0.0, 1.0) * (cells - 1) as f64).round() as usize).min(cells - 1);
+    // Labels are up to four letters wide; keep them off the right edge.
+    (2 + scale(x, WIDTH - 4), scale(y, HEIGHT))
+}
+
+fn dots(canvas: &mut [Vec<char>], (x0, y0): (usize, usize), (x1, y1): (usize, usize)) {
+    let steps = x0.abs_diff(x1).max(y0.abs_diff(y1)).max(1);
+    let between = |a: usize, b: usize, step: usize| (a * (steps - step) + b * step + steps / 2) / steps;
+    for step in (0..=steps).step_by(if y0 == y1 { 2 } else { 1 }) {
+        canvas[between(y0, y1, step)][between(x0, x1, step)] = '·';
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ideal::graph::{Graph, Kind};
+
+    use super::{HEIGHT, WIDTH, draw};
+
+    #[test]
+    fn every_node_is_in_the_picture_and_nothing_outside() {
+        for kind in Kind::ALL {
+            let graph = Graph::new(kind, 9, 3);
+            let picture = draw(&graph, |node| format!("[{node}]"));
+            assert!(picture.lines().count() <= HEIGHT);
+            assert!(picture.lines().all(|line| line.chars().count() <= WIDTH + 4), "{picture}");
+            let shown = (0..9).filter(|node| picture.contains(&format!("[{node}]"))).count();
+            // Two nodes of a random graph may stand in one place.
+            assert!(shown == 9 || kind == Kind::Rgg && shown >= 6, "{kind:?}\n{picture}");
+        }
+    }
+}

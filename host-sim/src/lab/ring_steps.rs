@@ -1,0 +1,236 @@
+//! FRLLE on a synchronous ring, step by step: a message sent in one step arrives in the next.
+//!
+//! The order within a step is fixed: responses of the leader, then arrivals (nodes in ring order, each its left port
+//! first), then detections. With [`Mode::Joint`] two equal messages that reach a node in one step from both sides are taken
+//! as one, which is how the seed counts.
+
+use std::collections::BTreeMap;
+
+use common::coefficient::Coefficient;
+use common::election::circle::RingConfig;
+use common::election::frlle::{Frlle, FrlleConfig, FrlleMsg, FrlleRules};
+use common::notice::Event;
+use common::outbox::{Command, Dest, Outbox};
+use common::protocol::{Cx, Message, Protocol, Signal};
+use common::rng::Rng;
+use common::time::{Duration, Instant};
+use common::types::{NodeId, RingPlace, Side};
+use ideal::net::ROUND;
+
+/// Whether copies that arrive together are taken as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Every message on its own, as a radio would have it.
+    Sequential,
+    /// Two equal messages from both sides in one step are one.
+    Joint,
+}
+
+/// What is to happen on the ring.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The live nodes in ring order, each with its coefficient.
+    pub ring: Vec<(NodeId, Coefficient)>,
+    /// The leader that has failed, whom everybody follows at first.
+    pub failed: NodeId,
+    /// Who notices the failure, and when; in this order where the times are equal.
+    pub detections: Vec<(u64, NodeId)>,
+    /// Whom the old leader answers, and when.
+    pub responses: Vec<(u64, NodeId)>,
+    /// How copies are taken.
+    pub mode: Mode,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The leader each node follows in the end, in ring order.
+    pub leaders: Vec<Option<NodeId>>,
+    /// Messages by type.
+    pub messages: BTreeMap<&'static str, u64>,
+    /// Messages sent in each step.
+    pub sent_per_step: Vec<u64>,
+    /// Who declared a leader, in order.
+    pub declarers: Vec<NodeId>,
+    /// Who found the old leader alive, in order.
+    pub recovery_creators: Vec<NodeId>,
+    /// The last step in which a node came by the leader it ended with.
+    pub agreed_at: u64,
+    /// The step in which the last message arrived.
+    pub quiet_at: u64,
+}
+
+impl Outcome {
+    /// All messages.
+    pub fn total(&self) -> u64 {
+        self.messages.values().sum()
+    }
+
+    /// Whether all nodes follow the same leader.
+    pub fn is_agreed(&self) -> bool {
+        self.leaders.windows(2).all(|pair| pair[0] == pair[1])
+    }
+}
+
+/// The two ports of a node, left one first.
+type Ports = [Vec<FrlleMsg>; 2];
+
+struct Run {
+    ids: Vec<NodeId>,
+    nodes: Vec<Frlle>,
+    /// What arrives in the next step.
+    arriving: Vec<Ports>,
+    /// The leader each node last came by, and when.
+    obtained: Vec<Option<(NodeId, u64)>>,
+    rng: Rng,
+    step: u64,
+    outcome: Outcome,
+}
+
+/// Runs a script to its end.
+///
+/// # Panics
+/// When a detection or response names a node that is not on the ring.
+pub fn run(script: &Script) -> Outcome {
+    let mut run = Run::new(script);
+    let index = |id: NodeId| {
+        let at = script.ring.iter().position(|&(member, _)| member == id);
+        at.unwrap_or_else(|| panic!("node {id} is not on the ring"))
+    };
+    loop {
+        let step = run.step;
+        run.outcome.sent_per_step.push(0);
+        for &(_, id) in script.responses.iter().filter(|&&(at, _)| at == step) {
+            run.call(index(id), |node, cx| node.on_signal(Signal::LeaderHeard, cx));
+        }
+        let count = run.nodes.len();
+        let arrivals = std::mem::replace(&mut run.arriving, vec![Ports::default(); count]);
+        for (node, ports) in arrivals.into_iter().enumerate() {
+            run.arrive(node, ports, script.mode);
+        }
+        for &(_, id) in script.detections.iter().filter(|&&(at, _)| at == step) {
+            run.call(index(id), |node, cx| node.on_signal(Signal::LeaderLost, cx));
+        }
+        let under_way = run.arriving.iter().flatten().any(|port| !port.is_empty());
+        if !under_way && !script.detections.iter().any(|&(at, _)| at > step) {
+            return run.finish();
+        }
+        run.step += 1;
+    }
+}
+
+impl Run {
+    fn new(script: &Script) -> Self {
+        let count = script.ring.len();
+        let ids: Vec<NodeId> = script.ring.iter().map(|&(id, _)| id).collect();
+        let node = |at: usize| {
+            let place = RingPlace { left: ids[(at + count - 1) % count], right: ids[(at + 1) % count] };
+            let config = FrlleConfig {
+                ring: RingConfig { place, patience: Duration::ZERO },
+                hop: ROUND,
+                coefficient: script.ring[at].1,
+                rules: FrlleRules::Published,
+            };
+            Frlle::new(ids[at], config, Some(script.failed))
+        };
+        Self {
+            nodes: (0..count).map(node).collect(),
+            arriving: vec![Ports::default(); count],
+            obtained: vec![None; count],
+            rng: Rng::new(0),
+            step: 0,
+            outcome: Outcome::default(),
+            ids,
+        }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::ZERO + Duration::from_micros(ROUND.as_micros() * self.step)
+    }
+
+    fn arrive(&mut self, at: usize, [left, mut right]: Ports, mode: Mode) {
+        if !left.is_empty() || !right.is_empty() {
+            self.outcome.quiet_at = self.step;
+        }
+        for msg in left {
+            let now = self.now();
+            let twin = right.iter().position(|twin| self.nodes[at].may_pair(&msg, twin, now));
+            match twin.filter(|_| mode == Mode::Joint) {
+                Some(twin) => {
+                    right.remove(twin);
+                    self.call(at, |node, cx| node.on_pair(msg, cx));
+                }
+                None => self.take(at, msg),
+            }
+        }
+        for msg in right {
+            self.take(at, msg);
+        }
+    }
+
+    fn take(&mut self, at: usize, msg: FrlleMsg) {
+        let count = self.ids.len();
+        let from = match msg.toward {
+            Side::Right => self.ids[(at + count - 1) % count],
+            Side::Left => self.ids[(at + 1) % count],
+        };
+        self.call(at, |node, cx| node.on_message(from, msg, cx));
+    }
+
+    fn call(&mut self, at: usize, handler: impl FnOnce(&mut Frlle, &mut Cx<'_, Frlle>)) {
+        let count = self.ids.len();
+        let mut peers = [self.ids[(at + count - 1) % count], self.ids[(at + 1) % count]];
+        peers.sort_unstable();
+        let mut out = Outbox::new();
+        let mut cx = Cx { id: self.ids[at], now: self.now(), peers: &peers, rng: &mut self.rng, out: &mut out };
+        handler(&mut self.nodes[at], &mut cx);
+        assert!(!out.overflowed(), "defect in the core: a handler of FRLLE asked for too much");
+        for command in out.drain() {
+            match command {
+                Command::Send(Dest::One(_), msg) => self.send(at, msg),
+                Command::Note(event) => self.note(at, event),
+                Command::Send(..) | Command::SetTimer(..) | Command::StopTimer(_) => {}
+            }
+        }
+    }
+
+    fn send(&mut self, from: usize, msg: FrlleMsg) {
+        let count = self.ids.len();
+        let (to, port) = match msg.toward {
+            Side::Right => ((from + 1) % count, 0),
+            Side::Left => ((from + count - 1) % count, 1),
+        };
+        *self.outcome.messages.entry(msg.kind()).or_default() += 1;
+        if let Some(sent) = self.outcome.sent_per_step.last_mut() {
+            *sent += 1;
+        }
+        self.arriving[to][port].push(msg);
+    }
+
+    fn note(&mut self, at: usize, event: Event) {
+        let id = self.ids[at];
+        let leader = match event {
+            Event::Declared(_) => {
+                self.outcome.declarers.push(id);
+                return;
+            }
+            Event::HeardAlive(leader) => {
+                self.outcome.recovery_creators.push(id);
+                leader
+            }
+            Event::Recovered(leader) | Event::Followed(leader) => leader,
+            Event::ElectedSelf => id,
+            _ => return,
+        };
+        // Coming by the same leader again is no news.
+        if self.obtained[at].is_none_or(|(known, _)| known != leader) {
+            self.obtained[at] = Some((leader, self.step));
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.outcome.leaders = self.nodes.iter().map(Protocol::leader).collect();
+        self.outcome.agreed_at = self.obtained.iter().flatten().map(|&(_, step)| step).max().unwrap_or(0);
+        self.outcome
+    }
+}

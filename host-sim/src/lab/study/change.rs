@@ -1,0 +1,281 @@
+//! What happens to a network, and when each end of each link notices.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::rng::Rng;
+use ideal::graph::Graph;
+use serde::Serialize;
+
+use super::scene::{Scene, shuffle};
+use super::{below, stream};
+
+/// How many links [`Change::ThreeCuts`] cuts.
+const CUTS: usize = 3;
+/// [`Change::Churn`] turns half as many links as there are, and no fewer than this.
+const TURNS_MIN: usize = 8;
+
+/// What happens to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// All links of the leader go down.
+    LeaderLost,
+    /// One random link goes down.
+    OneCut,
+    /// One link goes down that was some node's last way to the leader, or the leader's last link.
+    LastWay,
+    /// Three random links go down.
+    ThreeCuts,
+    /// Half of the nodes, those nearest to a random one, are cut off from the rest.
+    Partition,
+    /// The same partition heals after both sides have settled; only the healing is measured.
+    Merge,
+    /// The same partition heals while its elections are still under way; both are measured.
+    Flap,
+    /// In short succession random links go down or come up again, half as many as there are.
+    Churn,
+}
+
+impl Change {
+    /// Every change, in the order of the report.
+    pub const ALL: [Self; 8] = [
+        Self::LeaderLost,
+        Self::OneCut,
+        Self::LastWay,
+        Self::ThreeCuts,
+        Self::Partition,
+        Self::Merge,
+        Self::Flap,
+        Self::Churn,
+    ];
+
+    /// Its name in the report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LeaderLost => "leader lost",
+            Self::OneCut => "one cut",
+            Self::LastWay => "last way cut",
+            Self::ThreeCuts => "three cuts",
+            Self::Partition => "partition",
+            Self::Merge => "merge",
+            Self::Flap => "flap",
+            Self::Churn => "churn",
+        }
+    }
+
+    /// What it means, in a sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::LeaderLost => "All links of the leader go down.",
+            Self::OneCut => "A random link goes down.",
+            Self::LastWay => {
+                "A link goes down that was some node's last way down to the leader, or the leader's last link."
+            }
+            Self::ThreeCuts => "Three random links go down.",
+            Self::Partition => "The half of the nodes nearest to a random one is cut off from the rest.",
+            Self::Merge => {
+                "The partition heals after every part has settled on a leader of its own; only the healing is counted."
+            }
+            Self::Flap => "The partition heals while the elections it caused are still under way; all is counted.",
+            Self::Churn => {
+                "In short succession random links go down or come up again, half as many as there are (at least eight)."
+            }
+        }
+    }
+
+    /// Decides what happens to a scene, and when. The links are the same for both schedules; only the moments differ.
+    pub fn plan(self, scene: &Scene, schedule: Schedule, seed: u64) -> Plan {
+        let mut pick = Rng::stream(seed, stream::LINKS);
+        let mut pace = Pace::new(scene, schedule, seed);
+        let all: Vec<_> = scene.graph.edges().collect();
+        let mut before = Vec::new();
+        let flips = match self {
+            Self::OneCut => pace.cut(&some(all, 1, &mut pick)),
+            Self::LastWay => pace.cut(&some(last_ways(scene), 1, &mut pick)),
+            Self::ThreeCuts => pace.cut(&some(all, CUTS, &mut pick)),
+            Self::Partition => pace.cut(&between_halves(&scene.graph, &mut pick)),
+            Self::Merge => {
+                let links = between_halves(&scene.graph, &mut pick);
+                before = pace.cut(&links);
+                pace.heal(&links)
+            }
+            Self::Flap => pace.flap(&between_halves(&scene.graph, &mut pick), scene),
+            Self::LeaderLost => {
+                let at_leader = |&(u, v): &(usize, usize)| u == scene.leader || v == scene.leader;
+                pace.cut(&all.into_iter().filter(at_leader).collect::<Vec<_>>())
+            }
+            Self::Churn => pace.churn(&all, &mut pick),
+        };
+        Plan::new(before, flips)
+    }
+}
+
+/// Who decides in which order messages arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// Every message takes one round, and both ends of a link notice a change in the same round.
+    Synchronous,
+    /// Chance picks the channel that delivers next, and each end of a link notices on its own, while messages of
+    /// earlier changes are still in flight.
+    Random,
+}
+
+impl Schedule {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Synchronous, Self::Random];
+
+    /// Its name in the report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Synchronous => "synchronous",
+            Self::Random => "random order",
+        }
+    }
+}
+
+/// One direction of a link goes up or down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// When: rounds since the first change, or deliveries where their order is random. Where nothing is in flight any
+    /// more, the next flip does not wait.
+    pub moment: u64,
+    /// The place of the sender, who notices.
+    pub from: usize,
+    /// The place of the receiver.
+    pub to: usize,
+    /// Whether the direction comes up.
+    pub up: bool,
+}
+
+/// Everything that happens to a network in one run.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// What happens, and settles, before anything is counted.
+    pub before: Vec<Flip>,
+    /// What is measured, by rising moment.
+    pub flips: Vec<Flip>,
+}
+
+impl Plan {
+    /// A plan of these flips, each list in the order of its moments.
+    pub fn new(mut before: Vec<Flip>, mut flips: Vec<Flip>) -> Self {
+        before.sort_by_key(|flip| flip.moment);
+        flips.sort_by_key(|flip| flip.moment);
+        Self { before, flips }
+    }
+
+    /// The graph when everything has happened.
+    pub fn outcome(&self, graph: &Graph) -> Graph {
+        let mut graph = graph.clone();
+        for flip in self.before.iter().chain(&self.flips) {
+            if flip.up {
+                graph.insert(flip.from, flip.to);
+            } else {
+                graph.remove(flip.from, flip.to);
+            }
+        }
+        graph
+    }
+}
+
+/// Chooses moments. Under the random order changes are spread over about as many deliveries as the waves they cause, so
+/// that most of them find messages in flight.
+struct Pace {
+    schedule: Schedule,
+    rng: Rng,
+    nodes: usize,
+}
+
+impl Pace {
+    fn new(scene: &Scene, schedule: Schedule, seed: u64) -> Self {
+        let rng = Rng::stream(seed, stream::MOMENTS);
+        Self { schedule, rng, nodes: scene.graph.len() }
+    }
+
+    /// A number of deliveries below this bound, or no round at all.
+    fn within(&mut self, deliveries: usize) -> u64 {
+        match self.schedule {
+            Schedule::Synchronous => 0,
+            Schedule::Random => below(&mut self.rng, deliveries) as u64,
+        }
+    }
+
+    fn flips(&mut self, links: &[(usize, usize)], up: bool) -> Vec<Flip> {
+        let directions = links.iter().flat_map(|&(u, v)| [(u, v), (v, u)]);
+        directions.map(|(from, to)| Flip { moment: self.within(2 * self.nodes), from, to, up }).collect()
+    }
+
+    fn cut(&mut self, links: &[(usize, usize)]) -> Vec<Flip> {
+        self.flips(links, false)
+    }
+
+    fn heal(&mut self, links: &[(usize, usize)]) -> Vec<Flip> {
+        self.flips(links, true)
+    }
+
+    /// Down, and up again before a search and its echo can have crossed the network.
+    fn flap(&mut self, links: &[(usize, usize)], scene: &Scene) -> Vec<Flip> {
+        let mut flips = self.cut(links);
+        let pause = match self.schedule {
+            Schedule::Synchronous => 1 + below(&mut self.rng, 2 * scene.graph.diameter()),
+            Schedule::Random => 2 * self.nodes + below(&mut self.rng, 2 * self.nodes),
+        } as u64;
+        let heal = self.heal(links).into_iter().map(|flip| Flip { moment: flip.moment + pause, ..flip });
+        flips.extend(heal);
+        flips
+    }
+
+    fn churn(&mut self, links: &[(usize, usize)], pick: &mut Rng) -> Vec<Flip> {
+        let mut down = BTreeSet::new();
+        let mut free: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut flips = Vec::new();
+        let mut start = 0;
+        for _ in 0..TURNS_MIN.max(links.len() / 2) {
+            let link = links[below(pick, links.len())];
+            let up = down.remove(&link);
+            if !up {
+                down.insert(link);
+            }
+            for (from, to) in [link, (link.1, link.0)] {
+                // The two ends may disagree for a while, but each sees its own changes in their order.
+                let moment = (start + self.within(self.nodes)).max(free.get(&(from, to)).copied().unwrap_or(0));
+                free.insert((from, to), moment);
+                flips.push(Flip { moment, from, to, up });
+            }
+            start += match self.schedule {
+                Schedule::Synchronous => u64::from(self.rng.below(4)),
+                Schedule::Random => self.within(self.nodes),
+            };
+        }
+        flips
+    }
+}
+
+fn some(mut links: Vec<(usize, usize)>, count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
+    shuffle(&mut links, rng);
+    links.truncate(count);
+    links
+}
+
+/// The links that are the only way down of one of their ends. The leader's last link is among them: whoever is at the
+/// other end of it hangs on the leader alone.
+fn last_ways(scene: &Scene) -> Vec<(usize, usize)> {
+    let heights = scene.heights();
+    let mut ways = vec![Vec::new(); heights.len()];
+    for (u, v) in scene.graph.edges() {
+        let (low, high) = if heights[u] < heights[v] { (u, v) } else { (v, u) };
+        ways[high].push(low);
+    }
+    let only = |(high, ways): (usize, &Vec<usize>)| if let &[low] = ways.as_slice() { Some((low, high)) } else { None };
+    ways.iter().enumerate().filter_map(only).collect()
+}
+
+/// The links between the half of the nodes nearest to a random one and the rest.
+fn between_halves(graph: &Graph, rng: &mut Rng) -> Vec<(usize, usize)> {
+    let hops = graph.distances(below(rng, graph.len()));
+    let mut nearest: Vec<usize> = (0..graph.len()).collect();
+    nearest.sort_by_key(|&node| hops[node]);
+    let half: BTreeSet<usize> = nearest.into_iter().take(graph.len() / 2).collect();
+    graph.edges().filter(|(u, v)| half.contains(u) != half.contains(v)).collect()
+}

@@ -1,0 +1,98 @@
+//! Where a run starts: a graph, who stands where, and who leads (seed 001, section 3.3).
+
+use anyhow::{Context, ensure};
+use common::causal_clock::ClockKind;
+use common::election::height::{HeightElection, HeightOptions, HeightRules};
+use common::election::height_tuple::Height;
+use common::rng::Rng;
+use common::types::NodeId;
+use ideal::graph::{Graph, Kind};
+use ideal::net::Net;
+
+use super::{below, stream};
+
+/// Links a node has room for: as many as the widest engine.
+pub const LINKS_MAX: usize = 128;
+
+/// The network that is measured.
+pub type StudyNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
+
+/// A connected graph, ids on its places and a leader that everybody follows.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Who can hear whom.
+    pub graph: Graph,
+    /// The id at each place.
+    pub ids: Vec<NodeId>,
+    /// The place of the leader.
+    pub leader: usize,
+}
+
+impl Scene {
+    /// A scene by chance: ids `1..=nodes` shuffled over the places, and any node leads.
+    pub fn random(kind: Kind, nodes: usize, seed: u64) -> anyhow::Result<Self> {
+        let graph = Graph::new(kind, nodes, seed);
+        let mut ids = (1..=u16::try_from(nodes).context("ids have 16 bits")?).map(NodeId).collect::<Vec<_>>();
+        shuffle(&mut ids, &mut Rng::stream(seed, stream::IDS));
+        let leader = below(&mut Rng::stream(seed, stream::LEADER), nodes);
+        let scene = Self { graph, ids, leader };
+        let busiest = scene.degrees().into_iter().max().unwrap_or(0);
+        ensure!(busiest <= LINKS_MAX, "a node of this graph has {busiest} links, which is more than {LINKS_MAX}");
+        Ok(scene)
+    }
+
+    /// How many links each place has.
+    pub fn degrees(&self) -> Vec<usize> {
+        let mut degrees = vec![0; self.graph.len()];
+        for (u, v) in self.graph.edges() {
+            degrees[u] += 1;
+            degrees[v] += 1;
+        }
+        degrees
+    }
+
+    /// The height of every place in the initial state: its distance from the leader.
+    ///
+    /// # Panics
+    /// When the graph is not connected, or wider than a height can count.
+    pub fn heights(&self) -> Vec<Height> {
+        let leader = self.ids[self.leader];
+        let hops = self.graph.distances(self.leader);
+        let height = |(&id, hops): (&NodeId, &Option<usize>)| {
+            let hops = hops.and_then(|hops| i16::try_from(hops).ok());
+            Height::initial(id, leader, hops.expect("a connected graph of fewer than 2^15 hops"))
+        };
+        self.ids.iter().zip(&hops).map(height).collect()
+    }
+
+    /// The network in its initial state: links up, views exact, nothing under way, clocks at zero.
+    ///
+    /// # Panics
+    /// When a node has more than [`LINKS_MAX`] links.
+    pub fn net(&self, clock: ClockKind, rules: HeightRules) -> StudyNet {
+        let heights = self.heights();
+        let mut neighbours = vec![Vec::new(); heights.len()];
+        for (u, v) in self.graph.edges() {
+            neighbours[u].push(heights[v]);
+            neighbours[v].push(heights[u]);
+        }
+        let mut net = Net::default();
+        for (&height, neighbours) in heights.iter().zip(neighbours) {
+            let mut node = HeightElection::with_height(height, HeightOptions { clock, rules });
+            for neighbour in neighbours {
+                node = node.with_neighbour(neighbour).expect("a node has too many links");
+            }
+            net.add(height.id, 0, node);
+        }
+        self.graph.edges().for_each(|(u, v)| net.join(u, v));
+        net.start_all();
+        net
+    }
+}
+
+/// Fisher and Yates.
+pub(super) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(rng, last + 1));
+    }
+}
