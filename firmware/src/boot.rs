@@ -20,7 +20,7 @@ use static_cell::StaticCell;
 use crate::boards::board::BOARD;
 use crate::radio::Settings;
 use crate::sensors::{DieTemperature, Supply};
-use crate::{clock, host, identity, node, progress, radio, sensors, status, storage};
+use crate::{clock, host, identity, node, progress, radio, record, sensors, status, storage};
 
 /// What the boot needs.
 pub struct Parts {
@@ -91,7 +91,8 @@ pub async fn run(spawner: Spawner, parts: Parts) {
     let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
     let settings = Settings { channel: config.channel, power_dbm: config.power_dbm, seed: rng.next_u64() };
     let node = make_node(&config, boot);
-    node_spawner.spawn(defmt::unwrap!(node::run(node, boot, last_run.record_calls)));
+    record::set(last_run.record_calls);
+    node_spawner.spawn(defmt::unwrap!(node::run(node, boot)));
     radio_spawner.spawn(defmt::unwrap!(radio::run(settings)));
     let (temperature, supply) = sensors;
     spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));

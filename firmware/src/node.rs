@@ -62,8 +62,7 @@ pub fn tell(told: Told) {
 
 /// Runs the node for ever.
 #[embassy_executor::task]
-pub async fn run(node: &'static mut Node, boot: Boot, is_recording: bool) -> ! {
-    record::set(is_recording);
+pub async fn run(node: &'static mut Node, boot: Boot) -> ! {
     let mut driver =
         Driver { node, now: clock::now(), judged: 0, scratch: [0; FRAME_MAX], output: Some(radio::output()) };
     let Boot { epoch, seed, device } = boot;

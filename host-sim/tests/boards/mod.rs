@@ -5,4 +5,5 @@ mod elections;
 mod flash;
 mod hostile;
 mod same_bytes;
+mod same_decisions;
 mod support;

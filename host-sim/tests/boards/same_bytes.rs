@@ -23,7 +23,7 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
-        Call::Transmit { .. } => return false,
+        Call::Transmit { .. } | Call::MacStart { .. } | Call::Mac { .. } => return false,
     }
     true
 }
@@ -42,13 +42,15 @@ fn given(node: &mut Node, now: Instant) -> Option<Call> {
 /// Runs a board's record on the PC; how many frames were the same.
 fn replay(board: &BoardReport) -> usize {
     assert_eq!(board.lost_messages, 0, "the record has no gaps");
-    let Some((_, Call::Start { epoch, seed, device })) = board.calls.first() else {
+    let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
+    let of_the_node = || board.calls.iter().filter(|(_, call)| !is_of_the_mac(call));
+    let Some((_, Call::Start { epoch, seed, device })) = of_the_node().next() else {
         panic!("the record of node {} begins with {:?}", board.id, board.calls.first());
     };
     let boot = Boot { epoch: *epoch, seed: *seed, device: *device };
     let mut node = Node::new(&board.config, boot).expect("the board took this configuration");
     let mut frames = 0;
-    let mut calls = board.calls.iter().peekable();
+    let mut calls = of_the_node().peekable();
     while let Some((at_us, call)) = calls.next() {
         let now = Instant::from_micros(*at_us);
         assert!(tell(&mut node, now, call), "the node of the PC does not give out {call:?} at {at_us} us");

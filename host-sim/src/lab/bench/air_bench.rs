@@ -8,7 +8,7 @@ use anyhow::ensure;
 use common::rng::Rng;
 use common::time::Instant;
 use serde::Serialize;
-use sim::air::PSDU_MAX;
+use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use sim::air::csma::RadioTiming;
 use sim::air::medium::{Fates, Medium, Rules, Tuning};
 use sim::air::propagation::Propagation;
