@@ -134,8 +134,8 @@ fn the_text_names_the_crossover_and_is_what_the_results_show() {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("HS costs more up to N = 103. By the seed's own formulas"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 140), "{text}");
-    let results = std::fs::read_to_string(docs().join("results.md")).expect("the results");
-    assert!(results.contains(&text), "docs/results.md is out of date: put the output of `ringleader table` into it");
+    let results = std::fs::read_to_string(docs().join("results/tables.md")).expect("the results");
+    assert!(results.contains(&text), "docs/results/tables.md is out of date: paste what `ringleader table` prints");
 }
 
 #[test]
