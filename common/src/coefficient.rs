@@ -51,7 +51,6 @@ impl Coefficient {
     }
 }
 
-/// How loaded a node is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Load {

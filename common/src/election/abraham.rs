@@ -31,7 +31,6 @@ use crate::types::{NodeId, Side, Term};
 pub enum AbrahamMsg {
     /// A node's value on its way around.
     Value {
-        /// Its election.
         term: Term,
         /// Whose value it is.
         id: NodeId,
@@ -51,7 +50,6 @@ impl Message for AbrahamMsg {
     }
 }
 
-/// What a node has collected.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collected {
     sum: u32,
@@ -61,7 +59,6 @@ struct Collected {
     distance: u32,
 }
 
-/// One node of this election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Abraham {
     circle: Circle,

@@ -24,7 +24,6 @@ use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::NodeId;
 
-/// A message of Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum BullyMsg {
@@ -83,7 +82,6 @@ enum State {
     Waiting,
 }
 
-/// One node of Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bully {
     config: BullyConfig,

@@ -55,17 +55,14 @@ pub struct FrlleConfig {
     pub hop: Duration,
     /// How unfit this node is.
     pub coefficient: Coefficient,
-    /// The rules.
     pub rules: FrlleRules,
 }
 
-/// What a message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FrlleBody {
     /// `msg`: a candidate.
     Election {
-        /// Who created it.
         creator: NodeId,
         /// Which leader is believed lost, where there was one.
         failed: Option<NodeId>,
@@ -80,15 +77,12 @@ pub enum FrlleBody {
     Declared(NodeId),
 }
 
-/// A message of FRLLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FrlleMsg {
-    /// Its election.
     pub term: Term,
     /// Where it is going.
     pub toward: Side,
-    /// What it says.
     pub body: FrlleBody,
 }
 
@@ -139,7 +133,6 @@ struct Ballot {
     failed: Option<NodeId>,
 }
 
-/// One node of FRLLE.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frlle {
     circle: Circle,

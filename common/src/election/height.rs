@@ -74,7 +74,6 @@ impl<const N: usize> HeightElection<N> {
         Ok(self)
     }
 
-    /// This node's height.
     pub fn height(&self) -> Height {
         self.core.height()
     }

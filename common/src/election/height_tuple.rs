@@ -35,7 +35,6 @@ impl RefLevel {
 pub struct LeaderPair {
     /// The causal time of the election, which is `-nlts`.
     pub elected_at: u32,
-    /// The leader.
     pub lid: NodeId,
 }
 
@@ -59,7 +58,6 @@ pub struct Height {
     pub level: RefLevel,
     /// Its place within the search, or its distance from the leader where there is none.
     pub delta: i16,
-    /// The leader it follows.
     pub leader: LeaderPair,
     /// The node itself, which makes heights unique.
     pub id: NodeId,

@@ -20,11 +20,9 @@ use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::types::{NodeId, Side, Term};
 
-/// A message of LCR.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum LcrMsg {
-    /// A candidate's id.
     Candidate(Term, NodeId),
     /// The announcement of the leader.
     Leader(Term, NodeId),
@@ -39,7 +37,6 @@ impl Message for LcrMsg {
     }
 }
 
-/// One node of LCR.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lcr {
     circle: Circle,

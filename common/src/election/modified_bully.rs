@@ -23,7 +23,6 @@ use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::types::NodeId;
 
-/// A message of Modified Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ModifiedBullyMsg {
@@ -55,7 +54,6 @@ enum State {
     Granted,
 }
 
-/// One node of Modified Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModifiedBully {
     config: BullyConfig,

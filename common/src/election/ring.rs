@@ -27,9 +27,7 @@ use crate::types::{NodeId, Term};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RingMsg {
-    /// What it is for.
     pub round: Round,
-    /// Its election.
     pub term: Term,
     /// Who sent it out and will remove it.
     pub origin: NodeId,

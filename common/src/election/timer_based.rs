@@ -22,9 +22,7 @@ use crate::types::{NodeId, Side, Term};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TimerMsg {
-    /// Its election.
     pub term: Term,
-    /// The candidate.
     pub id: NodeId,
     /// Hops it has made, this one included; it tells how old the candidature is.
     pub hops: u16,
@@ -36,7 +34,6 @@ impl Message for TimerMsg {
     }
 }
 
-/// One node of Timer-based.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimerBased {
     circle: Circle,
