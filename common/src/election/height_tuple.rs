@@ -1,6 +1,6 @@
 //! The height of a node: seven numbers that direct every link from the larger to the smaller.
 //!
-//! Source: seed 001, section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three are
+//! Source: Tbarka (2019), section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three are
 //! the reference level, the fifth and sixth the leader pair. The printed `nlts` is the negative of the time at which
 //! the leader was elected; here that time itself is kept, and a later one orders first.
 
@@ -83,7 +83,7 @@ mod tests {
     use super::{Height, LeaderPair, RefLevel};
     use crate::types::NodeId;
 
-    /// The tuple as the seed prints it.
+    /// The tuple as the source prints it.
     fn printed(height: Height) -> [i64; 7] {
         let Height { level, delta, leader, id } = height;
         [

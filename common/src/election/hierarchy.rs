@@ -1,6 +1,6 @@
 //! A hierarchy of leaders, each within a bounded distance of those it leads.
 //!
-//! Source: the title and abstract of seed 001, which promise it and define neither; the definition is ours. On every level
+//! Source: the title and abstract of Tbarka (2019) promise it and define neither; the definition is ours. On every level
 //! `l` the nodes are visited by rank (fitness, then id; smaller is better), and whoever is not captured yet becomes a
 //! head and captures every uncaptured node within `K[l]` hops. Level 1 is for all nodes, each further level for the heads
 //! of the one below; the global leader heads every level and is captured by nobody. So every node has a head
