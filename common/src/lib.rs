@@ -19,11 +19,11 @@
 //! Time never goes back and is never read, only told. The same seed and the same calls give the same bytes.
 //!
 //! A frame that was given out is the driver's until it is through. It is sent after carrier sensing
-//! ([`Access::Csma`](mac::Access::Csma)), one at a time, and its end is told by [`handle_sent`](node::Node::handle_sent); or at
-//! a given time without ([`Access::At`](mac::Access::At)), which only acknowledgements are, and nobody asks for their end. A
-//! driver whose frame waits for a clear channel keeps asking, gets only acknowledgements, and does not assess the channel
-//! before [`quiet_until`](node::Node::quiet_until). The bytes are what stands between the length and the checksum of the
-//! physical layer; the radio adds and checks the latter.
+//! ([`Access::Csma`](mac::Access::Csma)), one at a time, and [`handle_sent`](node::Node::handle_sent) tells the node what
+//! became of it; or at a given time without ([`Access::At`](mac::Access::At)). Only acknowledgements are sent that way, and
+//! the node does not ask what became of them. A driver whose frame waits for a clear channel keeps asking, gets only
+//! acknowledgements, and does not assess the channel before [`quiet_until`](node::Node::quiet_until). The bytes are what
+//! stands between the length and the checksum of the physical layer; the radio adds and checks the latter.
 //!
 //! # When something is full
 //!
