@@ -1,7 +1,7 @@
-//! FRLLE's leader coefficient: how unfit a node is to lead (seed 002, definitions 1 and 8).
+//! FRLLE's leader coefficient: how unfit a node is to lead (Biswas et al. 2021, definitions 1 and 8).
 //!
 //! `Lc = w·CPU + x·memory + y·bandwidth + z·F`, weights summing to one, smaller is better. `F` is the probability of
-//! failing between two times under a Weibull distribution; the seed calls its (3.3) a rate, but it is
+//! failing between two times under a Weibull distribution; they call their (3.3) a rate, but it is
 //! `F(t1) − F(t0)`. Everything is a share in ten-thousandths, so that every node computes the same number; only the
 //! distribution itself needs floating point.
 
@@ -43,15 +43,14 @@ impl Share {
 pub struct Coefficient(pub u16);
 
 impl Coefficient {
-    /// The coefficient as one byte, as the hierarchy ranks by it: coarse on purpose, so that small changes of load
-    /// move nobody.
+    /// The coefficient as one byte, by which the hierarchy ranks nodes. It is coarse on purpose, so that small changes of
+    /// load change no rank.
     pub fn as_byte(self) -> u8 {
         let scaled = u32::from(self.0.min(WHOLE)) * 255 / u32::from(WHOLE);
         u8::try_from(scaled).unwrap_or(u8::MAX)
     }
 }
 
-/// How loaded a node is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Load {
@@ -140,7 +139,7 @@ impl Weibull {
         if t > 0.0 { -libm::expm1f(-power(t / self.scale, self.shape)) } else { 0.0 }
     }
 
-    /// The probability (3.3) of failing between the ages `t0` and `t1`; none where `t1` is not later.
+    /// The probability (3.3) of failing between the ages `t0` and `t1`; zero if `t1` is not later.
     pub fn fails_between(self, t0: f32, t1: f32) -> Share {
         let probability = (self.failed_by(t1) - self.failed_by(t0)).clamp(0.0, 1.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=10000")]
@@ -149,7 +148,7 @@ impl Weibull {
 }
 
 /// A positive number to a power, to within a millionth of the larger of it and one. The library's own is exact to its last
-/// digit, which nobody needs here, and takes four times as much of a board's flash.
+/// digit, which is not needed here, and takes four times as much flash.
 pub(crate) fn power(base: f32, exponent: f32) -> f32 {
     1.0 + libm::expm1f(exponent * libm::logf(base))
 }

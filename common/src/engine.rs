@@ -1,4 +1,62 @@
-//! Runs one protocol over links that somebody else keeps. See the crate's first page for the contract.
+//! Runs one [`Protocol`], an election algorithm, over links that somebody else keeps.
+//!
+//! The driver, which is a node or an ideal network,
+//!
+//! 1. tells it what happens, with the time: `handle_start`, `handle_link_up`, `handle_link_down`, `handle_message`,
+//!    `handle_signal`, `handle_timeout`;
+//! 2. after each of these collects what it wants, in this order and until there is nothing more: `poll_transmit` (bytes for
+//!    a peer), `poll_notice` (what happened), `poll_timeout` (when to call `handle_timeout`; once, it has no effect).
+//!
+//! A link is FIFO and reliable between its up and its down; both ends may learn of either at different moments.
+//!
+//! # Example
+//!
+//! Two nodes meet, agree on a leader, and part again. Everything a driver does is here.
+//!
+//! ```
+//! use common::election::height::{HeightElection, HeightOptions};
+//! use common::engine::Engine;
+//! use common::limits::MESSAGE_MAX;
+//! use common::protocol::Protocol;
+//! use common::time::Instant;
+//! use common::types::NodeId;
+//!
+//! type Node = Engine<HeightElection>;
+//!
+//! /// Carries everything that one node wants to say to the other; true when there was something.
+//! fn carry(now: Instant, from: &mut Node, to: &mut Node) -> bool {
+//!     let mut buf = [0; MESSAGE_MAX];
+//!     let mut carried = false;
+//!     while let Some(transmit) = from.poll_transmit(&mut buf) {
+//!         assert_eq!(transmit.to, to.id());
+//!         to.handle_message(now, from.id(), transmit.bytes);
+//!         carried = true;
+//!     }
+//!     while let Some(notice) = from.poll_notice() {
+//!         println!("{:?} at node {}: {notice:?}", now, from.id());
+//!     }
+//!     carried
+//! }
+//!
+//! let node = |id| Node::new(NodeId(id), 42, HeightElection::new(NodeId(id), HeightOptions::default()));
+//! let (mut a, mut b) = (node(1), node(2));
+//! let now = Instant::ZERO;
+//! a.handle_start(now);
+//! b.handle_start(now);
+//! assert_eq!(b.protocol().leader(), Some(NodeId(2)), "alone, a node leads itself");
+//!
+//! let now = Instant::from_millis(10);
+//! a.handle_link_up(now, b.id()).unwrap();
+//! b.handle_link_up(now, a.id()).unwrap();
+//! while carry(now, &mut a, &mut b) | carry(now, &mut b, &mut a) {}
+//! assert_eq!(a.protocol().leader(), Some(NodeId(1)));
+//! assert_eq!(b.protocol().leader(), Some(NodeId(1)), "together they follow one of them");
+//!
+//! let now = Instant::from_millis(20);
+//! b.handle_link_down(now, a.id());
+//! assert_eq!(b.protocol().leader(), Some(NodeId(2)), "left alone, it elects itself again");
+//! assert_eq!(a.poll_timeout(), None, "this algorithm needs no timers");
+//! ```
 
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
@@ -26,15 +84,10 @@ struct Outgoing<M> {
 pub struct Transmit<'b> {
     /// Who is to get it.
     pub to: NodeId,
-    /// The bytes.
     pub bytes: &'b [u8],
 }
 
 /// A protocol with its links, timers, randomness and outputs.
-///
-/// Inputs are `handle_*`, outputs are `poll_*`. After each input the driver polls, in this order and until each
-/// gives nothing: [`poll_transmit`](Self::poll_transmit), [`poll_notice`](Self::poll_notice),
-/// [`poll_timeout`](Self::poll_timeout). `now` never goes back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Engine<P: Protocol, const PEERS: usize = NEIGHBOURS_MAX> {
     id: NodeId,
@@ -77,7 +130,6 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         self.peers.insert(peer, core::iter::empty()).map(|_| ())
     }
 
-    /// Starts the node.
     pub fn handle_start(&mut self, now: Instant) {
         self.run(now, Happening::Start);
     }
@@ -112,7 +164,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
 
     /// A message arrived over an up link, already decoded.
     pub fn handle_decoded(&mut self, now: Instant, from: NodeId, msg: P::Msg) {
-        if self.peers.place(from).is_none() {
+        if self.peers.index_of(from).is_none() {
             self.notices.push(Notice::NotAPeer(from));
             self.run(now, Happening::Stranger(from, msg));
             return;
@@ -144,9 +196,9 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     pub fn poll_decoded(&mut self) -> Option<(NodeId, P::Msg)> {
         loop {
             let front = self.sends.first_mut()?;
-            if let Some(place) = front.to.first() {
-                front.to.remove(place);
-                if let Some(peer) = self.peers.get(place) {
+            if let Some(index) = front.to.first() {
+                front.to.remove(index);
+                if let Some(peer) = self.peers.get(index) {
                     return Some((peer, front.msg.clone()));
                 }
             } else {
@@ -163,10 +215,10 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
             }
             let Outgoing { mut to, msg } = self.sends.remove(0);
             let mut peers = Vec::new();
-            while let Some(place) = to.first() {
-                to.remove(place);
-                // There are no more places than peers, so they fit.
-                if let Some(peer) = self.peers.get(place)
+            while let Some(index) = to.first() {
+                to.remove(index);
+                // There are no more indices than peers, so they fit.
+                if let Some(peer) = self.peers.get(index)
                     && peers.push(peer).is_err()
                 {
                     self.notices.push(Notice::Fault(Fault::OutboxOverflow));
@@ -188,7 +240,6 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         self.notices.pop()
     }
 
-    /// This node's id.
     pub fn id(&self) -> NodeId {
         self.id
     }
@@ -203,7 +254,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         &self.protocol
     }
 
-    /// The protocol, for whoever puts faults into it.
+    /// The protocol, for tests that inject faults.
     pub fn protocol_mut(&mut self) -> &mut P {
         &mut self.protocol
     }
@@ -258,10 +309,10 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         }
         let Err(unsent) = self.sends.push(Outgoing { to: set, msg }) else { return };
         let mut peers = unsent.to;
-        while let Some(place) = peers.first() {
-            peers.remove(place);
-            if let Some(peer) = self.peers.get(place) {
-                // As many links can end as there are peers, and the list holds as many.
+        while let Some(index) = peers.first() {
+            peers.remove(index);
+            if let Some(peer) = self.peers.get(index) {
+                // No more links can end than there are peers, and the list holds that many.
                 if ended.push(peer).is_err() {
                     self.notices.push(Notice::Fault(Fault::OutboxOverflow));
                 }
@@ -283,18 +334,18 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     fn resolve(&self, to: Dest) -> PeerSet {
         let mut set = PeerSet::EMPTY;
         if let Dest::One(peer) = to {
-            self.peers.place(peer).into_iter().for_each(|place| set.insert(place));
+            self.peers.index_of(peer).into_iter().for_each(|index| set.insert(index));
             return set;
         }
-        for (place, &peer) in self.peers.as_slice().iter().enumerate() {
+        for (index, &peer) in self.peers.as_slice().iter().enumerate() {
             let wanted = match to {
                 Dest::One(_) | Dest::All => true,
-                Dest::Places(places) => places.contains(place),
+                Dest::Peers(peers) => peers.contains(index),
                 Dest::Higher => peer > self.id,
                 Dest::Lower => peer < self.id,
             };
             if wanted {
-                set.insert(place);
+                set.insert(index);
             }
         }
         set

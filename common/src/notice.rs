@@ -1,4 +1,4 @@
-//! What the core tells whoever watches: simulator, test, log or status light.
+//! What the core tells its observers: simulator, test, log or status light.
 
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
@@ -96,15 +96,13 @@ pub enum Notice {
     BadMessage(NodeId),
     /// A message came from a node without an up link and has been dropped.
     NotAPeer(NodeId),
-    /// A link came up.
     LinkUp(NodeId),
-    /// A link went down.
     LinkDown(NodeId, Reason),
     /// Another board has this node's id.
     Twin(NodeId),
     /// Two boards that this node hears have one id.
     TwinsHeard(NodeId),
-    /// This node took another id, because a board with the same one is about.
+    /// This node took another id, because it heard a board with the same one.
     Renamed(NodeId),
     /// Frames are not protected: anybody in range can read and forge.
     Unprotected,
@@ -122,7 +120,7 @@ pub enum Notice {
 }
 
 /// Notices waiting to be collected. Best effort: when it is full the newest is dropped, counted, and the count is
-/// itself delivered in the place of what was lost.
+/// itself delivered in place of what was lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoticeQueue {
     waiting: Vec<Notice, NOTICES_MAX, u8>,
@@ -130,7 +128,6 @@ pub struct NoticeQueue {
 }
 
 impl NoticeQueue {
-    /// An empty queue.
     pub const fn new() -> Self {
         Self { waiting: Vec::new(), lost: 0 }
     }
@@ -143,12 +140,10 @@ impl NoticeQueue {
         }
     }
 
-    /// Whether there is nothing to collect.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.lost == 0
     }
 
-    /// The oldest notice.
     pub fn pop(&mut self) -> Option<Notice> {
         if !self.waiting.is_empty() {
             return Some(self.waiting.remove(0));

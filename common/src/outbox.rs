@@ -20,20 +20,18 @@ pub enum Dest {
     Higher,
     /// Every such peer with a lower id than this node.
     Lower,
-    /// These places of [`Cx::peers`](crate::protocol::Cx::peers).
-    Places(PeerSet),
+    /// The peers at these indices of [`Cx::peers`](crate::protocol::Cx::peers).
+    Peers(PeerSet),
 }
 
 /// One thing a handler asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command<M, T> {
-    /// Send a message.
     Send(Dest, M),
     /// Arm a timer this long from now.
     SetTimer(T, Duration),
-    /// Disarm a timer.
     StopTimer(T),
-    /// Tell whoever watches what was done.
+    /// Tell observers what was done.
     Note(Event),
 }
 
@@ -52,7 +50,6 @@ impl<M, T> Default for Outbox<M, T> {
 }
 
 impl<M, T> Outbox<M, T> {
-    /// An empty outbox.
     pub const fn new() -> Self {
         Self { commands: Vec::new(), overflowed: false }
     }
@@ -64,7 +61,7 @@ impl<M, T> Outbox<M, T> {
         }
     }
 
-    /// Marks the outbox as overflowed, for whoever hands on another outbox's commands.
+    /// Marks the outbox as overflowed: for code that passes on the commands of another outbox.
     pub fn overflow(&mut self) {
         self.overflowed = true;
     }

@@ -25,7 +25,7 @@ impl fmt::Display for NodeId {
 pub struct Term(pub u32);
 
 impl Term {
-    /// The term after this one. It saturates: four thousand million elections are not outlived.
+    /// The term after this one. It saturates: no network lives to hold four billion elections.
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
@@ -42,10 +42,8 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both of them.
     pub const BOTH: [Self; 2] = [Self::Right, Self::Left];
 
-    /// The other direction.
     pub fn opposite(self) -> Self {
         match self {
             Self::Right => Self::Left,
@@ -74,7 +72,6 @@ pub struct RingPlace {
 }
 
 impl RingPlace {
-    /// The neighbour on one side.
     pub fn neighbour(self, side: Side) -> NodeId {
         match side {
             Side::Right => self.right,

@@ -4,14 +4,16 @@
 //! image ... | storage: 8 pages, written by the board itself | configuration page, written by a probe | reserved
 //! ```
 //!
-//! The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing and writing
-//! a page is not one step, so a board whose supply fails in between would have no configuration at all. A configuration that
-//! comes over the cable goes into the storage, where the old value stays until the new one is whole, together with
-//! [`crate::config::page::checksum`] of the configuration page as it is at that moment. At a start the stored one counts while the
-//! page still has that checksum; another one means that a probe has written a newer configuration since.
+//! The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing
+//! and writing a page are two steps, and a board whose supply failed between them would have no configuration at all. A
+//! configuration that comes over the cable goes into the storage, where the old value stays until the new one is whole,
+//! together with [`crate::config::page::checksum`] of the configuration page at that moment. At boot the stored one counts
+//! while the page still has that checksum; any other means that a probe has written a newer configuration since.
 //!
-//! On the nRF52840 the last 128 KiB stay free on every board: there lies the bootloader with which the dongle comes, and one
-//! map for the chip is worth more than 128 KiB that nobody needs.
+//! On the nRF52840 the last 128 KiB stay free on every board. The dongle's factory bootloader is there, and one map for
+//! the chip is worth more than 128 KiB that no board needs.
+
+use crate::names::Board;
 
 /// Bytes that are erased at once, on every nRF52.
 pub const PAGE_BYTES: u32 = 4_096;
@@ -24,7 +26,6 @@ pub const STORAGE_PAGES: u32 = 8;
 pub struct FlashMap {
     /// The chip as probe-rs calls it.
     pub chip: &'static str,
-    /// All of the flash.
     pub flash_bytes: u32,
     /// What is reserved at the end.
     pub reserved_bytes: u32,
@@ -37,7 +38,13 @@ impl FlashMap {
     /// nRF52833: 512 KiB.
     pub const NRF52833: Self = Self { chip: "nRF52833_xxAA", flash_bytes: 512 << 10, reserved_bytes: 0 };
 
-    /// The address of the configuration page.
+    pub const fn of(board: Board) -> Self {
+        match board {
+            Board::Nrf52840Dk | Board::Nrf52840Dongle => Self::NRF52840,
+            Board::Nrf52833Dk | Board::MicrobitV2 => Self::NRF52833,
+        }
+    }
+
     pub const fn config_page(&self) -> u32 {
         self.flash_bytes - self.reserved_bytes - PAGE_BYTES
     }
@@ -48,10 +55,8 @@ impl FlashMap {
     }
 }
 
-/// The configuration page of the nRF52840.
 pub const NRF52840_CONFIG_PAGE: u32 = FlashMap::NRF52840.config_page();
 
-/// The configuration page of the nRF52833.
 pub const NRF52833_CONFIG_PAGE: u32 = FlashMap::NRF52833.config_page();
 
 const _: () = assert!(crate::config::page::PAGE_MAX <= PAGE_BYTES as usize);

@@ -15,21 +15,20 @@ use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::{NodeId, RingPlace, Side, Term};
 
-/// The timers of a ring algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RingTimer {
     /// The election has given no leader for too long.
     Patience,
     /// The time an algorithm computes with has come: Timer-based's, and that of a probe of HS which should be home.
     Decide,
-    /// An election is to be begun, unless somebody else has done so.
+    /// Start an election, unless another node has.
     Begin,
 }
 
 /// How long the node with the highest id waits before it begins, and each one after the second waits longer.
 const STAGGER: Duration = Duration::from_millis(30);
 
-/// The second waits so many times as long: until a wave of the first has passed a ring of sixteen.
+/// The second waits this many times as long: until a wave of the first has passed a ring of sixteen.
 const STAGGER_SECOND: u32 = 5;
 
 /// The lowest ones begin together: before that the election of a higher one will have reached them.
@@ -46,16 +45,14 @@ impl TimerKey for RingTimer {
 /// How a ring algorithm is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RingConfig {
-    /// The neighbours.
     pub place: RingPlace,
-    /// How long an election may take before it is begun again; zero means for ever.
+    /// How long an election may take before it is started again; zero means forever.
     pub patience: Duration,
 }
 
 /// The shared part of a ring algorithm's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Circle {
-    /// The neighbours.
     pub place: RingPlace,
     /// The election this node is in or has last been in.
     pub term: Term,

@@ -1,6 +1,6 @@
 //! A hierarchy of leaders, each within a bounded distance of those it leads.
 //!
-//! Source: the title and abstract of seed 001, which promise it and define neither; the definition is ours. On every level
+//! Source: the title and abstract of Tbarka (2019) promise it and define neither; the definition is ours. On every level
 //! `l` the nodes are visited by rank (fitness, then id; smaller is better), and whoever is not captured yet becomes a
 //! head and captures every uncaptured node within `K[l]` hops. Level 1 is for all nodes, each further level for the heads
 //! of the one below; the global leader heads every level and is captured by nobody. So every node has a head
@@ -36,11 +36,9 @@ use crate::types::NodeId;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct HierarchyOptions {
-    /// The levels.
     pub radii: Radii,
     /// How unfit this node is; the same byte everywhere ranks by id alone.
     pub fitness: u8,
-    /// The causal clock.
     pub clock: ClockKind,
     /// The rules of the heights below.
     pub rules: HeightRules,
@@ -50,9 +48,7 @@ pub struct HierarchyOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Standing {
-    /// Its head.
     pub head: NodeId,
-    /// The head's fitness.
     pub fitness: u8,
     /// Hops to the head.
     pub distance: u8,
@@ -79,7 +75,6 @@ impl<const N: usize> Hierarchy<N> {
         node
     }
 
-    /// This node's height.
     pub fn height(&self) -> Height {
         self.core.height()
     }
@@ -196,13 +191,13 @@ impl<const N: usize> Hierarchy<N> {
     /// Those that have not been heard yet are asked for an answer, the others are not: two messages at most.
     fn tell_everybody(&self, cx: &mut Cx<'_, Self>) {
         let (mut forming, mut heard) = (PeerSet::EMPTY, PeerSet::EMPTY);
-        for (place, &peer) in cx.peers.iter().enumerate() {
+        for (index, &peer) in cx.peers.iter().enumerate() {
             let set = if self.core.forming().any(|id| id == peer) { &mut forming } else { &mut heard };
-            set.insert(place);
+            set.insert(index);
         }
         for (set, fresh) in [(heard, false), (forming, true)] {
             if !set.is_empty() {
-                cx.send(Dest::Places(set), self.update(fresh));
+                cx.send(Dest::Peers(set), self.update(fresh));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use common::config::{Boot, Config};
+use common::config::{Boot, Config, NetworkKey, Protection};
 use common::host_link::Call;
 use common::mac::{Decision, Mac, MacEvent, Sent};
 use common::time::{Duration, Instant};
@@ -49,7 +49,13 @@ fn replay(who: &str, mut mac: Mac, steps: &[Step], latest: Duration) -> BTreeSet
         }
         let decision = mac.handle(step.now, step.event);
         asked_for = mac.poll_timeout();
-        assert_eq!((decision, asked_for), (step.decision, step.next), "{who}: after {:?} at {:?}", step.event, step.now);
+        assert_eq!(
+            (decision, asked_for),
+            (step.decision, step.next),
+            "{who}: after {:?} at {:?}",
+            step.event,
+            step.now
+        );
         cases.extend(match (step.event, decision) {
             (_, Decision::Through(Sent::Done)) => Some(Case::Sent),
             (_, Decision::Through(Sent::ChannelBusy)) => Some(Case::GivenUp),
@@ -117,7 +123,7 @@ fn a_simulated_node_decides_as_the_pc_does() {
     let tuning = Tuning { channel: 15, tx_dbm: 0.0 };
     let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 5);
     for id in 1..=4_u16 {
-        let config = Config { id: NodeId(id), ..Config::default() };
+        let config = Config::ad_hoc(NodeId(id), 7, Protection::Ascon(NetworkKey::new([7; 16])));
         let boot = Boot { epoch: Some(1), seed: u64::from(id), device: id };
         let station = NodeStation::new(&config, boot).expect("a configuration");
         world.add((f64::from(id) * 5.0, 0.0), tuning, 0, station);

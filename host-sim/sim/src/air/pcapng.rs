@@ -10,8 +10,8 @@ use std::io::{self, Write};
 
 use super::sink::Sink;
 use super::world::Watcher;
-use common::mac::phy::{FCS_BYTES, PSDU_MAX};
 pub use common::mac::phy::fcs;
+use common::mac::phy::{FCS_BYTES, PSDU_MAX};
 
 use super::airtime_us;
 

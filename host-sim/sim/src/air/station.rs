@@ -1,8 +1,8 @@
 //! What a station with a radio is to the world, and what onlookers may see of it.
 
 use common::mac::phy::FRAME_MAX;
-use common::mac::{Decision, MacEvent};
 pub use common::mac::{Access, Sent, Transmit};
+use common::mac::{Decision, MacEvent};
 use common::time::Instant;
 
 use super::medium::Reception;

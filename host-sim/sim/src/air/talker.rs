@@ -8,8 +8,8 @@ use super::csma::RadioTiming;
 use super::medium::{Medium, Tuning};
 use super::propagation::{Propagation, Spreading};
 use super::trace::Leads;
-use super::world::{Access, Room, Sent, Station, Transmit, World};
 use super::world;
+use super::world::{Access, Room, Sent, Station, Transmit, World};
 
 /// Bytes of a talker's frame: header, three bytes of payload.
 pub const FRAME: usize = 12;

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Instant as WallClock;
 
 use anyhow::ensure;
+use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::rng::Rng;
 use common::time::Instant;
 use serde::Serialize;
-use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use sim::air::csma::RadioTiming;
 use sim::air::medium::{Fates, Medium, Rules, Tuning};
 use sim::air::propagation::Propagation;
@@ -159,7 +159,8 @@ impl Station for Beacon {
     }
 
     fn poll_transmit(&mut self, _now: Instant, room: Room, _buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
-        (room.csma && std::mem::take(&mut self.waiting)).then_some(Transmit { length: PSDU - FCS_BYTES, access: Access::Csma })
+        (room.csma && std::mem::take(&mut self.waiting))
+            .then_some(Transmit { length: PSDU - FCS_BYTES, access: Access::Csma })
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -6,7 +6,6 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX, fcs};
 use common::types::NodeId;
 use serde::{Deserialize, Serialize};
 
-
 /// Data frame, one PAN, short addresses, no acknowledgement.
 const FCF: [u8; 2] = 0x8841_u16.to_le_bytes();
 

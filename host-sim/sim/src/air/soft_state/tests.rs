@@ -7,11 +7,11 @@ use common::types::NodeId;
 use proptest::prelude::*;
 
 use super::{Hello, SoftState, SoftStateOptions, decode, encode};
-use common::mac::phy::{FRAME_MAX, fcs};
 use crate::air::csma::RadioTiming;
 use crate::air::medium::{Medium, Tuning};
 use crate::air::propagation::{Propagation, Spreading};
 use crate::air::world::{Nobody, Station, World};
+use common::mac::phy::{FRAME_MAX, fcs};
 
 fn options() -> SoftStateOptions {
     let radii = Radii::new(&[2]).unwrap();

@@ -2,10 +2,10 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX, fcs};
 use common::time::{Duration, Instant};
 
 use super::{Access, Nobody, RawFrame, Room, Sent, Station, Transmit, Watcher, World};
+use crate::air::airtime_us;
 use crate::air::csma::RadioTiming;
 use crate::air::medium::{Medium, Reception, Tuning};
 use crate::air::propagation::{Propagation, Spreading};
-use crate::air::airtime_us;
 
 const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
 

@@ -2,12 +2,12 @@
 
 use common::rng::Rng;
 
-use common::mac::phy::FRAME_MAX;
 use crate::air::pcapng::fcs;
 use crate::air::world::RawFrame;
 use crate::scenario::input::plan::{Harm, Trick};
 use crate::scenario::run::agenda::{Action, exponential};
 use crate::scenario::run::drive::Run;
+use common::mac::phy::FRAME_MAX;
 
 /// Bytes of a checksum.
 const FCS_BYTES: usize = 2;
