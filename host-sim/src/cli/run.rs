@@ -13,9 +13,10 @@ use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
 use super::scenario_file::{file_of, find, lasting_name};
+use crate::cli::output;
 use crate::cli::shell::quoted;
 use crate::draw;
-use crate::{note, out, outln, output};
+use crate::{note, out, outln};
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;

@@ -9,8 +9,9 @@ use sim::scenario::report::sweep::{Origin, Row, Spread, Sweep};
 
 use super::run::replay_command;
 use super::scenario_file::{find, lasting_name};
+use crate::cli::output;
 use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
-use crate::{outln, output};
+use crate::outln;
 
 /// As many failing seeds are shown; JSON has them all.
 const FAILURES_SHOWN: usize = 20;

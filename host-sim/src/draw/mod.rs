@@ -1,4 +1,5 @@
 //! Pictures, as SVG.
 
 pub mod chart;
+pub mod hierarchy;
 pub mod timeline;

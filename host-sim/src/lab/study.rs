@@ -29,7 +29,7 @@ use runner::Setting;
 use scene::Scene;
 use stats::{Case, Cell, Group, Sample};
 
-use crate::output;
+use crate::cli::output;
 
 /// What each stream of chance decides.
 mod stream {
@@ -81,7 +81,7 @@ pub struct Args {
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_values_t = [8, 16, 32, 64, 100])]
     pub sizes: Vec<usize>,
     /// Kinds of graph; may be given several times [default: line ring grid tree rgg]
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = crate::cli::graph_kind::graph_kind())]
     pub graph: Vec<Kind>,
     /// Changes; may be given several times [default: all]
     #[arg(long, value_name = "CHANGE")]
@@ -175,7 +175,7 @@ fn measure_change(args: &Args, kind: Kind, nodes: usize, change: Change) -> anyh
 }
 
 fn broken(args: &Args, case: &Case, seed: u64, failure: &runner::Failure) -> anyhow::Error {
-    let (graph, change) = (option_name(&case.graph), option_name(&case.change));
+    let (graph, change) = (case.graph.short_name(), option_name(&case.change));
     let (nodes, rules) = (case.nodes, option_name(&args.rules));
     anyhow!(
         "{} of {nodes}, {}, {:?} clock, {}: {failure}\nreplay with: ringleader study --graph {graph} --sizes {nodes} \

@@ -13,7 +13,8 @@ use serde::Serialize;
 use sim::scenario::report::outcome::{Reign, Verdict};
 
 use self::history::{Disagreement, History};
-use crate::{out, outln, output};
+use crate::cli::output;
+use crate::{out, outln};
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;

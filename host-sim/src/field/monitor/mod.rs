@@ -23,7 +23,7 @@ use sim::air::trace::Record;
 use self::line::Place;
 use self::screen::Screen;
 use self::watch::{Options, Watch};
-use crate::output;
+use crate::cli::output;
 
 /// Where the RTT server is, if it was started as the help shows.
 const RTT_SERVER: &str = "127.0.0.1:9090";

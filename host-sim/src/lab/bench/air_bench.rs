@@ -15,7 +15,8 @@ use sim::air::propagation::Propagation;
 use sim::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
 
 use super::machine::{peak_memory, processor_seconds};
-use crate::{out, outln, output};
+use crate::cli::output;
+use crate::{out, outln};
 
 /// MAC header of a broadcast with short addresses, payload and checksum.
 const PSDU: usize = 9 + 40 + 2;

@@ -14,10 +14,11 @@ use sim::scenario::report::outcome::Verdict;
 
 use super::machine::{Machine, processor_seconds};
 use crate::cli::board::ChipName;
+use crate::cli::output;
 use crate::emulated::fleet::{Fleet, Image};
 use crate::emulated::image::program;
 use crate::emulated::run::{Hooks, run_boards};
-use crate::{outln, output};
+use crate::outln;
 
 /// Until then boards start and elect, which is not what is measured.
 const SETTLED_US: u64 = 20_000_000;

@@ -12,7 +12,8 @@ use super::growth::{Growth, SCENARIOS};
 use super::machine::{Machine, peak_memory, processor_seconds};
 use super::speed::{self, Speed};
 use super::text;
-use crate::{note, output};
+use crate::cli::output;
+use crate::note;
 
 /// How many nodes the largest election has unless told otherwise.
 pub const NODES: u32 = 1_000_000;

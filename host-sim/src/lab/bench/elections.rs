@@ -16,8 +16,9 @@ use sim::scenario::input::read::read;
 use sim::scenario::report::shard::{SEEDS_MAX, Seeds, Shard};
 use sim::scenario::report::sweep::{Origin, Spread, Sweep};
 
+use crate::cli::output;
 use crate::lab::many_seeds::run_seeds;
-use crate::{outln, output};
+use crate::outln;
 
 /// One hop of an HS message without header, back-off or acknowledgement, in microseconds.
 const HS_HOP_US: u64 = 456;

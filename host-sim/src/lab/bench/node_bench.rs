@@ -14,7 +14,8 @@ use sim::scenario::report::outcome::{Outcome, Verdict};
 use sim::scenario::run::drive;
 
 use super::machine::{Machine, processor_seconds};
-use crate::{outln, output};
+use crate::cli::output;
+use crate::outln;
 
 /// Arguments of `bench nodes`.
 #[derive(Debug, clap::Args)]

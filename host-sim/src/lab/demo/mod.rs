@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::{outln, output};
+use crate::cli::output;
+use crate::outln;
 
 /// Arguments of `demo`.
 #[derive(Debug, clap::Args)]

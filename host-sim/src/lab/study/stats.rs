@@ -4,9 +4,9 @@ use common::clock::ClockKind;
 use ideal::graph::Kind;
 use serde::{Serialize, Serializer};
 
+use super::as_f64;
 use super::change::{Change, Schedule};
 use super::runner::Outcome;
-use super::{as_f64, option_name};
 
 /// What identifies a group of runs that differ only in their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub struct Case {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn kind_name<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&option_name(kind))
+    serializer.serialize_str(kind.short_name())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]

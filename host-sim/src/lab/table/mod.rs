@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::{note, output};
+use crate::cli::output;
+use crate::note;
 
 pub use rows::{Row, SIZES};
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use common::types::NodeId;
 
-use super::field::{Field, HierarchyNet};
+use ideal::hierarchy::{Field, HierarchyNet};
 use layout::{HEIGHT_OF_LEGEND, LEFT, Layout, WIDTH};
 
 /// Colours that stay apart for the colour-blind (Okabe and Ito, grey for black), and what is readable on each.
@@ -37,7 +37,7 @@ enum Shape {
 }
 
 /// Draws the network as it is.
-pub(super) fn draw(field: &Field, title: &str) -> String {
+pub fn draw(field: &Field, title: &str) -> String {
     let net = &field.net;
     let layout = Layout::of(&field.graph.places);
     let colours = cluster_colours(field);
@@ -268,10 +268,10 @@ fn push(out: &mut String, piece: std::fmt::Arguments<'_>) {
 #[cfg(test)]
 mod tests {
     use common::election::hierarchy::Radii;
+    use ideal::graph::Kind;
+    use ideal::hierarchy::{Request, Story};
 
     use super::{cluster_colours, draw};
-    use crate::graph::Kind;
-    use crate::hierarchy::{Request, Story};
 
     fn story(kind: Kind, radii: &[u8], seed: u64) -> Story {
         let radii = Radii::new(radii).unwrap();
