@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
+use sim::scenario::input::units::secs;
 use sim::scenario::report::outcome::{Reign, Verdict};
+use sim::scenario::report::spread::Spread;
 
 use super::output;
 use crate::field::check::history::{self, Disagreement, History};
@@ -134,24 +136,19 @@ fn comparison(all: &[Checked]) -> String {
             Some((first, later)) => (first.lasted_ms.map(|ms| first.from_ms + ms), later),
             None => (Some(0), &[][..]),
         };
-        let mut times: Vec<u64> = later.iter().filter_map(|one| one.lasted_ms).collect();
-        times.sort_unstable();
+        let times: Vec<u64> = later.iter().filter_map(|one| one.lasted_ms).collect();
+        let (count, spread) = (times.len(), Spread::of(times));
         let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), secs);
-        let median = times.get(times.len().saturating_sub(1) / 2).copied();
         let _ = writeln!(
             text,
             "{file:<32} {:>5} {:>10} {:>12} {:>11} {:>11} {:>11}",
             history.nodes.len(),
             secs(history.length_ms),
             or_dash(first),
-            times.len(),
-            or_dash(median),
-            or_dash(times.last().copied())
+            count,
+            or_dash(spread.as_ref().map(|spread| spread.p50)),
+            or_dash(spread.as_ref().map(|spread| spread.max))
         );
     }
     text
-}
-
-fn secs(ms: u64) -> String {
-    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
 }

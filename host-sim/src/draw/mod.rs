@@ -2,4 +2,5 @@
 
 pub mod chart;
 pub mod hierarchy;
+mod svg;
 pub mod timeline;

@@ -6,7 +6,6 @@
 
 pub mod change;
 pub mod figures;
-pub mod fit;
 mod markdown;
 pub mod report;
 pub mod runner;

@@ -13,7 +13,8 @@ use sim::scenario::input::catalogue::built_in;
 use sim::scenario::input::plan::Scenario;
 use sim::scenario::input::read::read;
 use sim::scenario::report::shard::{Seeds, Shard};
-use sim::scenario::report::sweep::{Origin, Spread, Sweep};
+use sim::scenario::report::spread::Spread;
+use sim::scenario::report::sweep::{Origin, Sweep};
 
 use crate::cli::output;
 use crate::lab::many_seeds::run_seeds;

@@ -5,7 +5,6 @@ pub mod big_ring;
 pub mod board_bench;
 pub mod core_bench;
 pub mod elections;
-pub mod fit;
 pub mod growth;
 pub mod machine;
 pub mod node_bench;

@@ -4,10 +4,10 @@ use common::clock::ClockKind;
 use ideal::graph::Kind;
 
 use super::change::{Change, Schedule};
-use super::fit::{self, Line, Power};
 use super::markdown::table;
-use super::stats::{Cell, Group, Sample, Spread};
+use super::stats::{Cell, Group, MeanAndMax, Sample};
 use super::{Request, as_f64, option_name};
+use crate::lab::fit::{self, Line, Power};
 
 /// The whole report.
 pub fn text(request: &Request, groups: &[Group]) -> String {
@@ -94,7 +94,7 @@ fn cases(groups: &[Group], change: Change, schedule: Schedule) -> String {
 }
 
 fn case_row(cell: &Cell) -> Vec<String> {
-    let spread = |spread: Spread, digits: usize| format!("{:.digits$} ({})", spread.mean, spread.max);
+    let spread = |spread: MeanAndMax, digits: usize| format!("{:.digits$} ({})", spread.mean, spread.max);
     let mut row = vec![spread(cell.messages, 1)];
     if let (Some(rounds), Some(elected), Some(agreed)) = (cell.rounds, cell.elected, cell.agreed) {
         let waves = agreed.mean / (3.0 * cell.diameter.mean.max(1.0));
