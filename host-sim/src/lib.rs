@@ -9,5 +9,3 @@ pub mod draw;
 pub mod emulated;
 pub mod field;
 pub mod lab;
-
-pub use ideal::{note, out, outln, output};

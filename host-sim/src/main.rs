@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use host_sim::cli::{board, merge, run, scenarios, sweep};
-use host_sim::field::{check, key, monitor, provision, size};
-use host_sim::lab::{bench, conform, demo, study, table};
-use host_sim::{note, output};
-use ideal::{hierarchy, stress};
+use host_sim::cli::{
+    bench, board, check, conform, demo, hierarchy, key, merge, monitor, output, provision, run, scenarios, size,
+    stress, study, sweep, table,
+};
+use host_sim::note;
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///

@@ -7,11 +7,12 @@ use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::rng::Rng;
 use common::types::NodeId;
+use host_sim::cli::study::Args;
 use host_sim::lab::study::change::{Change, Flip, Plan, Schedule};
 use host_sim::lab::study::runner::{self, Outcome, Setting};
 use host_sim::lab::study::scene::Scene;
 use host_sim::lab::study::stats::Group;
-use host_sim::lab::study::{self, Args};
+use host_sim::lab::study::{self, Request};
 use ideal::graph::{Graph, Kind};
 
 const CLOCKS: [ClockKind; 2] = [ClockKind::Lamport, ClockKind::Perfect];
@@ -22,12 +23,12 @@ struct Cli {
     args: Args,
 }
 
-fn args(line: &str) -> Args {
-    Cli::parse_from(std::iter::once("study").chain(line.split_whitespace())).args
+fn request(line: &str) -> Request {
+    Cli::parse_from(std::iter::once("study").chain(line.split_whitespace())).args.request()
 }
 
 fn measure(line: &str) -> anyhow::Result<Vec<Group>> {
-    study::measure(&args(line), |_, _, _| ())
+    study::measure(&request(line), |_, _, _| ())
 }
 
 /// Ids ascend along the places.

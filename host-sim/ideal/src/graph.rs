@@ -8,7 +8,7 @@ use common::rng::Rng;
 const USUAL_DEGREE: f64 = 7.0;
 
 /// A kind of graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Everybody has two neighbours.
     Ring,
@@ -29,6 +29,14 @@ pub enum Kind {
 impl Kind {
     /// Every kind.
     pub const ALL: [Self; 7] = [Self::Ring, Self::Line, Self::Star, Self::Grid, Self::Clique, Self::Tree, Self::Rgg];
+
+    /// What it is called where a word must do: on the command line and in JSON.
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            Self::Rgg => "rgg",
+            other => other.name(),
+        }
+    }
 
     /// Its name.
     pub const fn name(self) -> &'static str {

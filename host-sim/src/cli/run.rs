@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
+use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
@@ -13,9 +14,10 @@ use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
 use super::scenario_file::{file_of, find, lasting_name};
+use crate::cli::output;
 use crate::cli::shell::quoted;
 use crate::draw;
-use crate::{note, out, outln, output};
+use crate::{note, out, outln};
 
 /// As many changes of leaders are shown; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
@@ -247,10 +249,6 @@ fn change_text(change: &Change, is_start: bool) -> String {
         (Some(all), None) => format!("in all {all} ms"),
     };
     format!("{:>9}  {what}: {detected}, {agreed}", secs(*at_ms))
-}
-
-fn secs(ms: u64) -> String {
-    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
 }
 
 fn percent(ppm: u64) -> String {

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use sim::scenario::report::outcome::{Failure, Verdict};
 use sim::scenario::report::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_shard};
-use sim::scenario::report::sweep::{Origin, Row, Spread, Sweep};
+use sim::scenario::report::spread::Spread;
+use sim::scenario::report::sweep::{Origin, Row, Sweep};
 
 use super::run::replay_command;
 use super::scenario_file::{find, lasting_name};
+use crate::cli::output;
 use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
-use crate::{outln, output};
+use crate::outln;
 
 /// As many failing seeds are shown; JSON has them all.
 const FAILURES_SHOWN: usize = 20;

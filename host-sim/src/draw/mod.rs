@@ -1,4 +1,6 @@
 //! Pictures, as SVG.
 
 pub mod chart;
+pub mod hierarchy;
+mod svg;
 pub mod timeline;

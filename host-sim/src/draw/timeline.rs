@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use sim::scenario::report::outcome::Outcome;
 use sim::scenario::report::timeline::{leaders, stretches};
 
+use super::svg::{as_f64, escape};
+
 /// Colours that stay apart for the colour-blind (after Okabe and Ito); leaders beyond share them.
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#636363"];
 
@@ -21,12 +23,11 @@ pub fn svg(outcome: &Outcome) -> String {
         let at = ranked.iter().position(|&other| other == leader).unwrap_or(0);
         COLOURS[at % COLOURS.len()]
     };
-    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     #[expect(clippy::cast_precision_loss, reason = "runs last far less than 2^52 milliseconds")]
     let x = |ms: u64| LEFT + PLOT * ms as f64 / outcome.ran_ms.max(1) as f64;
-    let bottom = TOP + ROW * number(rows.len());
+    let bottom = TOP + ROW * as_f64(rows.len());
     let changes: Vec<_> = outcome.changes.iter().skip(1).collect();
-    let height = bottom + 50.0 + ROW * number(changes.len());
+    let height = bottom + 50.0 + ROW * as_f64(changes.len());
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1000\" height=\"{height:.0}\" font-family=\"sans-serif\" font-size=\"10\">\n\
          <rect width=\"1000\" height=\"{height:.0}\" fill=\"white\"/>\n\
@@ -35,7 +36,7 @@ pub fn svg(outcome: &Outcome) -> String {
         outcome.seed
     );
     for (row, (node, stretches)) in rows.iter().enumerate() {
-        let y = TOP + ROW * number(row);
+        let y = TOP + ROW * as_f64(row);
         let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{node}</text>", LEFT - 6.0, y + 10.0);
         for stretch in stretches {
             let (from, to) = (x(stretch.from_ms), x(stretch.to_ms));
@@ -62,7 +63,7 @@ pub fn svg(outcome: &Outcome) -> String {
             TOP - 6.0,
             number_of + 1
         );
-        let y = bottom + 40.0 + ROW * number(number_of);
+        let y = bottom + 40.0 + ROW * as_f64(number_of);
         let (ms, what) = (change.at_ms, escape(&change.what));
         let _ = writeln!(svg, "<text x=\"{LEFT}\" y=\"{y:.1}\">{}: {ms} ms, {what}</text>", number_of + 1);
     }
@@ -79,8 +80,4 @@ pub fn svg(outcome: &Outcome) -> String {
         outcome.ran_ms
     );
     svg
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use emulator::board::Program;
 use emulator::images;
 
-use crate::output;
+use crate::cli::output;
 
 /// The program of a given file, or of the image built from the sources where that is missing or older than they are; with
 /// its log decoded, or not.

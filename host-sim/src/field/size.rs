@@ -1,59 +1,12 @@
-//! The `size` command: how much flash and static RAM an image takes, read from its ELF file; or those of all boards.
+//! How much flash and static RAM an image takes, read from its ELF file; or those of all boards.
 
-mod boards;
+pub mod boards;
 
 use std::fmt;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::Context;
 use serde::Serialize;
 
-use self::boards::Table;
 use crate::field::elf32::{ElfError, Image};
-use crate::{out, outln};
-
-/// Arguments of `size`.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The image, as the linker wrote it
-    #[arg(required_unless_present = "all_boards")]
-    elf: Option<PathBuf>,
-    /// Measure the images of all boards, which are built where they are missing or old
-    #[arg(long, conflicts_with = "elf")]
-    all_boards: bool,
-    /// Fail when the image takes more flash than this many bytes
-    #[arg(long, value_name = "BYTES")]
-    max_flash: Option<u64>,
-    /// Fail when the image takes more static RAM than this many bytes
-    #[arg(long, value_name = "BYTES")]
-    max_ram: Option<u64>,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Runs the command. The exit code says whether the image keeps to its budget.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Some(elf) = &args.elf else {
-        let table = Table::measure(args.max_flash, args.max_ram)?;
-        return finish(&table, table.within_budget, args.json);
-    };
-    let name = elf.display();
-    let bytes = std::fs::read(elf).with_context(|| format!("cannot read {name}"))?;
-    let footprint = Footprint::of(&bytes).with_context(|| format!("cannot measure {name}"))?;
-    let report = Report::new(footprint, args.max_flash, args.max_ram);
-    finish(&report, report.within_budget, args.json)
-}
-
-fn finish(result: &(impl Serialize + fmt::Display), within_budget: bool, json: bool) -> anyhow::Result<ExitCode> {
-    if json {
-        outln!("{}", serde_json::to_string_pretty(result)?)?;
-    } else {
-        out!("{result}")?;
-    }
-    Ok(if within_budget { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
 
 /// What one section takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

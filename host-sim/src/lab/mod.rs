@@ -3,6 +3,8 @@
 pub mod bench;
 pub mod conform;
 pub mod demo;
+pub mod fit;
+pub mod hierarchy;
 pub mod hs_extremes;
 pub mod many_seeds;
 pub mod ring_steps;

@@ -1,5 +1,7 @@
 //! How much a change moves and costs, measured over many changes of many graphs.
 
+use std::fmt;
+
 use common::election::hierarchy::Radii;
 use common::rng::Rng;
 use common::types::NodeId;
@@ -181,6 +183,18 @@ pub struct Bars {
     pub still_error: f64,
 }
 
+/// A network did not end as it must while it was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(String);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Broken {}
+
 /// All that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
@@ -193,7 +207,7 @@ pub struct Measured {
 }
 
 /// Measures everything; `progress` is told what is being measured.
-pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> anyhow::Result<Measured> {
+pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Measured, Broken> {
     let mut rows = Vec::new();
     for (kind, nodes) in GRAPHS {
         for radii in RADII {
@@ -207,7 +221,7 @@ pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> anyhow::Result<Meas
 }
 
 /// Measures so many graphs of a row.
-pub(super) fn measure_row(mut row: Row, kind: Kind, seed: u64, instances: u64) -> anyhow::Result<Row> {
+pub(super) fn measure_row(mut row: Row, kind: Kind, seed: u64, instances: u64) -> Result<Row, Broken> {
     for instance in 0..instances {
         measure_graph(&mut row, kind, instance, seed)?;
     }
@@ -215,7 +229,7 @@ pub(super) fn measure_row(mut row: Row, kind: Kind, seed: u64, instances: u64) -
 }
 
 /// Measures the row that has bars over this many graphs of this density.
-pub fn measure_bars(seed: u64, degree: f64, instances: u64) -> anyhow::Result<Bars> {
+pub fn measure_bars(seed: u64, degree: f64, instances: u64) -> Result<Bars, Broken> {
     let (kind, nodes, radii) = BARRED;
     let mut row = Row::new(kind, nodes, radii, degree);
     let (mut moved, mut still) = (Vec::new(), Vec::new());
@@ -247,15 +261,15 @@ pub(super) fn strew(kind: Kind, nodes: u16, degree: f64, seed: u64, rng: &mut Rn
 }
 
 /// Adds one graph to a row. The graph, its ids and the changes do not depend on the radii.
-fn measure_graph(row: &mut Row, kind: Kind, instance: u64, seed: u64) -> anyhow::Result<()> {
+fn measure_graph(row: &mut Row, kind: Kind, instance: u64, seed: u64) -> Result<(), Broken> {
     let Row { nodes, radii, degree, .. } = *row;
-    let levels = Radii::new(radii).map_err(|error| anyhow::anyhow!("{}: {error:?}", radii_name(radii)))?;
+    let levels = Radii::new(radii).map_err(|error| Broken(format!("{}: {error:?}", radii_name(radii))))?;
     let mut rng = Rng::stream(seed, (instance << 16) + u64::from(nodes));
     let seed = rng.next_u64();
     let (graph, ids) = strew(kind, nodes, degree, seed, &mut rng);
     let wrong = |violation| {
         let name = row_name(kind, nodes, radii);
-        anyhow::anyhow!("{name}, graph {instance}: {violation}; replay: ringleader hierarchy --churn --seed {seed}")
+        Broken(format!("{name}, graph {instance}: {violation}; replay: ringleader hierarchy --churn --seed {seed}"))
     };
     let (mut field, cost) = Field::form(&graph, &ids, levels, seed).map_err(wrong)?;
     row.graphs += 1;

@@ -3,7 +3,7 @@
 use common::rng::Rng;
 use serde::Serialize;
 
-use super::churn::{BARRED, Bars, Row, measure_bars, measure_row, strew};
+use super::churn::{BARRED, Bars, Broken, Row, measure_bars, measure_row, strew};
 use crate::structure::Ground;
 
 /// Others in reach of a node, away from the rim.
@@ -36,13 +36,13 @@ pub struct Density {
 }
 
 /// Measures all densities.
-pub(super) fn measure(seed: u64, mut progress: impl FnMut(&str)) -> anyhow::Result<Vec<Density>> {
+pub(super) fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Vec<Density>, Broken> {
     let (kind, nodes, _) = BARRED;
     let mut densities = Vec::new();
     for degree in DEGREES {
         progress(&format!("graphs with {degree} in reach"));
         let other = |radii| measure_row(Row::new(kind, nodes, radii, degree), kind, seed, OTHER_GRAPHS);
-        let others = OTHER_RADII.into_iter().map(other).collect::<anyhow::Result<_>>()?;
+        let others = OTHER_RADII.into_iter().map(other).collect::<Result<_, _>>()?;
         let bars = measure_bars(seed, degree, BAR_GRAPHS)?;
         densities.push(Density { bars, others, heads: COUNTED_RADII.map(|radius| mean_heads(degree, radius, seed)) });
     }

@@ -10,7 +10,8 @@ use crate::well_formed::{self, Violation};
 /// Links a node may have: the largest network here has 60 nodes.
 const LINKS_MAX: usize = 64;
 
-pub(super) type HierarchyNet = Net<Hierarchy<LINKS_MAX>, LINKS_MAX>;
+/// Nodes with hierarchies on the ideal network.
+pub type HierarchyNet = Net<Hierarchy<LINKS_MAX>, LINKS_MAX>;
 
 /// What happens to a network. Nodes are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +53,10 @@ pub struct Cost {
 /// A network at rest.
 #[derive(Clone, Debug)]
 pub struct Field {
-    pub(super) net: HierarchyNet,
+    /// The nodes.
+    pub net: HierarchyNet,
     /// The links that are up, with places to draw.
-    pub(super) graph: Graph,
+    pub graph: Graph,
     radii: Radii,
     seed: u64,
 }

@@ -1,17 +1,18 @@
 //! Line charts as SVG.
 //!
-//! Written by hand: axes, ticks and a legend below the plot are little code, and everything stands where it does not
+//! Axes, ticks and a legend below the plot are little code, and everything stands where it does not
 //! cover anything else. Lines differ in colour, dashes and marker, so that they can be told apart in print and by
 //! whoever sees colours differently.
 
 mod scale;
 
-use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 
 use scale::Scale;
+
+use super::svg::{as_f64, background, escape, head, push};
 
 /// One line of a chart.
 #[derive(Clone, Debug)]
@@ -83,11 +84,6 @@ impl Chart {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of labels and characters are small")]
-fn as_f64(count: usize) -> f64 {
-    count as f64
-}
-
 /// A chart with its axes laid out.
 struct Drawing<'a> {
     chart: &'a Chart,
@@ -101,13 +97,8 @@ impl Drawing<'_> {
         let (columns, column_width) = self.legend_columns();
         let legend_lines = self.chart.series.len().div_ceil(columns);
         let height = TOP + PLOT_HEIGHT + X_AXIS + as_f64(legend_lines) * LEGEND_LINE + 10.0;
-        let title = escape(&self.chart.title);
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" font-family=\"Helvetica, Arial, sans-serif\" \
-             font-size=\"13\" fill=\"#222222\">\n<title>{title}</title>\n\
-             <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
-        );
+        let mut out = head(WIDTH, height, &self.chart.title);
+        out.push_str(&background(WIDTH, height, "#ffffff"));
         out.push_str(&text(self.left + self.plot_width() / 2.0, 28.0, "middle", "font-size=\"17\"", &self.chart.title));
         out.push_str(&self.axes());
         let mut marks = String::new();
@@ -216,15 +207,6 @@ fn text(x: f64, y: f64, anchor: &str, more: &str, content: &str) -> String {
     let content = escape(content);
     let space = if more.is_empty() { "" } else { " " };
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"{space}{more}>{content}</text>\n")
-}
-
-fn push(out: &mut String, piece: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
-    out.write_fmt(piece).unwrap_or_default();
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

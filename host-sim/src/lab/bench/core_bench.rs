@@ -1,6 +1,5 @@
-//! `bench core`: runs the measurements and gathers them into one report.
+//! The election core: runs the measurements and gathers them into one report.
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
@@ -12,7 +11,7 @@ use super::growth::{Growth, SCENARIOS};
 use super::machine::{Machine, peak_memory, processor_seconds};
 use super::speed::{self, Speed};
 use super::text;
-use crate::{note, output};
+use crate::note;
 
 /// How many nodes the largest election has unless told otherwise.
 pub const NODES: u32 = 1_000_000;
@@ -25,20 +24,6 @@ pub const BYTES_MAX: u64 = 1 << 30;
 
 /// How long to be silent.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Arguments of `bench core`.
-#[derive(Debug, clap::Args)]
-pub struct CoreArgs {
-    /// Nodes on the large HS ring; each takes about 110 bytes
-    #[arg(long, default_value_t = NODES, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
-    nodes: u32,
-    /// Where all chance comes from: the order of ids, coefficients, places
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Print one JSON object instead of tables
-    #[arg(long)]
-    json: bool,
-}
 
 /// The largest election.
 #[derive(Clone, Debug, Serialize)]
@@ -80,26 +65,23 @@ pub struct Report {
     pub layout: &'static [Row],
 }
 
-/// Runs the command.
-pub fn run(args: &CoreArgs) -> anyhow::Result<ExitCode> {
+/// Measures everything; says on the way what it is at.
+pub fn measure(nodes: u32, seed: u64) -> anyhow::Result<Report> {
     // First, so that the peak of memory is this one's.
-    let big_ring = elect(args)?;
-    let candidates = speed::candidates(args.seed);
-    let speed = speed::measure(&candidates, |repetition| {
+    let big_ring = elect(nodes, seed)?;
+    let candidates = speed::candidates(seed);
+    let measured = speed::measure(&candidates, |repetition| {
         note!("time per message: repetition {} of {} ...", repetition + 1, speed::REPETITIONS);
     })?;
     note!("growth of messages with n ...");
-    let growth = SCENARIOS.iter().map(|scenario| scenario.measure(args.seed)).collect::<anyhow::Result<_>>()?;
-    let report = Report { seed: args.seed, machine: Machine::this(), big_ring, speed, growth, layout: LAYOUT };
-    let printed = if args.json { serde_json::to_string_pretty(&report)? + "\n" } else { text::render(&report) };
-    output::print(&printed)?;
-    Ok(ExitCode::SUCCESS)
+    let growth = SCENARIOS.iter().map(|scenario| scenario.measure(seed)).collect::<anyhow::Result<_>>()?;
+    Ok(Report { seed, machine: Machine::this(), big_ring, speed: measured, growth, layout: LAYOUT })
 }
 
-fn elect(args: &CoreArgs) -> anyhow::Result<BigRingReport> {
-    note!("HS on a ring of {} nodes ...", text::grouped(u64::from(args.nodes)));
+fn elect(nodes: u32, seed: u64) -> anyhow::Result<BigRingReport> {
+    note!("HS on a ring of {} nodes ...", text::grouped(u64::from(nodes)));
     let begin = Instant::now();
-    let mut ring = BigRing::new(&random_uids(args.nodes, args.seed));
+    let mut ring = BigRing::new(&random_uids(nodes, seed));
     let setup_seconds = begin.elapsed().as_secs_f64();
     let (begin, processor_begin) = (Instant::now(), processor_seconds());
     let mut last_told = begin;
@@ -112,13 +94,13 @@ fn elect(args: &CoreArgs) -> anyhow::Result<BigRingReport> {
     let seconds = begin.elapsed().as_secs_f64();
     let spent = processor_seconds().zip(processor_begin).map(|(end, begin)| end - begin);
     let peak_bytes = peak_memory();
-    let leader = args.nodes - 1;
+    let leader = nodes - 1;
     ensure!(ring.leader() == Some(leader), "the core is broken: not everybody follows the largest uid");
     let messages = tally.total();
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 messages")]
     let ns_per_message = (messages > 0).then(|| seconds * 1e9 / messages as f64);
     Ok(BigRingReport {
-        nodes: args.nodes,
+        nodes,
         leader,
         messages,
         tally,

@@ -1,4 +1,4 @@
-//! `ringleader bench elections`: how long whole nodes on the air are without a leader, and what that costs.
+//! How long whole nodes on the air are without a leader, and what that costs.
 //!
 //! Rings of 8 to 64 with HS and meshes of 16 to 36 with heights lose their leader while 0, 10 and 20 % of all frames are lost;
 //! besides that the scenarios with a partition and its merge, and with nodes that walk. The factor is the wave of the election
@@ -6,18 +6,18 @@
 //! a ring waits for a detour before; with heights it begins with the link that broke, since the search does, too.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use serde::Serialize;
 use sim::scenario::input::catalogue::built_in;
 use sim::scenario::input::plan::Scenario;
 use sim::scenario::input::read::read;
-use sim::scenario::report::shard::{SEEDS_MAX, Seeds, Shard};
-use sim::scenario::report::sweep::{Origin, Spread, Sweep};
+use sim::scenario::report::shard::{Seeds, Shard};
+use sim::scenario::report::spread::Spread;
+use sim::scenario::report::sweep::{Origin, Sweep};
 
+use crate::cli::output;
 use crate::lab::many_seeds::run_seeds;
-use crate::{outln, output};
 
 /// One hop of an HS message without header, back-off or acknowledgement, in microseconds.
 const HS_HOP_US: u64 = 456;
@@ -34,28 +34,12 @@ const RINGS: [u64; 4] = [8, 16, 32, 64];
 const MESHES: [u64; 3] = [4, 5, 6];
 
 /// Scenarios that have their own changes.
-const OTHERS: [&str; 2] = ["partition-merge", "mobile40"];
-
-/// Arguments of `bench elections`.
-#[derive(Debug, clap::Args)]
-pub struct ElectionsArgs {
-    /// Seeds of each row
-    #[arg(long, default_value_t = 100)]
-    pub seeds: u64,
-    /// Only the rows whose name contains this, such as ring16 or "20 %"
-    #[arg(long)]
-    pub only: Option<String>,
-    /// Runs at the same time; as many as there are processors where not given
-    #[arg(long)]
-    pub jobs: Option<usize>,
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub json: bool,
-}
+pub const OTHERS: [&str; 2] = ["partition-merge", "mobile40"];
 
 /// A network, and the time that its wave takes at least.
-struct Case {
-    name: String,
+pub struct Case {
+    /// What it is called.
+    pub name: String,
     scenario: Scenario,
     is_ring: bool,
     floor_us: Option<u64>,
@@ -63,7 +47,7 @@ struct Case {
 
 /// What the seeds of one case came to.
 #[derive(Debug, Serialize)]
-struct Row {
+pub struct Row {
     name: String,
     seeds: u64,
     failed: usize,
@@ -88,7 +72,8 @@ fn text(name: &str, topology: &str, kind: &str, loss: u32) -> String {
     )
 }
 
-fn cases() -> anyhow::Result<Vec<Case>> {
+/// Every row.
+pub fn cases() -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     let mut add = |name: String, topology: &str, kind: &str, loss, floor_us| -> anyhow::Result<()> {
         let scenario = read(&name, &text(&name, topology, kind, loss))?;
@@ -114,7 +99,8 @@ fn cases() -> anyhow::Result<Vec<Case>> {
 }
 
 impl Row {
-    fn measure(case: &Case, seeds: Seeds, jobs: usize) -> Self {
+    /// Runs these seeds of a case.
+    pub fn measure(case: &Case, seeds: Seeds, jobs: usize) -> Self {
         let count = usize::try_from(seeds.count(Shard::WHOLE)).unwrap_or(usize::MAX);
         let rows = run_seeds(&case.scenario, seeds.of(Shard::WHOLE), jobs.min(count), |done| {
             output::progress(&format!("{}: {done} of {count}", case.name));
@@ -154,7 +140,8 @@ impl Row {
         }
     }
 
-    fn line(&self) -> String {
+    /// The row as text.
+    pub fn line(&self) -> String {
         let seconds = |spread: &Option<Spread>| {
             spread.as_ref().map_or_else(String::new, |Spread { p50, p99, .. }| {
                 format!("{}.{:02} / {}.{:02}", p50 / 1_000, p50 % 1_000 / 10, p99 / 1_000, p99 % 1_000 / 10)
@@ -182,48 +169,6 @@ impl Row {
         }
         line
     }
-}
-
-/// Runs `bench elections`.
-pub fn run(args: &ElectionsArgs) -> anyhow::Result<ExitCode> {
-    ensure!((1..=SEEDS_MAX).contains(&args.seeds), "--seeds must be from 1 to {SEEDS_MAX}");
-    ensure!(args.jobs != Some(0), "--jobs must be at least 1");
-    let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let seeds = Seeds { from: 0, to: args.seeds };
-    let mut cases = cases()?;
-    if let Some(only) = &args.only {
-        cases.retain(|case| case.name.contains(only.as_str()));
-        ensure!(
-            !cases.is_empty(),
-            "no row is called anything like \"{only}\"; they are ring8 to ring64 and mesh16 to mesh36, \"0 %\" to \"20 %\", {}",
-            OTHERS.join(", ")
-        );
-    }
-    if !args.json {
-        outln!(
-            "{} seeds a row; times are p50 / p99 in seconds, the rest is p50; energy is a node's, in uAh for the whole run",
-            args.seeds
-        )?;
-        outln!(
-            "network          failed     noticed, s      elected, s      of it wave       in all, s  frames  airtime  energy     floor  factor"
-        )?;
-    }
-    let mut rows = Vec::new();
-    for case in &cases {
-        let row = Row::measure(case, seeds, jobs);
-        output::clear_progress();
-        if !args.json {
-            outln!("{}", row.line())?;
-        }
-        rows.push(row);
-        if output::is_closed() {
-            break;
-        }
-    }
-    if args.json {
-        outln!("{}", serde_json::to_string_pretty(&rows)?)?;
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use ideal::net::{Net, ROUND};
 use serde::Serialize;
 
 use super::big_ring::{BigRing, random_uids};
-use super::fit::{Fit, Law, exponent};
+use crate::lab::fit::{Fit, Law, exponent};
 
 /// More rounds than any of these elections takes.
 const ROUNDS_MAX: u64 = 100_000;

@@ -1,9 +1,7 @@
-//! `ringleader bench nodes`: how fast whole nodes are simulated.
+//! How fast whole nodes are simulated.
 //!
 //! Everything that a board runs is on: discovery, links, authentication of every frame, election by heights. They stand on a
 //! grid with the usual radio, and most of them hear each other.
-
-use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use common::layout::{NODE, NODE_MAX};
@@ -14,26 +12,18 @@ use sim::scenario::report::outcome::{Outcome, Verdict};
 use sim::scenario::run::drive;
 
 use super::machine::{Machine, processor_seconds};
-use crate::{outln, output};
 
-/// Arguments of `bench nodes`.
-#[derive(Debug, clap::Args)]
-pub struct NodesArgs {
-    /// Nodes on the grid, 20 m apart
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(2..=1_000))]
+/// What is to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Nodes on the grid, 20 m apart.
     pub nodes: u16,
-    /// Seconds to simulate
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(60..=86_400))]
+    /// Seconds to simulate.
     pub seconds: u32,
-    /// The root seed
-    #[arg(long, default_value_t = 1)]
+    /// The root seed.
     pub seed: u64,
-    /// How often it is run; the fastest counts, since whatever else the machine does only makes it slower
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    /// How often it is run.
     pub runs: u32,
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// What it came to.
@@ -74,21 +64,21 @@ pub fn scenario(nodes: u16, seconds: u32) -> anyhow::Result<Scenario> {
 }
 
 /// Runs the measurement; `progress` is told how many runs are over.
-pub fn measure(args: &NodesArgs, mut progress: impl FnMut(u32)) -> anyhow::Result<Report> {
-    let scenario = scenario(args.nodes, args.seconds)?;
+pub fn measure(request: Request, mut progress: impl FnMut(u32)) -> anyhow::Result<Report> {
+    let scenario = scenario(request.nodes, request.seconds)?;
     let mut fastest: Option<(f64, Outcome)> = None;
-    for run in 0..args.runs {
+    for run in 0..request.runs {
         progress(run);
         let clock =
             || processor_seconds().context("this system does not tell how long a processor worked for a thread");
         let before = clock()?;
-        let outcome = drive::run(&scenario, args.seed);
+        let outcome = drive::run(&scenario, request.seed);
         let took = clock()? - before;
         if outcome.verdict != Verdict::Ok {
             bail!(
                 "{} nodes found no lasting agreement with seed {}, so this measures nothing; try another --seed",
-                args.nodes,
-                args.seed
+                request.nodes,
+                request.seed
             );
         }
         if fastest.as_ref().is_none_or(|(least, _)| took < *least) {
@@ -100,11 +90,11 @@ pub fn measure(args: &NodesArgs, mut progress: impl FnMut(u32)) -> anyhow::Resul
     let received = outcome.received.max(1) as f64;
     Ok(Report {
         machine: Machine::this(),
-        nodes: args.nodes,
-        seconds: args.seconds,
-        runs: args.runs,
+        nodes: request.nodes,
+        seconds: request.seconds,
+        runs: request.runs,
         cpu_seconds,
-        times_real_time: f64::from(args.seconds) / cpu_seconds,
+        times_real_time: f64::from(request.seconds) / cpu_seconds,
         sent: outcome.sent,
         received: outcome.received,
         ns_per_reception: cpu_seconds * 1e9 / received,
@@ -114,37 +104,18 @@ pub fn measure(args: &NodesArgs, mut progress: impl FnMut(u32)) -> anyhow::Resul
     })
 }
 
-/// Runs the command.
-pub fn run(args: &NodesArgs) -> anyhow::Result<ExitCode> {
-    let report = measure(args, |run| output::progress(&format!("run {} of {} ...", run + 1, args.runs)))?;
-    output::clear_progress();
-    if args.json {
-        outln!("{}", serde_json::to_string_pretty(&report)?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let Report { nodes, seconds, runs, cpu_seconds, times_real_time, sent, received, ns_per_reception, .. } = &report;
-    outln!("{nodes} whole nodes for {seconds} s, the fastest of {runs} runs on one core:")?;
-    outln!("  {cpu_seconds:.3} s of the processor, {times_real_time:.0} times as fast as real time")?;
-    outln!("  {sent} frames sent, {received} received, {ns_per_reception:.0} ns for each of the latter")?;
-    outln!("  {NODE} bytes for each node, of {NODE_MAX} that it may take")?;
-    if !report.machine.optimised {
-        outln!("  (not optimised: build with --release to learn anything from this)")?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NodesArgs, measure};
+    use super::{Request, measure};
 
     #[test]
     fn what_is_measured_is_what_the_scenario_does() {
-        let args = NodesArgs { nodes: 6, seconds: 60, seed: 1, runs: 2, json: false };
+        let request = Request { nodes: 6, seconds: 60, seed: 1, runs: 2 };
         let mut told = Vec::new();
-        let report = measure(&args, |run| told.push(run)).unwrap();
+        let report = measure(request, |run| told.push(run)).unwrap();
         assert_eq!(told, [0, 1]);
         // Everybody hears everybody: each frame is received by up to five others.
         assert!(report.sent > 60 && report.received > 3 * report.sent && report.received <= 5 * report.sent);
-        assert_eq!(report.digest, measure(&args, |_| ()).unwrap().digest);
+        assert_eq!(report.digest, measure(request, |_| ()).unwrap().digest);
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::{self, Write};
 
 use super::core_bench::{BYTES_MAX, BigRingReport, NODES, Report, SECONDS_MAX};
-use super::fit::Fit;
 use super::growth::Growth;
 use super::speed::{REPETITION, REPETITIONS, Speed};
+use crate::lab::fit::Fit;
 use common::layout::Row;
 
 /// The whole report.

@@ -47,12 +47,14 @@ impl Report {
         self.cases.iter().filter(|case| case.mismatch.is_some()).count()
     }
 
-    pub(super) fn absorb(&mut self, path: &Path, other: Self) {
+    /// Takes in the cases of a file.
+    pub fn absorb(&mut self, path: &Path, other: Self) {
         let file = Some(path.display().to_string());
         self.cases.extend(other.cases.into_iter().map(|case| Case { file: file.clone(), ..case }));
     }
 
-    pub(super) fn text(&self, path: &Path) -> String {
+    /// Every mismatch, for people.
+    pub fn text(&self, path: &Path) -> String {
         let mut text = String::new();
         for Case { name, mismatch, .. } in &self.cases {
             let Some(Mismatch { step, field, expected, got }) = mismatch else { continue };
@@ -65,7 +67,8 @@ impl Report {
         text
     }
 
-    pub(super) fn json(&self, errors: &[String]) -> serde_json::Value {
+    /// The same for machines, with the files that could not be read.
+    pub fn json(&self, errors: &[String]) -> serde_json::Value {
         serde_json::json!({
             "cases": self.cases.len(),
             "mismatches": self.mismatches(),

@@ -11,7 +11,7 @@ use ideal::net::{Net, ROUND};
 use ideal::oriented;
 
 use super::picture::draw;
-use super::{Args, Scene, Stage};
+use super::{Request, Scene, Stage};
 
 const LINKS_MAX: usize = 48;
 
@@ -24,14 +24,14 @@ struct Story<'a> {
     stage: &'a mut Stage,
 }
 
-pub(super) fn play(args: &Args, stage: &mut Stage) {
-    let count = usize::from(args.nodes);
+pub(super) fn play(request: Request, stage: &mut Stage) {
+    let count = usize::from(request.nodes);
     let mut net = HeightNet::default();
-    for id in (1..=args.nodes).map(NodeId) {
-        net.add(id, args.seed, HeightElection::new(id, HeightOptions::default()));
+    for id in (1..=request.nodes).map(NodeId) {
+        net.add(id, request.seed, HeightElection::new(id, HeightOptions::default()));
     }
-    let graph = Graph::new(Kind::Rgg, count, args.seed);
-    let mut story = Story { net, graph, seed: args.seed, stage };
+    let graph = Graph::new(Kind::Rgg, count, request.seed);
+    let mut story = Story { net, graph, seed: request.seed, stage };
 
     story
         .stage

@@ -14,17 +14,17 @@ use ideal::net::{Net, ROUND};
 use ideal::shuffle::shuffled_ids;
 
 use super::picture::draw;
-use super::{Args, Scene, Stage};
+use super::{Request, Scene, Stage};
 
 type RingNet = Net<Hs, 4>;
 
-pub(super) fn play(args: &Args, stage: &mut Stage) {
-    let count = usize::from(args.nodes);
-    let ids = shuffled_ids(args.nodes, &mut Rng::stream(args.seed, 0x4153));
+pub(super) fn play(request: Request, stage: &mut Stage) {
+    let count = usize::from(request.nodes);
+    let ids = shuffled_ids(request.nodes, &mut Rng::stream(request.seed, 0x4153));
     let place = |at: usize| RingPlace { left: ids[(at + count - 1) % count], right: ids[(at + 1) % count] };
     let mut net = RingNet::default();
     for (at, &id) in ids.iter().enumerate() {
-        net.add(id, args.seed, Hs::new(id, RingConfig { place: place(at), patience: Duration::ZERO }));
+        net.add(id, request.seed, Hs::new(id, RingConfig { place: place(at), patience: Duration::ZERO }));
     }
     (0..count).for_each(|at| net.join(at, (at + 1) % count));
 

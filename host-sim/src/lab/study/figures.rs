@@ -8,9 +8,9 @@ use ideal::graph::Kind;
 
 use super::as_f64;
 use super::change::{Change, Schedule};
-use super::fit;
 use super::stats::{Case, Cell, Group};
 use crate::draw::chart::{Chart, Series};
+use crate::lab::fit;
 use crate::note;
 
 /// Draws every figure that the runs have the data for, and says where.

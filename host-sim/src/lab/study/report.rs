@@ -4,19 +4,19 @@ use common::causal_clock::ClockKind;
 use ideal::graph::Kind;
 
 use super::change::{Change, Schedule};
-use super::fit::{self, Line, Power};
 use super::markdown::table;
-use super::stats::{Cell, Group, Sample, Spread};
-use super::{Args, as_f64, option_name};
+use super::stats::{Cell, Group, MeanAndMax, Sample};
+use super::{Request, as_f64, option_name};
+use crate::lab::fit::{self, Line, Power};
 
 /// The whole report.
-pub fn text(args: &Args, groups: &[Group]) -> String {
+pub fn text(request: &Request, groups: &[Group]) -> String {
     let mut parts = vec![
-        preface(args, groups),
-        section("How costs grow (synchronous)", &laws(args, groups)),
-        section("Lamport clocks beside perfect ones", &clocks(args, groups)),
+        preface(request, groups),
+        section("How costs grow (synchronous)", &laws(request, groups)),
+        section("Lamport clocks beside perfect ones", &clocks(request, groups)),
     ];
-    for change in args.changes() {
+    for change in request.changes() {
         for schedule in Schedule::ALL {
             let title = format!("{}, {}", capitalised(change.name()), schedule.name());
             parts.push(section(&title, &format!("{}\n\n{}", change.meaning(), cases(groups, change, schedule))));
@@ -25,9 +25,9 @@ pub fn text(args: &Args, groups: &[Group]) -> String {
     parts.join("\n")
 }
 
-fn preface(args: &Args, groups: &[Group]) -> String {
+fn preface(request: &Request, groups: &[Group]) -> String {
     let runs: usize = groups.iter().map(|group| group.samples.len()).sum();
-    let last_seed = args.seed.saturating_add(u64::from(args.seeds) - 1);
+    let last_seed = request.seed.saturating_add(u64::from(request.seeds) - 1);
     format!(
         "Height elections on the ideal network: {runs} runs, all leader-oriented at the end.\n\
          Rules: {}. Seeds: {} to {last_seed}.\n\n\
@@ -35,8 +35,8 @@ fn preface(args: &Args, groups: &[Group]) -> String {
          Numbers are means over all seeds, with the maximum in brackets. Times are rounds since the first change:\n\
          elected: the last election. agreed: the last node has its final leader. rounds: the last message has arrived.\n\
          unnecessary: the leader a node gave up by electing itself was still in its part, and the node not alone.\n",
-        option_name(&args.rules),
-        args.seed,
+        option_name(&request.rules),
+        request.seed,
     )
 }
 
@@ -94,7 +94,7 @@ fn cases(groups: &[Group], change: Change, schedule: Schedule) -> String {
 }
 
 fn case_row(cell: &Cell) -> Vec<String> {
-    let spread = |spread: Spread, digits: usize| format!("{:.digits$} ({})", spread.mean, spread.max);
+    let spread = |spread: MeanAndMax, digits: usize| format!("{:.digits$} ({})", spread.mean, spread.max);
     let mut row = vec![spread(cell.messages, 1)];
     if let (Some(rounds), Some(elected), Some(agreed)) = (cell.rounds, cell.elected, cell.agreed) {
         let waves = agreed.mean / (3.0 * cell.diameter.mean.max(1.0));
@@ -116,10 +116,10 @@ const MESSAGE_MEASURES: [Measure; 5] = [
 ];
 const ROUND_MEASURES: [Measure; 3] = [MESSAGE_MEASURES[2], MESSAGE_MEASURES[0], MESSAGE_MEASURES[1]];
 
-fn laws(args: &Args, groups: &[Group]) -> String {
+fn laws(request: &Request, groups: &[Group]) -> String {
     let mut rows = Vec::new();
-    for change in args.changes() {
-        for kind in args.kinds() {
+    for change in request.changes() {
+        for kind in request.kinds() {
             let names = [change.name().to_owned(), kind.name().to_owned()];
             rows.extend(for_clocks(&names, |clock| law_row(groups, change, kind, clock)));
         }
@@ -171,9 +171,9 @@ fn best(groups: &[&Group], measures: &[Measure], cost: impl Fn(&Sample) -> u64) 
     fitted.reduce(|best, next| if next.1.r2 > best.1.r2 + 1e-9 { next } else { best })
 }
 
-fn clocks(args: &Args, groups: &[Group]) -> String {
+fn clocks(request: &Request, groups: &[Group]) -> String {
     let mut rows = Vec::new();
-    for change in args.changes() {
+    for change in request.changes() {
         for schedule in Schedule::ALL {
             let side = |clock| {
                 let wanted = move |group: &&Group| {

@@ -4,9 +4,9 @@ use common::causal_clock::ClockKind;
 use ideal::graph::Kind;
 use serde::{Serialize, Serializer};
 
+use super::as_f64;
 use super::change::{Change, Schedule};
 use super::runner::Outcome;
-use super::{as_f64, option_name};
 
 /// What identifies a group of runs that differ only in their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub struct Case {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn kind_name<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&option_name(kind))
+    serializer.serialize_str(kind.short_name())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
@@ -62,7 +62,7 @@ pub struct Group {
 
 /// Mean and maximum of a number over all runs of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub struct MeanAndMax {
     /// The mean.
     pub mean: f64,
     /// The largest.
@@ -78,38 +78,38 @@ pub struct Cell {
     /// How many runs.
     pub runs: usize,
     /// Links before the change.
-    pub links: Spread,
+    pub links: MeanAndMax,
     /// Diameter after the change.
-    pub diameter: Spread,
+    pub diameter: MeanAndMax,
     /// Components after the change.
-    pub parts: Spread,
+    pub parts: MeanAndMax,
     /// See [`Outcome::messages`].
-    pub messages: Spread,
+    pub messages: MeanAndMax,
     /// See [`Outcome::rounds`].
-    pub rounds: Option<Spread>,
+    pub rounds: Option<MeanAndMax>,
     /// See [`Outcome::elected`].
-    pub elected: Option<Spread>,
+    pub elected: Option<MeanAndMax>,
     /// See [`Outcome::agreed`].
-    pub agreed: Option<Spread>,
+    pub agreed: Option<MeanAndMax>,
     /// See [`Outcome::elections`].
-    pub elections: Spread,
+    pub elections: MeanAndMax,
     /// See [`Outcome::alone`].
-    pub alone: Spread,
+    pub alone: MeanAndMax,
     /// See [`Outcome::unnecessary`].
-    pub unnecessary: Spread,
+    pub unnecessary: MeanAndMax,
     /// Runs with at least one unnecessary election.
     pub runs_with_unnecessary: usize,
     /// See [`Outcome::turns`].
-    pub turns: Spread,
+    pub turns: MeanAndMax,
 }
 
 impl Group {
     /// The statistics.
     pub fn cell(&self) -> Cell {
-        let over = |number: &dyn Fn(&Sample) -> u64| Spread::of(self.samples.iter().map(number));
+        let over = |number: &dyn Fn(&Sample) -> u64| MeanAndMax::of(self.samples.iter().map(number));
         let timed = |number: &dyn Fn(&Outcome) -> Option<u64>| {
             let values: Option<Vec<u64>> = self.samples.iter().map(|sample| number(&sample.outcome)).collect();
-            values.map(|values| Spread::of(values.into_iter()))
+            values.map(|values| MeanAndMax::of(values.into_iter()))
         };
         Cell {
             case: self.case,
@@ -130,7 +130,7 @@ impl Group {
     }
 }
 
-impl Spread {
+impl MeanAndMax {
     /// Mean and maximum of these numbers; zero of none.
     pub fn of(values: impl Iterator<Item = u64>) -> Self {
         let (sum, max, count) =

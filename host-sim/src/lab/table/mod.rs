@@ -1,4 +1,4 @@
-//! The `table` command: tables 3.1 and 3.2 of seed 002, measured by running the core beside the printed formulas.
+//! Tables 3.1 and 3.2 of seed 002, measured by running the core beside the printed formulas.
 
 mod crossover;
 mod figures;
@@ -8,54 +8,10 @@ pub(crate) mod measure;
 mod report;
 mod rows;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
-
-use anyhow::Context;
 use serde::Serialize;
 
-use crate::{note, output};
-
+pub use figures::write as write_figures;
 pub use rows::{Row, SIZES};
-
-/// What is not finished after this long says how far it is.
-const QUIET_FOR: Duration = Duration::from_secs(2);
-
-/// Arguments of `table`.
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = "\
-Tables 3.1 (messages) and 3.2 (time steps) of seed 002 for N = 10, 20 .. 100. Every election is run
-by the core itself on an ideal synchronous network where nothing is lost; nothing shown as measured
-comes from a formula.
-
-Columns of the text output:
-  case      best or worst; messages and steps of one case may come from different scenarios, which
-            the notes below the tables name
-  printed formula
-            what the seed's table says
-  N=10 ..   measured / value of the printed formula
-  verdict   how they compare over all ten N; 'measured = ...' gives the formula that does hold
-
-A step is the time one message takes. Steps run until the last message has arrived, for Timer-based
-until the last node has decided. Bully and Modified Bully have N live nodes and a crashed leader
-above them; the rings consist of the N live nodes.
-
-Fields of --json: algorithm, case, n, measured_messages, formula_messages, measured_steps,
-formula_steps, messages_equal, steps_equal, scenario_messages, scenario_steps, reason.
-
-Examples:
-  ringleader table
-  ringleader table --svg figures
-  ringleader table --json | jq '.[] | select(.messages_equal | not) | {algorithm, case, n}'")]
-pub struct Args {
-    /// Print a JSON array with one object per algorithm, case and N instead of the tables
-    #[arg(long)]
-    json: bool,
-    /// Also draw figures 3.4 and 3.5 (a: best case, b: worst case) from the measured values into this directory
-    #[arg(long, value_name = "DIR")]
-    svg: Option<PathBuf>,
-}
 
 /// Which end of the costs a row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -80,33 +36,18 @@ impl Case {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let rows = measure_all()?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&rows)? + "\n"
-    } else {
-        report::text(&rows, crossover::measured()?, crossover::printed())
-    };
-    output::print(&text)?;
-    if let Some(dir) = &args.svg {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot create the directory {}", dir.display()))?;
-        for file in figures::write(&rows, dir)? {
-            note!("wrote {}", file.display());
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Measures every row of the tables: sizes ascending, within a size in the order of the tables.
-pub fn measure_all() -> anyhow::Result<Vec<Row>> {
-    let started = Instant::now();
+/// `progress` is told which size is done.
+pub fn measure_all(mut progress: impl FnMut(u16)) -> anyhow::Result<Vec<Row>> {
     let mut all = Vec::new();
     for n in SIZES {
         all.extend(rows::rows_of(n)?);
-        if started.elapsed() > QUIET_FOR {
-            note!("measured N = {n} of {}", SIZES[SIZES.len() - 1]);
-        }
+        progress(n);
     }
     Ok(all)
+}
+
+/// The tables, and from which size on one algorithm beats another.
+pub fn text(rows: &[Row]) -> anyhow::Result<String> {
+    Ok(report::text(rows, crossover::measured()?, crossover::printed()))
 }

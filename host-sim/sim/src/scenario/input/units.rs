@@ -135,6 +135,11 @@ pub fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
+/// Milliseconds as people read them.
+pub fn secs(ms: u64) -> String {
+    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Unit, micros, parse_quantity};

@@ -4,5 +4,6 @@ pub mod merge;
 pub mod outcome;
 pub mod recording;
 pub mod shard;
+pub mod spread;
 pub mod sweep;
 pub mod timeline;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::input::units::secs;
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -55,7 +57,7 @@ impl Failure {
     pub fn line(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(u16::to_string).collect();
         let at = if nodes.is_empty() { String::new() } else { format!(", nodes {}", nodes.join(", ")) };
-        format!("at {}.{:03} s{at}: {}", self.at_ms / 1_000, self.at_ms % 1_000, self.what)
+        format!("at {}{at}: {}", secs(self.at_ms), self.what)
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{Change, Failure, Outcome, Verdict};
 use super::shard::{Seeds, Shard};
+use super::spread::Spread;
 use crate::fnv;
 use crate::scenario::input::plan::Scenario;
 
@@ -40,30 +41,6 @@ impl From<Outcome> for Row {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
         let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
         Self { seed, verdict, failure, changes, relapses, sent, airtime_ppm, charge_nah, digest }
-    }
-}
-
-/// How something is distributed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spread {
-    /// How many there are.
-    pub count: usize,
-    /// The median.
-    pub p50: u64,
-    /// Nine of ten are no larger.
-    pub p90: u64,
-    /// Ninety-nine of a hundred are no larger.
-    pub p99: u64,
-    /// The largest.
-    pub max: u64,
-}
-
-impl Spread {
-    /// The spread of some numbers (nearest rank); none where there are none.
-    pub fn of(mut numbers: Vec<u64>) -> Option<Self> {
-        numbers.sort_unstable();
-        let rank = |percent: usize| numbers.get((numbers.len() * percent).div_ceil(100).max(1) - 1).copied();
-        Some(Self { count: numbers.len(), p50: rank(50)?, p90: rank(90)?, p99: rank(99)?, max: rank(100)? })
     }
 }
 
@@ -209,13 +186,5 @@ pub(super) mod tests {
         assert_eq!(whole.elected_ms, Some(Spread { count: 8, p50: 80, p90: 160, p99: 160, max: 160 }));
         assert_eq!(whole.sent, Some(Spread { count: 8, p50: 36, p90: 72, p99: 72, max: 72 }));
         assert_eq!(whole.charge_nah, Some(Spread { count: 8, p50: 4_000, p90: 8_000, p99: 8_000, max: 8_000 }));
-    }
-
-    #[test]
-    fn percentiles_are_nearest_ranks() {
-        let spread = Spread::of((1..=200).rev().collect());
-        assert_eq!(spread, Some(Spread { count: 200, p50: 100, p90: 180, p99: 198, max: 200 }));
-        assert_eq!(Spread::of(vec![7]), Some(Spread { count: 1, p50: 7, p90: 7, p99: 7, max: 7 }));
-        assert_eq!(Spread::of(Vec::new()), None);
     }
 }

@@ -18,19 +18,19 @@ static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 /// Prints to standard output, like `print!`; what comes back must be heeded.
 #[macro_export]
 macro_rules! out {
-    ($($text:tt)*) => { $crate::output::print(&::std::format!($($text)*)) };
+    ($($text:tt)*) => { $crate::cli::output::print(&::std::format!($($text)*)) };
 }
 
 /// Prints a line to standard output, like `println!`; what comes back must be heeded.
 #[macro_export]
 macro_rules! outln {
-    ($($text:tt)*) => { $crate::output::print(&(::std::format!($($text)*) + "\n")) };
+    ($($text:tt)*) => { $crate::cli::output::print(&(::std::format!($($text)*) + "\n")) };
 }
 
 /// Says something on standard error, as a line of its own.
 #[macro_export]
 macro_rules! note {
-    ($($text:tt)*) => { $crate::output::note(::std::format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::cli::output::note(::std::format_args!($($text)*)) };
 }
 
 /// Prints a text to standard output.

@@ -2,11 +2,10 @@
 
 mod layout;
 
-use std::fmt::Write;
-
 use common::types::NodeId;
 
-use super::field::{Field, HierarchyNet};
+use super::svg::{as_f64, background, head, push};
+use ideal::hierarchy::{Field, HierarchyNet};
 use layout::{HEIGHT_OF_LEGEND, LEFT, Layout, WIDTH};
 
 /// Colours that stay apart for the colour-blind (Okabe and Ito, grey for black), and what is readable on each.
@@ -26,6 +25,10 @@ const SOLID: &str = "stroke=\"#333333\" stroke-width=\"2\" fill=\"none\" marker-
 const DASHED: &str =
     "stroke=\"#333333\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\" fill=\"none\" marker-end=\"url(#tip)\"";
 
+/// The tip of arrows.
+const TIP: &str = "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"5\" markerHeight=\"5\" \
+                   orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#333333\"/></marker></defs>\n";
+
 /// What a node is drawn as.
 #[derive(Clone, Copy)]
 enum Shape {
@@ -37,20 +40,21 @@ enum Shape {
 }
 
 /// Draws the network as it is.
-pub(super) fn draw(field: &Field, title: &str) -> String {
+pub fn draw(field: &Field, title: &str) -> String {
     let net = &field.net;
     let layout = Layout::of(&field.graph.places);
     let colours = cluster_colours(field);
     let height = layout.bottom + HEIGHT_OF_LEGEND;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" font-family=\"Helvetica, Arial, sans-serif\" \
-         font-size=\"13\" fill=\"#222222\">\n<title>{title}</title>\n\
-         <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"5\" markerHeight=\"5\" \
-         orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#333333\"/></marker></defs>\n\
-         <rect width=\"{WIDTH}\" height=\"{height:.0}\" fill=\"#ffffff\"/>\n\
-         <text x=\"{:.0}\" y=\"28\" text-anchor=\"middle\" font-size=\"17\">{title}</text>\n",
-        WIDTH / 2.0,
+    let tall = format!("{height:.0}");
+    let mut out = head(WIDTH, &tall, title);
+    out.push_str(TIP);
+    out.push_str(&background(WIDTH, &tall, "#ffffff"));
+    push(
+        &mut out,
+        format_args!(
+            "<text x=\"{:.0}\" y=\"28\" text-anchor=\"middle\" font-size=\"17\">{title}</text>\n",
+            WIDTH / 2.0
+        ),
     );
     for (u, v) in field.graph.edges() {
         out.push_str(&line(layout.places[u], layout.places[v], LINK));
@@ -255,23 +259,13 @@ fn towards(from: (f64, f64), to: (f64, f64), distance: f64) -> (f64, f64) {
     (from.0 + dx * share, from.1 + dy * share)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of levels and characters are small")]
-fn as_f64(count: usize) -> f64 {
-    count as f64
-}
-
-fn push(out: &mut String, piece: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
-    out.write_fmt(piece).unwrap_or_default();
-}
-
 #[cfg(test)]
 mod tests {
     use common::election::hierarchy::Radii;
+    use ideal::graph::Kind;
+    use ideal::hierarchy::{Request, Story};
 
     use super::{cluster_colours, draw};
-    use crate::graph::Kind;
-    use crate::hierarchy::{Request, Story};
 
     fn story(kind: Kind, radii: &[u8], seed: u64) -> Story {
         let radii = Radii::new(radii).unwrap();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::field::HierarchyNet;
-use crate::well_formed::link_graph;
+use ideal::hierarchy::HierarchyNet;
+use ideal::well_formed::link_graph;
 
 /// One tree per component, components by their smallest index.
-pub(super) fn trees(net: &HierarchyNet) -> String {
+pub fn trees(net: &HierarchyNet) -> String {
     let mut out = String::new();
     for component in link_graph(net).components().into_iter().filter(|component| net.is_alive(component[0])) {
         let leader = net.node(component[0]).height().leader.lid;
@@ -103,10 +103,10 @@ fn put(out: &mut String, piece: std::fmt::Arguments<'_>) {
 mod tests {
     use common::election::hierarchy::Radii;
     use common::types::NodeId;
+    use ideal::graph::{Graph, Kind};
+    use ideal::hierarchy::{Field, Request, Story};
 
     use super::trees;
-    use crate::graph::{Graph, Kind};
-    use crate::hierarchy::{Field, Request, Story};
 
     #[test]
     fn a_small_network_reads_as_it_stands() {

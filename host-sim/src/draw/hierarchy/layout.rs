@@ -60,8 +60,9 @@ fn push_apart(places: &mut [(f64, f64)]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ideal::graph::{Graph, Kind};
+
     use super::{LEFT, Layout, WIDTH};
-    use crate::graph::{Graph, Kind};
 
     #[test]
     fn nodes_do_not_cover_each_other() {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::churn::{Bars, CHANGES, GRAPHS, INSTANCES, Measured, RADII, Row};
-use super::density::Density;
-use crate::stress::hierarchy::radii_name;
+use ideal::hierarchy::Density;
+use ideal::hierarchy::{Bars, CHANGES, GRAPHS, INSTANCES, Measured, RADII, Row};
+use ideal::stress::hierarchy::radii_name;
 
 /// The most nodes that may change their local leader per change of a link, random geometric 60, K = 2.
 const MOVED_MAX: f64 = 0.2;
@@ -12,7 +12,7 @@ const MOVED_MAX: f64 = 0.2;
 const STILL_MIN: f64 = 90.0;
 
 /// Everything that `--churn` prints.
-pub(super) fn markdown(measured: &Measured) -> String {
+pub fn markdown(measured: &Measured) -> String {
     let Measured { rows, bars, densities } = measured;
     let mut out = format!(
         "Means over {} changes per cell: {INSTANCES} graphs, {CHANGES} changes each, 45 % links cut, 45 % links back, \

@@ -1,0 +1,48 @@
+//! `ringleader bench nodes`: how fast whole nodes are simulated.
+
+use std::process::ExitCode;
+
+use crate::cli::output;
+use crate::lab::bench::node_bench::{Report, Request, measure};
+use crate::outln;
+
+/// Arguments of `bench nodes`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Nodes on the grid, 20 m apart
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(2..=1_000))]
+    pub nodes: u16,
+    /// Seconds to simulate
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(60..=86_400))]
+    pub seconds: u32,
+    /// The root seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// How often it is run; the fastest counts, since whatever else the machine does only makes it slower
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub runs: u32,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let request = Request { nodes: args.nodes, seconds: args.seconds, seed: args.seed, runs: args.runs };
+    let report = measure(request, |run| output::progress(&format!("run {} of {} ...", run + 1, args.runs)))?;
+    output::clear_progress();
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Report { nodes, seconds, runs, cpu_seconds, times_real_time, sent, received, ns_per_reception, .. } = &report;
+    let Report { node_bytes, node_bytes_max, .. } = &report;
+    outln!("{nodes} whole nodes for {seconds} s, the fastest of {runs} runs on one core:")?;
+    outln!("  {cpu_seconds:.3} s of the processor, {times_real_time:.0} times as fast as real time")?;
+    outln!("  {sent} frames sent, {received} received, {ns_per_reception:.0} ns for each of the latter")?;
+    outln!("  {node_bytes} bytes for each node, of {node_bytes_max} that it may take")?;
+    if !report.machine.optimised {
+        outln!("  (not optimised: build with --release to learn anything from this)")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

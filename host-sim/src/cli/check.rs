@@ -1,0 +1,154 @@
+//! `ringleader check`: who led when in a trace, how long elections took, and whether everybody agreed in time. Traces of the
+//! simulator and recordings of boards are checked alike.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use sim::scenario::input::units::secs;
+use sim::scenario::report::outcome::{Reign, Verdict};
+use sim::scenario::report::spread::Spread;
+
+use super::output;
+use crate::field::check::history::{self, Disagreement, History};
+use crate::field::check::trace_file;
+use crate::{out, outln};
+
+/// As many changes of leaders are shown; JSON has them all.
+const REIGNS_SHOWN: usize = 30;
+
+/// Arguments of `check`.
+///
+/// Reads traces, of `ringleader monitor --record` or of the simulator, and tells who led when, how long there was no
+/// agreement and after what, and whether agreement always came within --within of the last change. Several traces are
+/// compared in a table: a field test beside the simulation of it.
+///
+/// The exit code is 0 where agreement always came in time, 3 where it did not, 1 where a trace cannot be read.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Traces, one JSON object per line
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// How long after the last change agreement may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    within: u64,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// One trace and what it says.
+#[derive(Debug, Serialize)]
+struct Checked {
+    file: String,
+    #[serde(flatten)]
+    history: History,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut all = Vec::new();
+    for path in &args.traces {
+        output::progress(&format!("reading {} ...", path.display()));
+        let trace = trace_file::read(path)?;
+        let history = history::play(&trace, args.within.saturating_mul(1_000_000));
+        all.push(Checked { file: path.display().to_string(), history });
+    }
+    output::clear_progress();
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&all)?)?;
+    } else {
+        for one in &all {
+            out!("{}", text(&one.file, &one.history, args.within))?;
+        }
+        if all.len() > 1 {
+            out!("{}", comparison(&all))?;
+        }
+    }
+    let is_late = all.iter().any(|one| one.history.verdict != Verdict::Ok);
+    let verdict = if is_late { Verdict::Liveness } else { Verdict::Ok };
+    Ok(ExitCode::from(verdict.exit_code()))
+}
+
+fn text(file: &str, history: &History, within: u64) -> String {
+    let mut text = format!(
+        "{file}: {}, {} nodes ({}), {} frames\n",
+        secs(history.length_ms),
+        history.nodes.len(),
+        history.nodes.join(", "),
+        history.frames
+    );
+    if history.lost > 0 {
+        let _ = writeln!(text, "CAUTION: boards lost {} messages before they could be recorded", history.lost);
+    }
+    let source = if history.links_told { "as the nodes told them" } else { "as frames show them" };
+    let _ = writeln!(text, "Links: {source}");
+    text.push_str("Leaders (followers):\n");
+    for reign in history.reigns.iter().take(REIGNS_SHOWN) {
+        let _ = writeln!(text, "{:>12}  {}", secs(reign.at_ms), reign_text(reign));
+    }
+    if history.reigns.len() > REIGNS_SHOWN {
+        let _ = writeln!(text, "{:>12}  and {} more changes", "", history.reigns.len() - REIGNS_SHOWN);
+    }
+    text.push_str("Without agreement:\n");
+    for one in &history.disagreements {
+        let _ = writeln!(text, "{:>12}  {}", secs(one.from_ms), disagreement_text(one));
+    }
+    if history.disagreements.is_empty() {
+        text.push_str("              never\n");
+    }
+    let open = history.disagreements.last().is_some_and(|last| last.lasted_ms.is_none());
+    let _ = writeln!(
+        text,
+        "{}",
+        match (history.verdict, open) {
+            (Verdict::Ok, false) => format!("OK: after every change agreement came within {within} s and lasted"),
+            (Verdict::Ok, true) =>
+                format!("UNDECIDED: the trace ends without agreement, less than {within} s after the last change"),
+            _ => format!("LIVENESS VIOLATED: agreement took longer than {within} s after the last change"),
+        }
+    );
+    text
+}
+
+fn reign_text(reign: &Reign) -> String {
+    let shown: Vec<String> = reign.leaders.iter().map(|(id, count)| format!("{id} ({count})")).collect();
+    if shown.is_empty() { "nobody".into() } else { shown.join(", ") }
+}
+
+fn disagreement_text(one: &Disagreement) -> String {
+    let lasted = one.lasted_ms.map_or("to the end".to_owned(), |ms| format!("for {}", secs(ms)));
+    let first = one.nodes.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    let more = if one.nodes.len() > 8 { " and others" } else { "" };
+    format!("{lasted} after {} (nodes {first}{more}); {} after the last change", one.after, secs(one.settled_ms))
+}
+
+/// The traces side by side: the first agreement, and those after it.
+fn comparison(all: &[Checked]) -> String {
+    let mut text = format!(
+        "\n{:<32} {:>5} {:>10} {:>12} {:>11} {:>11} {:>11}\n",
+        "trace", "nodes", "length", "first agreed", "elections", "median", "longest"
+    );
+    for Checked { file, history } in all {
+        let (first, later) = match history.disagreements.split_first() {
+            Some((first, later)) => (first.lasted_ms.map(|ms| first.from_ms + ms), later),
+            None => (Some(0), &[][..]),
+        };
+        let times: Vec<u64> = later.iter().filter_map(|one| one.lasted_ms).collect();
+        let (count, spread) = (times.len(), Spread::of(times));
+        let or_dash = |ms: Option<u64>| ms.map_or("-".to_owned(), secs);
+        let _ = writeln!(
+            text,
+            "{file:<32} {:>5} {:>10} {:>12} {:>11} {:>11} {:>11}",
+            history.nodes.len(),
+            secs(history.length_ms),
+            or_dash(first),
+            count,
+            or_dash(spread.as_ref().map(|spread| spread.p50)),
+            or_dash(spread.as_ref().map(|spread| spread.max))
+        );
+    }
+    text
+}

@@ -1,0 +1,79 @@
+//! Reports on the leaders' hierarchy: who leads whom, what changes cost, and how much they move.
+
+pub mod churn_report;
+mod tree;
+
+use common::election::hierarchy::Radii;
+use ideal::hierarchy::{Line, Story};
+use serde::Serialize;
+
+pub use tree::trees;
+
+/// What happened, line by line.
+pub fn table(lines: &[Line]) -> String {
+    let width = lines.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);
+    let mut out = format!("{:width$}  Updates  single level  rounds  heads  moved\n", "what happened");
+    for Line { what, updates, single_level_updates, rounds, moved, heads } in lines {
+        let who: Vec<String> = moved.iter().map(ToString::to_string).collect();
+        let who = if who.is_empty() { String::new() } else { format!(": {}", who.join(" ")) };
+        let count = moved.len();
+        let line =
+            format!("{what:width$}  {updates:>7}  {single_level_updates:>12}  {rounds:>6}  {heads:>5}  {count}{who}\n");
+        out.push_str(&line);
+    }
+    let changes = lines.len().saturating_sub(1);
+    let sum = |of: fn(&Line) -> u64| lines.iter().skip(1).map(of).sum::<u64>();
+    let total = format!(
+        "\n{changes} changes: {} Updates, {} with a single level; {} times a node was led by another head than before\n",
+        sum(|line| line.updates),
+        sum(|line| line.single_level_updates),
+        sum(|line| line.moved.len() as u64),
+    );
+    out + &total
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    radii: Vec<u8>,
+    changes: &'a [Line],
+    nodes: Vec<NodeReport>,
+    links: Vec<(u16, u16)>,
+}
+
+#[derive(Serialize)]
+struct NodeReport {
+    id: u16,
+    alive: bool,
+    leader: u16,
+    levels: Vec<Option<LevelReport>>,
+}
+
+#[derive(Serialize)]
+struct LevelReport {
+    head: u16,
+    distance: u8,
+    parent: u16,
+}
+
+impl<'a> Report<'a> {
+    /// The network of a story, as it is in the end.
+    pub fn new(story: &'a Story, radii: Radii) -> Self {
+        let net = &story.field.net;
+        let level = |node: usize, level: usize| {
+            let standing = net.node(node).standing(level)?;
+            Some(LevelReport { head: standing.head.0, distance: standing.distance, parent: standing.parent.0 })
+        };
+        let mut nodes: Vec<NodeReport> = (0..net.len())
+            .map(|node| NodeReport {
+                id: net.id(node).0,
+                alive: net.is_alive(node),
+                leader: net.node(node).height().leader.lid.0,
+                levels: (0..usize::from(radii.levels())).map(|l| level(node, l)).collect(),
+            })
+            .collect();
+        nodes.sort_by_key(|node| node.id);
+        let links = story.field.graph.edges().map(|(u, v)| (net.id(u).0, net.id(v).0)).collect();
+        Self { radii: radii.iter().collect(), changes: &story.lines, nodes, links }
+    }
+}
