@@ -7,7 +7,6 @@ pub mod chart;
 pub mod check;
 pub mod conform;
 pub mod demo;
-pub mod elf32;
 pub mod fleet;
 pub mod fnv;
 pub mod hs_extremes;

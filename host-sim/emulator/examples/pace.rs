@@ -38,8 +38,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for board in network.boards().iter().take(1) {
         println!("awake {:.3} %, stack {:?}, {:?}", 100.0 * board.counts().awake(), board.stack(), board.radio_use());
     }
-    for (function, percent) in network.board(0).profile().into_iter().filter(|(_, percent)| *percent >= 1.0) {
-        println!("{percent:5.1} %  {function}");
+    for share in network.board(0).profile().into_iter().filter(|share| share.percent >= 1.0) {
+        println!("{:5.1} %  {}", share.percent, share.name);
     }
     for (number, board) in network.boards().iter().enumerate() {
         if let Some(trouble) = board.trouble() {

@@ -10,7 +10,7 @@ use crate::loader::LoadError;
 use crate::log::{Line, LogReader};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
-use crate::profile::Profile;
+use crate::profile::{FunctionShare, Profile};
 pub use crate::program::{Program, ProgramError};
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
@@ -276,7 +276,7 @@ impl Board {
             self.counts.instructions += self.cpu.instructions() - before;
             self.unseen += self.cpu.instructions() - before;
             if let Some(profile) = &mut self.profile {
-                profile.look(self.cpu.instructions(), self.cpu.register(15));
+                profile.sample(self.cpu.instructions(), self.cpu.register(15));
             }
             // Many a stretch is a few instructions long, and a look costs more than those.
             if self.asleep || self.unseen >= SLICE / 2 {
@@ -440,13 +440,13 @@ impl Board {
         std::mem::take(&mut self.lines)
     }
 
-    /// Notes from now on where the instructions go.
+    /// Samples from now on where the instructions go.
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = Some(profile);
     }
 
-    /// Where they went, function by function with its share in percent; nothing where nobody noted it.
-    pub fn profile(&self) -> Vec<(String, f64)> {
+    /// Where the instructions went; empty unless [`Board::set_profile`] was called.
+    pub fn profile(&self) -> Vec<FunctionShare> {
         self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
     }
 

@@ -5,6 +5,7 @@
 
 pub mod board;
 pub mod cpu;
+pub mod elf;
 pub mod ideal;
 pub mod images;
 pub mod io;

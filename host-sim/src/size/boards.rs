@@ -123,13 +123,11 @@ fn build(root: &Path, features: &str) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{Row, Table, VARIANTS};
-    use crate::elf32::tests::small_image;
     use crate::provision::target::Board;
-    use crate::size::{Footprint, Report};
+    use crate::size::{Report, tests::footprint};
 
     fn row(name: &'static str, is_usual: bool, max_flash: u64) -> Row {
-        let footprint = Footprint::of(&small_image()).expect("a well-formed image");
-        Row { name, features: "", is_usual, report: Report::new(footprint, Some(max_flash), None) }
+        Row { name, features: "", is_usual, report: Report::new(footprint(), Some(max_flash), None) }
     }
 
     #[test]

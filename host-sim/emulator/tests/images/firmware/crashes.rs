@@ -11,9 +11,10 @@ const HEAR: &str = "3Ear4hear";
 /// Where a function lies whose mangled name contains this.
 fn function(part: &str) -> u32 {
     let program = program();
-    let mut found = program.image().symbols.iter().filter(|(name, _)| name.contains(part) && !name.starts_with('$'));
-    let (_, address) = found.next().unwrap_or_else(|| panic!("the image has no function {part}"));
-    address & !1
+    let mut found =
+        program.image().symbols.iter().filter(|symbol| symbol.name.contains(part) && !symbol.name.starts_with('$'));
+    let function = found.next().unwrap_or_else(|| panic!("the image has no function {part}"));
+    function.address & !1
 }
 
 /// Puts instructions in the place of a function's first ones, and gives those.
