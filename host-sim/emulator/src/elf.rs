@@ -233,17 +233,20 @@ mod tests {
     const SEGMENT_SIZE: u16 = 32;
     const SECTION_SIZE: u16 = 40;
     const SYMBOL_SIZE: u32 = 16;
+    const SECTION_NAMES_SIZE: u32 = 61;
+    const SYMBOL_NAMES_SIZE: u32 = 14;
 
-    const SECTION_NAMES: &[u8] = b"\0.text\0.data\0.bss\0.uninit\0.comment\0.shstrtab\0.symtab\0.strtab\0";
-    const SYMBOL_NAMES: &[u8] = b"\0main\0counter\0";
+    const SECTION_NAMES: [u8; SECTION_NAMES_SIZE as usize] =
+        *b"\0.text\0.data\0.bss\0.uninit\0.comment\0.shstrtab\0.symtab\0.strtab\0";
+    const SYMBOL_NAMES: [u8; SYMBOL_NAMES_SIZE as usize] = *b"\0main\0counter\0";
     const CODE_AT: u32 = HEADER_SIZE + 2 * SEGMENT_SIZE as u32;
     const CODE_SIZE: u32 = 16;
     const DATA_SIZE: u32 = 8;
     const DATA_AT: u32 = CODE_AT + CODE_SIZE;
     const SECTION_NAMES_AT: u32 = DATA_AT + DATA_SIZE;
-    const SYMBOLS_AT: u32 = SECTION_NAMES_AT + SECTION_NAMES.len() as u32;
+    const SYMBOLS_AT: u32 = SECTION_NAMES_AT + SECTION_NAMES_SIZE;
     const SYMBOL_NAMES_AT: u32 = SYMBOLS_AT + 3 * SYMBOL_SIZE;
-    const SECTIONS_AT: u32 = SYMBOL_NAMES_AT + SYMBOL_NAMES.len() as u32;
+    const SECTIONS_AT: u32 = SYMBOL_NAMES_AT + SYMBOL_NAMES_SIZE;
 
     fn words(values: &[u32]) -> Vec<u8> {
         values.iter().flat_map(|value| value.to_le_bytes()).collect()
@@ -261,9 +264,8 @@ mod tests {
     /// An image with 16 bytes of code, 8 of initialised and 120 of other variables. Its section table comes last, so
     /// that no shorter file is complete.
     fn small_image() -> Vec<u8> {
-        let section = |name: &str| name_in(SECTION_NAMES, name);
-        let symbol = |name: &str| name_in(SYMBOL_NAMES, name);
-        let (section_names, symbol_names) = (SYMBOLS_AT - SECTION_NAMES_AT, SECTIONS_AT - SYMBOL_NAMES_AT);
+        let section = |name: &str| name_in(&SECTION_NAMES, name);
+        let symbol = |name: &str| name_in(&SYMBOL_NAMES, name);
         let mut file = b"\x7FELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
         file.extend(halves(&[2, 40]));
         file.extend(words(&[1, 0x101, HEADER_SIZE, SECTIONS_AT, 0]));
@@ -286,9 +288,9 @@ mod tests {
         file.extend(words(&[section(".bss"), 8, 3, 0x2000_0008, SECTION_NAMES_AT, 100, 0, 0, 4, 0]));
         file.extend(words(&[section(".uninit"), 8, 3, 0x2000_006C, SECTION_NAMES_AT, 20, 0, 0, 4, 0]));
         file.extend(words(&[section(".comment"), 1, 0x30, 0, CODE_AT, 9, 0, 0, 1, 1]));
-        file.extend(words(&[section(".shstrtab"), 3, 0, 0, SECTION_NAMES_AT, section_names, 0, 0, 1, 0]));
+        file.extend(words(&[section(".shstrtab"), 3, 0, 0, SECTION_NAMES_AT, SECTION_NAMES_SIZE, 0, 0, 1, 0]));
         file.extend(words(&[section(".symtab"), 2, 0, 0, SYMBOLS_AT, 3 * SYMBOL_SIZE, 8, 1, 4, SYMBOL_SIZE]));
-        file.extend(words(&[section(".strtab"), 3, 0, 0, SYMBOL_NAMES_AT, symbol_names, 0, 0, 1, 0]));
+        file.extend(words(&[section(".strtab"), 3, 0, 0, SYMBOL_NAMES_AT, SYMBOL_NAMES_SIZE, 0, 0, 1, 0]));
         file
     }
 

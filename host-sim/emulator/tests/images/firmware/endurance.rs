@@ -1,7 +1,7 @@
 //! Twenty minutes, and nobody who listens.
 
 use common::host_link::ToHost;
-use emulator::board::Board;
+use emulator::board::{Board, StackUse};
 
 use super::bench::{Bench, config, provisioned};
 
@@ -30,9 +30,9 @@ fn twenty_minutes_of_a_quiet_network() {
         let awake = worked as f64 / passed as f64;
         println!("board {number}: {:.2} % awake", awake * 100.0);
         assert!(awake <= AWAKE_MAX, "board {number} is awake for {:.2} % of its time", awake * 100.0);
-        let (used, room) = bench.network.boards()[number].stack().expect("the image has a stack");
-        println!("board {number}: {used} of {room} bytes of stack");
-        assert!(used < room);
+        let StackUse { used, size } = bench.network.boards()[number].stack().expect("the image has a stack");
+        println!("board {number}: {used} of {size} bytes of stack");
+        assert!(used < size);
     }
 }
 
