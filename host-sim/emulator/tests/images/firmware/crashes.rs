@@ -5,8 +5,8 @@ use common::host_link::{Crash, CrashKind, ResetReason, ToHost, Warning};
 
 use super::bench::{Bench, any, config, program, provisioned};
 
-/// The function that hears bytes from a host: it runs when a test wants it to.
-const HEAR: &str = "3Ear4hear";
+/// The function that takes bytes from a host: a test decides when it runs.
+const ACCEPT: &str = "14CommandDecoder6accept";
 
 /// Where a function lies whose mangled name contains this.
 fn function(part: &str) -> u32 {
@@ -36,7 +36,7 @@ fn running() -> Bench {
 
 /// Breaks the function that hears, lets it run, and gives what the next boot tells.
 fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason, Crash) {
-    patch(bench, function(HEAR), halves);
+    patch(bench, function(ACCEPT), halves);
     bench.said(0);
     bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
     let hello = bench
@@ -47,7 +47,7 @@ fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason,
 #[test]
 fn a_panic_is_recorded_and_told() {
     let mut bench = running();
-    let (at, panic) = (function(HEAR), function("panic_fmt"));
+    let (at, panic) = (function(ACCEPT), function("panic_fmt"));
     // A load of the program counter from behind the instruction, wherever that is aligned.
     let [low, high] = [panic | 1, (panic | 1) >> 16].map(|half| u16::try_from(half & 0xFFFF).expect("a half"));
     let jump =
@@ -63,7 +63,7 @@ fn a_hard_fault_is_recorded_with_its_place() {
     let mut bench = running();
     let (reset, crash) = crash_with(&mut bench, &[0xDE00], 3_000);
     assert_eq!((reset, crash.kind), (ResetReason::Software, CrashKind::HardFault));
-    assert_eq!(crash.pc, function(HEAR), "an undefined instruction");
+    assert_eq!(crash.pc, function(ACCEPT), "an undefined instruction");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_radio_that_does_not_get_on_is_ended_by_the_watchdog() {
 #[test]
 fn a_board_that_crashes_at_once_waits_longer_each_time() {
     let mut bench = running();
-    patch(&mut bench, function(HEAR), &[0xDE00]);
+    patch(&mut bench, function(ACCEPT), &[0xDE00]);
     let mut waits = Vec::new();
     for _ in 0..4 {
         bench.said(0);
