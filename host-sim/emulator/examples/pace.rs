@@ -1,7 +1,7 @@
 //! How fast boards are emulated: `cargo run --release -p emulator --example pace -- ELF BOARDS SECONDS`.
 //!
-//! All boards are in reach of each other on an ideal air. Times exclude building the image. Of the first board it is also
-//! shown in which functions its instructions were.
+//! All boards are in reach of each other on an ideal air. Times exclude building the image. For the first board, it also
+//! shows in which functions the instructions were executed.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let number = network.add(Board::new(Chip::Nrf52840, &program, id, id)?);
         network.power_on(number);
     }
-    // Starting up is not what is measured.
+    // Exclude the start-up from the measurement.
     network.run_until(HZ);
     let before: u64 = network.boards().iter().map(|board| board.counts().instructions).sum();
     let frames = network.ether_mut().frames();

@@ -1,5 +1,5 @@
-//! The image is broken on purpose: one of its functions is written over in flash, as no test within the image could do it. The board
-//! must leave a record, start again, tell, and not do so in haste for ever.
+//! Crashes. A test overwrites a function of the image in flash. The board must leave a record, restart and report it, and
+//! restart ever more slowly if it keeps crashing.
 
 use common::host_link::{Crash, CrashKind, ResetReason, ToHost, Warning};
 
@@ -8,7 +8,7 @@ use super::bench::{Bench, any, config, program, provisioned};
 /// The function that takes bytes from a host: a test decides when it runs.
 const ACCEPT: &str = "14CommandDecoder6accept";
 
-/// Where a function lies whose mangled name contains this.
+/// The address of the function whose mangled name contains `part`.
 fn function(part: &str) -> u32 {
     let program = program();
     let mut found =
@@ -17,7 +17,7 @@ fn function(part: &str) -> u32 {
     function.address & !1
 }
 
-/// Puts instructions in the place of a function's first ones, and gives those.
+/// Replaces the first instructions of a function, and returns the old ones.
 fn patch(bench: &mut Bench, address: u32, halves: &[u16]) -> Vec<u8> {
     let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
     let board = bench.network.board(0);
@@ -26,7 +26,6 @@ fn patch(bench: &mut Bench, address: u32, halves: &[u16]) -> Vec<u8> {
     before
 }
 
-/// A board that runs.
 fn running() -> Bench {
     let mut bench = Bench::new(vec![provisioned(1, &config(1))]);
     assert_eq!(bench.hello(0).crash, None);
@@ -34,7 +33,7 @@ fn running() -> Bench {
     bench
 }
 
-/// Breaks the function that hears, lets it run, and gives what the next boot tells.
+/// Breaks the function, lets it run, and returns what the next boot reports.
 fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason, Crash) {
     patch(bench, function(ACCEPT), halves);
     bench.said(0);
@@ -69,7 +68,7 @@ fn a_hard_fault_is_recorded_with_its_place() {
 #[test]
 fn a_stack_that_overflows_is_told_from_a_fault() {
     let mut bench = running();
-    // Pushes nine registers and goes back to do it again.
+    // Pushes nine registers in an endless loop.
     let (reset, crash) = crash_with(&mut bench, &[0xB5FF, 0xE7FD], 3_000);
     assert_eq!((reset, crash.kind), (ResetReason::Software, CrashKind::StackOverflow));
 }
