@@ -1,4 +1,5 @@
-//! From the clocks to a running node: what was before, which configuration counts, how long to wait, and then the node.
+//! From the clocks to a running node: how the last run ended, which configuration applies, how long to wait, and then the
+//! node itself.
 
 use common::board::config_source::{Source, choose};
 use common::board::demo::tag;
@@ -22,25 +23,21 @@ use crate::radio::Settings;
 use crate::sensors::{DieTemperature, Supply};
 use crate::{clock, host, identity, node, progress, radio, record, sensors, status, storage};
 
-/// What the boot needs.
 pub struct Parts {
-    /// The flash.
     pub flash: Peri<'static, NVMC>,
-    /// What the run before left in memory.
+    /// What the last run left in memory.
     pub last_run: Option<LastRun>,
-    /// Why the board started.
     pub reset: ResetReason,
-    /// Fresh at every start.
+    /// Random at every start.
     pub seed: u64,
-    /// The sensors.
     pub sensors: (DieTemperature, Supply),
-    /// Where the radio's task goes,
+    /// The executor of the radio task.
     pub radio: SendSpawner,
-    /// and where the node's.
+    /// The executor of the node task.
     pub node: SendSpawner,
 }
 
-/// Boots the node. What fails here and cannot be done without ends in a panic; what can is told and shown.
+/// Boots the node. A failure that the node cannot run without is a panic; any other is reported and shown.
 #[embassy_executor::task]
 pub async fn run(spawner: Spawner, parts: Parts) {
     let Parts { flash, last_run, reset, seed, sensors, radio: radio_spawner, node: node_spawner } = parts;
@@ -98,7 +95,7 @@ pub async fn run(spawner: Spawner, parts: Parts) {
     spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));
 }
 
-/// The node, in the one place that is kept for it.
+/// Builds the node in static memory: it is too large for a stack.
 #[inline(never)]
 fn make_node(config: &Config, boot: Boot) -> &'static mut Node {
     static NODE: StaticCell<Node> = StaticCell::new();
@@ -118,7 +115,7 @@ fn make_node(config: &Config, boot: Boot) -> &'static mut Node {
     }
 }
 
-/// What brought the run before down. A watchdog that bit a board which did not see it coming leaves no record.
+/// Why the last run crashed, if it did. A board that the watchdog resets without warning leaves no record.
 fn crash_of(last_run: &LastRun, reset: ResetReason) -> Option<CrashRecord> {
     match reset {
         ResetReason::Watchdog => Some(last_run.crash.clone().unwrap_or_else(|| CrashRecord::stuck(Part::Thread))),
@@ -159,7 +156,7 @@ fn tell_source(source: Source) {
     }
 }
 
-/// Keeps quiet after a reset loop.
+/// Stays off the air for a while after a reset loop.
 async fn hold_off(wait: Duration) {
     if wait.is_zero() {
         return;
@@ -169,7 +166,7 @@ async fn hold_off(wait: Duration) {
     status::set_holding_off(true);
     let until = clock::now() + wait;
     while clock::now() < until {
-        // Radio and node have not begun, so somebody else answers for them.
+        // Radio and node have not started, so they cannot show progress themselves.
         progress::tick(Part::Radio);
         progress::tick(Part::Node);
         Timer::after(embassy_time::Duration::from_millis(500)).await;

@@ -1,24 +1,23 @@
-//! The node's time: microseconds since the boot, told by the slow clock that also runs while the processor sleeps.
+//! The time of the node: microseconds since the boot, from the slow clock, which also runs while the processor sleeps.
 
 use common::time::Instant;
 use embassy_time::TICK_HZ;
 
 const MICROS_PER_SECOND: u64 = 1_000_000;
 
-/// The time now.
 pub fn now() -> Instant {
     Instant::from_micros(embassy_time::Instant::now().as_micros())
 }
 
-/// Whole seconds since the boot.
+/// In whole seconds since the boot.
 pub fn uptime_s() -> u32 {
     u32::try_from(embassy_time::Instant::now().as_secs()).unwrap_or(u32::MAX)
 }
 
-/// The first tick of the board's clock that is not before `deadline`. One that was rounded down would wake the node too
-/// early, again and again until the deadline has really come.
+/// The first tick of the clock at or after `deadline`. Rounding down would wake the node too early, again and again until
+/// the deadline has passed.
 pub const fn tick_at_or_after(deadline: Instant) -> embassy_time::Instant {
-    // In two parts, since the product of a whole deadline and the rate would overflow within eighteen years.
+    // In two parts, because deadline times rate would overflow within eighteen years.
     let (seconds, micros) = (deadline.as_micros() / MICROS_PER_SECOND, deadline.as_micros() % MICROS_PER_SECOND);
     let ticks = seconds.saturating_mul(TICK_HZ).saturating_add((micros * TICK_HZ).div_ceil(MICROS_PER_SECOND));
     embassy_time::Instant::from_ticks(ticks)

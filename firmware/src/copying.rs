@@ -1,8 +1,8 @@
-//! The routines that copy and fill memory, which the compiler calls by their names.
+//! The routines that copy and fill memory, which the compiler calls by name.
 //!
-//! Those that come with it are made for speed, unrolled for every alignment, and take three kilobytes; these take a hundred and
-//! twenty bytes. Words are moved one by one, unaligned ones too, which this processor does by itself. They are assembly
-//! because a compiler would turn a loop that copies into a call of the very routine it stands in.
+//! Those of the compiler are optimised for speed, unrolled for every alignment, and take three kilobytes; these take 120
+//! bytes. They move word by word, because this processor handles unaligned words itself. They are assembly because the
+//! compiler would turn a loop that copies into a call of the very routine that contains it.
 #![expect(unsafe_code, reason = "assembly")]
 
 use core::arch::global_asm;
@@ -10,14 +10,14 @@ use core::arch::global_asm;
 global_asm!(
     ".section .text.copying, \"ax\"",
     ".syntax unified",
-    // Names that the standard library and the platform's rules have for the same thing.
+    // The C library and the ARM ABI have different names for the same routine.
     ".macro routine name",
     ".global \\name",
     ".type \\name, %function",
     ".thumb_func",
     "\\name:",
     ".endm",
-    // To r0 from r1, r2 bytes. Where the destination begins within the source, from behind.
+    // Copies r2 bytes from r1 to r0; backwards if the destination begins within the source.
     "routine memmove",
     "routine __aeabi_memmove",
     "routine __aeabi_memmove4",
@@ -25,7 +25,7 @@ global_asm!(
     "subs r3, r0, r1",
     "cmp r3, r2",
     "blo 4f",
-    // To r0 from r1, r2 bytes that do not overlap, or whose destination comes first.
+    // Copies r2 bytes from r1 to r0, which do not overlap, or the destination comes first.
     "routine memcpy",
     "routine __aeabi_memcpy",
     "routine __aeabi_memcpy4",
@@ -55,19 +55,19 @@ global_asm!(
     "bne 6b",
     "5:",
     "bx lr",
-    // At r0, r1 zeros.
+    // Writes r1 zeros to r0.
     "routine __aeabi_memclr",
     "routine __aeabi_memclr4",
     "routine __aeabi_memclr8",
     "movs r2, #0",
-    // At r0, r1 times the byte in r2.
+    // Writes r1 times the byte in r2 to r0.
     "routine __aeabi_memset",
     "routine __aeabi_memset4",
     "routine __aeabi_memset8",
     "mov r3, r1",
     "mov r1, r2",
     "mov r2, r3",
-    // At r0 the byte in r1, r2 times.
+    // Writes r2 times the byte in r1 to r0.
     "routine memset",
     "uxtb r1, r1",
     "orr r1, r1, r1, lsl #8",

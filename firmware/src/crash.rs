@@ -1,5 +1,5 @@
-//! What happens when the board cannot go on: it writes down where it was, and starts again.
-#![expect(unsafe_code, reason = "the processor's last words are read from its stack")]
+//! What happens when the board cannot go on: it records where it was, and restarts.
+#![expect(unsafe_code, reason = "the exception frame is read from the stack")]
 
 use core::arch::global_asm;
 use core::panic::PanicInfo;
@@ -10,15 +10,14 @@ use cortex_m::peripheral::SCB;
 
 use crate::{retained, rtt};
 
-/// Resets the board after leaving a record.
+/// Leaves a record and resets the board.
 pub fn restart(crash: CrashRecord) -> ! {
     retained::write_crash(crash);
     SCB::sys_reset()
 }
 
-/// Records where a panic came from, as addresses: the file and line of every place that might ever panic, and the means to
-/// put numbers into text, would be a seventh of the image. The ELF file, which the log needs anyway, turns addresses into
-/// lines.
+/// Records where a panic came from, as addresses. The file and line of every possible panic, and the code to format
+/// numbers, would take a seventh of the image. The ELF file, which the log needs anyway, turns addresses into lines.
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
@@ -30,20 +29,20 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     restart(CrashRecord { pc, lr, sp, ..CrashRecord::of(CrashKind::Panic) })
 }
 
-/// The nearest two addresses on the stack that a call can return to. Without a frame pointer the stack cannot be walked, but
-/// what a function that panics has pushed last is where it was called from.
+/// The nearest two return addresses on the stack. Without a frame pointer the stack cannot be walked, but a function that
+/// panics has pushed its return address last.
 fn return_addresses(sp: usize) -> [u32; 2] {
     let (code, code_end) = (&raw const __stext as u32, &raw const __etext as u32);
     let mut found = [0; 2];
-    let mut places = found.iter_mut();
+    let mut results = found.iter_mut();
     let words = (&raw const _stack_start as usize).saturating_sub(sp) / size_of::<u32>();
-    for place in 0..words.min(SCANNED_MAX) {
-        let word = core::ptr::without_provenance::<u32>(sp).wrapping_add(place);
-        // SAFETY: aligned, and between the stack pointer and the stack's beginning.
+    for index in 0..words.min(SCANNED_MAX) {
+        let word = core::ptr::without_provenance::<u32>(sp).wrapping_add(index);
+        // SAFETY: aligned, and between the stack pointer and the top of the stack.
         let word = unsafe { word.read_volatile() };
         // In Thumb code the lowest bit of a return address is set.
         if word & 1 == 1 && (code..code_end).contains(&word) {
-            let Some(next) = places.next() else { break };
+            let Some(next) = results.next() else { break };
             *next = word & !1;
         }
     }
@@ -54,15 +53,15 @@ fn stack_pointer() -> usize {
     cortex_m::register::msp::read() as usize & !3
 }
 
-/// Words of the stack that are looked at.
+/// Words of the stack that are searched.
 const SCANNED_MAX: usize = 256;
 
-/// Room that a frame of the processor and this file's code need on the stack.
-const ROOM: usize = 512;
+/// Stack that an exception frame and the code in this file need.
+const STACK_NEEDED: usize = 512;
 
-// The processor comes here with its account of the fault on the stack, unless the stack itself is the fault: then there is
-// no room left for it, nor for a Rust function. So the first thing is a look at the stack pointer, and a fresh stack where it
-// is beyond the end; what was on the old one is of no use any more.
+// The processor has pushed an exception frame, unless the fault is a stack overflow: then there is no space for a frame, nor
+// for a Rust function. So check the stack pointer first, and start from the top of the stack if it has overflowed; its
+// contents are no longer needed.
 global_asm!(
     ".section .HardFault.own, \"ax\"",
     ".global HardFault",
@@ -70,7 +69,7 @@ global_asm!(
     ".thumb_func",
     "HardFault:",
     "mrs r0, msp",
-    "ldr r1, =_stack_end + {room}",
+    "ldr r1, =_stack_end + {needed}",
     "cmp r0, r1",
     "bhs 1f",
     "ldr r1, =_stack_start",
@@ -78,7 +77,7 @@ global_asm!(
     "1:",
     "b {report}",
     ".size HardFault, . - HardFault",
-    room = const ROOM,
+    needed = const STACK_NEEDED,
     report = sym report_fault,
 );
 
@@ -89,7 +88,7 @@ unsafe extern "C" {
     static __etext: u32;
 }
 
-/// What the processor puts on the stack when it takes an exception.
+/// What the processor pushes when it takes an exception.
 #[repr(C)]
 struct Frame {
     r0_to_r3_and_r12: [u32; 5],
@@ -101,7 +100,7 @@ struct Frame {
 /// Called by the assembly above with the stack pointer at the fault.
 unsafe extern "C" fn report_fault(sp: usize) -> ! {
     let (bottom, top) = (&raw const _stack_end as usize, &raw const _stack_start as usize);
-    let is_overflow = sp < bottom + ROOM;
+    let is_overflow = sp < bottom + STACK_NEEDED;
     let holds_frame = !is_overflow && sp.is_multiple_of(4) && sp + size_of::<Frame>() <= top;
     let (pc, lr) = if holds_frame {
         // SAFETY: the address is aligned and within the stack, where the processor has just put the frame.
@@ -120,12 +119,12 @@ unsafe extern "C" fn report_fault(sp: usize) -> ! {
     restart(CrashRecord { pc, lr, sp, cfsr, message, ..CrashRecord::of(kind) })
 }
 
-/// The least stack that was ever left, in bytes: what still has the paint of the start-up code.
+/// The stack that was never used, in bytes: it still holds the pattern that the start-up code painted.
 pub fn stack_left() -> usize {
     let (bottom, top) = (&raw const _stack_end, &raw const _stack_start);
     let words = (top as usize - bottom as usize) / size_of::<u32>();
-    // SAFETY: within the stack's room. A word that is being used may change meanwhile, which a volatile read allows; the
-    // search ends at the first that was ever used.
+    // SAFETY: within the stack. A word in use may change meanwhile, which a volatile read allows; the search ends at the
+    // first word that was ever used.
     let is_painted = |&word: &usize| unsafe { bottom.add(word).read_volatile() } == cortex_m_rt::STACK_PAINT_VALUE;
     (0..words).take_while(is_painted).count() * size_of::<u32>()
 }

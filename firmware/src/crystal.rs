@@ -1,4 +1,4 @@
-//! The clocks. The radio keeps its frequency only with the fast crystal, and without it nothing would ever be received.
+//! The clocks. Without the fast crystal the radio is off frequency and receives nothing.
 
 use embassy_nrf::config::{Config, HfclkSource};
 use embassy_nrf::interrupt::{self, InterruptExt, Priority};
@@ -8,19 +8,19 @@ use embassy_nrf::{Peripherals, init};
 
 use crate::boards::board;
 
-/// Looks at the crystal before it counts as broken. It starts within a millisecond; these are some hundred.
-const LOOKS: u32 = 1_000_000;
+/// How often the crystal is polled before it counts as broken: some hundred milliseconds. It starts within one.
+const POLLS_MAX: u32 = 1_000_000;
 
-/// Starts the clocks and everything else that the library starts.
+/// Starts the clocks and everything else that `embassy_nrf::init` starts.
 ///
 /// # Panics
 ///
-/// When the fast crystal does not start. A slow one that does not start is the watchdog's.
+/// Panics if the fast crystal does not start. If the slow one does not start, the watchdog resets the board.
 pub fn start() -> Peripherals {
-    // Started here first, because the library would wait for it without end.
+    // Start it here first, because embassy would wait for it without end.
     CLOCK.events_hfclkstarted().write_value(0);
     CLOCK.tasks_hfclkstart().write_value(1);
-    if !(0..LOOKS).any(|_| CLOCK.events_hfclkstarted().read() != 0) {
+    if !(0..POLLS_MAX).any(|_| CLOCK.events_hfclkstarted().read() != 0) {
         defmt::panic!("the 32 MHz crystal does not start: the radio cannot work on this board");
     }
     let mut config = Config::default();
@@ -35,7 +35,7 @@ pub fn start() -> Peripherals {
     if status.src() != HfclkstatSrc::Xtal || !status.state() {
         defmt::panic!("the 32 MHz crystal is not the clock's source: the radio would receive nothing");
     }
-    // The library leaves the others at the highest priority, above the radio.
+    // Embassy leaves the others at the highest priority, above the radio.
     for slow in [interrupt::UARTE0, interrupt::USBD, interrupt::SAADC, interrupt::TEMP, interrupt::CLOCK_POWER] {
         slow.set_priority(Priority::P6);
     }

@@ -1,8 +1,8 @@
-//! Three executors: the radio's driver above the node, the node above everything else.
+//! Three executors: the radio driver preempts the node, and the node preempts everything else.
 //!
-//! The radio must take a frame out of its buffer and listen again while the node still deals with the one before, and both
-//! must do so while a thread waits for flash or USB. So the first two run in software interrupts. The thread's loop is
-//! written here rather than taken from the library because it measures how long the processor sleeps.
+//! The radio must empty its buffer and listen again while the node is still handling the last frame, and both must run while
+//! the thread waits for flash or USB. So the first two run in software interrupts. The thread has a loop of its own, instead
+//! of that of embassy, because it measures how long the processor sleeps.
 #![expect(unsafe_code, reason = "executors are polled, and interrupts enabled")]
 
 use core::ptr;
@@ -18,7 +18,7 @@ use static_cell::StaticCell;
 
 use crate::stopwatch;
 
-/// What stands for the thread where others have the number of their interrupt.
+/// The context of the thread executor. The others have the number of their interrupt.
 const THREAD: usize = usize::MAX;
 
 static RADIO: AtomicPtr<Executor> = AtomicPtr::new(ptr::null_mut());
@@ -26,18 +26,16 @@ static NODE: AtomicPtr<Executor> = AtomicPtr::new(ptr::null_mut());
 static THREAD_HAS_WORK: AtomicBool = AtomicBool::new(false);
 static ASLEEP_US: AtomicU32 = AtomicU32::new(0);
 
-/// How long the processor has slept since the boot, in microseconds; it runs over.
+/// How long the processor has slept since the boot, in microseconds; it wraps around.
 pub fn asleep_us() -> u32 {
     ASLEEP_US.load(Ordering::Relaxed)
 }
 
-/// Starts the executor of the radio's driver.
 pub fn start_radio() -> SendSpawner {
     static EXECUTOR: StaticCell<Executor> = StaticCell::new();
     start(&EXECUTOR, &RADIO, Interrupt::EGU1_SWI1, Priority::P2)
 }
 
-/// Starts the executor of the node.
 pub fn start_node() -> SendSpawner {
     static EXECUTOR: StaticCell<Executor> = StaticCell::new();
     start(&EXECUTOR, &NODE, Interrupt::EGU0_SWI0, Priority::P3)
@@ -45,20 +43,19 @@ pub fn start_node() -> SendSpawner {
 
 fn start(
     cell: &'static StaticCell<Executor>,
-    place: &AtomicPtr<Executor>,
+    slot: &AtomicPtr<Executor>,
     interrupt: Interrupt,
     priority: Priority,
 ) -> SendSpawner {
     let executor: &'static Executor =
         cell.init(Executor::new(ptr::without_provenance_mut(usize::from(interrupt.number()))));
-    place.store(ptr::from_ref(executor).cast_mut(), Ordering::Release);
+    slot.store(ptr::from_ref(executor).cast_mut(), Ordering::Release);
     interrupt.set_priority(priority);
-    // SAFETY: the executor that the handler polls is in its place, and the handler shares nothing with a critical section.
+    // SAFETY: the executor that the handler polls is in its slot, and the handler shares nothing with a critical section.
     unsafe { interrupt.enable() };
     executor.spawner().make_send()
 }
 
-/// Runs the thread's executor for ever.
 pub fn run_thread(init: impl FnOnce(Spawner)) -> ! {
     static EXECUTOR: StaticCell<Executor> = StaticCell::new();
     let executor: &'static Executor = EXECUTOR.init(Executor::new(ptr::without_provenance_mut(THREAD)));
@@ -70,8 +67,8 @@ pub fn run_thread(init: impl FnOnce(Spawner)) -> ! {
     }
 }
 
-/// Sleeps until an interrupt is due, and measures how long. With interrupts masked the processor wakes but does not serve
-/// them yet, so what they do counts as being awake; and nothing can come between asking for work and falling asleep.
+/// Sleeps until an interrupt is pending, and measures how long. With interrupts masked, the processor wakes up before it
+/// serves them, so their handlers count as time awake; and no work can arrive between the check and the sleep.
 fn sleep() {
     critical_section::with(|_| {
         if THREAD_HAS_WORK.swap(false, Ordering::Acquire) {
@@ -85,27 +82,27 @@ fn sleep() {
     });
 }
 
-/// Called by an executor that has something to do.
+/// Embassy calls this when an executor has work.
 #[unsafe(export_name = "__pender")]
 fn wake(context: *mut ()) {
     #[derive(Clone, Copy)]
-    struct Line(u16);
+    struct Number(u16);
     // SAFETY: the number is that of an interrupt that `start` was given.
-    unsafe impl InterruptNumber for Line {
+    unsafe impl InterruptNumber for Number {
         fn number(self) -> u16 {
             self.0
         }
     }
     match context.addr() {
         THREAD => THREAD_HAS_WORK.store(true, Ordering::Release),
-        // The interrupts of all chips are counted with fewer bits.
-        number => NVIC::pend(Line(u16::try_from(number).unwrap_or(u16::MAX))),
+        // Interrupt numbers fit 16 bits on all chips.
+        number => NVIC::pend(Number(u16::try_from(number).unwrap_or(u16::MAX))),
     }
 }
 
-fn poll(place: &AtomicPtr<Executor>) {
+fn poll(slot: &AtomicPtr<Executor>) {
     // SAFETY: the pointer is null or was made from a reference that lives for ever.
-    if let Some(executor) = unsafe { place.load(Ordering::Acquire).as_ref() } {
+    if let Some(executor) = unsafe { slot.load(Ordering::Acquire).as_ref() } {
         // SAFETY: each executor is polled by one interrupt only, which cannot interrupt itself.
         unsafe { executor.poll() };
     }

@@ -1,7 +1,7 @@
-//! The image of a board: one node of the election core with the board's radio, clock, flash, lights and lines to a PC.
+//! The image of a board: one node, with the radio, clock, flash, lights and host links of the board.
 //!
-//! The logic is in `common`, where it is tested on a PC; here is the wiring. Tasks run at three levels (see [`executors`]):
-//! the radio's driver, below it the node, and below both a thread for everything that may wait.
+//! The logic is in `common`, where it is tested on a PC; here is the wiring. Tasks run at three priorities (see
+//! [`executors`]): the radio driver, below it the node, and below both a thread for everything that may wait.
 #![no_std]
 #![no_main]
 #![deny(unsafe_code)]
@@ -106,21 +106,21 @@ fn main() -> ! {
     })
 }
 
-/// Why the board started. The register gathers reasons, so it is cleared for the next time.
+/// Why the board started. The register accumulates reasons, so it is cleared for the next start.
 fn take_reset_reason() -> ResetReason {
     let reasons = pac::POWER.resetreas().read();
     pac::POWER.resetreas().write_value(reasons);
     reset::reason(reasons.0)
 }
 
-/// The chip's number in hexadecimal, as the operating system of a PC shows it.
+/// The number of the chip in hexadecimal, as a PC shows it for a USB device.
 fn serial_number() -> &'static str {
     const DIGITS: &str = "0123456789abcdef";
     static TEXT: StaticCell<String<16>> = StaticCell::new();
     let text = TEXT.init(String::new());
     for byte in identity::chip().to_be_bytes() {
         for nibble in [usize::from(byte >> 4), usize::from(byte & 0xF)] {
-            // There is room for the sixteen of them.
+            // All sixteen digits fit.
             let _ = text.push_str(DIGITS.get(nibble..=nibble).unwrap_or_default());
         }
     }

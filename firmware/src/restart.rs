@@ -1,4 +1,4 @@
-//! Starting again because somebody wants it.
+//! Restarting on request.
 
 use common::board::retained::LastRun;
 use cortex_m::peripheral::SCB;
@@ -10,15 +10,14 @@ use crate::{clock, retained};
 
 static REQUESTED: Signal<CriticalSectionRawMutex, bool> = Signal::new();
 
-/// How long the last words have to leave the board.
+/// How long the last messages have to leave the board.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Asks for a start anew, with the node's calls recorded from the start if that is wanted.
+/// Requests a restart. With `record_calls`, the calls of the node are recorded from its start on.
 pub fn request(record_calls: bool) {
     REQUESTED.signal(record_calls);
 }
 
-/// Starts anew when somebody asks for it.
 #[embassy_executor::task]
 pub async fn run() -> ! {
     let record_calls = REQUESTED.wait().await;

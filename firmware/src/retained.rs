@@ -1,5 +1,5 @@
 //! The record that survives a reset, in memory that the start-up code leaves alone.
-#![expect(unsafe_code, reason = "memory that nobody initialises")]
+#![expect(unsafe_code, reason = "uninitialised memory")]
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -11,19 +11,19 @@ use crate::clock;
 
 struct Record(UnsafeCell<MaybeUninit<[u8; RECORD_MAX]>>);
 
-// SAFETY: it is only touched within critical sections, on one core.
+// SAFETY: it is only accessed within critical sections, on one core.
 unsafe impl Sync for Record {}
 
 #[unsafe(link_section = ".uninit.retained")]
 static RECORD: Record = Record(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// What the run before left, and nothing afterwards: a record is reported once.
+/// Takes the record of the last run, which is reported only once.
 pub fn take() -> Option<LastRun> {
     let mut bytes = [0; RECORD_MAX];
     critical_section::with(|_| {
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            // SAFETY: within the record. Noise is as good as anything for a byte, and a volatile read takes what is there.
-            *byte = unsafe { ptr::read_volatile(RECORD.0.get().cast::<u8>().add(place)) };
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            // SAFETY: within the record. Any value is valid for a byte, and a volatile read takes what is there.
+            *byte = unsafe { ptr::read_volatile(RECORD.0.get().cast::<u8>().add(index)) };
         }
     });
     let last = LastRun::open(&bytes);
@@ -38,16 +38,16 @@ pub fn write(last: &LastRun) {
     write_bytes(&bytes);
 }
 
-/// Remembers what is bringing the board down.
+/// Leaves a record of a crash for the next boot.
 pub fn write_crash(crash: CrashRecord) {
     write(&LastRun { uptime_s: clock::uptime_s(), record_calls: false, crash: Some(crash) });
 }
 
 fn write_bytes(bytes: &[u8; RECORD_MAX]) {
     critical_section::with(|_| {
-        for (place, &byte) in bytes.iter().enumerate() {
+        for (index, &byte) in bytes.iter().enumerate() {
             // SAFETY: within the record, of which no reference exists.
-            unsafe { ptr::write_volatile(RECORD.0.get().cast::<u8>().add(place), byte) };
+            unsafe { ptr::write_volatile(RECORD.0.get().cast::<u8>().add(index), byte) };
         }
     });
 }

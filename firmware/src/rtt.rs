@@ -1,11 +1,11 @@
-//! The debug probe's window: two channels each way, in memory that a probe reads and writes while the board runs.
+//! SEGGER RTT: two channels each way to a debug probe, in memory that the probe reads and writes while the board runs.
 //!
-//! Channel 0 out is the log, in defmt's encoding; channel 0 in, which tools take for a terminal's keys, has no buffer.
-//! Channel 1 is the host link, out and in, so that one server of the probe's software carries both. The control block is that
-//! of SEGGER's RTT, which probes search for by its id.
+//! Channel 0 out is the log, in the encoding of defmt. Channel 0 in, which tools use for terminal input, has no buffer.
+//! Channel 1 is the host link in both directions, so that one server of the probe software carries both. Probes find the
+//! control block by its id.
 //!
-//! Nothing here ever waits. A probe may ask for a channel that blocks when it is full, and then be unplugged; the board does
-//! not look at that wish. What does not fit is dropped whole and counted, and the loss is told when there is room again.
+//! Nothing here ever waits. A probe may ask for a channel that blocks when it is full, and then be unplugged, so the board
+//! ignores that request. What does not fit is dropped whole and counted, and the loss is reported when there is space again.
 #![expect(unsafe_code, reason = "memory that is shared with a probe")]
 
 use core::cell::UnsafeCell;
@@ -28,7 +28,7 @@ struct Channel {
     write: AtomicU32,
     /// Where the reader reads next.
     read: AtomicU32,
-    /// 0: skip what does not fit. A probe may write something else, which nobody reads.
+    /// 0: skip what does not fit. A probe may write something else, which is ignored.
     flags: AtomicU32,
 }
 
@@ -43,15 +43,15 @@ struct ControlBlock {
     link_in: Channel,
 }
 
-// The host link's place among the outputs and among the inputs.
+// The host link comes second in the control block, among the outputs and among the inputs.
 const _: () = assert!(RTT_CHANNEL == 1);
 
-// SAFETY: the pointers lead to buffers that live for ever, and the positions are atomic.
+// SAFETY: the pointers lead to static buffers, and the positions are atomic.
 unsafe impl Sync for ControlBlock {}
 
 struct Buffer<const N: usize>(UnsafeCell<[u8; N]>);
 
-// SAFETY: each buffer has one writer and one reader, which agree by the channel's positions on who may touch which byte.
+// SAFETY: each buffer has one writer and one reader; the positions of the channel say which of them may access a byte.
 unsafe impl<const N: usize> Sync for Buffer<N> {}
 
 static LOG: Buffer<LOG_BYTES> = Buffer(UnsafeCell::new([0; LOG_BYTES]));
@@ -67,44 +67,44 @@ impl Channel {
         Self { name: name.as_ptr().cast(), buffer: buffer.0.get().cast(), size, write, read, flags }
     }
 
-    /// A channel without a buffer, which nobody uses.
+    /// An unused channel without a buffer.
     const fn none() -> Self {
         let (write, read, flags) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
         Self { name: core::ptr::null(), buffer: core::ptr::null_mut(), size: 0, write, read, flags }
     }
 
-    /// How many bytes lie between two positions of the ring.
+    /// The number of bytes between two positions of the ring.
     const fn distance(&self, from: u32, to: u32) -> u32 {
         if to >= from { to - from } else { to + self.size - from }
     }
 
-    /// The reader's position, held against the buffer because the probe writes it.
+    /// The position of the reader. The probe writes it, so it cannot be trusted to lie within the buffer.
     fn reader(&self) -> u32 {
         self.read.load(Ordering::Relaxed) % self.size
     }
 
-    /// Bytes that can be written behind `write`. One stays free, so that full and empty differ.
-    fn room(&self, write: u32) -> u32 {
+    /// How many bytes can be written after `write`. One stays free, so that full and empty differ.
+    fn space(&self, write: u32) -> u32 {
         self.size - 1 - self.distance(self.reader(), write)
     }
 
-    /// Writes behind `write`, where there must be room, without telling the probe.
+    /// Writes after `write`, where there must be space, without publishing it to the probe.
     fn stage(&self, mut write: u32, bytes: &[u8]) -> u32 {
         for &byte in bytes {
-            // SAFETY: the position is below the size, and behind the reader, who does not look there yet.
+            // SAFETY: the position is below the size, and in the free part, which the reader does not read yet.
             unsafe { self.buffer.add(write as usize).write_volatile(byte) };
             write = if write + 1 == self.size { 0 } else { write + 1 };
         }
         write
     }
 
-    /// Tells the probe about everything up to here.
+    /// Lets the probe read everything up to here.
     fn publish(&self, write: u32) {
         compiler_fence(Ordering::Release);
         self.write.store(write, Ordering::Release);
     }
 
-    /// Takes the next byte of an input.
+    /// Takes the next byte from the probe.
     fn take(&self) -> Option<u8> {
         let (write, read) = (self.write.load(Ordering::Acquire) % self.size, self.reader());
         if write == read {
@@ -128,25 +128,25 @@ static CONTROL: ControlBlock = ControlBlock {
     link_in: Channel::new(c"ringleader", &LINK_IN),
 };
 
-/// Writes a frame of the host link; false where there was no room for the whole of it.
+/// Writes a frame of the host link. Returns false if it does not fit as a whole.
 pub fn send(frame: &[u8]) -> bool {
     let channel = &CONTROL.link_out;
     let write = channel.write.load(Ordering::Relaxed);
-    let fits = u32::try_from(frame.len()).is_ok_and(|length| length <= channel.room(write));
+    let fits = u32::try_from(frame.len()).is_ok_and(|length| length <= channel.space(write));
     if fits {
         channel.publish(channel.stage(write, frame));
     }
     fits
 }
 
-/// The next byte from the host, if there is one.
+/// Takes the next byte from the host.
 pub fn receive() -> Option<u8> {
     CONTROL.link_in.take()
 }
 
-/// The log: one frame at a time, and only whole ones.
+/// The log takes one frame at a time, and only whole ones.
 struct Log {
-    /// What is known only while a frame is being written.
+    /// The frame that is being written.
     frame: UnsafeCell<Frame>,
 }
 
@@ -159,7 +159,7 @@ struct Frame {
     lost: u32,
 }
 
-// SAFETY: the frame is only touched within a critical section.
+// SAFETY: the frame is only accessed within a critical section.
 unsafe impl Sync for Log {}
 
 static THE_LOG: Log = Log {
@@ -173,25 +173,25 @@ static THE_LOG: Log = Log {
     }),
 };
 
-/// Log frames that were dropped since this was last asked.
+/// Log frames that were dropped since the last call.
 pub fn take_lost_log_frames() -> u32 {
     critical_section::with(|cs| core::mem::take(&mut frame(cs).lost))
 }
 
-/// Forgets a frame that a crash has interrupted, so that the crash can be logged.
+/// Drops a frame that a crash has interrupted, so that the crash can be logged.
 pub fn abandon_log_frame() {
     critical_section::with(|cs| frame(cs).is_open = false);
 }
 
 fn frame(_within: CriticalSection<'_>) -> &mut Frame {
-    // SAFETY: no two references exist at once: there is one core, within a critical section, and every caller gives its
-    // reference up before it calls anything that asks for another.
+    // SAFETY: no two references exist at once. There is one core, in a critical section, and every caller gives up its
+    // reference before it calls anything that takes another.
     unsafe { &mut *THE_LOG.frame.get() }
 }
 
 fn stage(write: &mut u32, is_lost: &mut bool, bytes: &[u8]) {
     let channel = &CONTROL.log;
-    if *is_lost || bytes.len() > channel.room(*write) as usize {
+    if *is_lost || bytes.len() > channel.space(*write) as usize {
         *is_lost = true;
     } else {
         *write = channel.stage(*write, bytes);
@@ -201,7 +201,7 @@ fn stage(write: &mut u32, is_lost: &mut bool, bytes: &[u8]) {
 #[defmt::global_logger]
 struct Logger;
 
-// SAFETY: `acquire` begins a critical section and `release` ends it; everything in between has the log for itself.
+// SAFETY: `acquire` begins a critical section and `release` ends it; everything in between has exclusive access.
 unsafe impl defmt::Logger for Logger {
     fn acquire() {
         // SAFETY: `release` ends it.
@@ -209,14 +209,14 @@ unsafe impl defmt::Logger for Logger {
         // SAFETY: it has just begun.
         let Frame { restore: kept, encoder, write, is_open, is_lost, .. } = frame(unsafe { CriticalSection::new() });
         *kept = restore;
-        // A formatter that logs itself would write into the middle of a frame; that frame is lost instead.
+        // A formatter that itself logs would write into the middle of a frame; drop that frame instead.
         *is_lost = core::mem::replace(is_open, true);
         *write = CONTROL.log.write.load(Ordering::Relaxed);
         encoder.start_frame(|bytes| stage(write, is_lost, bytes));
     }
 
     unsafe fn flush() {
-        // A probe that is not there would never empty the buffer.
+        // Without a probe, nobody would ever empty the buffer.
     }
 
     unsafe fn write(bytes: &[u8]) {

@@ -19,30 +19,28 @@ use crate::{clock, crash, executors, host, node, stopwatch};
 /// How often everything is measured.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Checks of the receiver, one a second, at which nothing was heard before that is told.
-const SILENCE_CHECKS: u32 = 600;
+/// The radio checks once a second whether it has received anything. So many silent checks in a row are reported.
+const SILENT_CHECKS_MAX: u32 = 600;
 
-/// Something that can be measured. Another sensor is another of these.
 pub trait Sensor {
-    /// What it measures, and in which unit.
+    /// Also determines the unit.
     const QUANTITY: Quantity;
-    /// Measures; none where it failed.
+    /// Returns `None` if the measurement failed.
     async fn read(&mut self) -> Option<i32>;
 }
 
-/// The temperature of the chip.
 pub struct DieTemperature(pub Temp<'static>);
 
 impl Sensor for DieTemperature {
     const QUANTITY: Quantity = Quantity::DieTemperature;
 
     async fn read(&mut self) -> Option<i32> {
-        // The chip counts quarters of a degree.
+        // From quarters to hundredths of a degree.
         Some(self.0.read().await.to_bits() * 25)
     }
 }
 
-/// The voltage that the board runs on.
+/// The supply voltage.
 pub struct Supply(pub Saadc<'static, 1>);
 
 impl Sensor for Supply {
@@ -51,7 +49,7 @@ impl Sensor for Supply {
     async fn read(&mut self) -> Option<i32> {
         let mut sample = [0; 1];
         self.0.sample(&mut sample).await;
-        // A sixth of the voltage against 0.6 V, in 12 bits.
+        // 12 bits, with a gain of 1/6 and a reference of 0.6 V.
         Some(i32::from(sample[0]) * 3_600 / 4_096)
     }
 }
@@ -74,7 +72,6 @@ fn say(quantity: Quantity, value: i32) {
     host::say(ToHost::Reading { at_us: clock::now().as_micros(), quantity, value });
 }
 
-/// Measures for ever.
 #[embassy_executor::task]
 pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: History) -> ! {
     let mut meter = LoadMeter::new(meters());
@@ -104,7 +101,7 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
 }
 
 fn watch_for_silence() {
-    if COUNTERS.silent_checks.load(Ordering::Relaxed) >= SILENCE_CHECKS {
+    if COUNTERS.silent_checks.load(Ordering::Relaxed) >= SILENT_CHECKS_MAX {
         COUNTERS.silent_checks.store(0, Ordering::Relaxed);
         defmt::warn!("the radio has heard nothing for ten minutes");
         host::say(ToHost::Warning(Warning::RadioSilence));

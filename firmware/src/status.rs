@@ -1,4 +1,4 @@
-//! Lights and buttons: what the board shows, and what somebody at it wants.
+//! Lights and buttons: what the board shows, and what a person at the board asks for.
 
 use core::cell::Cell;
 
@@ -13,20 +13,19 @@ use embassy_time::{Duration, Instant, Timer};
 
 use crate::{clock, node};
 
-/// How long a board that was asked for shows itself, in seconds.
+/// How long a board identifies itself, in seconds.
 const IDENTIFY_S: u32 = 10;
 
-/// The lights of a board.
 pub struct Lights {
     status: Output<'static>,
     fault: Option<Output<'static>>,
-    /// Held at its level for as long as there are lights.
+    /// Held at its level while the lights are in use.
     _common: Option<Output<'static>>,
     lit: Level,
 }
 
 impl Lights {
-    /// The lights at these pins, all off.
+    /// All lights are off at first.
     pub fn new(
         status: Peri<'static, AnyPin>,
         fault: Option<Peri<'static, AnyPin>>,
@@ -54,7 +53,7 @@ impl Lights {
     }
 }
 
-/// What overrides the node's own condition.
+/// What takes precedence over the condition of the node.
 #[derive(Clone, Copy, Default)]
 struct Overrides {
     is_holding_off: bool,
@@ -74,22 +73,22 @@ fn change(how: impl FnOnce(&mut Overrides)) {
     });
 }
 
-/// Shows that the board waits after a reset loop, or no longer.
+/// Whether the board stays off the air after a reset loop.
 pub fn set_holding_off(is_holding_off: bool) {
     change(|overrides| overrides.is_holding_off = is_holding_off);
 }
 
-/// Shows, from now on, that something needs a person.
+/// Shows from now on that something needs attention.
 pub fn set_fault() {
     change(|overrides| overrides.has_fault = true);
 }
 
-/// Shows that another board has this one's id, or, once this one has taken another, no longer.
+/// Whether another board has the id of this one.
 pub fn set_twin(has_twin: bool) {
     change(|overrides| overrides.has_twin = has_twin);
 }
 
-/// Shows for a while which board this is.
+/// Shows for some seconds which board this is.
 pub fn identify() {
     defmt::info!("identifying");
     let until = clock::uptime_s().saturating_add(IDENTIFY_S);
@@ -109,7 +108,6 @@ fn condition() -> Condition {
     }
 }
 
-/// Shows the board's condition for ever.
 #[embassy_executor::task]
 pub async fn show(mut lights: Lights) -> ! {
     let mut step = 0_u32;
@@ -123,13 +121,11 @@ pub async fn show(mut lights: Lights) -> ! {
 /// What a press of a button means.
 #[derive(Clone, Copy)]
 pub enum Meaning {
-    /// Always this.
     Fixed(Wish),
-    /// It depends on how long it is held: there is no other button.
+    /// Depends on how long it is held, because there is no other button.
     ByLength,
 }
 
-/// Waits for presses of a button for ever.
 #[embassy_executor::task(pool_size = 2)]
 pub async fn watch(pin: Peri<'static, AnyPin>, meaning: Meaning) -> ! {
     let mut button = Input::new(pin, Pull::Up);

@@ -1,9 +1,9 @@
-//! The storage: opened once at boot, then kept by a task that writes rarely.
+//! The storage: opened once at boot, then owned by a task that writes rarely.
 //!
-//! Everything it knows how to do is in `common::board::storage`; here is the chip's flash. A write stops the processor for
-//! some hundred microseconds and the erasure of a page for 85 ms, radio and all, so that neighbours see a short burst of
-//! loss; the storage is laid out so that there are few.
-#![expect(unsafe_code, reason = "the configuration page is read where it lies")]
+//! The logic is in `common::board::storage`; here is the flash of the chip. A write halts the processor for some hundred
+//! microseconds and the erasure of a page for 85 ms. The radio stops, too, so neighbours see a short burst of losses. The
+//! layout of the storage keeps erasures rare.
+#![expect(unsafe_code, reason = "the configuration page is read in place")]
 
 use core::cell::RefCell;
 
@@ -26,51 +26,47 @@ use embassy_time::{Duration, Timer};
 use crate::boards::FLASH;
 use crate::{clock, host, node, progress, restart};
 
-/// The storage in this chip's flash.
 pub type Flash = Store<BlockingAsync<Nvmc<'static>>>;
 
-/// What can be asked of the storage.
 #[derive(Clone, Copy)]
 pub enum Request {
-    /// Take the next epoch and tell the node.
+    /// Reserve the next epoch and tell the node.
     NextEpoch,
-    /// Take the configuration that came last and start again with it.
+    /// Store the last configuration received and restart with it.
     SetConfig,
-    /// Go back to the demo network and start again.
+    /// Return to the demo network and restart.
     EraseConfig,
 }
 
 static REQUESTS: Channel<CriticalSectionRawMutex, Request, 2> = Channel::new();
 
-/// The configuration that came last, in the one place that is kept for it.
+/// The last configuration received. It is too large for the queue of requests.
 static NEW_CONFIG: Mutex<CriticalSectionRawMutex, RefCell<Option<Page>>> = Mutex::new(RefCell::new(None));
 
-/// Asks for a configuration to be taken.
+/// Requests that a configuration be stored.
 pub fn ask_for_config(page: &Page) {
     NEW_CONFIG.lock(|cell| *cell.borrow_mut() = Some(page.clone()));
     ask(Request::SetConfig);
 }
 
-/// Asks for something. Where two things are already waiting, this one is lost, and the log says so.
+/// If two requests are already waiting, this one is dropped and logged.
 pub fn ask(request: Request) {
     if REQUESTS.try_send(request).is_err() {
         defmt::warn!("the storage is busy: a request is lost");
     }
 }
 
-/// Opens the storage.
 pub fn open(flash: Peri<'static, NVMC>) -> Result<Flash, StoreError> {
     Store::new(BlockingAsync::new(Nvmc::new(flash)), FLASH.storage())
 }
 
-/// The configuration page as it lies in flash.
+/// The configuration page, in place in flash.
 pub fn config_page() -> &'static [u8] {
     let address = FLASH.config_page() as usize;
-    // SAFETY: the page is flash beyond the image, which the memory map keeps free and which nothing in this image writes.
+    // SAFETY: the page is flash outside the image, which the memory map keeps free and which this image never writes.
     unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(address), PAGE_BYTES as usize) }
 }
 
-/// Keeps the storage for ever.
 #[embassy_executor::task]
 pub async fn run(mut store: Flash) -> ! {
     let mut next_s = next_checkpoint_s(0);
@@ -119,7 +115,7 @@ async fn set(store: &mut Flash, page: Option<&[u8]>, answer: ConfigAnswer) -> Co
     }
 }
 
-/// Says what became of a configuration, and starts again where there is another one now.
+/// Answers a request for a configuration, and restarts if there is a new one.
 fn finish(answer: ConfigAnswer) {
     let is_changed = matches!(answer, ConfigAnswer::Stored | ConfigAnswer::Erased);
     host::say(ToHost::Config(answer));
@@ -128,7 +124,7 @@ fn finish(answer: ConfigAnswer) {
     }
 }
 
-/// Says that storing failed.
+/// Reports a failure of the storage.
 pub fn warn(error: StoreError) {
     defmt::error!("storage: {}", error);
     host::say(ToHost::Warning(Warning::StorageFailed));

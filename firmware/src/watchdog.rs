@@ -1,4 +1,4 @@
-//! The watchdog: resets a board that is stuck. It is fed only while radio, node, storage and thread all make progress.
+//! The watchdog resets a board that is stuck. It is reloaded only while radio, node, storage and thread all make progress.
 
 use common::board::retained::{CrashRecord, LastRun};
 use common::board::watchdog::{Part, Watchdog};
@@ -8,27 +8,25 @@ use embassy_time::{Duration, Timer};
 
 use crate::{clock, progress, retained, rtt};
 
-/// Seconds without food until it bites.
-const BITES_AFTER_S: u32 = 8;
+const TIMEOUT_S: u32 = 8;
 
-/// Starts it. Once it runs it cannot be stopped, and a reset by software does not stop it either. It is on before the clocks,
-/// so that a crystal that does not start is not waited for in vain.
+/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before the clocks, so that a
+/// crystal that never starts leads to a reset.
 pub fn start() {
     WDT.config().write(|w| {
         w.set_sleep(Sleep::Run);
         w.set_halt(Halt::Pause);
     });
-    WDT.crv().write_value(BITES_AFTER_S * 32_768 - 1);
+    WDT.crv().write_value(TIMEOUT_S * 32_768 - 1);
     WDT.tasks_start().write_value(1);
-    feed();
+    reload();
 }
 
-/// Feeds it.
-pub fn feed() {
+fn reload() {
     WDT.rr(0).write(|w| w.set_rr(Rr::Reload));
 }
 
-/// Feeds it once a second for as long as everybody makes progress, and keeps the record of how long the board has run.
+/// Reloads the watchdog once a second while all parts make progress, and records how long the board has run.
 #[embassy_executor::task]
 pub async fn keep() -> ! {
     let mut watchdog = Watchdog::new();
@@ -40,7 +38,7 @@ pub async fn keep() -> ! {
             retained::write_crash(CrashRecord::stuck(part));
             core::future::pending::<()>().await;
         }
-        feed();
+        reload();
         retained::write(&LastRun { uptime_s: clock::uptime_s(), record_calls: false, crash: None });
         match rtt::take_lost_log_frames() {
             0 => {}

@@ -1,16 +1,15 @@
 //! BBC micro:bit v2: the middle LED of the matrix, the microphone's LED for faults, buttons A and B, and the serial line of
-//! its interface chip, to which the USB socket belongs as well.
+//! the interface chip, which also owns the USB socket.
 
 use common::names::Board;
 use embassy_nrf::config::LfclkSource;
 
-/// The board's name.
 pub const BOARD: Board = Board::MicrobitV2;
-/// There is no crystal of 32768 Hz. The radio keeps the fast one running, from which the slow clock is made.
+/// There is no 32 kHz crystal. The slow clock is derived from the fast crystal, which runs for the radio anyway.
 pub const SLOW_CLOCK: LfclkSource = LfclkSource::Synthesized;
-/// Whether the coil of the voltage converter is fitted is not documented, and a board without it would lose its supply.
+/// It is not documented whether the inductor of the DC/DC converter is fitted; a board without it would lose its supply.
 pub const HAS_CONVERTER: bool = false;
-/// The USB socket is the interface chip's.
+/// The USB socket belongs to the interface chip.
 pub const HAS_USB: bool = false;
 
 macro_rules! pins {

@@ -1,16 +1,13 @@
-//! nRF52833-DK (PCA10100): LEDs 1 and 2, buttons 1 and 2, the serial line of its on-board probe, and a USB socket of the
-//! chip's own.
+//! nRF52833-DK (PCA10100): LEDs 1 and 2, buttons 1 and 2, the serial line of its on-board probe, and a USB
+//! socket of the chip itself.
 
 use common::names::Board;
 use embassy_nrf::config::LfclkSource;
 
-/// The board's name.
 pub const BOARD: Board = Board::Nrf52833Dk;
-/// A crystal of 32768 Hz.
 pub const SLOW_CLOCK: LfclkSource = LfclkSource::ExternalXtal;
-/// The coil of the voltage converter is fitted.
+/// The inductor of the DC/DC converter is fitted.
 pub const HAS_CONVERTER: bool = true;
-/// The chip's own USB socket.
 pub const HAS_USB: bool = true;
 
 macro_rules! pins {

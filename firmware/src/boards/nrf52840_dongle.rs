@@ -1,18 +1,15 @@
-//! nRF52840 dongle (PCA10059): the green LED and the red one of the three-coloured LED, one button, USB; no serial line.
+//! nRF52840 dongle (PCA10059): the green LED, the red part of the RGB LED, one button, USB; no serial line.
 //!
-//! Flashed with a probe, the image starts at address 0 and replaces the bootloader with which the dongle comes. Built with
-//! the feature `usb-bootloader` it starts at 0x1000 and leaves the bootloader in place.
+//! An image flashed with a probe starts at address 0 and replaces the bootloader that the dongle comes with. An image built
+//! with the feature `usb-bootloader` starts at 0x1000 and leaves the bootloader in place.
 
 use common::names::Board;
 use embassy_nrf::config::LfclkSource;
 
-/// The board's name.
 pub const BOARD: Board = Board::Nrf52840Dongle;
-/// A crystal of 32768 Hz.
 pub const SLOW_CLOCK: LfclkSource = LfclkSource::ExternalXtal;
-/// The coil of the voltage converter is fitted.
+/// The inductor of the DC/DC converter is fitted.
 pub const HAS_CONVERTER: bool = true;
-/// The chip's own USB plug.
 pub const HAS_USB: bool = true;
 
 macro_rules! pins {

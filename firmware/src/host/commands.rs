@@ -1,12 +1,12 @@
-//! What a host may ask of a board.
+//! The commands that a board takes from a host.
 
 use common::host_link::{ToBoard, ToHost};
 use common::protocol::Signal;
 
 use crate::{clock, node, restart, status, storage};
 
-/// Obeys a command, without waiting for anything: the line goes on listening.
-pub fn obey(command: &ToBoard) {
+/// Executes a command without waiting for anything, so that the line keeps receiving.
+pub fn execute(command: &ToBoard) {
     match *command {
         ToBoard::Ping(number) => super::say(ToHost::Pong(number)),
         ToBoard::GetHello => super::say_hello(),

@@ -1,7 +1,7 @@
-//! The host link: what the board says goes out over every line there is, and what comes in over any is obeyed.
+//! The host link: messages go out over every line, and commands are accepted from any.
 //!
-//! Nobody waits for a host. A message is put into frames once and offered to each line; a line without room loses it whole,
-//! counts it, and says so when there is room again.
+//! The board never waits for a host. A message is encoded once and offered to each line. A line without space drops it whole,
+//! counts it, and reports the loss when there is space again.
 
 mod commands;
 mod line;
@@ -19,7 +19,7 @@ use embassy_sync::channel::Channel;
 use self::line::{FRAME_END, Line, Losses};
 use crate::{clock, node, rtt};
 
-/// Messages that wait for the task that sends them. The node may report several calls at once.
+/// Messages that wait to be sent. The node may report several calls at once.
 const OUT_MAX: usize = 16;
 
 static OUT: Channel<CriticalSectionRawMutex, ToHost, OUT_MAX> = Channel::new();
@@ -27,25 +27,23 @@ static OVERFLOWED: Losses = Losses::new();
 static RTT_LOSSES: Losses = Losses::new();
 static HELLO: Mutex<CriticalSectionRawMutex, RefCell<Option<Hello>>> = Mutex::new(RefCell::new(None));
 
-/// The line over USB.
 pub static USB: Line = Line::new();
-/// The serial line.
 pub static UART: Line = Line::new();
 
-/// Says something to whoever listens, without waiting.
+/// Queues a message for all hosts, without waiting.
 pub fn say(message: ToHost) {
     if OUT.try_send(message).is_err() {
         OVERFLOWED.count();
     }
 }
 
-/// Decides what the board says of itself from now on, and says it.
+/// Sets the hello of this board, and sends it.
 pub fn introduce(hello: Hello) {
     HELLO.lock(|cell| *cell.borrow_mut() = Some(hello));
     say_hello();
 }
 
-/// Says again who is there. A node may have taken another id or epoch since the boot.
+/// Sends the hello. The node may have taken another id or epoch since the boot.
 pub fn say_hello() {
     let hello = HELLO.lock(|cell| cell.borrow().clone());
     let Some(mut hello) = hello else { return };
@@ -56,7 +54,6 @@ pub fn say_hello() {
     say(ToHost::Hello(hello));
 }
 
-/// Sends what is said for ever.
 #[embassy_executor::task]
 pub async fn send() -> ! {
     let mut bytes = [0; FRAME_BYTES_MAX];

@@ -1,5 +1,5 @@
-//! The host link over a serial line: 115200 baud, 8 bits, no parity, no flow control. Without a listener the bytes go
-//! nowhere, and nothing waits for them.
+//! The host link over a serial line: 115200 baud, 8 bits, no parity, no flow control. Without a listener the bytes are lost;
+//! nothing waits.
 
 use embassy_futures::join::join;
 use embassy_nrf::buffered_uarte::{BufferedUarte, BufferedUarteRx, BufferedUarteTx, InterruptHandler};
@@ -10,27 +10,24 @@ use embassy_time::{Duration, Timer};
 use static_cell::ConstStaticCell;
 
 use super::UART;
-use super::line::Ear;
+use super::line::CommandDecoder;
 use crate::boards::Serial;
 
 bind_interrupts!(struct Interrupts {
     UARTE0 => InterruptHandler<UARTE0>;
 });
 
-/// Bytes for each direction that wait within the driver.
+/// Bytes that wait within the driver, in each direction.
 const BUFFER: usize = 256;
 
-/// What the line needs of the chip.
 pub struct Parts {
-    /// The serial peripheral.
     pub uarte: Peri<'static, UARTE0>,
-    /// It counts received bytes,
+    /// Counts received bytes.
     pub timer: Peri<'static, TIMER1>,
-    /// told by these wires.
+    /// Connect the serial port to the timer.
     pub wires: (Peri<'static, PPI_CH2>, Peri<'static, PPI_CH3>, Peri<'static, PPI_GROUP0>),
 }
 
-/// Carries the line's bytes for ever.
 #[embassy_executor::task]
 pub async fn run(parts: Parts, pins: Serial) -> ! {
     static RECEIVE: ConstStaticCell<[u8; BUFFER]> = ConstStaticCell::new([0; BUFFER]);
@@ -54,30 +51,30 @@ pub async fn run(parts: Parts, pins: Serial) -> ! {
     );
     let (receiver, sender) = line.split();
     UART.set_open(true);
-    join(hear(receiver), speak(sender)).await.0
+    join(receive(receiver), send(sender)).await.0
 }
 
-async fn speak(mut sender: BufferedUarteTx<'static>) -> ! {
+async fn send(mut sender: BufferedUarteTx<'static>) -> ! {
     let mut bytes = [0; 64];
     loop {
         let length = UART.collect(&mut bytes).await;
         let mut rest = bytes.get(..length).unwrap_or_default();
         while !rest.is_empty() {
-            // The driver has no errors when it sends.
+            // The driver reports no errors when it sends.
             let Ok(sent) = sender.write(rest).await else { break };
             rest = rest.get(sent..).unwrap_or_default();
         }
     }
 }
 
-async fn hear(mut receiver: BufferedUarteRx<'static>) -> ! {
-    let mut ear = Ear::new();
+async fn receive(mut receiver: BufferedUarteRx<'static>) -> ! {
+    let mut commands = CommandDecoder::new();
     let mut bytes = [0; 64];
     loop {
         if let Ok(length) = receiver.read(&mut bytes).await {
-            ear.hear(bytes.get(..length).unwrap_or_default());
+            commands.accept(bytes.get(..length).unwrap_or_default());
         } else {
-            // A line that floats gives errors without end.
+            // A floating line produces errors without end.
             Timer::after(Duration::from_millis(10)).await;
         }
     }

@@ -1,5 +1,5 @@
-//! The host link over the chip's own USB, as a serial port (CDC-ACM). Until there is a voltage on the bus nothing of it is
-//! touched.
+//! The host link over the USB of the chip, as a serial port (CDC-ACM). The peripheral stays untouched until there is a
+//! voltage on the bus.
 
 use embassy_futures::join::join3;
 use embassy_nrf::pac::POWER;
@@ -14,7 +14,7 @@ use embassy_usb::{Builder, Config, UsbDevice};
 use static_cell::{ConstStaticCell, StaticCell};
 
 use super::USB;
-use super::line::Ear;
+use super::line::CommandDecoder;
 
 bind_interrupts!(struct Interrupts {
     USBD => usb::InterruptHandler<USBD>;
@@ -23,28 +23,27 @@ bind_interrupts!(struct Interrupts {
 
 type Bus = Driver<'static, HardwareVbusDetect>;
 
-/// The identifiers that pid.codes keeps for tests; a product needs its own.
+/// Identifiers that pid.codes reserves for tests; a product needs its own.
 const VENDOR: u16 = 0x1209;
 const PRODUCT: u16 = 0x0001;
 
-/// Bytes of a packet, the most that full speed has.
+/// The packet size, the largest at full speed.
 const PACKET: u16 = 64;
 
-/// How often a board without a plug looks for one.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often an unplugged board checks for a voltage on the bus.
+const POLL_EVERY: Duration = Duration::from_secs(1);
 
-/// How long a host that has opened the port may leave a packet uncollected before it counts as gone.
+/// How long a host that has opened the port may leave a packet unread before it counts as gone.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Carries the line's bytes for ever, once there is a plug.
 #[embassy_executor::task]
 pub async fn run(peripheral: Peri<'static, USBD>, serial_number: &'static str) -> ! {
     while !POWER.usbregstatus().read().vbusdetect() {
-        Timer::after(LOOK_EVERY).await;
+        Timer::after(POLL_EVERY).await;
     }
     let (mut device, class) = build(peripheral, serial_number);
     let (sender, receiver, control) = class.split_with_control();
-    join3(device.run(), speak(sender, control), hear(receiver)).await.0
+    join3(device.run(), send(sender, control), receive(receiver)).await.0
 }
 
 fn build(
@@ -65,7 +64,7 @@ fn build(
     (builder.build(), class)
 }
 
-async fn speak(mut sender: Sender<'static, Bus>, control: ControlChanged<'static>) -> ! {
+async fn send(mut sender: Sender<'static, Bus>, control: ControlChanged<'static>) -> ! {
     loop {
         sender.wait_connection().await;
         while !sender.dtr() {
@@ -73,7 +72,7 @@ async fn speak(mut sender: Sender<'static, Bus>, control: ControlChanged<'static
         }
         USB.set_open(true);
         super::say_hello();
-        // Whatever ends it, the port has to be opened again.
+        // Whatever the reason, the host has to open the port again.
         let _: Result<(), EndpointError> = carry(&mut sender).await;
         USB.set_open(false);
         Timer::after(Duration::from_millis(100)).await;
@@ -85,23 +84,23 @@ async fn carry(sender: &mut Sender<'static, Bus>) -> Result<(), EndpointError> {
     while sender.dtr() {
         let length = USB.collect(&mut bytes).await;
         let packet = bytes.get(..length).unwrap_or_default();
-        // A host that does not collect would otherwise be waited for without end.
+        // Otherwise the board would wait for ever for a host that does not read.
         with_timeout(PATIENCE, sender.write_packet(packet)).await.unwrap_or(Err(EndpointError::Disabled))?;
         if length == usize::from(PACKET) {
-            // A full packet means that more follows; an empty one says that nothing does.
+            // A full packet announces more data; an empty one ends the transfer.
             with_timeout(PATIENCE, sender.write_packet(&[])).await.unwrap_or(Err(EndpointError::Disabled))?;
         }
     }
     Ok(())
 }
 
-async fn hear(mut receiver: Receiver<'static, Bus>) -> ! {
-    let mut ear = Ear::new();
+async fn receive(mut receiver: Receiver<'static, Bus>) -> ! {
+    let mut commands = CommandDecoder::new();
     let mut bytes = [0; PACKET as usize];
     loop {
         receiver.wait_connection().await;
         while let Ok(length) = receiver.read_packet(&mut bytes).await {
-            ear.hear(bytes.get(..length).unwrap_or_default());
+            commands.accept(bytes.get(..length).unwrap_or_default());
         }
     }
 }

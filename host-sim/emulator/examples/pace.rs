@@ -1,7 +1,7 @@
 //! How fast boards are emulated: `cargo run --release -p emulator --example pace -- ELF BOARDS SECONDS`.
 //!
-//! All boards are in reach of each other on an ideal air. Times exclude building the image. Of the first board it is also
-//! shown in which functions its instructions were.
+//! All boards are in reach of each other on an ideal air. Times exclude building the image. For the first board, it also
+//! shows in which functions the instructions were executed.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let number = network.add(Board::new(Chip::Nrf52840, &program, id, id)?);
         network.power_on(number);
     }
-    // Starting up is not what is measured.
+    // Exclude the start-up from the measurement.
     network.run_until(HZ);
     let before: u64 = network.boards().iter().map(|board| board.counts().instructions).sum();
     let frames = network.ether_mut().frames();
@@ -38,8 +38,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for board in network.boards().iter().take(1) {
         println!("awake {:.3} %, stack {:?}, {:?}", 100.0 * board.counts().awake(), board.stack(), board.radio_use());
     }
-    for (function, percent) in network.board(0).profile().into_iter().filter(|(_, percent)| *percent >= 1.0) {
-        println!("{percent:5.1} %  {function}");
+    for share in network.board(0).profile().into_iter().filter(|share| share.percent >= 1.0) {
+        println!("{:5.1} %  {}", share.percent, share.name);
     }
     for (number, board) in network.boards().iter().enumerate() {
         if let Some(trouble) = board.trouble() {

@@ -1,6 +1,6 @@
 //! How many instructions a second the emulated processor executes: runs an image to its breakpoint, again and again.
 //!
-//! `cargo run --release --package emulator --example speed -- IMAGE [RUNS]`, where IMAGE is the self-test's, built by
+//! `cargo run --release --package emulator --example speed -- IMAGE [RUNS]`, where IMAGE is that of the self-test, built by
 //! `cargo build --release --package selftest --target thumbv7em-none-eabihf`.
 
 use std::error::Error;

@@ -1,8 +1,7 @@
 //! A board: chip, processor, memories, identity, and what is connected to it.
 //!
-//! A board lives on the time of whoever runs it, in cycles. While its processor sleeps, time jumps to the next event.
-//! Many boards are run together by [`crate::network::Network`]; one alone, or in another world, with [`Board::run_until`]
-//! and [`Board::next_event`].
+//! The caller decides how far a board runs, in cycles. While the processor sleeps, time jumps to the next event.
+//! [`crate::network::Network`] runs many boards together; [`Board::run_until`] and [`Board::next_event`] run one alone.
 
 use crate::cpu::{Cpu, Stop};
 use crate::io::BusError;
@@ -10,61 +9,70 @@ use crate::loader::LoadError;
 use crate::log::{Line, LogReader};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
-use crate::profile::Profile;
+use crate::profile::{FunctionShare, Profile};
 pub use crate::program::{Program, ProgramError};
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
 
-/// The processor looks up at least this often, so that no log overflows.
+/// The processor runs for at most this many cycles at a time, so that no log overflows.
 const SLICE: u64 = 64_000;
-/// The channel of the log.
 const LOG_CHANNEL: usize = 0;
-/// Lines that wait for a reader; the oldest are lost and counted.
-const LINES_MAX: usize = 100_000;
+/// Log lines that wait for a reader. If there are more, the oldest are lost and counted.
+const LOG_LINES_MAX: usize = 100_000;
 
 /// Why [`Board::run_until`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The time asked for is reached.
+    /// The requested cycle is reached.
     TimeReached,
-    /// The radio says something to the air; see [`Board::take_radio`].
+    /// The radio tells the air something; see [`Board::take_radio`].
     Radio,
-    /// The planned power cut came. The board is off.
+    /// A planned power cut has switched the board off.
     PowerLost,
-    /// The program did what the emulator does not model, or what no chip survives; see [`Board::trouble`].
+    /// The program did something that the emulator does not model, or that stops a chip for good; see [`Board::trouble`].
     Stuck,
 }
 
-/// What a board has been through.
+/// Totals since the board was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Instructions executed.
     pub instructions: u64,
     /// Cycles with power.
     pub powered: u64,
-    /// Cycles in which the processor stood still because flash was busy.
+    /// Cycles in which the processor was halted because flash was busy.
     pub halted: u64,
-    /// Resets that the program asked for.
     pub software_resets: u32,
-    /// Resets by the watchdog.
     pub watchdog_resets: u32,
     /// Resets because the processor locked up.
     pub lockups: u32,
-    /// Times that the power came on.
     pub power_ons: u32,
-    /// Lines of the log that nobody took in time.
+    /// Log lines that nobody read in time.
     pub lost_lines: u64,
 }
 
 impl Counts {
-    /// The share of its time in which the processor worked, 0 to 1.
+    /// The share of the powered time in which the processor was awake, 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
     pub fn awake(&self) -> f64 {
         if self.powered == 0 { 0.0 } else { self.instructions as f64 / self.powered as f64 }
     }
 }
 
-/// A board.
+/// How much stack a program has used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackUse {
+    /// The most bytes so far.
+    pub used: u32,
+    pub size: u32,
+}
+
+/// The addresses between which the stack lies. It grows down from the top.
+#[derive(Clone, Copy, Debug)]
+struct StackLimits {
+    top: u32,
+    bottom: u32,
+}
+
 pub struct Board {
     program: Program,
     cpu: Cpu,
@@ -72,29 +80,28 @@ pub struct Board {
     soc: Soc,
     rtt: Rtt,
     reader: LogReader,
-    lines: Vec<Line>,
+    log: Vec<Line>,
     powered: bool,
-    /// The processor waits for an interrupt, and nothing has happened since.
+    /// The processor waits for an interrupt, and nothing has happened since it fell asleep.
     asleep: bool,
-    /// Instructions since the debug probe last looked.
-    unseen: u64,
+    /// Instructions since the debug probe was last polled.
+    unpolled: u64,
     trouble: Option<String>,
-    /// What the last lock-up was about; the chip resets itself and forgets.
+    /// The reason for the last lock-up. The chip itself resets and forgets it.
     lockup: Option<String>,
     counts: Counts,
-    stack_limits: Option<(u32, u32)>,
+    stack_limits: Option<StackLimits>,
     stack_used: u32,
     has_probe: bool,
     profile: Option<Profile>,
 }
 
 impl Board {
-    /// A board with a flashed image, without power.
+    /// A board whose flash holds the program, and whose power is off.
     pub fn new(chip: Chip, program: &Program, device_id: u64, seed: u64) -> Result<Self, LoadError> {
         Self::with_surroundings(chip, program, device_id, seed, Surroundings::default())
     }
 
-    /// A board in surroundings of its own.
     pub fn with_surroundings(
         chip: Chip,
         program: &Program,
@@ -104,12 +111,13 @@ impl Board {
     ) -> Result<Self, LoadError> {
         let mut memory = chip.memory();
         program.image().load(&mut memory)?;
-        // Nothing of that is new to the processor, so that boards keep on sharing what was decoded.
+        // The shared instructions were decoded from this very image, so nothing is stale.
         let _as_flashed = memory.take_flash_changes();
         let mut cpu = Cpu::new();
         cpu.set_decoded(program.decoded());
         let symbol = |name| program.image().symbol(name);
         let bottom = symbol("_stack_end").or_else(|| symbol("__euninit"));
+        let stack_limits = symbol("_stack_start").zip(bottom).map(|(top, bottom)| StackLimits { top, bottom });
         Ok(Self {
             program: program.clone(),
             cpu,
@@ -117,47 +125,46 @@ impl Board {
             soc: Soc::new(chip, Identity { device_id }, surroundings, seed),
             rtt: Rtt::new(symbol("_SEGGER_RTT")),
             reader: LogReader::default(),
-            lines: Vec::new(),
+            log: Vec::new(),
             powered: false,
             asleep: false,
-            unseen: 0,
+            unpolled: 0,
             trouble: None,
             lockup: None,
             counts: Counts::default(),
-            stack_limits: symbol("_stack_start").zip(bottom),
+            stack_limits,
             stack_used: 0,
             has_probe: true,
             profile: None,
         })
     }
 
-    /// The present cycle.
     pub fn now(&self) -> u64 {
         self.cpu.now()
     }
 
-    /// Whether it has power.
+    /// Whether the power is on.
     pub fn is_on(&self) -> bool {
         self.powered
     }
 
-    /// What went wrong, if it is stuck.
+    /// Why the board is stuck, if it is.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// What made the processor lock up the last time it did; the chip was reset and went on.
+    /// The reason for the last lock-up. The chip was reset and went on.
     pub fn lockup(&self) -> Option<&str> {
         self.lockup.as_deref()
     }
 
-    /// Lets a breakpoint be a fault of the program, as on a board without a debug probe. By default it stops the board,
-    /// so that a panic is seen.
+    /// Makes a breakpoint a fault of the program, as on a board without a debug probe. By default it stops the board, so
+    /// that a panic is noticed.
     pub fn set_breakpoints_fault(&mut self, fault: bool) {
         self.cpu.set_breakpoints_fault(fault);
     }
 
-    /// The earliest cycle at which it does anything by itself; never, where it has no power or is stuck.
+    /// The earliest cycle at which the board does anything by itself; `u64::MAX` if it is off or stuck.
     pub fn next_event(&self) -> u64 {
         if !self.powered || self.trouble.is_some() {
             u64::MAX
@@ -170,7 +177,7 @@ impl Board {
         }
     }
 
-    /// The power comes on, at the present cycle or a later one.
+    /// Switches the power on, at the present cycle or a later one.
     pub fn power_on(&mut self, cycle: u64) {
         if self.powered {
             return;
@@ -181,19 +188,19 @@ impl Board {
         self.start();
     }
 
-    /// The power goes, now. Flash keeps what it has, torn where it was being written.
+    /// Cuts the power, now. Flash keeps its contents, except that a running write or erase is torn.
     pub fn power_off(&mut self) {
         if !self.powered {
             return;
         }
-        self.look_at_logs();
+        self.poll_probe();
         self.soc.lose_power(self.cpu.now(), &mut self.memory);
         self.memory.lose_power();
         self.powered = false;
         self.trouble = None;
     }
 
-    /// Somebody pulls the reset pin.
+    /// Resets the board by its reset pin.
     pub fn reset(&mut self) {
         if self.powered {
             self.trouble = None;
@@ -201,17 +208,17 @@ impl Board {
         }
     }
 
-    /// From now on its slow clock runs fast by this many millionths, or slow.
+    /// From now on the slow clock runs fast by this many millionths, or slow if `ppm` is negative.
     pub fn set_drift(&mut self, ppm: i32) {
         self.soc.set_drift(self.cpu.now(), ppm);
     }
 
-    /// Plans a power cut in the middle of a write or an erase of flash that is to come, or none.
+    /// Plans a power cut in the middle of a later write or erase of flash, or cancels the plan.
     pub fn plan_power_cut(&mut self, cut: Option<PowerCut>) {
         self.soc.plan_power_cut(cut);
     }
 
-    /// Runs until a cycle, or until somebody outside must act.
+    /// Runs until a cycle, or until the caller has to act.
     pub fn run_until(&mut self, cycle: u64) -> Pause {
         let from = self.cpu.now();
         let was_on = self.powered;
@@ -232,7 +239,7 @@ impl Board {
                 self.cpu.advance_to(cycle);
                 return Pause::TimeReached;
             }
-            // Whatever happens may be an interrupt.
+            // Anything that is due may be an interrupt.
             self.asleep &= self.soc.next_event() > self.cpu.now();
             if let Err(error) = self.soc.advance(self.cpu.now(), &mut self.memory) {
                 self.give_up(error.to_string());
@@ -242,7 +249,7 @@ impl Board {
                 self.power_off();
                 return Pause::PowerLost;
             }
-            if self.soc.watchdog_bites() {
+            if self.soc.watchdog_expired() {
                 self.counts.watchdog_resets += 1;
                 self.restart(ResetCause::Watchdog);
                 continue;
@@ -274,19 +281,19 @@ impl Board {
         self.asleep = stop == Stop::Sleeping;
         if self.cpu.instructions() != before {
             self.counts.instructions += self.cpu.instructions() - before;
-            self.unseen += self.cpu.instructions() - before;
+            self.unpolled += self.cpu.instructions() - before;
             if let Some(profile) = &mut self.profile {
-                profile.look(self.cpu.instructions(), self.cpu.register(15));
+                profile.sample(self.cpu.instructions(), self.cpu.register(15));
             }
-            // Many a stretch is a few instructions long, and a look costs more than those.
-            if self.asleep || self.unseen >= SLICE / 2 {
-                self.look_at_logs();
+            // Many stretches are a few instructions long, and a poll costs more than they do.
+            if self.asleep || self.unpolled >= SLICE / 2 {
+                self.poll_probe();
             }
         }
         match stop {
             Stop::TimeReached | Stop::Io => {}
             Stop::Sleeping => {
-                // The processor may have changed when the next event is.
+                // The program may have changed the time of the next event.
                 let next = self.soc.next_event().min(cycle);
                 self.cpu.advance_to(next);
             }
@@ -305,12 +312,12 @@ impl Board {
     }
 
     fn give_up(&mut self, what: String) {
-        self.look_at_logs();
+        self.poll_probe();
         self.trouble = Some(what);
     }
 
     fn restart(&mut self, cause: ResetCause) {
-        self.look_at_logs();
+        self.poll_probe();
         self.soc.reset(self.cpu.now(), cause);
         self.start();
     }
@@ -322,51 +329,50 @@ impl Board {
         self.cpu.reset(&self.memory);
     }
 
-    /// Drains the log, and takes the measure of the stack, before either is gone.
-    fn look_at_logs(&mut self) {
-        self.unseen = 0;
-        if let Some((top, _)) = self.stack_limits {
+    /// Drains the log and measures the stack, before a reset or a power cut loses them.
+    fn poll_probe(&mut self) {
+        self.unpolled = 0;
+        if let Some(StackLimits { top, .. }) = self.stack_limits {
             let lowest = self.cpu.lowest_stack_pointer().min(top);
             self.stack_used = self.stack_used.max(top - lowest);
         }
         if !self.has_probe {
             return;
         }
-        self.rtt.visit(&mut self.memory);
+        self.rtt.poll(&mut self.memory);
         if let Some(dictionary) = self.program.dictionary() {
             let bytes = self.rtt.take(LOG_CHANNEL);
             if !bytes.is_empty() {
-                self.lines.extend(self.reader.read(dictionary, &bytes));
-                let excess = self.lines.len().saturating_sub(LINES_MAX);
-                self.lines.drain(..excess);
+                self.log.extend(self.reader.read(dictionary, &bytes));
+                let excess = self.log.len().saturating_sub(LOG_LINES_MAX);
+                self.log.drain(..excess);
                 self.counts.lost_lines += excess as u64;
             }
         }
     }
 }
 
-/// The air.
+/// The radio and the air.
 impl Board {
-    /// What the radio says to the air next.
+    /// What the radio tells the air next.
     pub fn take_radio(&mut self) -> Option<Stamped> {
         self.soc.take_output()
     }
 
-    /// The air tells the radio something, now: the board must have been run until the cycle at which it happens.
-    pub fn hear(&mut self, input: Input) {
+    /// Passes something from the air to the radio, now: the board must have run until the cycle at which it happens.
+    pub fn handle_input(&mut self, input: Input) {
         if self.powered && self.trouble.is_none() {
-            let heard = self.soc.hear(self.cpu.now(), input);
+            let handled = self.soc.handle_input(self.cpu.now(), input);
             self.asleep = false;
-            self.note(heard);
+            self.give_up_on_error(handled);
         }
     }
 
-    /// What the radio was used for.
     pub fn radio_use(&self) -> RadioUse {
         self.soc.radio_use(self.cpu.now())
     }
 
-    fn note(&mut self, result: Result<(), BusError>) {
+    fn give_up_on_error(&mut self, result: Result<(), BusError>) {
         if let Err(error) = result {
             self.give_up(error.to_string());
         }
@@ -375,56 +381,54 @@ impl Board {
 
 /// What is connected to the board, and what can be seen of it.
 impl Board {
-    /// Drives a pin from outside, or lets go of it: a button that is pressed or not.
+    /// Drives a pin from outside, as a pressed button does, or releases it.
     pub fn drive(&mut self, pin: Pin, level: Option<bool>) {
         let driven = self.soc.drive(self.cpu.now(), pin, level);
         self.asleep = false;
-        self.note(driven);
+        self.give_up_on_error(driven);
     }
 
-    /// Whether a pin is high: a light that is on or off.
+    /// Whether a pin is high; a light, for example, is on or off.
     pub fn is_high(&self, pin: Pin) -> bool {
         self.soc.is_high(pin)
     }
 
-    /// The peripherals, for temperature, supply and serial lines.
     pub fn soc(&self) -> &Soc {
         &self.soc
     }
 
-    /// The peripherals, to be changed from outside.
+    /// For temperature, supply and everything else that can be set from outside.
     pub fn soc_mut(&mut self) -> &mut Soc {
         &mut self.soc
     }
 
-    /// The memories.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// Puts bytes into flash as a debug probe does; says whether they fit.
+    /// Replaces the contents of flash, as a debug probe does. Returns false if the bytes do not fit.
     #[must_use]
     pub fn load_flash(&mut self, address: u32, bytes: &[u8]) -> bool {
         self.memory.load_flash(address, bytes)
     }
 
-    /// Puts bytes on a serial line to the board.
+    /// Sends bytes to the board over a serial port.
     pub fn put_serial(&mut self, port: usize, bytes: &[u8]) {
         self.soc.put_serial(self.cpu.now(), port, bytes);
     }
 
-    /// What the board sent on a serial line since the last call.
+    /// What the board sent over a serial port since the last call.
     pub fn take_serial(&mut self, port: usize) -> Vec<u8> {
         self.soc.take_serial(port)
     }
 
-    /// What the program wrote to a channel of the debug probe since the last call. Channel 0 is the log where the image
-    /// has one, and then decoded by [`Board::take_log`].
+    /// What the program wrote to a channel of the debug probe since the last call. If the image has a log, it is on channel
+    /// 0, and [`Board::take_log`] returns it decoded.
     pub fn take_probe(&mut self, channel: usize) -> Vec<u8> {
         self.rtt.take(channel)
     }
 
-    /// Plugs the debug probe in, or pulls it out: then nobody empties the program's channels.
+    /// Plugs the debug probe in or out. Without it, nobody empties the channels of the program.
     pub fn set_probe(&mut self, is_there: bool) {
         self.has_probe = is_there;
     }
@@ -432,31 +436,30 @@ impl Board {
     /// Sends bytes to the program through a channel of the debug probe.
     pub fn send_probe(&mut self, channel: usize, bytes: &[u8]) {
         self.rtt.send(channel, bytes);
-        self.rtt.visit(&mut self.memory);
+        self.rtt.poll(&mut self.memory);
     }
 
     /// The lines of the log since the last call.
     pub fn take_log(&mut self) -> Vec<Line> {
-        std::mem::take(&mut self.lines)
+        std::mem::take(&mut self.log)
     }
 
-    /// Notes from now on where the instructions go.
+    /// Samples from now on where the instructions go.
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = Some(profile);
     }
 
-    /// Where they went, function by function with its share in percent; nothing where nobody noted it.
-    pub fn profile(&self) -> Vec<(String, f64)> {
+    /// Where the instructions went; empty unless [`Board::set_profile`] was called.
+    pub fn profile(&self) -> Vec<FunctionShare> {
         self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
     }
 
-    /// What it has been through.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The most bytes that the stack ever had, and how many there are.
-    pub fn stack(&self) -> Option<(u32, u32)> {
-        self.stack_limits.map(|(top, bottom)| (self.stack_used, top - bottom))
+    /// Unknown if the image does not name the limits of its stack.
+    pub fn stack(&self) -> Option<StackUse> {
+        self.stack_limits.map(|StackLimits { top, bottom }| StackUse { used: self.stack_used, size: top - bottom })
     }
 }

@@ -1,26 +1,41 @@
-//! An ideal air, for tests: who is in reach hears everything at once and equally loud, and frames that overlap are lost.
+//! An ideal air for tests: radios in reach of each other receive everything at once and equally loud, and frames that
+//! overlap are lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::network::Ether;
 use crate::phy::{Frame, Input, Output, SYNC, Stamped, Tuning};
 
-/// How loud everybody is.
 const SIGNAL_DBM: i8 = -60;
-/// How loud nobody is.
 const NOISE_DBM: i8 = -100;
 
-/// What a radio is at.
 #[derive(Clone, Debug, Default)]
 struct Receiver {
     listening: Option<Tuning>,
-    /// The frame it has locked on to, and whether that has been hit.
-    lock: Option<(u64, bool)>,
-    /// A look at the channel: until when, on what, and whether it found a frame.
-    look: Option<(u64, Tuning, bool)>,
-    /// A question to be answered at once.
-    measures: Option<Tuning>,
+    lock: Option<Lock>,
+    assessment: Option<Assessment>,
+    /// A measurement that is to be answered at once.
+    measurement: Option<Tuning>,
 }
+
+/// The frame that a receiver has locked on to.
+#[derive(Clone, Copy, Debug)]
+struct Lock {
+    frame: FrameNumber,
+    /// Whether another frame has overlapped it.
+    hit: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Assessment {
+    until: u64,
+    tuning: Tuning,
+    /// Whether there was a frame.
+    carrier: bool,
+}
+
+/// Frames are numbered from 1 in the order of their start.
+type FrameNumber = u64;
 
 #[derive(Clone, Debug)]
 struct OnAir {
@@ -33,18 +48,18 @@ struct OnAir {
     aborted: bool,
 }
 
-/// The air.
 #[derive(Clone, Debug, Default)]
 pub struct IdealAir {
     radios: BTreeMap<usize, Receiver>,
-    on_air: BTreeMap<u64, OnAir>,
+    on_air: BTreeMap<FrameNumber, OnAir>,
+    /// Sender and receiver of each broken direction.
     cut: BTreeSet<(usize, usize)>,
     frames: u64,
     now: u64,
 }
 
 impl IdealAir {
-    /// Puts two radios out of each other's reach, or back into it. Frames on the air are not affected.
+    /// Puts two radios in or out of reach of each other. A receiver that has locked on to a frame still receives it.
     pub fn set_reach(&mut self, a: usize, b: usize, reach: bool) {
         for pair in [(a, b), (b, a)] {
             if reach {
@@ -55,7 +70,7 @@ impl IdealAir {
         }
     }
 
-    /// Frames sent so far.
+    /// The number of frames sent so far.
     pub fn frames(&self) -> u64 {
         self.frames
     }
@@ -75,16 +90,16 @@ impl IdealAir {
         for radio in reached {
             let loud = self.is_loud(radio, tuning);
             let Some(receiver) = self.radios.get_mut(&radio) else { continue };
-            if let Some((_, looked_at, found)) = &mut receiver.look {
-                *found |= looked_at.mhz == tuning.mhz;
+            if let Some(assessment) = &mut receiver.assessment {
+                assessment.carrier |= assessment.tuning.mhz == tuning.mhz;
             }
             if receiver.listening.is_none_or(|listening| listening.mhz != tuning.mhz) {
                 continue;
             }
-            if let Some((_, hit)) = &mut receiver.lock {
-                *hit = true;
+            if let Some(lock) = &mut receiver.lock {
+                lock.hit = true;
             } else if !loud && receiver.listening == Some(tuning) {
-                receiver.lock = Some((number, false));
+                receiver.lock = Some(Lock { frame: number, hit: false });
             }
         }
         let on = OnAir { from, frame, tuning, found_at: at + SYNC, found: false, ends, aborted: false };
@@ -107,7 +122,7 @@ impl IdealAir {
                 over.push(number);
             }
             for (&radio, receiver) in &mut self.radios {
-                let Some((_, hit)) = receiver.lock.filter(|(locked, _)| *locked == number) else { continue };
+                let Some(Lock { hit, .. }) = receiver.lock.filter(|lock| lock.frame == number) else { continue };
                 if finds {
                     deliver.push((radio, Input::FrameFound { dbm: SIGNAL_DBM }));
                 }
@@ -137,16 +152,16 @@ impl Ether for IdealAir {
             Output::Deaf => (receiver.listening, receiver.lock) = (None, None),
             Output::TransmitBegins { frame, tuning, ends, .. } => self.begin(said.at, radio, frame, tuning, ends),
             Output::TransmitAborted => self.abort(radio),
-            Output::Assess { tuning, until } => receiver.look = Some((until, tuning, loud)),
-            Output::AssessAborted => receiver.look = None,
-            Output::Measure { tuning } => receiver.measures = Some(tuning),
+            Output::Assess { tuning, until } => receiver.assessment = Some(Assessment { until, tuning, carrier: loud }),
+            Output::AssessAborted => receiver.assessment = None,
+            Output::Measure { tuning } => receiver.measurement = Some(tuning),
         }
     }
 
     fn next_event(&self) -> u64 {
         let radios = self.radios.values().map(|receiver| {
-            let look = receiver.look.map_or(u64::MAX, |(until, ..)| until);
-            if receiver.measures.is_some() { self.now } else { look }
+            let assessed = receiver.assessment.map_or(u64::MAX, |assessment| assessment.until);
+            if receiver.measurement.is_some() { self.now } else { assessed }
         });
         let frames = self.on_air.values().map(|on| if on.found { on.ends } else { on.found_at });
         radios.chain(frames).min().unwrap_or(u64::MAX)
@@ -157,14 +172,15 @@ impl Ether for IdealAir {
         let asked: Vec<(usize, Tuning)> = self
             .radios
             .iter_mut()
-            .filter_map(|(&radio, receiver)| receiver.measures.take().map(|tuning| (radio, tuning)))
+            .filter_map(|(&radio, receiver)| receiver.measurement.take().map(|tuning| (radio, tuning)))
             .collect();
         for (radio, tuning) in asked {
             let dbm = if self.is_loud(radio, tuning) { SIGNAL_DBM } else { NOISE_DBM };
             deliver.push((radio, Input::Measured { dbm }));
         }
         for (&radio, receiver) in &mut self.radios {
-            if let Some((_, _, carrier)) = receiver.look.take_if(|(until, ..)| *until <= now) {
+            if let Some(Assessment { carrier, .. }) = receiver.assessment.take_if(|assessment| assessment.until <= now)
+            {
                 let dbm = if carrier { SIGNAL_DBM } else { NOISE_DBM };
                 deliver.push((radio, Input::Assessed { dbm, carrier }));
             }

@@ -1,18 +1,16 @@
-//! Builds images for boards, so that whoever needs one need not know how: tests, and the command that runs boards.
+//! Builds images for boards, for tests and for the command that runs boards.
 //!
-//! They are built into a directory of their own, because the one of the caller may be locked
-//! by the very cargo that runs it.
+//! Images have a target directory of their own, because the cargo that runs the caller may hold the lock of the usual one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The target of every image.
 pub const TARGET: &str = "thumbv7em-none-eabihf";
 
-/// Builds a package of the workspace at `root` for the board with a profile of that workspace, mostly `firmware`, and
-/// gives the ELF file. The binary has the package's name.
+/// Builds a package of the workspace at `root` for the board and returns the path of the ELF file. `profile` is one of that
+/// workspace, usually `firmware`. The binary has the name of the package.
 pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, String> {
     have_target(root)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
@@ -20,14 +18,13 @@ pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, Strin
     let arguments = ["build", "--quiet", "--locked", "--package", package, "--target", TARGET, "--profile", profile];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(arguments).arg("--target-dir").arg(&directory);
-    // What coverage or sanitizers add for the PC is nothing for a board.
+    // Flags for coverage or sanitizers are meant for the PC.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     run(cargo)?;
     Ok(directory.join(TARGET).join(profile).join(package))
 }
 
-/// The ELF file of a package of this workspace, as it is flashed. It is built when it is first asked for; whoever asks meanwhile
-/// waits.
+/// The ELF file of a package of this workspace, as it is flashed. The first call builds it; concurrent calls wait.
 pub fn elf(package: &'static str) -> Result<Arc<[u8]>, String> {
     static BUILT: Mutex<BTreeMap<&str, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,14 +44,14 @@ pub fn workspace() -> PathBuf {
     crate_directory.ancestors().nth(2).unwrap_or(crate_directory).to_path_buf()
 }
 
-/// Installs the target where it is missing; rustup does not do that by itself everywhere.
+/// Installs the target if it is missing. Not every rustup does that by itself.
 fn have_target(root: &Path) -> Result<(), String> {
     let rustup = |arguments: &[&str]| {
         let mut command = Command::new("rustup");
         command.current_dir(root).args(arguments);
         command
     };
-    // Without rustup the compiler says what is missing, if anything is.
+    // Without rustup, the compiler reports a missing target.
     let Ok(installed) = run(rustup(&["target", "list", "--installed"])) else { return Ok(()) };
     if installed.lines().any(|line| line.trim() == TARGET) {
         return Ok(());

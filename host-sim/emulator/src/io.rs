@@ -1,28 +1,23 @@
 //! The seam between the processor and the peripherals around it.
 //!
-//! Time is counted in cycles of the processor's 64 MHz clock, from the moment the board got its power. One instruction
-//! counts as one cycle.
+//! Time is counted in cycles of the 64 MHz processor clock. One instruction takes one cycle.
 
 use std::fmt;
 
-/// Cycles in a microsecond.
 pub const CYCLES_PER_US: u64 = 64;
 
 /// How many bytes an access moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// One.
     Byte,
-    /// Two.
     Half,
-    /// Four.
     Word,
 }
 
-/// An access to something that is not there, or not modelled. It ends the run: an emulator that guesses is worse than none.
+/// An access to something that does not exist or is not modelled. It ends the run: an emulator that guesses is worse than
+/// none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusError {
-    /// Where.
     pub address: u32,
     /// What lies there and why the access cannot be served, for people: "RADIO, register 0x6A0 is not modelled".
     pub what: String,
@@ -36,23 +31,23 @@ impl fmt::Display for BusError {
 
 impl std::error::Error for BusError {}
 
-/// Everything the processor reaches outside flash, RAM and its own system registers.
+/// Everything that the processor accesses outside flash, RAM and its own system registers.
 pub trait Io {
     /// Reads a register at cycle `now`.
     fn read(&mut self, now: u64, address: u32, width: Width) -> Result<u32, BusError>;
 
     /// Writes a register at cycle `now`.
     ///
-    /// A store to flash comes here, too: only the flash controller knows whether it may. After `Ok` the processor stops
-    /// before its next instruction, and stands still until the controller has cleared the bits in memory.
+    /// A store to flash comes here, too, because only the flash controller knows whether it is allowed. After `Ok` the
+    /// processor stops before its next instruction, until the controller has cleared the bits in memory.
     fn write(&mut self, now: u64, address: u32, width: Width, value: u32) -> Result<(), BusError>;
 
-    /// The interrupt lines that are high, one bit per number. The processor looks after every access and whenever the
-    /// caller has let time pass.
-    fn lines(&self) -> u64;
+    /// The interrupt lines that are high, one bit per interrupt. The processor samples them after every access and whenever
+    /// the caller has let time pass.
+    fn interrupt_lines(&self) -> u64;
 
-    /// Whether the processor is to stop before its next instruction, because somebody outside must act first: the air on
-    /// something the radio did, or the caller on a reset.
+    /// Whether the processor must stop before its next instruction, because somebody outside has to act first: the air on
+    /// what the radio did, or the caller on what has come due.
     fn wants_stop(&self) -> bool;
 }
 
@@ -69,7 +64,7 @@ impl Io for NoIo {
         Err(BusError { address, what: "there are no peripherals".to_owned() })
     }
 
-    fn lines(&self) -> u64 {
+    fn interrupt_lines(&self) -> u64 {
         0
     }
 

@@ -1,10 +1,12 @@
-//! Runs the image of a board on a PC: the very ELF that is flashed, on a model of an nRF52.
+//! Runs the image of a board on a PC: the very ELF file that is flashed, on a model of an nRF52.
 //!
-//! [`io`] is the seam between the processor and everything around it: [`cpu`] executes what [`loader`] put into
-//! [`memory`].
+//! [`elf`] reads the file and [`loader`] flashes it into [`memory`]. [`cpu`] executes it and reaches the peripherals in
+//! [`soc`] through the [`io`] trait. [`board`] puts these together, and [`network`] runs several boards on one air, to which
+//! their radios talk through [`phy`].
 
 pub mod board;
 pub mod cpu;
+pub mod elf;
 pub mod ideal;
 pub mod images;
 pub mod io;

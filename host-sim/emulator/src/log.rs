@@ -1,61 +1,66 @@
-//! The log of a board: defmt's frames, decoded to text with time, level and place.
+//! The log of a board: defmt frames, decoded to text with time, level and source location.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use defmt_decoder::{DecodeError, Encoding, Location, Table};
+use defmt_decoder::{DecodeError, Encoding, Table};
 
-/// A line of a board's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The board's own time stamp, as it formats it.
+    /// The time stamp as the board formats it.
     pub time: String,
-    /// "info", "warn" and so on; empty for what has none.
+    /// "info", "warn" and so on; may be empty.
     pub level: String,
-    /// The message.
     pub text: String,
-    /// File and line of the statement, where the image says so.
-    pub place: Option<(String, u64)>,
+    /// Known if the image has debug information.
+    pub location: Option<Location>,
+}
+
+/// Where a log statement stands in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub file: String,
+    pub line: u64,
 }
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:5} {}", self.time, self.level, self.text)?;
-        match &self.place {
-            Some((file, line)) => write!(f, "  ({file}:{line})"),
+        match &self.location {
+            Some(Location { file, line }) => write!(f, "  ({file}:{line})"),
             None => Ok(()),
         }
     }
 }
 
-/// What it takes to read the logs of one image.
+/// What is needed to decode the logs of one image.
 pub struct Dictionary {
     table: Table,
-    places: BTreeMap<u64, Location>,
+    locations: BTreeMap<u64, defmt_decoder::Location>,
 }
 
 impl Dictionary {
-    /// Reads the dictionary in an ELF file. There is none where the image does not log.
+    /// Reads the dictionary of an ELF file. An image that does not log has none.
     pub fn parse(elf: &[u8]) -> Result<Option<Self>, String> {
         let explain = |error| format!("the image's log cannot be decoded: {error:#}");
         let Some(table) = Table::parse(elf).map_err(explain)? else { return Ok(None) };
-        // Without debug information there are no places, and the messages are still worth reading.
-        let places = table.get_locations(elf).unwrap_or_default();
-        Ok(Some(Self { table, places }))
+        // Without debug information there are no locations, but the messages are still worth reading.
+        let locations = table.get_locations(elf).unwrap_or_default();
+        Ok(Some(Self { table, locations }))
     }
 
     fn line(&self, frame: &defmt_decoder::Frame<'_>) -> Line {
-        let place = self.places.get(&frame.index());
+        let location = self.locations.get(&frame.index());
         Line {
             time: frame.display_timestamp().map(|time| time.to_string()).unwrap_or_default(),
             level: frame.level().map(|level| level.as_str().to_string()).unwrap_or_default(),
             text: frame.display_message().to_string(),
-            place: place.map(|place| (place.file.display().to_string(), place.line)),
+            location: location.map(|at| Location { file: at.file.display().to_string(), line: at.line }),
         }
     }
 }
 
-/// Bytes of a log that do not make a whole frame yet.
+/// Decodes the bytes of one log, and keeps those of an incomplete frame.
 #[derive(Clone, Debug, Default)]
 pub struct LogReader {
     pending: Vec<u8>,
@@ -63,7 +68,7 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Adds bytes and gives the lines that are complete.
+    /// Adds bytes and returns the lines that are now complete.
     pub fn read(&mut self, dictionary: &Dictionary, bytes: &[u8]) -> Vec<Line> {
         self.pending.extend_from_slice(bytes);
         match dictionary.table.encoding() {
@@ -78,12 +83,12 @@ impl LogReader {
         self.pending.clear();
     }
 
-    /// Frames that could not be decoded: lost bytes.
+    /// The number of frames that could not be decoded because bytes were lost.
     pub fn damaged(&self) -> u64 {
         self.damaged
     }
 
-    /// Frames that end with a zero byte.
+    /// Decodes frames that end with a zero byte.
     fn read_delimited(&mut self, dictionary: &Dictionary) -> Vec<Line> {
         let Some(last) = self.pending.iter().rposition(|&byte| byte == 0) else { return Vec::new() };
         let complete: Vec<u8> = self.pending.drain(..=last).collect();
@@ -110,7 +115,7 @@ impl LogReader {
                 }
                 Err(DecodeError::UnexpectedEof) => return lines,
                 Err(DecodeError::Malformed) => {
-                    // Without delimiters there is no way back into step.
+                    // Without delimiters, the start of the next frame cannot be found.
                     self.damaged += 1;
                     self.pending.clear();
                     return lines;

@@ -1,76 +1,69 @@
 //! Flash and RAM of a board.
 //!
-//! Flash begins at address 0 and RAM at `0x2000_0000`, as on every nRF52. The processor reads both directly. It stores
-//! to RAM directly, too; a store to flash first asks the peripherals, because only their flash controller knows whether
-//! writing is allowed. Peripherals that move data by themselves use [`Memory::dma_read`] and [`Memory::dma_write`], which
-//! reach RAM alone: `EasyDMA` cannot read flash.
+//! Flash begins at address 0 and RAM at `0x2000_0000`, as on every nRF52. The processor reads both directly and writes RAM
+//! directly. A store to flash goes through the peripherals, because only the flash controller knows whether it is allowed.
+//! Peripherals use [`Memory::dma_read`] and [`Memory::dma_write`], which only reach RAM: `EasyDMA` cannot read flash.
 
 use std::ops::Range;
 
 use crate::io::{BusError, Width};
 
-/// Where RAM begins.
 pub const RAM_START: u32 = 0x2000_0000;
 
-/// The bytes that are erased together.
+/// The unit in which flash is erased.
 pub const PAGE_BYTES: u32 = 4096;
 
-/// What RAM holds when the power comes on. Real RAM holds anything; a fixed value repeats, and shows what was touched.
+/// What RAM holds at power-on. Real RAM holds anything; a fixed value is reproducible, and shows what was written.
 pub const POWER_ON_BYTE: u8 = 0xA5;
 
 const ERASED: u8 = 0xFF;
 
-/// The memories of a board.
 #[derive(Clone, Debug)]
 pub struct Memory {
     flash: Vec<u8>,
     ram: Vec<u8>,
-    /// Covers every byte of flash that changed since the processor last asked.
+    /// A range that covers every byte of flash that changed since the last call of `take_flash_changes`.
     flash_changes: Option<Range<u32>>,
 }
 
 impl Memory {
-    /// Erased flash and untouched RAM of these sizes in bytes.
+    /// Erased flash, and RAM as it is at power-on.
     pub fn new(flash_bytes: usize, ram_bytes: usize) -> Self {
         Self { flash: vec![ERASED; flash_bytes], ram: vec![POWER_ON_BYTE; ram_bytes], flash_changes: None }
     }
 
-    /// The memories of an nRF52840: 1 MiB of flash, 256 KiB of RAM.
+    /// 1 MiB of flash and 256 KiB of RAM.
     pub fn nrf52840() -> Self {
         Self::new(1024 * 1024, 256 * 1024)
     }
 
-    /// The memories of an nRF52833: 512 KiB of flash, 128 KiB of RAM.
+    /// 512 KiB of flash and 128 KiB of RAM.
     pub fn nrf52833() -> Self {
         Self::new(512 * 1024, 128 * 1024)
     }
 
-    /// All of flash.
     pub fn flash(&self) -> &[u8] {
         &self.flash
     }
 
-    /// All of RAM.
     pub fn ram(&self) -> &[u8] {
         &self.ram
     }
 
-    /// The power went and came back: RAM forgets, flash stays.
+    /// RAM loses its contents, flash keeps them.
     pub fn lose_power(&mut self) {
         self.ram.fill(POWER_ON_BYTE);
     }
 
-    /// Whether an address lies in flash.
     pub fn is_flash(&self, address: u32) -> bool {
         (address as usize) < self.flash.len()
     }
 
-    /// Whether an address lies in RAM.
     pub fn is_ram(&self, address: u32) -> bool {
         (address.wrapping_sub(RAM_START) as usize) < self.ram.len()
     }
 
-    /// Reads flash or RAM; nothing elsewhere.
+    /// Reads flash or RAM; `None` outside both.
     #[inline]
     pub fn read(&self, address: u32, width: Width) -> Option<u32> {
         let ram_offset = address.wrapping_sub(RAM_START) as usize;
@@ -84,7 +77,7 @@ impl Memory {
         }
     }
 
-    /// Writes RAM and says whether the address lies there.
+    /// Writes RAM, and returns false if the address lies elsewhere.
     #[inline]
     #[must_use]
     pub fn write_ram(&mut self, address: u32, width: Width, value: u32) -> bool {
@@ -98,14 +91,14 @@ impl Memory {
         .is_some()
     }
 
-    /// Copies RAM for a peripheral.
+    /// Reads RAM for a peripheral.
     pub fn dma_read(&self, address: u32, into: &mut [u8]) -> Result<(), BusError> {
         let range = self.dma_range(address, into.len())?;
         into.copy_from_slice(&self.ram[range]);
         Ok(())
     }
 
-    /// Stores a peripheral's data in RAM.
+    /// Writes RAM for a peripheral.
     pub fn dma_write(&mut self, address: u32, data: &[u8]) -> Result<(), BusError> {
         let range = self.dma_range(address, data.len())?;
         self.ram[range].copy_from_slice(data);
@@ -119,7 +112,7 @@ impl Memory {
             .ok_or_else(|| BusError { address, what: format!("EasyDMA of {length} bytes, which are not all in RAM") })
     }
 
-    /// Programs flash: bits can only be cleared, never set. Says whether the bytes lie there.
+    /// Programs flash: bits can only be cleared, never set. Returns false if the bytes are not all in flash.
     #[must_use]
     pub fn program_flash(&mut self, address: u32, data: &[u8]) -> bool {
         let start = address as usize;
@@ -133,7 +126,7 @@ impl Memory {
         true
     }
 
-    /// Erases the page that holds an address, and says whether there is one.
+    /// Erases the page that holds an address, and returns false if there is none.
     #[must_use]
     pub fn erase_page(&mut self, address: u32) -> bool {
         let start = (address & !(PAGE_BYTES - 1)) as usize;
@@ -143,13 +136,12 @@ impl Memory {
         true
     }
 
-    /// Erases all of flash.
     pub fn erase_flash(&mut self) {
         self.flash.fill(ERASED);
         self.note_flash_change(0..self.flash.len());
     }
 
-    /// Puts bytes into flash as a debug probe does, whatever was there, and says whether they fit.
+    /// Replaces the contents of flash, as a debug probe does. Returns false if the bytes do not fit.
     #[must_use]
     pub fn load_flash(&mut self, address: u32, data: &[u8]) -> bool {
         let start = address as usize;
@@ -170,13 +162,13 @@ impl Memory {
         });
     }
 
-    /// What changed in flash since the last call: decoded instructions from there are stale.
+    /// What changed in flash since the last call. Instructions decoded from there are stale.
     pub(crate) fn take_flash_changes(&mut self) -> Option<Range<u32>> {
         self.flash_changes.take()
     }
 
-    /// How many bytes from `start` on still hold what they held when the power came on. Asked for the bottom of the
-    /// stack, it is the room that was never used.
+    /// How many bytes from `start` on still hold their power-on value. From the bottom of the stack, it is the space that was
+    /// never used.
     pub fn untouched(&self, start: u32) -> u32 {
         let from = self.ram.get(start.wrapping_sub(RAM_START) as usize..).unwrap_or_default();
         let run = from.iter().take_while(|&&byte| byte == POWER_ON_BYTE).count();

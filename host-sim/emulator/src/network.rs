@@ -1,77 +1,80 @@
-//! Several boards at once, with their radios joined by an air.
+//! Several boards at once, whose radios share an air.
 //!
-//! The boards take turns, and none gets further ahead than [`LOOKAHEAD`]: nothing that one radio does reaches another
-//! sooner than that. What the radios say reaches the air in the order of its time, whichever board ran first, and what the
-//! air answers finds every board at that very cycle. So the result does not depend on whose turn it was.
+//! The boards take turns. None gets further ahead than [`LOOKAHEAD`], because nothing that one radio does reaches another
+//! sooner. The air is told everything in the order of time, whichever board ran first, and its answers reach every board at
+//! exactly their cycle. So the result does not depend on whose turn it was.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::board::{Board, Pause};
 use crate::io::CYCLES_PER_US;
-use crate::phy::{Input, SYNC, Stamped};
+use crate::phy::{ASSESSMENT, Input, SYNC, Stamped};
 
-/// How far a board may run ahead of the others. Shorter than a look at the channel and than a preamble, which are the
-/// fastest ways for one board to matter to another.
+/// How far a board may run ahead of the others. It is shorter than a channel assessment and than a preamble, which are the
+/// fastest ways for one board to affect another.
 pub const LOOKAHEAD: u64 = 100 * CYCLES_PER_US;
-const _: () = assert!(LOOKAHEAD < SYNC && LOOKAHEAD < 128 * CYCLES_PER_US);
+const _: () = assert!(LOOKAHEAD < SYNC && LOOKAHEAD < ASSESSMENT);
 
-/// An air: it is told what radios do, and says what that does to them. Radios are numbered from 0.
+/// An air: it is told what radios do, and says what reaches them. A radio has the number of its board.
 pub trait Ether {
-    /// A radio does something. The calls come in the order of time.
+    /// Calls come in the order of time.
     fn tell(&mut self, radio: usize, said: Stamped);
 
     /// When the air next has something for a radio.
     fn next_event(&self) -> u64;
 
-    /// What it has for radios at this cycle, in order.
+    /// Adds what reaches radios at this cycle, in order.
     fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>);
 }
 
-/// Something a radio said that the air does not know yet, ordered by time, then board, then order.
+/// What a radio did that the air has not been told yet.
 #[derive(PartialEq, Eq)]
-struct Said {
-    key: (u64, usize, u64),
+struct Message {
+    board: usize,
+    /// Counts all messages, so that those of one board at one cycle keep their order.
+    sequence: u64,
     said: Stamped,
 }
 
-impl Ord for Said {
+impl Ord for Message {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
+        let key = |message: &Self| (message.said.at, message.board, message.sequence);
+        key(self).cmp(&key(other))
     }
 }
 
-impl PartialOrd for Said {
+impl PartialOrd for Message {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-/// Boards on one clock, without the air between them: whoever has one lends it to every step.
+/// Boards on one clock, without an air: the caller lends one to every step.
 #[derive(Default)]
 pub struct Boards {
     all: Vec<Board>,
-    said: BinaryHeap<Reverse<Said>>,
-    order: u64,
-    /// The time of what the air was told last.
-    told: u64,
+    messages: BinaryHeap<Reverse<Message>>,
+    /// The number of messages so far.
+    sequence: u64,
+    /// The time of the last message that the air was told.
+    told_until: u64,
     now: u64,
     inputs: Vec<(usize, Input)>,
 }
 
 impl Boards {
-    /// Adds a board and gives its number.
+    /// Returns the number of the board.
     pub fn add(&mut self, board: Board) -> usize {
         self.all.push(board);
         self.all.len() - 1
     }
 
-    /// The boards.
     pub fn all(&self) -> &[Board] {
         &self.all
     }
 
-    /// A board, brought to the present and ready to be acted on.
+    /// A board, brought up to the present cycle.
     pub fn board(&mut self, number: usize) -> &mut Board {
         let (now, board) = (self.now, &mut self.all[number]);
         if board.now() < now {
@@ -80,51 +83,37 @@ impl Boards {
         board
     }
 
-    /// The present cycle.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Gives a board its power, now.
     pub fn power_on(&mut self, number: usize) {
         let now = self.now;
         self.board(number).power_on(now);
     }
 
-    /// Takes it away, now.
     pub fn power_off(&mut self, number: usize) {
         self.board(number).power_off();
         self.collect(number);
     }
 
-    /// Runs everything until a cycle.
     pub fn run_until(&mut self, cycle: u64, ether: &mut impl Ether) {
-        // What was done to boards from outside comes first.
+        // The caller may have done something to a board since the last call.
         (0..self.all.len()).for_each(|number| self.collect(number));
         loop {
             let event = self.next_event(ether);
-            let mut first = (u64::MAX, usize::MAX);
-            let mut second = u64::MAX;
-            for (number, board) in self.all.iter().enumerate() {
-                let next = board.next_event();
-                if next < first.0 {
-                    second = first.0;
-                    first = (next, number);
-                } else {
-                    second = second.min(next);
-                }
-            }
-            if event.min(first.0) > cycle {
+            let Turn { board, starts, others_start } = self.next_turn();
+            if event.min(starts) > cycle {
                 break;
             }
-            if first.0 >= event {
+            if starts >= event {
                 self.now = event;
-                self.happen(event, ether);
+                self.exchange(event, ether);
                 continue;
             }
-            let limit = event.min(second.saturating_add(LOOKAHEAD)).min(cycle + 1);
-            self.all[first.1].run_until(limit);
-            self.collect(first.1);
+            let limit = event.min(others_start.saturating_add(LOOKAHEAD)).min(cycle + 1);
+            self.all[board].run_until(limit);
+            self.collect(board);
         }
         self.now = cycle;
         for number in 0..self.all.len() {
@@ -132,26 +121,41 @@ impl Boards {
         }
     }
 
-    fn next_event(&self, ether: &impl Ether) -> u64 {
-        let said = self.said.peek().map_or(u64::MAX, |Reverse(first)| first.key.0);
-        said.min(ether.next_event())
+    /// The board that is furthest behind runs next.
+    #[inline]
+    fn next_turn(&self) -> Turn {
+        let mut turn = Turn { board: usize::MAX, starts: u64::MAX, others_start: u64::MAX };
+        for (board, next) in self.all.iter().map(Board::next_event).enumerate() {
+            if next < turn.starts {
+                turn = Turn { board, starts: next, others_start: turn.starts };
+            } else {
+                turn.others_start = turn.others_start.min(next);
+            }
+        }
+        turn
     }
 
-    /// Takes what a radio says, for its turn.
-    fn collect(&mut self, number: usize) {
-        while let Some(said) = self.all[number].take_radio() {
-            self.order += 1;
-            self.said.push(Reverse(Said { key: (said.at, number, self.order), said }));
+    fn next_event(&self, ether: &impl Ether) -> u64 {
+        let message = self.messages.peek().map_or(u64::MAX, |Reverse(first)| first.said.at);
+        message.min(ether.next_event())
+    }
+
+    /// Keeps what a radio did until all boards have reached that cycle.
+    fn collect(&mut self, board: usize) {
+        while let Some(said) = self.all[board].take_radio() {
+            self.sequence += 1;
+            self.messages.push(Reverse(Message { board, sequence: self.sequence, said }));
         }
     }
 
-    /// Every board has reached this cycle: the air hears of it, and answers.
-    fn happen(&mut self, now: u64, ether: &mut impl Ether) {
-        while self.said.peek().is_some_and(|Reverse(first)| first.key.0 <= now) {
-            if let Some(Reverse(Said { key, said })) = self.said.pop() {
-                debug_assert!(said.at >= self.told, "board {} speaks of cycle {} at {}", key.1, said.at, self.told);
-                self.told = said.at;
-                ether.tell(key.1, said);
+    /// Every board has reached this cycle: tells the air what happened, and passes on its answers.
+    fn exchange(&mut self, now: u64, ether: &mut impl Ether) {
+        while self.messages.peek().is_some_and(|Reverse(first)| first.said.at <= now) {
+            if let Some(Reverse(Message { board, said, .. })) = self.messages.pop() {
+                let told = self.told_until;
+                debug_assert!(said.at >= told, "board {board} did something at {}, told after {told}", said.at);
+                self.told_until = said.at;
+                ether.tell(board, said);
             }
         }
         if ether.next_event() > now {
@@ -167,61 +171,63 @@ impl Boards {
 
     fn deliver(&mut self, number: usize, now: u64, input: Input) {
         let Some(board) = self.all.get_mut(number) else { return };
-        // It may have slept through the time until now; nothing of its own is due before.
+        // The board may be asleep and behind. Nothing of its own is due before now.
         while board.now() < now && board.run_until(now) == Pause::Radio {}
-        board.hear(input);
+        board.handle_input(input);
         self.collect(number);
     }
 }
 
-/// Boards and an air of their own.
+/// Which board runs next, and how far.
+struct Turn {
+    board: usize,
+    /// The next event of that board.
+    starts: u64,
+    /// The earliest next event of all other boards.
+    others_start: u64,
+}
+
+/// Boards with an air of their own.
 pub struct Network<E> {
     boards: Boards,
     ether: E,
 }
 
 impl<E: Ether> Network<E> {
-    /// An air without boards.
     pub fn new(ether: E) -> Self {
         Self { boards: Boards::default(), ether }
     }
 
-    /// Adds a board and gives its number.
+    /// Returns the number of the board.
     pub fn add(&mut self, board: Board) -> usize {
         self.boards.add(board)
     }
 
-    /// The boards.
     pub fn boards(&self) -> &[Board] {
         self.boards.all()
     }
 
-    /// A board, brought to the present and ready to be acted on.
+    /// A board, brought up to the present cycle.
     pub fn board(&mut self, number: usize) -> &mut Board {
         self.boards.board(number)
     }
 
-    /// The air.
     pub fn ether_mut(&mut self) -> &mut E {
         &mut self.ether
     }
 
-    /// The present cycle.
     pub fn now(&self) -> u64 {
         self.boards.now()
     }
 
-    /// Gives a board its power, now.
     pub fn power_on(&mut self, number: usize) {
         self.boards.power_on(number);
     }
 
-    /// Takes it away, now.
     pub fn power_off(&mut self, number: usize) {
         self.boards.power_off(number);
     }
 
-    /// Runs everything until a cycle.
     pub fn run_until(&mut self, cycle: u64) {
         self.boards.run_until(cycle, &mut self.ether);
     }

@@ -1,13 +1,13 @@
 //! The port between a board's radio and the air: what one tells the other, as plain data.
 //!
-//! The radio says what it does, with the cycle at which it does it; whoever has the air answers. The times of the air are
-//! those at the antenna; what its chain of filters adds the radio adds itself.
+//! The radio says what it does and at which cycle, and the air answers. All times are those at the antenna; the radio adds
+//! the delay of its receiver itself.
 //!
 //! | The radio says | The air does |
 //! |---|---|
-//! | [`Output::Listening`], [`Output::Deaf`] | may, or may no more, lock this radio on to a frame that begins |
-//! | [`Output::TransmitBegins`] | begins a frame; sends [`Input::FrameFound`] to everybody who locked on, [`SYNC`] later, and [`Input::FrameEnds`] at `ends` |
-//! | [`Output::TransmitAborted`] | ends it early; whoever locked on gets [`Input::FrameEnds`], damaged |
+//! | [`Output::Listening`], [`Output::Deaf`] | may, or may no longer, lock this radio on to a frame that begins |
+//! | [`Output::TransmitBegins`] | starts a frame; sends every radio that locks on [`Input::FrameFound`] after [`SYNC`], and [`Input::FrameEnds`] at `ends` |
+//! | [`Output::TransmitAborted`] | breaks the frame off; radios that locked on get it as damaged at `ends` |
 //! | [`Output::Assess`] | answers with [`Input::Assessed`], at `until` |
 //! | [`Output::AssessAborted`] | forgets that question |
 //! | [`Output::Measure`] | answers with [`Input::Measured`], at once |
@@ -17,59 +17,61 @@ use crate::io::CYCLES_PER_US;
 /// Cycles that a byte takes on the air.
 pub const BYTE: u64 = 32 * CYCLES_PER_US;
 
-/// Cycles of preamble and delimiter, at whose end a receiver knows that a frame has begun.
+/// Cycles of preamble and delimiter, after which a receiver has found the frame.
 pub const SYNC: u64 = 5 * BYTE;
 
-/// The longest payload of a frame, checksum included.
+/// Cycles of a channel assessment: eight symbols, the time of four bytes.
+pub const ASSESSMENT: u64 = 4 * BYTE;
+
+/// The largest PSDU, checksum included.
 pub const PSDU_MAX: usize = 127;
 
-/// A frame as it is on the air.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The length byte. It is what the sender says, which need not be true: 0, 1 and more than 127 make no sense.
+    /// The length byte. It is what the sender claims: 0, 1 and more than 127 are invalid.
     pub length: u8,
-    /// The payload, checksum included.
+    /// Payload and checksum.
     pub psdu: Vec<u8>,
 }
 
 impl Frame {
-    /// A frame with this payload, to which its checksum is added.
+    /// Adds the checksum to a payload.
     pub fn new(payload: &[u8]) -> Self {
         let mut psdu = payload.to_vec();
         psdu.extend_from_slice(&checksum(payload).to_le_bytes());
         Self { length: u8::try_from(psdu.len()).unwrap_or(u8::MAX), psdu }
     }
 
-    /// Whether the checksum at its end fits.
+    /// Whether length byte and checksum are correct.
     pub fn is_intact(&self) -> bool {
         let Some((payload, sum)) = self.psdu.split_last_chunk::<2>() else { return false };
         usize::from(self.length) == self.psdu.len() && checksum(payload) == u16::from_le_bytes(*sum)
     }
 
-    /// How many cycles it is on the air.
+    /// In cycles.
     pub fn airtime(&self) -> u64 {
         SYNC + (1 + self.psdu.len() as u64) * BYTE
     }
 }
 
-/// The checksum of IEEE 802.15.4: CRC-16 of ITU-T, from the low bit on, beginning with 0.
+/// The checksum of IEEE 802.15.4: the CRC-16 of ITU-T, low bit first, with an initial value of 0.
 pub fn checksum(payload: &[u8]) -> u16 {
     payload.iter().fold(0, |sum, &byte| {
         (0..8).fold(sum ^ u16::from(byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0x8408 } else { sum >> 1 })
     })
 }
 
-/// What a radio is set to. Two radios hear each other only if they are set alike.
+/// Two radios hear each other only with equal tuning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// The middle of the channel in MHz.
+    /// The centre frequency.
     pub mhz: u16,
-    /// The delimiter that begins a frame.
+    /// The start-of-frame delimiter.
     pub delimiter: u8,
 }
 
 impl Tuning {
-    /// The channel of IEEE 802.15.4, 11 to 26, if it is one.
+    /// The channel of IEEE 802.15.4, 11 to 26, if the frequency is that of one.
     pub fn channel(self) -> Option<u8> {
         let offset = self.mhz.checked_sub(2405)?;
         let channel = u8::try_from(offset / 5 + 11).ok()?;
@@ -81,61 +83,46 @@ impl Tuning {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// The receiver is on and waits for a frame.
-    Listening {
-        /// For what.
-        tuning: Tuning,
-    },
-    /// It does not wait for a frame any more. A frame that it was receiving is lost.
+    Listening { tuning: Tuning },
+    /// The receiver no longer waits for a frame. A frame that it was receiving is lost.
     Deaf,
     /// The first bit of a frame leaves the antenna.
     TransmitBegins {
-        /// The frame.
         frame: Frame,
         /// Transmit power.
         dbm: i8,
-        /// On what.
         tuning: Tuning,
         /// When its last bit will have left.
         ends: u64,
     },
-    /// The frame breaks off.
+    /// The transmission breaks off.
     TransmitAborted,
-    /// Is the channel clear, and how loud is it, on average from now on?
-    Assess {
-        /// Where.
-        tuning: Tuning,
-        /// Until when.
-        until: u64,
-    },
-    /// Never mind.
+    /// Asks for the mean power on the channel from now until then, and whether there was a frame.
+    Assess { tuning: Tuning, until: u64 },
+    /// Withdraws the question.
     AssessAborted,
-    /// How loud is the channel now?
-    Measure {
-        /// Where.
-        tuning: Tuning,
-    },
+    /// Asks for the power on the channel now.
+    Measure { tuning: Tuning },
 }
 
-/// What a radio does, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamped {
-    /// The cycle.
+    /// In cycles.
     pub at: u64,
-    /// What.
     pub output: Output,
 }
 
 /// What the air does to a radio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Preamble and delimiter of a frame that it locked on to are over.
+    /// Preamble and delimiter of a frame to which the radio locked on are over.
     FrameFound {
         /// Received power.
         dbm: i8,
     },
     /// That frame is over.
     FrameEnds {
-        /// What was sent.
+        /// As it was sent.
         frame: Frame,
         /// Whether every bit arrived as it was sent.
         intact: bool,
@@ -146,7 +133,7 @@ pub enum Input {
     Assessed {
         /// Mean power, noise included.
         dbm: i8,
-        /// Whether there was a frame that it could have decoded.
+        /// Whether there was a frame that the radio could have decoded.
         carrier: bool,
     },
     /// The answer to [`Output::Measure`].

@@ -1,4 +1,4 @@
-//! An image as boards run it.
+//! An image, prepared for the boards that run it.
 
 use std::fmt;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use crate::cpu::{Slots, decode_all};
 use crate::loader::{Image, LoadError};
 use crate::log::Dictionary;
 
-/// An image with what belongs to it, shared by all boards that run it.
+/// An image with its decoded instructions and its log dictionary, shared by all boards that run it.
 #[derive(Clone)]
 pub struct Program {
     image: Rc<Image>,
@@ -16,14 +16,13 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads an ELF file.
     pub fn parse(elf: &[u8]) -> Result<Self, ProgramError> {
         let image = Image::parse(elf).map_err(ProgramError::Image)?;
         let dictionary = Dictionary::parse(elf).map_err(ProgramError::Log)?;
         Ok(Self { dictionary: dictionary.map(Rc::new), ..Self::new(image) })
     }
 
-    /// Reads an ELF file for boards whose logs nobody reads, which are then not decoded.
+    /// For boards whose logs nobody reads: they are not decoded.
     pub fn without_log(elf: &[u8]) -> Result<Self, ProgramError> {
         let image = Image::parse(elf).map_err(ProgramError::Image)?;
         Ok(Self::new(image))
@@ -34,28 +33,23 @@ impl Program {
         Self { image: Rc::new(image), decoded, dictionary: None }
     }
 
-    /// Its instructions.
     pub(crate) fn decoded(&self) -> &Slots {
         &self.decoded
     }
 
-    /// What it takes to read its logs, where somebody wants to.
     pub(crate) fn dictionary(&self) -> Option<&Dictionary> {
         self.dictionary.as_deref()
     }
 
-    /// The image.
     pub fn image(&self) -> &Image {
         &self.image
     }
 }
 
-/// Why a program cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramError {
-    /// It is no image for this board.
     Image(LoadError),
-    /// Its log cannot be decoded.
+    /// The dictionary of the log cannot be read.
     Log(String),
 }
 

@@ -1,7 +1,7 @@
-//! RTT: the channels between a program and the debug probe, which lie in the program's RAM.
+//! RTT: channels between a program and the debug probe, in the RAM of the program.
 //!
-//! A control block holds a row of rings that the program fills and the probe empties, and a row the other way round. This
-//! is the probe. The block is found by its symbol, or by its first bytes.
+//! A control block describes rings that the program fills and the probe empties, and others that the probe fills. This is
+//! the probe. It finds the block by its symbol, or by its first bytes.
 
 use std::collections::VecDeque;
 
@@ -9,27 +9,34 @@ use crate::io::Width;
 use crate::memory::{Memory, RAM_START};
 
 const MAGIC: &[u8; 16] = b"SEGGER RTT\0\0\0\0\0\0";
+/// Offsets in the control block.
+const UP_COUNT: u32 = 16;
+const DOWN_COUNT: u32 = 20;
 const HEADER: u32 = 24;
+/// The size of a ring descriptor, and offsets in it.
 const DESCRIPTOR: u32 = 24;
-/// More channels than this are no control block.
+const BUFFER: u32 = 4;
+const SIZE: u32 = 8;
+const WRITE: u32 = 12;
+const READ: u32 = 16;
+/// A control block that claims more channels is damaged.
 const CHANNELS_MAX: u32 = 16;
-/// Bytes that wait for the reader, or for room on the board; more are lost and counted.
+/// Bytes that wait for the reader, or for space on the board. More are lost and counted.
 const QUEUE_MAX: usize = 1 << 20;
-/// Searching all of RAM is slow; one in this many visits does it.
+/// Searching all of RAM is slow, so only one in this many polls does it.
 const SEARCH_EVERY: u32 = 256;
 
-/// The probe's end of the channels.
 #[derive(Clone, Debug, Default)]
 pub struct Rtt {
     symbol: Option<u32>,
     block: Option<u32>,
-    visits: u32,
+    polls: u32,
     up: Vec<VecDeque<u8>>,
     down: Vec<VecDeque<u8>>,
     lost: u64,
 }
 
-/// A ring in RAM.
+/// A ring in RAM, whose descriptor lies at `at`.
 #[derive(Clone, Copy, Debug)]
 struct Ring {
     at: u32,
@@ -42,7 +49,7 @@ struct Ring {
 impl Ring {
     fn at(memory: &Memory, at: u32) -> Option<Self> {
         let word = |offset| memory.read(at + offset, Width::Word);
-        let ring = Self { at, buffer: word(4)?, size: word(8)?, write: word(12)?, read: word(16)? };
+        let ring = Self { at, buffer: word(BUFFER)?, size: word(SIZE)?, write: word(WRITE)?, read: word(READ)? };
         (ring.size > 0 && ring.write < ring.size && ring.read < ring.size).then_some(ring)
     }
 
@@ -52,7 +59,7 @@ impl Ring {
             into.push_back(u8::try_from(byte).unwrap_or(0));
             self.read = (self.read + 1) % self.size;
         }
-        let _in_ram = memory.write_ram(self.at + 16, Width::Word, self.read);
+        let _in_ram = memory.write_ram(self.at + READ, Width::Word, self.read);
     }
 
     fn fill(mut self, memory: &mut Memory, from: &mut VecDeque<u8>) {
@@ -62,27 +69,27 @@ impl Ring {
             let _in_ram = memory.write_ram(self.buffer.wrapping_add(self.write), Width::Byte, u32::from(byte));
             self.write = (self.write + 1) % self.size;
         }
-        let _in_ram = memory.write_ram(self.at + 12, Width::Word, self.write);
+        let _in_ram = memory.write_ram(self.at + WRITE, Width::Word, self.write);
     }
 }
 
 impl Rtt {
-    /// A probe that knows where the control block is, or has to search for it.
+    /// Without the address of the control block, the probe searches for it.
     pub fn new(symbol: Option<u32>) -> Self {
         Self { symbol, ..Self::default() }
     }
 
-    /// The board was reset: its control block is not there until the program has made it anew.
+    /// After a reset of the board there is no control block until the program has written it again.
     pub fn reset(&mut self) {
         self.block = None;
-        self.visits = 0;
+        self.polls = 0;
     }
 
     /// Empties and fills the rings.
-    pub fn visit(&mut self, memory: &mut Memory) {
+    pub fn poll(&mut self, memory: &mut Memory) {
         let Some(block) = self.find(memory) else { return };
         let channels = |offset| memory.read(block + offset, Width::Word).filter(|&count| count <= CHANNELS_MAX);
-        let (Some(up), Some(down)) = (channels(16), channels(20)) else { return };
+        let (Some(up), Some(down)) = (channels(UP_COUNT), channels(DOWN_COUNT)) else { return };
         self.up.resize_with(self.up.len().max(up as usize), VecDeque::new);
         self.down.resize_with(self.down.len().max(down as usize), VecDeque::new);
         for (n, queue) in (0..up).zip(&mut self.up) {
@@ -109,18 +116,18 @@ impl Rtt {
         self.up.get_mut(channel).map(|queue| queue.drain(..).collect()).unwrap_or_default()
     }
 
-    /// Sends bytes to the program; they arrive as there is room for them.
+    /// Sends bytes to the program. They arrive as soon as there is space for them.
     pub fn send(&mut self, channel: usize, bytes: &[u8]) {
         let wanted = (channel + 1).min(CHANNELS_MAX as usize);
         self.down.resize_with(self.down.len().max(wanted), VecDeque::new);
         if let Some(queue) = self.down.get_mut(channel) {
-            let room = QUEUE_MAX - queue.len();
-            queue.extend(bytes.iter().take(room));
-            self.lost += bytes.len().saturating_sub(room) as u64;
+            let space = QUEUE_MAX - queue.len();
+            queue.extend(bytes.iter().take(space));
+            self.lost += bytes.len().saturating_sub(space) as u64;
         }
     }
 
-    /// Bytes that were lost because nobody took them.
+    /// Bytes that were lost because a queue was full.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -132,11 +139,11 @@ impl Rtt {
                 memory.ram().get(start..).is_some_and(|from| from.starts_with(MAGIC))
             };
             self.block = self.symbol.filter(is_block);
-            if self.symbol.is_none() && self.visits.is_multiple_of(SEARCH_EVERY) {
+            if self.symbol.is_none() && self.polls.is_multiple_of(SEARCH_EVERY) {
                 let end = RAM_START + u32::try_from(memory.ram().len()).unwrap_or(0);
                 self.block = (RAM_START..end).step_by(4).find(is_block);
             }
-            self.visits = self.visits.wrapping_add(1);
+            self.polls = self.polls.wrapping_add(1);
         }
         self.block
     }
@@ -170,7 +177,7 @@ mod tests {
             let (mut memory, mut rtt) = (program(), Rtt::new(symbol));
             memory.dma_write(RAM_START + 0x100, b"cd....ab").unwrap();
             assert!(memory.write_ram(UP + 16, Width::Word, 6) && memory.write_ram(UP + 12, Width::Word, 2));
-            rtt.visit(&mut memory);
+            rtt.poll(&mut memory);
             assert_eq!(rtt.take(0), b"abcd");
             assert_eq!(memory.read(UP + 16, Width::Word), Some(2), "the program sees that it was read");
             assert!(rtt.take(0).is_empty() && rtt.take(7).is_empty());
@@ -178,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_waits_for_room() {
+    fn bytes_that_do_not_fit_wait_for_space() {
         let (mut memory, mut rtt) = (program(), Rtt::new(Some(BLOCK)));
         rtt.send(0, b"0123456789");
-        rtt.visit(&mut memory);
+        rtt.poll(&mut memory);
         assert_eq!((&memory.ram()[0x120..0x127], memory.read(DOWN + 12, Width::Word)), (&b"0123456"[..], Some(7)));
         assert!(memory.write_ram(DOWN + 16, Width::Word, 7));
-        rtt.visit(&mut memory);
+        rtt.poll(&mut memory);
         assert_eq!(memory.read(DOWN + 12, Width::Word), Some(2), "three more bytes");
     }
 
@@ -192,12 +199,12 @@ mod tests {
     fn a_damaged_block_is_left_alone() {
         let (mut memory, mut rtt) = (program(), Rtt::new(Some(BLOCK)));
         assert!(memory.write_ram(UP + 12, Width::Word, 9), "beyond the ring");
-        rtt.visit(&mut memory);
+        rtt.poll(&mut memory);
         assert!(rtt.take(0).is_empty());
         assert!(memory.write_ram(BLOCK, Width::Word, 0));
         rtt.reset();
         rtt.send(0, b"x");
-        rtt.visit(&mut memory);
+        rtt.poll(&mut memory);
         assert_eq!(memory.read(DOWN + 12, Width::Word), Some(0));
     }
 }

@@ -73,7 +73,7 @@ impl BoardReport {
             awake_percent: 100.0 * counts.awake(),
             mean_ua: all.cost().mean_ua,
             processor_ua: without_radio.cost().mean_ua,
-            stack: board.stack(),
+            stack: board.stack().map(|stack| (stack.used, stack.size)),
             software_resets: counts.software_resets,
             watchdog_resets: counts.watchdog_resets,
             lockups: counts.lockups,

@@ -1,7 +1,6 @@
 //! Tools for real boards: keys, configuration pages, fleets, what boards tell, and what an image takes.
 
 pub mod check;
-pub mod elf32;
 pub mod fleet;
 pub mod key;
 pub mod monitor;

@@ -4,9 +4,8 @@ pub mod boards;
 
 use std::fmt;
 
+use emulator::elf::{self, Elf, ElfError};
 use serde::Serialize;
-
-use crate::field::elf32::{ElfError, Image};
 
 /// What one section takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,8 +34,13 @@ pub struct Footprint {
 impl Footprint {
     /// Measures an ELF file.
     pub fn of(bytes: &[u8]) -> Result<Self, ElfError> {
-        let image = Image::parse(bytes)?;
-        let taken = image.sections.into_iter().filter(|section| section.in_memory && section.size > 0);
+        let elf = Elf::parse(bytes)?;
+        let flash = elf.segments()?.iter().map(|segment| segment.bytes.len() as u64).sum();
+        Ok(Self::new(flash, elf.sections()?))
+    }
+
+    fn new(flash: u64, sections: Vec<elf::Section>) -> Self {
+        let taken = sections.into_iter().filter(|section| section.in_memory && section.size > 0);
         let sections: Vec<Section> = taken
             .map(|section| Section {
                 name: section.name,
@@ -46,7 +50,7 @@ impl Footprint {
             })
             .collect();
         let ram = sections.iter().map(|section| section.ram).sum();
-        Ok(Self { flash: image.load_sizes.into_iter().map(u64::from).sum(), ram, sections })
+        Self { flash, ram, sections }
     }
 }
 
@@ -93,12 +97,32 @@ fn write_total(f: &mut fmt::Formatter<'_>, name: &str, used: u64, limit: Option<
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Footprint, Report};
-    use crate::field::elf32::tests::small_image;
+pub(crate) mod tests {
+    use emulator::elf;
 
-    fn footprint() -> Footprint {
-        Footprint::of(&small_image()).expect("a well-formed image")
+    use super::{Footprint, Report};
+
+    /// 16 bytes of code, 8 of initialised and 120 of other variables.
+    pub(crate) fn footprint() -> Footprint {
+        let code = |name: &str, size| elf::Section {
+            name: name.to_owned(),
+            address: 0x100,
+            size,
+            in_memory: true,
+            writable: false,
+            in_file: true,
+        };
+        let variables =
+            |name, address, size, in_file| elf::Section { address, writable: true, in_file, ..code(name, size) };
+        let sections = vec![
+            code("", 0),
+            code(".text", 16),
+            variables(".data", 0x2000_0000, 8, true),
+            variables(".bss", 0x2000_0008, 100, false),
+            variables(".uninit", 0x2000_006C, 20, false),
+            elf::Section { in_memory: false, ..code(".comment", 9) },
+        ];
+        Footprint::new(16 + 8, sections)
     }
 
     #[test]

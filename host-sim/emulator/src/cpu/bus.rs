@@ -1,4 +1,4 @@
-//! Where an access goes: flash and RAM, the processor's own registers, or the peripherals.
+//! Routes an access to flash, RAM, the processor's own registers, or the peripherals.
 
 use super::Core;
 use super::mpu::Wants;
@@ -22,20 +22,20 @@ const fn bytes(width: Width) -> u32 {
 }
 
 /// What lies at an address outside flash and RAM.
-enum Place {
+enum Target {
     /// The processor's own registers.
     System,
     Peripheral,
-    /// Nothing: the bus answers with an error, which is a fault of the program.
+    /// The bus answers with an error, which is a fault of the program.
     Nothing,
 }
 
-fn place(address: u32) -> Place {
+fn target(address: u32) -> Target {
     match address {
-        0xE000_0000..=0xE00F_FFFF => Place::System,
-        // Factory and user configuration, the peripherals, and the registers of errata.
-        0x1000_0000..=0x1000_1FFF | 0x4000_0000..=0x5FFF_FFFF | 0xF000_0000..=0xF000_0FFF => Place::Peripheral,
-        _ => Place::Nothing,
+        0xE000_0000..=0xE00F_FFFF => Target::System,
+        // FICR and UICR, the peripherals, and undocumented registers that errata workarounds use.
+        0x1000_0000..=0x1000_1FFF | 0x4000_0000..=0x5FFF_FFFF | 0xF000_0000..=0xF000_0FFF => Target::Peripheral,
+        _ => Target::Nothing,
     }
 }
 
@@ -43,7 +43,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     #[inline(always)]
     pub fn read(&mut self, address: u32, width: Width) -> Run<u32> {
         if is_aligned(address, width)
-            && !self.cpu.state.mpu.watches(address)
+            && !self.cpu.state.mpu.checks(address)
             && let Some(value) = self.memory.read(address, width)
         {
             return Ok(value);
@@ -54,7 +54,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) -> Run {
         if is_aligned(address, width)
-            && !self.cpu.state.mpu.watches(address)
+            && !self.cpu.state.mpu.checks(address)
             && self.memory.write_ram(address, width, value)
         {
             return Ok(());
@@ -62,7 +62,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         self.write_elsewhere(address, width, value)
     }
 
-    /// A word of something that must be aligned: pairs, lists, exclusives and floating-point registers.
+    /// For accesses that must be aligned: pairs, lists, exclusives and floating-point registers.
     #[inline(always)]
     pub fn read_aligned(&mut self, address: u32) -> Run<u32> {
         if address.is_multiple_of(4) { self.read(address, Width::Word) } else { self.fault(Fault::Unaligned, address) }
@@ -91,7 +91,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     fn check_mpu(&mut self, address: u32, width: Width, wants: Wants) -> Run {
         let state = &self.cpu.state;
         let last = address.wrapping_add(bytes(width) - 1);
-        if !state.mpu.watches(address) && !state.mpu.watches(last) {
+        if !state.mpu.checks(address) && !state.mpu.checks(last) {
             return Ok(());
         }
         let (privileged, in_fault) = (self.cpu.is_privileged(), state.interrupts.execution_priority() < 0);
@@ -109,13 +109,13 @@ impl<I: Io + ?Sized> Core<'_, I> {
         if let Some(value) = self.memory.read(address, width) {
             return Ok(value);
         }
-        match place(address) {
-            Place::Nothing => self.fault(Fault::DataBusError, address),
+        match target(address) {
+            Target::Nothing => self.fault(Fault::DataBusError, address),
             _ if !aligned => self.fault(Fault::Unaligned, address),
-            Place::System => self.read_system(address, width),
-            Place::Peripheral => {
-                // The access may change what the lines say.
-                self.cpu.look_around();
+            Target::System => self.read_system(address, width),
+            Target::Peripheral => {
+                // The access may change the interrupt lines.
+                self.cpu.request_check();
                 self.io.read(self.cpu.now, address, width).or_else(|error| self.bus_error(&error))
             }
         }
@@ -137,16 +137,16 @@ impl<I: Io + ?Sized> Core<'_, I> {
             Width::Word => value,
         };
         let is_flash = self.memory.is_flash(address);
-        match place(address) {
-            Place::Nothing if !is_flash => self.fault(Fault::DataBusError, address),
+        match target(address) {
+            Target::Nothing if !is_flash => self.fault(Fault::DataBusError, address),
             _ if !aligned => self.fault(Fault::Unaligned, address),
-            Place::System => self.write_system(address, width, value),
-            Place::Peripheral | Place::Nothing => {
-                self.cpu.look_around();
+            Target::System => self.write_system(address, width, value),
+            Target::Peripheral | Target::Nothing => {
+                self.cpu.request_check();
                 if let Err(error) = self.io.write(self.cpu.now, address, width, value) {
                     return self.bus_error(&error);
                 }
-                // What is stored to flash the flash controller writes, before the next instruction.
+                // The flash controller carries out a store to flash before the next instruction.
                 Ok(())
             }
         }

@@ -1,10 +1,11 @@
 //! Decoded instructions, kept so that each is decoded once.
 //!
-//! Flash has a slot for every halfword, emptied where flash changes. RAM is written all the time and seldom executed, so
-//! its slots are few and remember the bits they were decoded from: a slot whose bits changed is decoded again.
+//! Flash has a slot for every halfword, which is emptied when flash changes. RAM is written all the time and seldom
+//! executed, so its slots are few and remember the bits that they were decoded from: a slot whose bits changed is decoded
+//! again.
 //!
-//! The executor looks at an instruction where it lies, by the number of its slot: copying it first took longer than
-//! executing it. Slot 0 is for what comes from elsewhere.
+//! The executor uses an instruction in place, by the number of its slot: copying it first took longer than executing it.
+//! Slot 0 is for code outside flash.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use super::op::{Decoded, Op};
 
 const RAM_SLOTS: usize = 1024;
 
-/// The slots of flash are made in portions of this many: an image seldom fills the flash.
+/// The slots of flash are allocated in portions of this many, because an image seldom fills the flash.
 const PORTION: usize = 4096;
 
 #[derive(Clone, Copy)]
@@ -27,12 +28,12 @@ struct RamSlot {
 
 const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded { op: Op::Nop, size: 0 } };
 
-/// The decoded instructions of an image, which all boards that run it may share: sixteen of them then look at one table,
-/// which the caches of a PC hold, instead of at sixteen.
+/// The decoded instructions of an image. All boards that run it share them: one table fits the caches of a PC, sixteen
+/// would not.
 pub type Slots = Rc<[Decoded]>;
 
 pub struct Code {
-    /// Slot 0, and one for every halfword of flash as far as there is code. Shared until it has to change.
+    /// Slot 0, and one for every halfword of flash as far as there is code. Shared until a board changes its flash.
     pub slots: Slots,
     ram: Vec<RamSlot>,
 }
@@ -47,7 +48,7 @@ const fn slot_of(address: u32) -> usize {
     (address as usize >> 1) + 1
 }
 
-/// Decodes the beginning of flash, every halfword of it: what is data there is never executed.
+/// Decodes every halfword at the beginning of flash. Some of it is data, which is never executed.
 pub fn decode_all(flash: &[u8]) -> Slots {
     let half = |at: usize| flash.get(at..at + 2).map_or(u16::MAX, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
     let decoded = (0..flash.len() / 2).map(|number| {
@@ -57,21 +58,20 @@ pub fn decode_all(flash: &[u8]) -> Slots {
     std::iter::once(Decoded::NOT_YET).chain(decoded).collect()
 }
 
-/// An instruction as it is executed.
 fn decode_fast(address: u32, first: u16, second: u16) -> Decoded {
     let Decoded { op, size } = decode(address, first, second);
     Decoded { op: fast(op), size }
 }
 
 impl Code {
-    /// The slot of an instruction in flash, if it was decoded.
+    /// The slot of an instruction in flash, if it has been decoded.
     #[inline(always)]
     pub fn known(&self, address: u32) -> Option<usize> {
         let slot = slot_of(address);
         self.slots.get(slot).is_some_and(|decoded| decoded.size != 0).then_some(slot)
     }
 
-    /// Decodes an instruction in flash and says in which slot it is.
+    /// Decodes an instruction in flash and returns its slot.
     pub fn decode_flash(&mut self, address: u32, first: u16, second: u16) -> usize {
         let slot = slot_of(address);
         if slot >= self.slots.len() {
@@ -82,7 +82,7 @@ impl Code {
         slot
     }
 
-    /// Decodes an instruction in RAM, unless it is known already, and says in which slot it is.
+    /// Decodes an instruction in RAM, unless it is already known, and returns its slot.
     pub fn decode_ram(&mut self, address: u32, first: u16, second: u16) -> usize {
         let bits = u32::from(first) << 16 | u32::from(second);
         let known = &mut self.ram[address as usize >> 1 & (RAM_SLOTS - 1)];
@@ -94,12 +94,12 @@ impl Code {
         0
     }
 
-    /// The slots, to be changed: a copy where others share them.
+    /// The slots for writing: a copy if other boards share them.
     fn own(&mut self) -> &mut [Decoded] {
         Rc::make_mut(&mut self.slots)
     }
 
-    /// Forgets what was decoded from a part of flash.
+    /// Forgets the instructions decoded from a part of flash.
     pub fn forget(&mut self, changed: &Range<u32>) {
         // A long instruction may begin one halfword before the change.
         let start = slot_of(changed.start.saturating_sub(2)).min(self.slots.len());
@@ -117,7 +117,7 @@ mod tests {
     use super::{Code, decode_all};
 
     #[test]
-    fn what_is_shared_is_copied_when_one_of_them_changes_it() {
+    fn shared_slots_are_copied_when_one_board_changes_them() {
         // Three times NOP, then the first half of a long instruction at the very end.
         let shared = decode_all(&[0x00, 0xBF, 0x00, 0xBF, 0x00, 0xBF, 0x00, 0xF0]);
         let mut one = Code { slots: Rc::clone(&shared), ..Code::default() };

@@ -1,7 +1,7 @@
 //! Entering an exception, returning from one, and turning faults into exceptions.
 //!
-//! Entry and return take no time. The floating-point registers are stacked at entry; the real processor only reserves the
-//! room and stacks them when the handler touches its own, which a program cannot tell apart.
+//! Entry and return take no time. The floating-point registers are stacked at entry. The real processor only reserves the
+//! space, and stacks them when the handler first uses the unit; a program cannot tell the difference.
 
 use super::interrupts::{HARD_FAULT, NMI, SV_CALL, bit};
 use super::trap::{Fault, Run, Trap};
@@ -10,10 +10,10 @@ use crate::io::{Io, Width};
 
 const BASIC_FRAME: u32 = 0x20;
 const FP_FRAME: u32 = 0x68;
-/// The place of the first floating-point register in a frame.
-const FP_PART: u32 = 0x20;
+/// The offset of the first floating-point register in a frame.
+const FP_OFFSET: u32 = 0x20;
 
-/// In the link register of a handler: the highest bits that mark it, and what the others mean.
+/// `EXC_RETURN`, the link register of a handler: the bits that mark it, and the meaning of the others.
 const RETURN_MARK: u32 = 0xFFFF_FFE1;
 const RETURN_TO_THREAD: u32 = 1 << 3;
 const RETURN_TO_PROCESS_STACK: u32 = 1 << 2;
@@ -24,7 +24,7 @@ const PADDED: u32 = 1 << 9;
 const THUMB: u32 = 1 << 24;
 
 impl<I: Io + ?Sized> Core<'_, I> {
-    /// Interrupts the program: stacks its registers and starts a handler.
+    /// Stacks the registers of the program and starts a handler.
     pub fn enter_exception(&mut self, number: u8) {
         let stacked = self.push_frame();
         self.leave_thread();
@@ -37,8 +37,8 @@ impl<I: Io + ?Sized> Core<'_, I> {
         }
     }
 
-    /// A frame could not be stacked. The fault is handled first and the exception stays pending; on the way into a hard
-    /// fault or an NMI it is only noted.
+    /// A frame could not be stacked. The fault is handled first and the exception stays pending. On the way into a hard
+    /// fault or an NMI, the fault is only recorded.
     fn start_after_bad_frame(&mut self, number: u8, fault: Fault, address: u32) {
         self.remember_fault(fault, address);
         let handler = self.note_fault(fault);
@@ -72,28 +72,28 @@ impl<I: Io + ?Sized> Core<'_, I> {
         self.cpu.set_sp(frame);
         self.cpu.state.r[LR] = return_value;
         let mut result = Ok(());
-        for (place, word) in (0..).zip(words) {
-            result = result.and(self.write_aligned(frame.wrapping_add(4 * place), word));
+        for (index, word) in (0..).zip(words) {
+            result = result.and(self.write_aligned(frame.wrapping_add(4 * index), word));
         }
         if with_fp {
-            for place in 0..16 {
-                let word = self.cpu.state.fpu.s[place as usize];
-                result = result.and(self.write_aligned(frame.wrapping_add(FP_PART + 4 * place), word));
+            for index in 0..16 {
+                let word = self.cpu.state.fpu.s[index as usize];
+                result = result.and(self.write_aligned(frame.wrapping_add(FP_OFFSET + 4 * index), word));
             }
             let status = self.cpu.state.fpu.status;
-            result = result.and(self.write_aligned(frame.wrapping_add(FP_PART + 64), status));
+            result = result.and(self.write_aligned(frame.wrapping_add(FP_OFFSET + 64), status));
         }
         result.map_err(as_fault)
     }
 
-    /// Into handler mode: main stack, no IT block, no floating-point state yet.
+    /// Enters handler mode: main stack, no IT block, no floating-point state yet.
     fn leave_thread(&mut self) {
         self.cpu.use_process_stack(false);
         self.cpu.state.it = 0;
         self.cpu.state.has_fp_context = false;
     }
 
-    /// Starts a handler whose frame is stacked and whose link register is set.
+    /// Starts a handler once the frame is stacked and the link register is set.
     fn start_handler(&mut self, number: u8) {
         let state = &mut self.cpu.state;
         state.exception = number;
@@ -102,8 +102,8 @@ impl<I: Io + ?Sized> Core<'_, I> {
         state.event = true;
         let vector = state.system.vector_table.wrapping_add(4 * u32::from(number));
         self.cpu.counts.exceptions += 1;
-        self.cpu.settle_mpu();
-        self.cpu.look_around();
+        self.cpu.update_mpu();
+        self.cpu.request_check();
         match self.memory.read(vector, Width::Word) {
             Some(handler) if handler & 1 == 1 => self.cpu.state.pc = handler & !1,
             Some(handler) => {
@@ -122,7 +122,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         }
     }
 
-    /// SVC: an exception by instruction, or a hard fault where its priority does not allow it.
+    /// SVC, which becomes a hard fault if its priority does not allow it.
     pub fn call_supervisor(&mut self, address: u32) {
         if self.cpu.state.interrupts.can_enter(SV_CALL) {
             self.enter_exception(SV_CALL);
@@ -135,7 +135,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         }
     }
 
-    /// Writes a fault into the status registers and says which exception handles it; none can in a hard fault.
+    /// Records a fault in the status registers and returns the exception that handles it; none can in a hard fault.
     fn note_fault(&mut self, fault: Fault) -> Option<u8> {
         let state = &mut self.cpu.state;
         state.system.note_fault(fault, state.fault_address);
@@ -149,7 +149,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         (state.interrupts.execution_priority() > -1).then_some(HARD_FAULT)
     }
 
-    /// A fault of the instruction at an address: its exception, or a hard fault, or the end.
+    /// A fault of the instruction at an address enters its exception or a hard fault, or locks the processor up.
     pub fn raise_fault(&mut self, fault: Fault, address: u32) {
         if let Some(number) = self.note_fault(fault) {
             self.remember_fault(fault, address);
@@ -160,7 +160,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         }
     }
 
-    /// Keeps a fault for reports.
+    /// Keeps a fault for [`Cpu::last_fault`](super::Cpu::last_fault).
     fn remember_fault(&mut self, fault: Fault, address: u32) {
         self.cpu.counts.faults += 1;
         let what = match fault {
@@ -176,10 +176,10 @@ impl<I: Io + ?Sized> Core<'_, I> {
     fn lock_up(&mut self, address: u32, what: String) {
         let trouble = self.trouble(address, what);
         self.cpu.state.locked_up = Some(Box::new(trouble));
-        self.cpu.look_around();
+        self.cpu.request_check();
     }
 
-    /// A jump to an address from a register or from memory, which in a handler may be a return.
+    /// Jumps to an address from a register or from memory. In a handler, that may be the return.
     #[inline(always)]
     pub fn jump(&mut self, target: u32) -> Run {
         if target >= 0xF000_0000 && self.cpu.state.exception != 0 {
@@ -207,8 +207,8 @@ impl<I: Io + ?Sized> Core<'_, I> {
         }
         state.reservation = None;
         state.event = true;
-        self.cpu.look_around();
-        self.look_at_lines();
+        self.cpu.request_check();
+        self.sample_interrupt_lines();
         if !fits || !was_active {
             self.chain_fault(value, Fault::InvalidReturn);
             return Ok(());
@@ -225,7 +225,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
                 return Ok(());
             }
         };
-        self.cpu.settle_mpu();
+        self.cpu.update_mpu();
         let returned_to = self.cpu.state.exception;
         if (returned_to == 0) != to_thread {
             self.raise_fault(Fault::InvalidReturn, self.cpu.state.pc);
@@ -240,14 +240,14 @@ impl<I: Io + ?Sized> Core<'_, I> {
         Ok(())
     }
 
-    /// Starts another handler in place of a return. The frame stays where it is; that handler returns through it.
+    /// Starts another handler instead of returning. The frame stays; that handler returns through it.
     fn chain(&mut self, return_value: u32, next: u8) {
         self.leave_thread();
         self.cpu.state.r[LR] = return_value;
         self.start_handler(next);
     }
 
-    /// The return itself failed: its fault is handled in place of it.
+    /// The return itself failed. The handler of that fault runs instead.
     fn chain_fault(&mut self, return_value: u32, fault: Fault) {
         self.remember_fault(fault, self.cpu.state.pc);
         match self.note_fault(fault) {
@@ -256,21 +256,21 @@ impl<I: Io + ?Sized> Core<'_, I> {
         }
     }
 
-    /// Restores the program's registers and says whether its instruction set is the one there is.
+    /// Restores the registers of the program and says whether the Thumb bit is set.
     fn pop_frame(&mut self, return_value: u32) -> Result<bool, Fault> {
         self.cpu.use_process_stack(return_value & RETURN_TO_PROCESS_STACK != 0);
         let frame = self.cpu.state.r[SP];
         let with_fp = return_value & RETURN_BASIC_FRAME == 0;
         let mut words = [0; 8];
-        for (place, word) in (0..).zip(&mut words) {
-            *word = self.read_aligned(frame.wrapping_add(4 * place)).map_err(as_fault)?;
+        for (index, word) in (0..).zip(&mut words) {
+            *word = self.read_aligned(frame.wrapping_add(4 * index)).map_err(as_fault)?;
         }
         if with_fp {
-            for place in 0..16 {
-                let word = self.read_aligned(frame.wrapping_add(FP_PART + 4 * place)).map_err(as_fault)?;
-                self.cpu.state.fpu.s[place as usize] = word;
+            for index in 0..16 {
+                let word = self.read_aligned(frame.wrapping_add(FP_OFFSET + 4 * index)).map_err(as_fault)?;
+                self.cpu.state.fpu.s[index as usize] = word;
             }
-            let status = self.read_aligned(frame.wrapping_add(FP_PART + 64)).map_err(as_fault)?;
+            let status = self.read_aligned(frame.wrapping_add(FP_OFFSET + 64)).map_err(as_fault)?;
             self.cpu.state.fpu.status = status;
         }
         let [r0, r1, r2, r3, r12, lr, pc, psr] = words;
@@ -282,7 +282,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         state.flags.saturated = psr >> 27 & 1 == 1;
         state.flags.greater_equal = u8::try_from(psr >> 16 & 15).unwrap_or(0);
         state.it = u8::try_from(psr >> 8 & 0xFC | psr >> 25 & 3).unwrap_or(0);
-        // Beyond 63 there is no exception; a frame that says so was overwritten, and does not fit.
+        // There is no exception above 63. A frame that names one was overwritten, and the return is invalid.
         state.exception = u8::try_from(psr & 0x1FF).unwrap_or(u8::MAX);
         let size = if with_fp { FP_FRAME } else { BASIC_FRAME };
         let aligns = with_fp || state.system.aligns_stack();
@@ -292,7 +292,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     }
 }
 
-/// What a failed access to a frame means. Whatever is not a fault of the program is a bus error here: frames lie in RAM.
+/// The fault behind a failed access to a frame. Frames lie in RAM, so anything that is not modelled is a bus error.
 fn as_fault(trap: Trap) -> Fault {
     match trap {
         Trap::Fault(fault) => fault,

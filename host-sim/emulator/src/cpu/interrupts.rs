@@ -1,12 +1,11 @@
-//! Which exceptions are pending, enabled and active, and which of them comes next: the NVIC and its system part.
+//! Which exceptions are pending, enabled and active, and which of them comes next: the NVIC and the system exceptions.
 //!
-//! An nRF52 has 48 interrupts; with the 16 exceptions of the system there are 64, so a set of them is a `u64` with one bit
-//! per exception *number*: interrupt n has number 16 + n.
+//! An nRF52 has 48 interrupts and 16 system exceptions. A set of these 64 is a `u64` with one bit per exception *number*:
+//! interrupt n has number 16 + n.
 
-/// How many interrupts there are.
 pub const INTERRUPTS: u32 = 48;
 
-/// The number of the first interrupt.
+/// The exception number of interrupt 0.
 pub const FIRST_INTERRUPT: u32 = 16;
 
 pub const NMI: u8 = 2;
@@ -17,7 +16,7 @@ pub const SV_CALL: u8 = 11;
 pub const PEND_SV: u8 = 14;
 pub const SYS_TICK: u8 = 15;
 
-/// The priority of a program outside exceptions: lower than every exception's. Lower numbers are more urgent.
+/// The priority of thread mode, which every exception preempts. Lower numbers are more urgent.
 pub const THREAD_PRIORITY: i16 = 256;
 
 /// The nRF52 keeps the highest three bits of a priority.
@@ -35,9 +34,9 @@ pub struct Interrupts {
     pub active: u64,
     pub enabled: u64,
     priority: [u8; 64],
-    /// The lines from the peripherals as they were last seen, one bit per exception number.
+    /// The lines from the peripherals as last sampled, one bit per exception number.
     lines: u64,
-    /// PRIGROUP: how many bits of a priority, less one, only decide who goes first and not who preempts.
+    /// PRIGROUP: the number, less one, of low priority bits that decide who goes first but not who preempts.
     pub group: u8,
     pub primask: bool,
     pub faultmask: bool,
@@ -61,9 +60,9 @@ impl Default for Interrupts {
 }
 
 impl Interrupts {
-    /// Looks at the lines. A line makes its interrupt pending when it rises, and for as long as it is high while the
-    /// interrupt is not being handled. Returns what became pending.
-    pub fn look(&mut self, lines: u64) -> u64 {
+    /// Takes the present state of the lines and returns the exceptions that became pending. A line makes its interrupt
+    /// pending when it rises, and while it is high unless the interrupt is being handled.
+    pub fn sample_lines(&mut self, lines: u64) -> u64 {
         let lines = lines << FIRST_INTERRUPT;
         let rising = lines & !self.lines;
         let before = self.pending;
@@ -97,7 +96,7 @@ impl Interrupts {
         i16::from(priority) >> (self.group + 1) << (self.group + 1)
     }
 
-    /// How urgent what runs now is, without PRIMASK.
+    /// The priority of the running code, ignoring PRIMASK.
     fn unmasked_priority(&self) -> i16 {
         let mut priority = THREAD_PRIORITY;
         if self.basepri != 0 {
@@ -109,13 +108,13 @@ impl Interrupts {
         if self.faultmask { priority.min(-1) } else { priority }
     }
 
-    /// How urgent what runs now is: only something more urgent interrupts it.
+    /// The priority of the running code: only a more urgent exception preempts it.
     pub fn execution_priority(&self) -> i16 {
         let priority = self.unmasked_priority();
         if self.primask { priority.min(0) } else { priority }
     }
 
-    /// The most urgent exception that waits.
+    /// The most urgent exception that is pending and enabled.
     fn first_waiting(&self) -> Option<u8> {
         let waiting = self.pending & self.enabled;
         if waiting == 0 {
@@ -130,7 +129,7 @@ impl Interrupts {
         numbers(waiting).min_by_key(urgency)
     }
 
-    /// The exception that interrupts what runs now.
+    /// The exception that preempts the running code.
     pub fn preempting(&self) -> Option<u8> {
         let number = self.first_waiting()?;
         (self.group_priority(number) < self.execution_priority()).then_some(number)
@@ -141,7 +140,7 @@ impl Interrupts {
         self.enabled & bit(number) != 0 && self.group_priority(number) < self.execution_priority()
     }
 
-    /// Whether WFI ends: as if PRIMASK were clear.
+    /// Whether an exception ends WFI, for which PRIMASK does not count.
     pub fn wakes(&self) -> bool {
         self.first_waiting().is_some_and(|number| self.group_priority(number) < self.unmasked_priority())
     }
@@ -151,7 +150,7 @@ impl Interrupts {
         self.active |= bit(number);
     }
 
-    /// The number of the exception that ICSR shows as the next.
+    /// The exception that ICSR shows as pending.
     pub fn shown_pending(&self) -> u8 {
         self.first_waiting().unwrap_or(0)
     }
@@ -210,14 +209,14 @@ mod tests {
     fn a_line_that_stays_high_pends_again_only_after_the_handler() {
         let mut interrupts = with_enabled(&[]);
         interrupts.enabled |= bit(16);
-        assert_eq!(interrupts.look(1), bit(16));
+        assert_eq!(interrupts.sample_lines(1), bit(16));
         interrupts.activate(16);
-        assert_eq!(interrupts.look(1), 0);
-        assert_eq!(interrupts.look(0), 0);
-        assert_eq!(interrupts.look(1), bit(16), "it rose again meanwhile");
+        assert_eq!(interrupts.sample_lines(1), 0);
+        assert_eq!(interrupts.sample_lines(0), 0);
+        assert_eq!(interrupts.sample_lines(1), bit(16), "it rose again meanwhile");
         interrupts.pending = 0;
         interrupts.active = 0;
-        assert_eq!(interrupts.look(1), bit(16), "it is still high after the handler");
+        assert_eq!(interrupts.sample_lines(1), bit(16), "it is still high after the handler");
     }
 
     #[test]

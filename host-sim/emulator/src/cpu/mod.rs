@@ -61,16 +61,16 @@ enum Sleep {
 #[derive(Default)]
 pub struct Cpu {
     now: u64,
-    /// How many of the cycles passed without an instruction.
+    /// The cycles that passed without an instruction.
     slept: u64,
-    /// The cycle before which instructions follow each other without a look around. Zero asks for that look.
+    /// Instructions follow each other without a check until this cycle. Zero requests a check.
     limit: u64,
     state: State,
     code: Code,
-    /// Whether BKPT is a fault of the program instead of the end of the run.
+    /// Whether BKPT is a fault of the program instead of ending the run.
     breakpoints_fault: bool,
     counts: Counts,
-    /// What the last [`trap::Trap::Error`] was about.
+    /// The text of the last [`trap::Trap::Error`].
     error: String,
     last_fault: Option<Box<Trouble>>,
 }
@@ -79,17 +79,17 @@ pub struct Cpu {
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the hardware has as many single bits")]
 struct State {
-    /// The core registers; the program counter is apart.
+    /// The core registers except the program counter.
     r: [u32; 16],
     pc: u32,
     flags: Flags,
-    /// The state of an IT block, 0 outside.
+    /// The state of the IT block, 0 outside one.
     it: u8,
-    /// Whether the current instruction stands in an IT block.
+    /// Whether the current instruction is in an IT block.
     in_it: bool,
-    /// The number of the exception that is handled, 0 outside.
+    /// The number of the exception that is being handled, 0 in thread mode.
     exception: u8,
-    /// The stack pointer that is not in use: the process stack's, or the main stack's while `uses_process_stack`.
+    /// The stack pointer that is not in use.
     other_sp: u32,
     uses_process_stack: bool,
     unprivileged: bool,
@@ -101,34 +101,32 @@ struct State {
     mpu: Mpu,
     system: System,
     sleep: Sleep,
-    /// The event register: WFE does not wait when it is set.
+    /// The event register: while it is set, WFE does not wait.
     event: bool,
     /// The address that the last exclusive load reserved.
     reservation: Option<u32>,
-    /// Where an access failed.
+    /// The address of the last access that failed.
     fault_address: u32,
     locked_up: Option<Box<Trouble>>,
     lowest_sp: u32,
 }
 
-/// What happened so far, for reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Exceptions that were entered, chained ones included.
+    /// Exceptions entered, tail-chained ones included.
     pub exceptions: u64,
-    /// Exceptions that followed another one without restoring the program's registers in between.
+    /// Exceptions that followed another without unstacking in between.
     pub tail_chained: u64,
-    /// Faults of the program.
     pub faults: u64,
 }
 
 impl Cpu {
-    /// A processor at cycle 0 that was not yet reset.
+    /// A processor at cycle 0 that has not been reset yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes over what was decoded from the beginning of flash, which must hold just that.
+    /// Takes over instructions decoded from the beginning of flash. Flash must hold exactly those.
     pub(crate) fn set_decoded(&mut self, slots: &Slots) {
         self.code.slots = Rc::clone(slots);
     }
@@ -144,12 +142,11 @@ impl Cpu {
         self.state.lowest_sp = self.state.r[SP];
     }
 
-    /// Runs until `until_cycle`, or until something needs the caller.
+    /// Runs until `until_cycle`, or until the caller has to act.
     pub fn run<I: Io + ?Sized>(&mut self, memory: &mut Memory, io: &mut I, until_cycle: u64) -> Stop {
         Core { cpu: self, memory, io }.run(until_cycle)
     }
 
-    /// The current cycle.
     pub fn now(&self) -> u64 {
         self.now
     }
@@ -160,27 +157,27 @@ impl Cpu {
         self.now = self.now.max(cycle);
     }
 
-    /// How many instructions were executed since the processor was made.
+    /// Instructions executed since [`Cpu::new`].
     pub fn instructions(&self) -> u64 {
         self.now - self.slept
     }
 
-    /// What happened since the processor was made.
+    /// Since [`Cpu::new`].
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The last fault of the program, whether it handled it or not.
+    /// The last fault of the program, handled or not.
     pub fn last_fault(&self) -> Option<&Trouble> {
         self.last_fault.as_deref()
     }
 
-    /// Whether the program waits, as far as the last run saw.
+    /// Whether the program was waiting when the last run ended.
     pub fn is_sleeping(&self) -> bool {
         self.state.sleep != Sleep::Awake
     }
 
-    /// The lowest value that the main stack pointer had since the last reset.
+    /// The lowest main stack pointer since the last reset.
     pub fn lowest_stack_pointer(&self) -> u32 {
         self.state.lowest_sp
     }
@@ -190,7 +187,7 @@ impl Cpu {
         if number == 15 { self.state.pc } else { self.state.r[number & 15] }
     }
 
-    /// The number of the exception that is being handled, 0 outside.
+    /// The number of the exception that is being handled, 0 in thread mode.
     pub fn exception(&self) -> u8 {
         self.state.exception
     }
@@ -207,13 +204,13 @@ impl Cpu {
         state.flags.apsr() | (it & 3) << 25 | 1 << 24 | (it & 0xFC) << 8 | u32::from(state.exception)
     }
 
-    /// Makes the processor look around before its next instruction: something it depends on may have changed.
+    /// Asks for a check before the next instruction: something that it depends on may have changed.
     #[inline(always)]
-    fn look_around(&mut self) {
+    fn request_check(&mut self) {
         self.limit = 0;
     }
 
-    /// Moves the stack pointer and remembers how far down it went.
+    /// Sets the stack pointer and tracks its lowest value.
     #[inline(always)]
     fn set_sp(&mut self, value: u32) {
         let value = value & !3;
@@ -223,7 +220,7 @@ impl Cpu {
         }
     }
 
-    /// Exchanges main and process stack, if the other one is in use.
+    /// Switches to the main or process stack.
     fn use_process_stack(&mut self, process: bool) {
         if self.state.uses_process_stack != process {
             std::mem::swap(&mut self.state.r[SP], &mut self.state.other_sp);
@@ -231,19 +228,18 @@ impl Cpu {
         }
     }
 
-    /// Whether the current code has every right.
     fn is_privileged(&self) -> bool {
         self.state.exception != 0 || !self.state.unprivileged
     }
 
-    /// Works out again what the MPU watches; the privilege or its registers may have changed.
-    fn settle_mpu(&mut self) {
+    /// To be called when the privilege or the registers of the MPU may have changed.
+    fn update_mpu(&mut self) {
         let privileged = self.is_privileged();
-        self.state.mpu.settle(privileged);
+        self.state.mpu.update_checked(privileged);
     }
 }
 
-/// The processor at work: itself and what it reaches.
+/// The processor together with everything that it accesses while it runs.
 struct Core<'a, I: Io + ?Sized> {
     cpu: &'a mut Cpu,
     memory: &'a mut Memory,

@@ -1,7 +1,7 @@
 //! The memory protection unit: eight regions, as on the nRF52.
 //!
-//! Every access asks whether it lies between the first and the last byte that any region says something about; only then
-//! are the regions looked at. A guard below a stack so costs the other accesses one comparison.
+//! An access is compared with the regions only if it lies between the first and the last byte that any region covers. So a
+//! guard below a stack costs all other accesses a single comparison.
 
 use std::ops::Range;
 
@@ -10,7 +10,6 @@ const ENABLE: u32 = 1;
 const IN_HARD_FAULT: u32 = 1 << 1;
 const DEFAULT_MAP: u32 = 1 << 2;
 
-/// What an access wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     Read,
@@ -29,7 +28,7 @@ impl Region {
         self.attributes & 1 == 1
     }
 
-    /// Bytes, less one, so that 4 GiB fit.
+    /// The size in bytes, less one, so that 4 GiB fit.
     fn last_offset(self) -> u32 {
         let exponent = self.attributes >> 1 & 31;
         u32::MAX >> (31 - exponent)
@@ -39,7 +38,7 @@ impl Region {
         self.base & !self.last_offset() & !31
     }
 
-    /// Whether it says something about an address. A region of 256 bytes or more has eight parts that can be left out.
+    /// Whether the region applies to an address. A region of 256 bytes or more has eight sub-regions that can be disabled.
     fn covers(self, address: u32) -> bool {
         let offset = address.wrapping_sub(self.start());
         if !self.is_enabled() || offset > self.last_offset() {
@@ -68,24 +67,24 @@ pub struct Mpu {
     control: u32,
     number: u32,
     regions: [Region; REGIONS],
-    /// The first byte that an access has to be checked for, and how many there are.
-    watched_start: u32,
-    watched_length: u32,
+    /// The first address to which an access must be checked.
+    checked_start: u32,
+    checked_length: u32,
 }
 
 impl Mpu {
-    /// Whether an access to an address has to be checked.
+    /// Whether an access to an address must be checked.
     #[inline(always)]
-    pub fn watches(&self, address: u32) -> bool {
-        address.wrapping_sub(self.watched_start) < self.watched_length
+    pub fn checks(&self, address: u32) -> bool {
+        address.wrapping_sub(self.checked_start) < self.checked_length
     }
 
-    /// All addresses to which an access has to be checked, and perhaps some between them.
-    pub fn watched(&self) -> Range<u32> {
-        self.watched_start..self.watched_start.saturating_add(self.watched_length)
+    /// The addresses to which an access must be checked.
+    pub fn checked(&self) -> Range<u32> {
+        self.checked_start..self.checked_start.saturating_add(self.checked_length)
     }
 
-    /// Whether an access is allowed. `in_fault`: at the priority of a hard fault or above.
+    /// `in_fault`: whether the code runs at the priority of a hard fault or above.
     pub fn allows(&self, address: u32, wants: Wants, privileged: bool, in_fault: bool) -> bool {
         if self.control & ENABLE == 0 || in_fault && self.control & IN_HARD_FAULT == 0 {
             return true;
@@ -101,21 +100,21 @@ impl Mpu {
         }
     }
 
-    /// Works out again which addresses have to be checked.
-    pub fn settle(&mut self, privileged: bool) {
-        (self.watched_start, self.watched_length) = (0, 0);
+    /// Works out which addresses must be checked.
+    pub fn update_checked(&mut self, privileged: bool) {
+        (self.checked_start, self.checked_length) = (0, 0);
         if self.control & ENABLE == 0 {
             return;
         }
         if self.control & DEFAULT_MAP == 0 || !privileged {
-            self.watched_length = u32::MAX;
+            self.checked_length = u32::MAX;
             return;
         }
         let enabled = || self.regions.iter().filter(|region| region.is_enabled());
         let Some(first) = enabled().map(|region| region.start()).min() else { return };
         let last = enabled().map(|region| region.start() | region.last_offset()).max().unwrap_or(first);
-        self.watched_start = first;
-        self.watched_length = (last - first).saturating_add(1);
+        self.checked_start = first;
+        self.checked_length = (last - first).saturating_add(1);
     }
 
     pub fn read(&self, register: u32) -> u32 {
@@ -160,7 +159,7 @@ mod tests {
         mpu.write(0xD9C, 0x2000_0000 | 1 << 4 | 1);
         mpu.write(0xDA0, 4 << 1 | 1);
         mpu.write(0xD94, 5);
-        mpu.settle(true);
+        mpu.update_checked(true);
         mpu
     }
 
@@ -176,19 +175,19 @@ mod tests {
     }
 
     #[test]
-    fn only_what_regions_cover_is_watched() {
+    fn only_accesses_to_covered_addresses_are_checked() {
         let mut mpu = guarded();
-        assert!(mpu.watches(0x2000_0000) && mpu.watches(0x2000_00FF));
-        assert!(!mpu.watches(0x2000_0100) && !mpu.watches(0x1FFF_FFFF));
-        mpu.settle(false);
-        assert!(mpu.watches(0x4000_0000), "without privilege there is no default map");
+        assert!(mpu.checks(0x2000_0000) && mpu.checks(0x2000_00FF));
+        assert!(!mpu.checks(0x2000_0100) && !mpu.checks(0x1FFF_FFFF));
+        mpu.update_checked(false);
+        assert!(mpu.checks(0x4000_0000), "without privilege there is no default map");
         mpu.write(0xD94, 0);
-        mpu.settle(true);
-        assert!(!mpu.watches(0x2000_0000));
+        mpu.update_checked(true);
+        assert!(!mpu.checks(0x2000_0000));
     }
 
     #[test]
-    fn an_eighth_that_is_left_out_is_not_covered() {
+    fn a_disabled_sub_region_is_not_covered() {
         let mut mpu = Mpu::default();
         mpu.write(0xD9C, 0x2000_0000 | 1 << 4);
         mpu.write(0xDA0, 1 << 9 | 7 << 1 | 1);

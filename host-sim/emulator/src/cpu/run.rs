@@ -1,4 +1,4 @@
-//! The loop: look around, then execute one instruction after another until there is a reason to look again.
+//! The loop: check for everything that may interrupt the program, then execute instructions until another check is due.
 
 use super::trap::{Fault, Run, Trap};
 use super::{Core, LR, SP, Sleep, Stop, Trouble};
@@ -10,17 +10,17 @@ use crate::io::{Io, Width};
 impl<I: Io + ?Sized> Core<'_, I> {
     pub fn run(&mut self, until: u64) -> Stop {
         loop {
-            if let Some(stop) = self.prepare(until) {
+            if let Some(stop) = self.check(until) {
                 return stop;
             }
-            if let Some(stop) = self.execute_on() {
+            if let Some(stop) = self.execute_until_limit() {
                 return stop;
             }
         }
     }
 
-    /// Looks at everything that may keep the next instruction from being executed, and enters an exception that is due.
-    fn prepare(&mut self, until: u64) -> Option<Stop> {
+    /// Checks everything that may keep the next instruction from being executed, and enters an exception that is due.
+    fn check(&mut self, until: u64) -> Option<Stop> {
         if let Some(changed) = self.memory.take_flash_changes() {
             self.cpu.code.forget(&changed);
         }
@@ -36,12 +36,12 @@ impl<I: Io + ?Sized> Core<'_, I> {
         if self.cpu.now >= until {
             return Some(Stop::TimeReached);
         }
-        self.look_at_lines();
+        self.sample_interrupt_lines();
         if let Some(number) = self.cpu.state.interrupts.preempting() {
             self.cpu.state.sleep = Sleep::Awake;
             self.enter_exception(number);
             // The frame may have hit a guard, and a more urgent exception may have come with it.
-            return self.prepare(until);
+            return self.check(until);
         }
         if self.stays_asleep() {
             return Some(Stop::Sleeping);
@@ -52,10 +52,10 @@ impl<I: Io + ?Sized> Core<'_, I> {
         None
     }
 
-    /// Lets lines and the system timer make their exceptions pending.
-    pub fn look_at_lines(&mut self) {
+    /// Makes exceptions pending for interrupt lines and for the system timer.
+    pub fn sample_interrupt_lines(&mut self) {
         let cpu = &mut *self.cpu;
-        let mut fresh = cpu.state.interrupts.look(self.io.lines());
+        let mut fresh = cpu.state.interrupts.sample_lines(self.io.interrupt_lines());
         if cpu.state.systick.advance(cpu.now - cpu.slept) {
             let tick = super::interrupts::bit(super::interrupts::SYS_TICK);
             fresh |= tick & !cpu.state.interrupts.pending;
@@ -78,15 +78,15 @@ impl<I: Io + ?Sized> Core<'_, I> {
         false
     }
 
-    /// Executes until the limit. The hot loop of the whole emulator.
-    fn execute_on(&mut self) -> Option<Stop> {
+    /// The hot loop of the whole emulator.
+    fn execute_until_limit(&mut self) -> Option<Stop> {
         while self.cpu.now < self.cpu.limit {
             let address = self.cpu.state.pc;
             let it = self.cpu.state.it;
             let result = self.step(address);
             self.cpu.now += 1;
             if let Err(trap) = result {
-                self.cpu.look_around();
+                self.cpu.request_check();
                 self.cpu.state.in_it = false;
                 if let Some(stop) = self.take_trap(trap, address, it) {
                     return Some(stop);
@@ -126,7 +126,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         result
     }
 
-    /// Decodes the instruction at an address and says in which slot it is.
+    /// Decodes the instruction at an address and returns its slot.
     #[inline(never)]
     fn fetch(&mut self, address: u32) -> Run<usize> {
         let half = |address| {
@@ -134,7 +134,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
             u16::try_from(bits).ok()
         };
         let mpu = &self.cpu.state.mpu;
-        if mpu.watches(address) {
+        if mpu.checks(address) {
             let in_fault = self.cpu.state.interrupts.execution_priority() < 0;
             if !mpu.allows(address, Wants::Execute, self.cpu.is_privileged(), in_fault) {
                 return Err(Trap::Fault(Fault::FetchViolation));
@@ -153,11 +153,11 @@ impl<I: Io + ?Sized> Core<'_, I> {
         })
     }
 
-    /// Deals with an instruction that did not complete.
+    /// Handles an instruction that did not complete.
     fn take_trap(&mut self, trap: Trap, address: u32, it: u8) -> Option<Stop> {
         let next = self.cpu.state.pc;
         if trap != Trap::SupervisorCall && trap != Trap::Fault(Fault::InvalidState) {
-            // The instruction counts as not executed. A jump to nowhere, though, has happened.
+            // The instruction counts as not executed, except for a jump to an invalid address.
             self.cpu.state.pc = address;
             self.cpu.state.it = it;
         }

@@ -1,40 +1,36 @@
-//! Why the processor stopped, and what it says about it.
+//! Why the processor stopped.
 
 use std::fmt;
 
 /// Why [`run`](super::Cpu::run) returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The time asked for is reached.
+    /// The requested cycle is reached.
     TimeReached,
-    /// The processor waits for an interrupt or an event. The caller lets time pass until something may have changed, see
-    /// [`advance_to`](super::Cpu::advance_to), and runs it again.
+    /// The processor waits for an interrupt or an event. The caller lets time pass with
+    /// [`advance_to`](super::Cpu::advance_to) until something may have changed, and runs it again.
     Sleeping,
-    /// The peripherals want somebody outside to act first.
+    /// The peripherals need the caller to act first; see [`Io::wants_stop`](crate::io::Io::wants_stop).
     Io,
-    /// The program asked for a reset through AIRCR. The caller resets the peripherals and then the processor.
+    /// The program requested a reset through AIRCR. The caller resets the peripherals and then the processor.
     SystemReset,
     /// A BKPT instruction; the program counter still points at it.
-    Breakpoint {
-        /// Where.
-        pc: u32,
-    },
-    /// A fault while a fault was handled. Only a reset helps.
+    Breakpoint { pc: u32 },
+    /// A fault occurred while a fault was being handled. Only a reset helps.
     LockedUp(Box<Trouble>),
-    /// The program did something that the emulator does not model. The run cannot go on.
+    /// The program did something that the emulator does not model. The run cannot continue.
     Error(Box<Trouble>),
 }
 
 /// What went wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// The instruction that did it.
+    /// The address of the instruction.
     pub pc: u32,
     /// The instruction as the emulator understood it.
     pub instruction: String,
-    /// The link register: mostly the place in the caller.
+    /// The link register: usually the return address in the caller.
     pub lr: u32,
-    /// The stack pointer.
     pub sp: u32,
     /// What happened, for people.
     pub what: String,

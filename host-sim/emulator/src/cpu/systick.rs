@@ -1,4 +1,4 @@
-//! The system timer. It counts cycles of the processor's clock, which stands still while the processor sleeps.
+//! The system timer. It counts cycles of the processor clock, which is stopped while the processor sleeps.
 
 const ENABLE: u32 = 1;
 const INTERRUPT: u32 = 1 << 1;
@@ -16,12 +16,12 @@ pub struct SysTick {
 }
 
 impl SysTick {
-    /// The cycle at which it has to be looked at again.
+    /// The cycle at which [`SysTick::advance`] must be called again.
     pub fn next(&self) -> Option<u64> {
         self.zero_at
     }
 
-    /// Counts up to a cycle and says whether its exception becomes pending.
+    /// Counts up to a cycle and says whether the exception becomes pending.
     pub fn advance(&mut self, cycle: u64) -> bool {
         let Some(zero_at) = self.zero_at.filter(|&at| at <= cycle) else { return false };
         self.control |= COUNTED;

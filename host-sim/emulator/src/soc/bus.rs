@@ -1,21 +1,22 @@
 //! The bus: which register an address is, and who serves it.
 
 use super::events::{self, Refusal, Served};
-use super::{BASE, NVMC, PAGES, PPI, Soc, chip, info, nvmc};
+use super::map::{self, PAGES, offset_of, page, page_of};
+use super::{Soc, info, rtc};
 use crate::io::{BusError, Io, Width};
 
 impl Soc {
     fn write_page(&mut self, now: u64, address: u32, value: u32) -> Result<(), BusError> {
-        let (page, offset) = ((address - BASE) as usize >> 12, address & 0xFFF);
+        let (page, offset) = (page_of(address), offset_of(address));
         let refuse = |refusal| explain(address, refusal);
         match page {
-            NVMC => {
+            page::NVMC => {
                 self.nvmc.write(now, offset, value, self.chip.flash_kib() * 1024).map_err(refuse)?;
-                self.set_due(NVMC, self.nvmc.due());
+                self.set_due(page::NVMC, self.nvmc.due());
                 self.stop |= self.nvmc.halts_until().is_some();
                 Ok(())
             }
-            PPI => {
+            page::PPI => {
                 self.ppi.write(offset, value).map_err(refuse)?;
                 for page in 0..PAGES {
                     if let Some(peripheral) = self.peripheral(page) {
@@ -25,32 +26,32 @@ impl Soc {
                 self.wire();
                 Ok(())
             }
-            11 | 17 | 36 if offset == 0 && !self.clock.lfclk_runs() => {
+            page::RTC0 | page::RTC1 | page::RTC2 if offset == rtc::TASK_START && !self.clock.lfclk_runs() => {
                 Err(refuse(Refusal::Bad("started while the low-frequency clock does not run".into())))
             }
             _ => {
                 let peripheral = self.peripheral(page).ok_or_else(|| refuse(Refusal::Unknown))?;
                 events::write(peripheral, now, offset, value).map_err(refuse)?;
-                self.settle(now, page, 0)
+                self.propagate(now, page, 0)
             }
         }
     }
 
     fn read_page(&mut self, now: u64, address: u32) -> Served<u32> {
-        let (page, offset) = ((address - BASE) as usize >> 12, address & 0xFFF);
+        let (page, offset) = (page_of(address), offset_of(address));
         match page {
-            NVMC => self.nvmc.read(offset),
-            PPI => self.ppi.read(offset),
+            page::NVMC => self.nvmc.read(offset),
+            page::PPI => self.ppi.read(offset),
             _ => events::read(self.peripheral(page).ok_or(Refusal::Unknown)?, now, offset),
         }
     }
 }
 
 pub(super) fn explain(address: u32, refusal: Refusal) -> BusError {
-    let name = chip::name(address);
+    let name = map::name(address);
     let what = match refusal {
-        Refusal::Unknown => format!("{name}, register {:#05X} is not modelled", address & 0xFFF),
-        Refusal::Bad(what) => format!("{name}, register {:#05X}: {what}", address & 0xFFF),
+        Refusal::Unknown => format!("{name}, register {:#05X} is not modelled", offset_of(address)),
+        Refusal::Bad(what) => format!("{name}, register {:#05X}: {what}", offset_of(address)),
     };
     BusError { address, what }
 }
@@ -58,14 +59,11 @@ pub(super) fn explain(address: u32, refusal: Refusal) -> BusError {
 impl Io for Soc {
     fn read(&mut self, now: u64, address: u32, width: Width) -> Result<u32, BusError> {
         let served = match address {
-            // These two are memory and may be read in parts.
-            0x1000_0000..0x1000_2000 => {
-                let (word, bits) = (address & 0xFFC, 8 * (address & 3));
-                let whole = if address < nvmc::UICR {
-                    info::ficr(self.chip, self.identity, word)
-                } else {
-                    self.uicr.read(word)
-                };
+            // FICR and UICR are memory and may be read in parts.
+            map::FICR..map::UICR_END => {
+                let (word, bits) = (offset_of(address) & !3, 8 * (address & 3));
+                let whole =
+                    if address < map::UICR { info::ficr(self.chip, self.identity, word) } else { self.uicr.read(word) };
                 let mask = match width {
                     Width::Byte => 0xFF,
                     Width::Half => 0xFFFF,
@@ -76,8 +74,8 @@ impl Io for Soc {
             _ if width != Width::Word || !address.is_multiple_of(4) => {
                 Err(Refusal::Bad("registers are read in whole words".into()))
             }
-            BASE..0x4003_0000 => self.read_page(now, address),
-            0x5000_0000..0x5000_1000 => self.gpio.read(address & 0xFFF),
+            map::PERIPHERALS..map::PERIPHERALS_END => self.read_page(now, address),
+            map::GPIO..map::GPIO_END => self.gpio.read(offset_of(address)),
             _ => Err(Refusal::Unknown),
         };
         served.map_err(|refusal| explain(address, refusal))
@@ -89,14 +87,14 @@ impl Io for Soc {
             return Err(refuse(Refusal::Bad("only whole words can be written here".into())));
         }
         match address {
-            BASE..0x4003_0000 => self.write_page(now, address, value),
-            0x5000_0000..0x5000_1000 => {
-                self.gpio.write(address & 0xFFF, value).map_err(refuse)?;
+            map::PERIPHERALS..map::PERIPHERALS_END => self.write_page(now, address, value),
+            map::GPIO..map::GPIO_END => {
+                self.gpio.write(offset_of(address), value).map_err(refuse)?;
                 self.observe_pins(now, 0)
             }
-            0x1000_0000..nvmc::UICR => Err(refuse(Refusal::Bad("FICR cannot be written".into()))),
-            nvmc::UICR..0x1000_2000 => {
-                self.uicr.read(address & 0xFFF).map_err(refuse)?;
+            map::FICR..map::UICR => Err(refuse(Refusal::Bad("FICR cannot be written".into()))),
+            map::UICR..map::UICR_END => {
+                self.uicr.read(offset_of(address)).map_err(refuse)?;
                 self.store(now, address, value)
             }
             _ if address < self.chip.flash_kib() * 1024 => self.store(now, address, value),
@@ -104,8 +102,8 @@ impl Io for Soc {
         }
     }
 
-    fn lines(&self) -> u64 {
-        self.lines
+    fn interrupt_lines(&self) -> u64 {
+        self.interrupt_lines
     }
 
     fn wants_stop(&self) -> bool {
@@ -119,8 +117,8 @@ impl Soc {
             Refusal::Bad(what) => BusError { address, what },
             Refusal::Unknown => explain(address, Refusal::Unknown),
         })?;
-        self.set_due(NVMC, self.nvmc.due());
-        // The next instruction must see the word, and the processor stands still until it is written.
+        self.set_due(page::NVMC, self.nvmc.due());
+        // The processor is halted until the word is written, and the next instruction must see it.
         self.stop = true;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! CLOCK: the oscillators. POWER shares its page, its interrupt and its events; see [`super::power`].
 //!
-//! Starting times are the typical ones of the product specification. The frequencies are exact: an oscillator that
-//! drifts is modelled by whoever maps the board's time to the world's.
+//! Start-up times are the typical ones of the product specification. The fast clock is exact; the drift of the slow one is
+//! in [`super::lfclk`].
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served};
 use super::power::Power;
@@ -14,7 +14,7 @@ const DONE: u32 = 3;
 const CTTO: u32 = 4;
 const CTSTARTED: u32 = 10;
 const CTSTOPPED: u32 = 11;
-/// POWER's: brown-out warning, sleep entered and left, USB power found, lost and ready.
+/// Events of POWER: brown-out warning, sleep entered and left, USB power found, lost and ready.
 const POWER_EVENTS: u32 = 1 << 2 | 0b1_1111 << 5;
 
 const HFXO_START: u64 = 360 * CYCLES_PER_US;
@@ -27,34 +27,61 @@ const QUARTER_SECOND: u64 = 250_000 * CYCLES_PER_US;
 const SOURCE_XTAL: u32 = 1;
 const SOURCE_SYNTH: u32 = 2;
 
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const HFCLKSTART: u32 = 0x00;
+    pub const HFCLKSTOP: u32 = 0x04;
+    pub const LFCLKSTART: u32 = 0x08;
+    pub const LFCLKSTOP: u32 = 0x0C;
+    pub const CAL: u32 = 0x10;
+    pub const CTSTART: u32 = 0x14;
+    pub const CTSTOP: u32 = 0x18;
+    pub const CONSTLAT: u32 = 0x78;
+    pub const LOWPWR: u32 = 0x7C;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const HFCLKRUN: u32 = 0x408;
+    pub const HFCLKSTAT: u32 = 0x40C;
+    pub const LFCLKRUN: u32 = 0x414;
+    pub const LFCLKSTAT: u32 = 0x418;
+    pub const LFCLKSRCCOPY: u32 = 0x41C;
+    pub const LFCLKSRC: u32 = 0x518;
+    pub const HFXODEBOUNCE: u32 = 0x528;
+    pub const CTIV: u32 = 0x538;
+    pub const APPROTECT_DISABLE: u32 = 0x558;
+    pub const TRACECONFIG: u32 = 0x55C;
+    pub const LFRCMODE: u32 = 0x5B4;
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Oscillator {
     wanted: bool,
     running: bool,
-    /// When it runs, or says so.
-    at: u64,
+    /// When its STARTED event fires.
+    starts_at: u64,
 }
 
 impl Oscillator {
-    const STOPPED: Self = Self { wanted: false, running: false, at: NEVER };
+    const STOPPED: Self = Self { wanted: false, running: false, starts_at: NEVER };
 
-    /// One that runs already is ready at once.
+    /// An oscillator that already runs is ready at once.
     fn start(&mut self, now: u64, takes: u64) {
         self.wanted = true;
-        self.at = now + if self.running { 1 } else { takes };
+        self.starts_at = now + if self.running { 1 } else { takes };
     }
 
-    /// Whether it is running since just now.
+    /// Whether it starts to run now.
     fn has_started(&mut self, now: u64) -> bool {
-        let started = self.at <= now;
+        let started = self.starts_at <= now;
         if started {
-            (self.running, self.at) = (true, NEVER);
+            (self.running, self.starts_at) = (true, NEVER);
         }
         started
     }
 }
 
-/// The oscillators, and POWER in the same page.
 #[derive(Clone, Debug)]
 pub struct Clock {
     events: Events,
@@ -63,7 +90,7 @@ pub struct Clock {
     hf: Oscillator,
     lf: Oscillator,
     lf_source: u32,
-    /// The source at the time of the start.
+    /// The source when the clock was started.
     lf_source_copy: u32,
     calibration_at: u64,
     interval: u32,
@@ -75,7 +102,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// After power-on. `lfxo_start` is how long the 32 kHz crystal takes, in cycles.
+    /// `lfxo_start` is how long the 32 kHz crystal takes to start, in cycles.
     pub fn new(lfxo_start: u64, power: Power) -> Self {
         let clock_events =
             1 << HFCLKSTARTED | 1 << LFCLKSTARTED | 1 << DONE | 1 << CTTO | 1 << CTSTARTED | 1 << CTSTOPPED;
@@ -119,36 +146,36 @@ impl Peripheral for Clock {
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
         Ok(match offset {
-            0x408 => u32::from(self.hf.wanted),
-            // Source and state: the crystal while it runs, else the internal oscillator, which always does.
-            0x40C => 1 << 16 | u32::from(self.hf.running),
-            0x414 => u32::from(self.lf.wanted),
-            0x418 => u32::from(self.lf.running) << 16 | self.lf_source_copy & 3,
-            0x41C => self.lf_source_copy,
-            0x518 => self.lf_source,
-            0x528 => self.hfxo_debounce,
-            0x538 => self.interval,
-            0x558 => self.debug_unlock,
-            0x55C => self.trace_config,
-            0x5B4 => self.lfrc_mode,
+            register::HFCLKRUN => u32::from(self.hf.wanted),
+            // Source and state: the crystal while it runs, otherwise the internal oscillator, which always runs.
+            register::HFCLKSTAT => 1 << 16 | u32::from(self.hf.running),
+            register::LFCLKRUN => u32::from(self.lf.wanted),
+            register::LFCLKSTAT => u32::from(self.lf.running) << 16 | self.lf_source_copy & 3,
+            register::LFCLKSRCCOPY => self.lf_source_copy,
+            register::LFCLKSRC => self.lf_source,
+            register::HFXODEBOUNCE => self.hfxo_debounce,
+            register::CTIV => self.interval,
+            register::APPROTECT_DISABLE => self.debug_unlock,
+            register::TRACECONFIG => self.trace_config,
+            register::LFRCMODE => self.lfrc_mode,
             _ => return self.power.register(offset),
         })
     }
 
     fn set_register(&mut self, _now: u64, offset: u32, value: u32) -> Served<()> {
         match offset {
-            0x518 => {
+            register::LFCLKSRC => {
                 if value & 3 == 3 {
                     return Err(Refusal::Bad("LFCLKSRC 3 is reserved".into()));
                 }
                 self.lf_source = value;
             }
-            0x528 => self.hfxo_debounce = value & 0xFF,
-            0x538 => self.interval = value & 0x7F,
-            // APPROTECT.DISABLE, which keeps the debugger's door open; nobody stands behind it here.
-            0x558 => self.debug_unlock = value,
-            0x55C => self.trace_config = value,
-            0x5B4 => self.lfrc_mode = value & 1,
+            register::HFXODEBOUNCE => self.hfxo_debounce = value & 0xFF,
+            register::CTIV => self.interval = value & 0x7F,
+            // Keeps the access port open for a debugger, which does not exist here.
+            register::APPROTECT_DISABLE => self.debug_unlock = value,
+            register::TRACECONFIG => self.trace_config = value,
+            register::LFRCMODE => self.lfrc_mode = value & 1,
             _ => return self.power.set_register(offset, value),
         }
         Ok(())
@@ -156,9 +183,9 @@ impl Peripheral for Clock {
 
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         match offset {
-            0x00 => self.hf.start(now, HFXO_START),
-            0x04 => self.hf = Oscillator::STOPPED,
-            0x08 => {
+            task::HFCLKSTART => self.hf.start(now, HFXO_START),
+            task::HFCLKSTOP => self.hf = Oscillator::STOPPED,
+            task::LFCLKSTART => {
                 self.lf_source_copy = self.lf_source;
                 let start = match self.lf_source & 3 {
                     SOURCE_XTAL => self.lfxo_start,
@@ -167,25 +194,25 @@ impl Peripheral for Clock {
                 };
                 self.lf.start(now, start);
             }
-            0x0C => self.lf = Oscillator::STOPPED,
-            0x10 => self.calibration_at = now + CALIBRATION,
-            0x14 => {
+            task::LFCLKSTOP => self.lf = Oscillator::STOPPED,
+            task::CAL => self.calibration_at = now + CALIBRATION,
+            task::CTSTART => {
                 self.interval_at = now + u64::from(self.interval.max(1)) * QUARTER_SECOND;
                 self.events.fire(CTSTARTED);
             }
-            0x18 => {
+            task::CTSTOP => {
                 self.interval_at = NEVER;
                 self.events.fire(CTSTOPPED);
             }
             // Constant latency or low power: no difference at one instruction per cycle.
-            0x78 | 0x7C => {}
+            task::CONSTLAT | task::LOWPWR => {}
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
     }
 
     fn due(&self) -> u64 {
-        self.hf.at.min(self.lf.at).min(self.calibration_at).min(self.interval_at)
+        self.hf.starts_at.min(self.lf.starts_at).min(self.calibration_at).min(self.interval_at)
     }
 
     fn advance(&mut self, now: u64, _memory: &mut Memory) -> Result<(), BusError> {
@@ -250,8 +277,8 @@ mod tests {
         write(&mut clock, 0, 0x304, 1).unwrap();
         write(&mut clock, 0, 0x000, 1).unwrap();
         clock.advance(clock.due(), &mut memory).unwrap();
-        assert!(clock.events().line());
+        assert!(clock.events().interrupt_line());
         write(&mut clock, 0, 0x100, 0).unwrap();
-        assert!(!clock.events().line());
+        assert!(!clock.events().interrupt_line());
     }
 }

@@ -1,17 +1,15 @@
-//! EGU0 to EGU5: events, and through them interrupts, that software triggers.
+//! EGU0 to EGU5: events that software triggers, and through them interrupts.
 
 use super::events::{Events, Peripheral, Refusal, Served, index};
 
 const CHANNELS: u32 = 16;
 
-/// One unit.
 #[derive(Clone, Debug)]
 pub struct Egu {
     events: Events,
 }
 
 impl Egu {
-    /// A unit with nothing triggered.
     pub fn new() -> Self {
         Self { events: Events::new((1 << CHANNELS) - 1, 0) }
     }
@@ -51,7 +49,7 @@ mod tests {
         let mut egu = Egu::new();
         write(&mut egu, 0, 0x300, 1 << 5).unwrap();
         write(&mut egu, 0, 4 * 5, 1).unwrap();
-        assert_eq!((read(&egu, 0, 0x114), egu.events().line()), (Ok(1), true));
+        assert_eq!((read(&egu, 0, 0x114), egu.events().interrupt_line()), (Ok(1), true));
         assert!(write(&mut egu, 0, 0x40, 1).is_err() && read(&egu, 0, 0x140).is_err());
     }
 }

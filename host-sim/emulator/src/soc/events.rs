@@ -1,8 +1,8 @@
 //! What all peripherals have in common: tasks, events, shortcuts and an interrupt line.
 //!
-//! Tasks lie at 0x000, events at 0x100, shortcuts at 0x200 and the interrupt masks at 0x300 of a peripheral's page. The
-//! bit of an event in the masks is its place among the events. The line is high while an event that the mask lets
-//! through has fired and was not cleared.
+//! Every page begins with the tasks, followed by the events, the shortcuts and the interrupt mask. An event has the same
+//! number in the mask as among the events. The line is high while an event that the mask lets through has fired and has
+//! not been cleared.
 
 use crate::io::BusError;
 use crate::memory::Memory;
@@ -10,50 +10,67 @@ use crate::memory::Memory;
 /// The time of what never happens.
 pub const NEVER: u64 = u64::MAX;
 
-/// Why a peripheral does not serve an access.
+/// The registers that all peripherals share. A task or an event has a word each.
+mod register {
+    pub const TASKS: u32 = 0x000;
+    pub const EVENTS: u32 = 0x100;
+    pub const EVENTS_END: u32 = EVENTS + 32 * 4;
+    pub const SHORTS: u32 = 0x200;
+    pub const INTEN: u32 = 0x300;
+    pub const INTENSET: u32 = 0x304;
+    pub const INTENCLR: u32 = 0x308;
+}
+
+/// Where event 0 lies in a page.
+pub const EVENTS: u32 = register::EVENTS;
+pub const EVENTS_BYTES: u32 = register::EVENTS_END - register::EVENTS;
+
+/// Why a peripheral refuses an access.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such register in the model.
+    /// The model has no such register.
     Unknown,
-    /// The register is there, but not for this.
+    /// The register exists, but not for this use.
     Bad(String),
 }
 
-/// What becomes of an access.
 pub type Served<T> = Result<T, Refusal>;
 
-/// The part of a peripheral that is the same everywhere.
+/// The part of a peripheral that is the same everywhere. Every field has one bit for each event, or shortcut.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     known: u32,
     known_shorts: u32,
+    /// Fired and not cleared.
     fired: u32,
+    /// Fired since PPI last asked.
     fresh: u32,
-    watched: u32,
+    /// Wired to a task through PPI.
+    wired: u32,
+    /// Let through by the interrupt mask.
     enabled: u32,
     shorts: u32,
 }
 
 impl Events {
-    /// The events that exist, by number, and the shortcuts that are modelled.
+    /// Takes masks of the events that exist and of the shortcuts that are modelled.
     pub fn new(known: u32, known_shorts: u32) -> Self {
         Self { known, known_shorts, ..Self::default() }
     }
 
-    /// An event happens.
     pub fn fire(&mut self, event: u32) {
         self.fired |= 1 << event;
         self.fresh |= 1 << event;
     }
 
-    /// Whether an event has happened and was not cleared since.
+    /// Whether an event has fired and has not been cleared since.
     pub fn has_fired(&self, event: u32) -> bool {
         self.fired >> event & 1 != 0
     }
 
-    /// Whether anybody would notice if this event happened once more.
+    /// Whether anybody would notice if this event fired once more.
     pub fn matters(&self, event: u32) -> bool {
-        !self.has_fired(event) || self.watched >> event & 1 != 0
+        !self.has_fired(event) || self.wired >> event & 1 != 0
     }
 
     /// Whether the interrupt mask lets an event through.
@@ -61,96 +78,88 @@ impl Events {
         self.enabled >> event & 1 != 0
     }
 
-    /// Whether a shortcut is set.
-    pub fn short(&self, bit: u32) -> bool {
+    pub fn has_short(&self, bit: u32) -> bool {
         self.shorts >> bit & 1 != 0
     }
 
-    /// The interrupt line.
-    pub fn line(&self) -> bool {
+    pub fn interrupt_line(&self) -> bool {
         self.fired & self.enabled != 0
     }
 
-    /// Says which events are wired to something.
-    pub fn watch(&mut self, events: u32) {
-        self.watched = events;
+    /// Takes a mask of the events that PPI wires to a task.
+    pub fn set_wired(&mut self, events: u32) {
+        self.wired = events;
     }
 
-    /// The wired events that happened since the last call.
+    /// The wired events that fired since the last call.
     pub fn take_fresh(&mut self) -> u32 {
-        std::mem::take(&mut self.fresh) & self.watched
+        std::mem::take(&mut self.fresh) & self.wired
     }
 
-    /// Back to the state after reset; the wiring belongs to others and stays.
+    /// Back to the state after reset. The wiring belongs to PPI and stays.
     pub fn reset(&mut self) {
-        *self = Self { watched: self.watched, ..Self::new(self.known, self.known_shorts) };
+        *self = Self { wired: self.wired, ..Self::new(self.known, self.known_shorts) };
     }
 }
 
-/// A peripheral as the bus sees it: what is special about it. The common part is [`read`] and [`write`].
+/// What is special about a peripheral. [`read`] and [`write`] serve the registers that all share, and pass on the others.
 pub trait Peripheral {
-    /// The common part.
     fn events(&self) -> &Events;
 
-    /// The common part, to be changed.
     fn events_mut(&mut self) -> &mut Events;
 
-    /// Reads one of its own registers.
     fn register(&self, now: u64, offset: u32) -> Served<u32>;
 
-    /// Writes one of its own registers.
     fn set_register(&mut self, now: u64, offset: u32, value: u32) -> Served<()>;
 
-    /// Does a task, named by its offset.
+    /// Performs a task, named by its offset.
     fn task(&mut self, now: u64, offset: u32) -> Served<()>;
 
-    /// Forgets what happened without mattering until now, before its events or masks change.
+    /// Passes over the events up to now that nobody would have noticed, before events or masks change.
     fn catch_up(&mut self, _now: u64) {}
 
-    /// When it has something to do by itself.
+    /// When [`Peripheral::advance`] has something to do.
     fn due(&self) -> u64 {
         NEVER
     }
 
-    /// The time it asked for has come.
+    /// Does what is due now.
     fn advance(&mut self, _now: u64, _memory: &mut Memory) -> Result<(), BusError> {
         Ok(())
     }
 }
 
-/// Reads a register of a peripheral.
 pub fn read(peripheral: &dyn Peripheral, now: u64, offset: u32) -> Served<u32> {
     let events = peripheral.events();
     match offset {
-        0x100..0x180 => {
-            let event = (offset - 0x100) / 4;
+        register::EVENTS..register::EVENTS_END => {
+            let event = (offset - register::EVENTS) / 4;
             if events.known >> event & 1 == 0 {
                 return Err(Refusal::Unknown);
             }
             Ok(u32::from(events.has_fired(event)))
         }
-        0x200 if events.known_shorts != 0 => Ok(events.shorts),
-        0x300 | 0x304 | 0x308 => Ok(events.enabled),
+        register::SHORTS if events.known_shorts != 0 => Ok(events.shorts),
+        register::INTEN | register::INTENSET | register::INTENCLR => Ok(events.enabled),
         _ => peripheral.register(now, offset),
     }
 }
 
-/// Writes a register of a peripheral.
 pub fn write(peripheral: &mut dyn Peripheral, now: u64, offset: u32, value: u32) -> Served<()> {
-    if let 0x100..0x180 | 0x300..0x30C = offset {
+    if let register::EVENTS..register::EVENTS_END | register::INTEN..=register::INTENCLR = offset {
         peripheral.catch_up(now);
     }
     let events = peripheral.events_mut();
     match offset {
-        0x000..0x100 => {
+        register::TASKS..register::EVENTS => {
             // Writing 0 to a task does nothing.
             if value & 1 == 0 {
                 return Ok(());
             }
             return peripheral.task(now, offset);
         }
-        0x100..0x180 => {
-            let event = (offset - 0x100) / 4;
+        register::EVENTS..register::EVENTS_END => {
+            let event = (offset - register::EVENTS) / 4;
             if events.known >> event & 1 == 0 {
                 return Err(Refusal::Unknown);
             }
@@ -160,22 +169,22 @@ pub fn write(peripheral: &mut dyn Peripheral, now: u64, offset: u32, value: u32)
                 events.fired |= 1 << event;
             }
         }
-        0x200 if events.known_shorts != 0 => {
+        register::SHORTS if events.known_shorts != 0 => {
             let unknown = value & !events.known_shorts;
             if unknown != 0 {
                 return Err(Refusal::Bad(format!("the shortcuts {unknown:#x} are not modelled")));
             }
             events.shorts = value;
         }
-        0x300 => events.enabled = value & events.known,
-        0x304 => events.enabled |= value & events.known,
-        0x308 => events.enabled &= !value,
+        register::INTEN => events.enabled = value & events.known,
+        register::INTENSET => events.enabled |= value & events.known,
+        register::INTENCLR => events.enabled &= !value,
         _ => return peripheral.set_register(now, offset, value),
     }
     Ok(())
 }
 
-/// The number in a row of registers four bytes apart, if the offset lies in that row.
+/// The index into an array of registers, if the offset lies within that array.
 pub fn index(offset: u32, first: u32, count: u32) -> Option<usize> {
     let distance = offset.checked_sub(first)?;
     (distance.is_multiple_of(4) && distance / 4 < count).then_some((distance / 4) as usize)

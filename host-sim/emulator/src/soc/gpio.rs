@@ -1,12 +1,25 @@
-//! P0 and P1: pins, seen from the processor and from the board around it.
+//! P0 and P1: the pins, as the processor and the board around it see them.
 //!
-//! A pin is high or low because the chip drives it, because the board does, or because a resistor pulls it; else it
-//! floats and reads low.
+//! The chip drives a pin, or the board does, or a resistor pulls it. Otherwise the pin floats and reads low.
 
 use super::chip::Chip;
 use super::events::{Refusal, Served};
 
-/// A pin of the chip.
+/// Registers, by the names of the product specification.
+mod register {
+    pub const OUT: u32 = 0x504;
+    pub const OUTSET: u32 = 0x508;
+    pub const OUTCLR: u32 = 0x50C;
+    pub const IN: u32 = 0x510;
+    pub const DIR: u32 = 0x514;
+    pub const DIRSET: u32 = 0x518;
+    pub const DIRCLR: u32 = 0x51C;
+    pub const LATCH: u32 = 0x520;
+    pub const DETECTMODE: u32 = 0x524;
+    pub const PIN_CNF: u32 = 0x700;
+    pub const PIN_CNF_END: u32 = PIN_CNF + 32 * 4;
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pin {
     /// 0 or 1.
@@ -16,12 +29,10 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// A pin of the first port.
     pub const fn p0(number: u8) -> Self {
         Self { port: 0, number }
     }
 
-    /// A pin of the second port.
     pub const fn p1(number: u8) -> Self {
         Self { port: 1, number }
     }
@@ -32,29 +43,29 @@ const DISCONNECTED: u32 = 1 << 1;
 
 #[derive(Clone, Debug)]
 struct Port {
-    /// The pins that exist.
+    /// A mask of the pins that the chip has.
     exist: u32,
     out: u32,
     latch: u32,
     latched_detect: bool,
     config: [u32; 32],
-    /// The pins that the board drives, and how.
+    /// The pins that the board drives.
     driven: u32,
+    /// The levels to which the board drives them.
     level: u32,
-    /// The signal to GPIOTE, as it was last.
+    /// The last state of the DETECT signal to GPIOTE.
     detect: bool,
 }
 
-/// Both ports.
 #[derive(Clone, Debug)]
 pub struct Gpio {
     ports: [Port; 2],
 }
 
-/// What a change of pins means to GPIOTE.
+/// What GPIOTE has to know about the pins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Levels of both ports now.
+    /// The levels of both ports.
     pub levels: [u32; 2],
     /// Whether the DETECT signal of a port has risen.
     pub detected: bool,
@@ -85,15 +96,15 @@ impl Port {
         }
     }
 
-    /// Whether the pin is high, for whoever measures it.
+    /// Whether the pin is high, as measured from outside.
     fn is_high(&self, pin: usize) -> bool {
         let (config, bit) = (self.config[pin], 1 << pin);
-        let wanted = self.out & bit != 0;
+        let high = self.out & bit != 0;
         let drive = config >> 8 & 7;
-        // Some drives leave the pin alone when it should be low, others when it should be high.
-        let leaves_alone = if wanted { drive >= 6 } else { drive == 4 || drive == 5 };
+        // Open-drain modes leave the pin alone when it should be high, open-source modes when it should be low.
+        let leaves_alone = if high { drive >= 6 } else { drive == 4 || drive == 5 };
         if config & 1 != 0 && !leaves_alone {
-            return wanted;
+            return high;
         }
         if self.driven & bit != 0 {
             return self.level & bit != 0;
@@ -106,13 +117,13 @@ impl Port {
         pins.fold(0, |mask, pin| mask | 1 << pin)
     }
 
-    /// The levels that the chip can see: pins whose input buffer is connected.
+    /// The levels as the chip reads them: a pin without an input buffer reads low.
     fn inputs(&self) -> u32 {
         let seen = self.config.iter().enumerate().fold(0, |mask, (n, config)| mask | (!config >> 1 & 1) << n);
         self.levels() & seen
     }
 
-    /// The pins that are as their sense field says.
+    /// The pins at the level that their SENSE field waits for.
     fn sensed(&self) -> u32 {
         let inputs = self.inputs();
         let senses = self.config.iter().enumerate();
@@ -127,7 +138,7 @@ impl Port {
         })
     }
 
-    /// Looks at the pins anew; whether DETECT rose.
+    /// Updates DETECT, and says whether it rose.
     fn detect(&mut self) -> bool {
         let sensed = self.sensed();
         self.latch |= sensed;
@@ -137,32 +148,32 @@ impl Port {
 
     fn register(&self, offset: u32) -> Served<u32> {
         Ok(match offset {
-            0x504 | 0x508 | 0x50C => self.out,
-            0x510 => self.inputs(),
-            0x514 | 0x518 | 0x51C => self.directions(),
-            0x520 => self.latch,
-            0x524 => u32::from(self.latched_detect),
-            0x700..0x780 => self.config[(offset - 0x700) as usize / 4],
+            register::OUT | register::OUTSET | register::OUTCLR => self.out,
+            register::IN => self.inputs(),
+            register::DIR | register::DIRSET | register::DIRCLR => self.directions(),
+            register::LATCH => self.latch,
+            register::DETECTMODE => u32::from(self.latched_detect),
+            register::PIN_CNF..register::PIN_CNF_END => self.config[(offset - register::PIN_CNF) as usize / 4],
             _ => return Err(Refusal::Unknown),
         })
     }
 
     fn set_register(&mut self, offset: u32, value: u32) -> Served<()> {
         match offset {
-            0x504 => self.out = value,
-            0x508 => self.out |= value,
-            0x50C => self.out &= !value,
-            0x514 => self.set_directions(value),
-            0x518 => self.set_directions(self.directions() | value),
-            0x51C => self.set_directions(self.directions() & !value),
-            0x520 => {
+            register::OUT => self.out = value,
+            register::OUTSET => self.out |= value,
+            register::OUTCLR => self.out &= !value,
+            register::DIR => self.set_directions(value),
+            register::DIRSET => self.set_directions(self.directions() | value),
+            register::DIRCLR => self.set_directions(self.directions() & !value),
+            register::LATCH => {
                 self.latch &= !value;
-                // What is still latched makes a new edge.
+                // A pin that is still latched makes a new edge.
                 self.detect &= !self.latched_detect;
             }
-            0x524 => self.latched_detect = value & 1 != 0,
-            0x700..0x780 => {
-                let pin = (offset - 0x700) / 4;
+            register::DETECTMODE => self.latched_detect = value & 1 != 0,
+            register::PIN_CNF..register::PIN_CNF_END => {
+                let pin = (offset - register::PIN_CNF) / 4;
                 if self.exist >> pin & 1 == 0 {
                     return Err(Refusal::Bad(format!("this chip has no pin {pin} in that port")));
                 }
@@ -175,12 +186,11 @@ impl Port {
 }
 
 impl Gpio {
-    /// The pins of a chip after reset.
     pub fn new(chip: Chip) -> Self {
         Self { ports: [Port::new(32), Port::new(chip.port1_pins())] }
     }
 
-    /// After a reset: what the board does to the pins goes on.
+    /// After a reset, the board still drives the pins that it drove.
     pub fn after_reset(&self, chip: Chip) -> Self {
         let mut fresh = Self::new(chip);
         for (port, old) in fresh.ports.iter_mut().zip(&self.ports) {
@@ -189,14 +199,13 @@ impl Gpio {
         fresh
     }
 
-    /// The board drives a pin, or lets go of it.
+    /// Drives a pin from outside, or releases it.
     pub fn drive(&mut self, pin: Pin, level: Option<bool>) {
         let (port, bit) = (&mut self.ports[usize::from(pin.port & 1)], 1 << (pin.number & 31));
         port.driven = if level.is_some() { port.driven | bit } else { port.driven & !bit };
         port.level = if level == Some(true) { port.level | bit } else { port.level & !bit };
     }
 
-    /// Whether a pin is high.
     pub fn is_high(&self, pin: Pin) -> bool {
         self.ports[usize::from(pin.port & 1)].is_high(usize::from(pin.number & 31))
     }
@@ -206,15 +215,15 @@ impl Gpio {
         self.ports[usize::from(pin.port & 1)].config[usize::from(pin.number & 31)] & 1 != 0
     }
 
-    /// GPIOTE sets a pin, which it makes an output, too.
+    /// Sets a pin for GPIOTE, and makes it an output.
     pub fn set_output(&mut self, pin: Pin, high: bool) {
         let (port, number) = (&mut self.ports[usize::from(pin.port & 1)], usize::from(pin.number & 31));
         port.config[number] |= 1;
         port.out = port.out & !(1 << number) | u32::from(high) << number;
     }
 
-    /// Takes the pins as they are now.
-    pub fn change(&mut self) -> Change {
+    /// The levels now, and whether DETECT rose since the last call.
+    pub fn take_change(&mut self) -> Change {
         let [first, second] = &mut self.ports;
         let detected = first.detect() | second.detect();
         Change { levels: [first.inputs(), second.inputs()], detected }
@@ -233,9 +242,12 @@ impl Gpio {
     }
 }
 
-/// The second port lies 0x300 above the first.
+/// Where P1 repeats the registers of P0.
+const P1_OFFSET: u32 = 0x300;
+const P1_START: u32 = 0x800;
+
 fn split(offset: u32) -> (usize, u32) {
-    if offset < 0x800 { (0, offset) } else { (1, offset - 0x300) }
+    if offset < P1_START { (0, offset) } else { (1, offset - P1_OFFSET) }
 }
 
 #[cfg(test)]
@@ -290,17 +302,17 @@ mod tests {
         for pin in [11, 12] {
             gpio.write(0x700 + 4 * pin, PULL_UP | SENSE_LOW).unwrap();
         }
-        assert!(!gpio.change().detected);
+        assert!(!gpio.take_change().detected);
         gpio.drive(Pin::p0(11), Some(false));
-        assert!(gpio.change().detected);
+        assert!(gpio.take_change().detected);
         gpio.drive(Pin::p0(12), Some(false));
-        assert!(!gpio.change().detected, "it is high already");
+        assert!(!gpio.take_change().detected, "it is high already");
         gpio.drive(Pin::p0(11), None);
         gpio.write(0x520, 1 << 11).unwrap();
         assert_eq!(gpio.read(0x520), Ok(1 << 12));
-        assert!(gpio.change().detected, "the other pin is still latched");
+        assert!(gpio.take_change().detected, "the other pin is still latched");
         gpio.drive(Pin::p0(12), None);
         gpio.write(0x520, u32::MAX).unwrap();
-        assert!(!gpio.change().detected);
+        assert!(!gpio.take_change().detected);
     }
 }

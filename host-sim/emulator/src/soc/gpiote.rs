@@ -8,7 +8,18 @@ const PORT: u32 = 31;
 const MODE_EVENT: u32 = 1;
 const MODE_TASK: u32 = 3;
 
-/// What a task does to its pin.
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const OUT: u32 = 0x00;
+    pub const SET: u32 = 0x30;
+    pub const CLR: u32 = 0x60;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const CONFIG: u32 = 0x510;
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Set,
@@ -16,15 +27,21 @@ enum Action {
     Toggle,
 }
 
-/// The eight channels and the common event.
+/// A pin and the level that a task sets it to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinDemand {
+    pub pin: Pin,
+    pub high: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct Gpiote {
     events: Events,
     config: [u32; CHANNELS as usize],
-    /// What channels in task mode drive now.
+    /// The level that each channel in task mode drives.
     output: [bool; CHANNELS as usize],
-    /// Pins to set, in order, for whoever has the pins.
-    wanted: Vec<(Pin, bool)>,
+    /// In order. The pins themselves belong to GPIO.
+    demands: Vec<PinDemand>,
     levels: [u32; 2],
 }
 
@@ -34,19 +51,18 @@ fn pin(config: u32) -> Pin {
 }
 
 impl Gpiote {
-    /// After reset.
     pub fn new() -> Self {
         let known = ((1 << CHANNELS) - 1) | (1 << PORT);
         Self {
             events: Events::new(known, 0),
             config: [0; CHANNELS as usize],
             output: [false; CHANNELS as usize],
-            wanted: Vec::new(),
+            demands: Vec::new(),
             levels: [0; 2],
         }
     }
 
-    /// The pins have changed, or may have.
+    /// Fires events for pins that have changed.
     pub fn observe(&mut self, change: Change) {
         for (channel, &config) in (0_u32..).zip(&self.config) {
             if config & 3 != MODE_EVENT {
@@ -66,12 +82,12 @@ impl Gpiote {
         }
     }
 
-    /// The pins that its tasks set since the last call.
-    pub fn take_wanted(&mut self) -> Vec<(Pin, bool)> {
-        std::mem::take(&mut self.wanted)
+    /// What tasks demanded since the last call.
+    pub fn take_demands(&mut self) -> Vec<PinDemand> {
+        std::mem::take(&mut self.demands)
     }
 
-    fn act(&mut self, channel: usize, action: Action) {
+    fn drive(&mut self, channel: usize, action: Action) {
         let config = self.config[channel];
         if config & 3 != MODE_TASK {
             return;
@@ -82,7 +98,7 @@ impl Gpiote {
             Action::Toggle => !self.output[channel],
         };
         self.output[channel] = high;
-        self.wanted.push((pin(config), high));
+        self.demands.push(PinDemand { pin: pin(config), high });
     }
 }
 
@@ -96,20 +112,20 @@ impl Peripheral for Gpiote {
     }
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
-        index(offset, 0x510, CHANNELS).map(|channel| self.config[channel]).ok_or(Refusal::Unknown)
+        index(offset, register::CONFIG, CHANNELS).map(|channel| self.config[channel]).ok_or(Refusal::Unknown)
     }
 
     fn set_register(&mut self, _now: u64, offset: u32, value: u32) -> Served<()> {
-        let channel = index(offset, 0x510, CHANNELS).ok_or(Refusal::Unknown)?;
+        let channel = index(offset, register::CONFIG, CHANNELS).ok_or(Refusal::Unknown)?;
         self.config[channel] = value;
         if value & 3 == MODE_TASK {
-            self.act(channel, if value >> 20 & 1 != 0 { Action::Set } else { Action::Clear });
+            self.drive(channel, if value >> 20 & 1 != 0 { Action::Set } else { Action::Clear });
         }
         Ok(())
     }
 
     fn task(&mut self, _now: u64, offset: u32) -> Served<()> {
-        let (channel, action) = if let Some(channel) = index(offset, 0x00, CHANNELS) {
+        let (channel, action) = if let Some(channel) = index(offset, task::OUT, CHANNELS) {
             let action = match self.config[channel] >> 16 & 3 {
                 1 => Action::Set,
                 2 => Action::Clear,
@@ -117,14 +133,14 @@ impl Peripheral for Gpiote {
                 _ => return Ok(()),
             };
             (channel, action)
-        } else if let Some(channel) = index(offset, 0x30, CHANNELS) {
+        } else if let Some(channel) = index(offset, task::SET, CHANNELS) {
             (channel, Action::Set)
-        } else if let Some(channel) = index(offset, 0x60, CHANNELS) {
+        } else if let Some(channel) = index(offset, task::CLR, CHANNELS) {
             (channel, Action::Clear)
         } else {
             return Err(Refusal::Unknown);
         };
-        self.act(channel, action);
+        self.drive(channel, action);
         Ok(())
     }
 }
@@ -169,15 +185,15 @@ mod tests {
             write(&mut gpiote, 0, offset, 1).unwrap();
         }
         let levels: Vec<bool> = gpiote
-            .take_wanted()
+            .take_demands()
             .into_iter()
-            .map(|(pin, high)| {
-                assert_eq!(pin, Pin::p0(13));
-                high
+            .map(|demand| {
+                assert_eq!(demand.pin, Pin::p0(13));
+                demand.high
             })
             .collect();
         assert_eq!(levels, [true, false, true, false, true]);
         write(&mut gpiote, 0, 0x00, 1).unwrap();
-        assert!(gpiote.take_wanted().is_empty(), "a channel without a pin");
+        assert!(gpiote.take_demands().is_empty(), "a channel without a pin");
     }
 }

@@ -1,13 +1,31 @@
-//! FICR, which says what the chip is, and UICR, which says how it is set up.
+//! FICR, which says what the chip is, and UICR, which configures it.
 //!
-//! UICR is flash of its own: it survives resets and power cuts, its bits can only be cleared until all of it is erased,
-//! and writing it goes through NVMC.
+//! UICR is flash: it survives resets and power cuts, its bits can only be cleared until all of it is erased, and NVMC
+//! writes it.
 
 use super::chip::Chip;
 use super::events::{Refusal, Served, index};
 use crate::memory::PAGE_BYTES;
 
-/// Who a board is.
+/// Registers of FICR, by the names of the product specification.
+mod register {
+    pub const CODEPAGESIZE: u32 = 0x010;
+    pub const CODESIZE: u32 = 0x014;
+    pub const DEVICEID0: u32 = 0x060;
+    pub const DEVICEID1: u32 = 0x064;
+    pub const DEVICEADDRTYPE: u32 = 0x0A0;
+    pub const DEVICEADDR0: u32 = 0x0A4;
+    pub const DEVICEADDR1: u32 = 0x0A8;
+    pub const INFO_PART: u32 = 0x100;
+    pub const INFO_VARIANT: u32 = 0x104;
+    pub const INFO_PACKAGE: u32 = 0x108;
+    pub const INFO_RAM: u32 = 0x10C;
+    pub const INFO_FLASH: u32 = 0x110;
+    pub const TEMP: u32 = 0x404;
+    pub const TEMP_END: u32 = TEMP + 17 * 4;
+}
+
+/// What makes a board unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// FICR.DEVICEID.
@@ -15,7 +33,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// FICR.DEVICEADDR: 48 bits that follow from the identity and look as arbitrary as on real chips.
+    /// FICR.DEVICEADDR: 48 bits that follow from the identity, but look as arbitrary as on a real chip.
     fn address(self) -> u64 {
         common::rng::Rng::stream(self.device_id, 0xADD2).next_u64() & 0xFFFF_FFFF_FFFF
     }
@@ -25,45 +43,41 @@ const fn low(value: u64) -> u32 {
     (value & 0xFFFF_FFFF) as u32
 }
 
-/// Reads FICR.
 pub fn ficr(chip: Chip, identity: Identity, offset: u32) -> Served<u32> {
     Ok(match offset {
-        0x010 => PAGE_BYTES,
-        0x014 => chip.flash_kib() * 1024 / PAGE_BYTES,
-        0x060 => low(identity.device_id),
-        0x064 => low(identity.device_id >> 32),
+        register::CODEPAGESIZE => PAGE_BYTES,
+        register::CODESIZE => chip.flash_kib() * 1024 / PAGE_BYTES,
+        register::DEVICEID0 => low(identity.device_id),
+        register::DEVICEID1 => low(identity.device_id >> 32),
         // A random static address.
-        0x0A0 => 0xFFFF_FFFF,
-        0x0A4 => low(identity.address()),
-        0x0A8 => 0xFFFF_0000 | low(identity.address() >> 32),
-        0x100 => chip.part(),
-        0x104 => chip.variant(),
+        register::DEVICEADDRTYPE => 0xFFFF_FFFF,
+        register::DEVICEADDR0 => low(identity.address()),
+        register::DEVICEADDR1 => 0xFFFF_0000 | low(identity.address() >> 32),
+        register::INFO_PART => chip.part(),
+        register::INFO_VARIANT => chip.variant(),
         // The package with the most pins.
-        0x108 => 0x2004,
-        0x10C => chip.ram_kib(),
-        0x110 => chip.flash_kib(),
-        // The trim of the thermometer, which needs none.
-        0x404..0x448 => 0,
+        register::INFO_PACKAGE => 0x2004,
+        register::INFO_RAM => chip.ram_kib(),
+        register::INFO_FLASH => chip.flash_kib(),
+        // The trim of the temperature sensor, which needs none here.
+        register::TEMP..register::TEMP_END => 0,
         _ => return Err(Refusal::Unknown),
     })
 }
 
-/// Words of UICR, up to the last one that has a meaning.
+/// Up to the last word that has a meaning.
 const UICR_WORDS: u32 = 0x308 / 4;
 
-/// UICR.
 #[derive(Clone, Debug)]
 pub struct Uicr {
     words: [u32; UICR_WORDS as usize],
 }
 
 impl Uicr {
-    /// As it leaves the factory.
     pub fn blank() -> Self {
         Self { words: [u32::MAX; UICR_WORDS as usize] }
     }
 
-    /// Reads a word.
     pub fn read(&self, offset: u32) -> Served<u32> {
         index(offset, 0, UICR_WORDS).map(|word| self.words[word]).ok_or(Refusal::Unknown)
     }
@@ -75,7 +89,6 @@ impl Uicr {
         }
     }
 
-    /// Sets all bits.
     pub fn erase(&mut self) {
         *self = Self::blank();
     }
@@ -87,7 +100,7 @@ mod tests {
     use crate::soc::chip::Chip;
 
     #[test]
-    fn every_board_is_somebody() {
+    fn every_board_has_its_own_identity() {
         let [a, b] = [0x1122_3344_5566_7788, 2].map(|device_id| Identity { device_id });
         let words = |identity, offsets: [u32; 2]| offsets.map(|offset| ficr(Chip::Nrf52840, identity, offset).unwrap());
         assert_eq!(words(a, [0x060, 0x064]), [0x5566_7788, 0x1122_3344]);

@@ -1,34 +1,40 @@
 //! The low-frequency clock of 32,768 Hz: one grid of ticks for all counters of a board, which runs fast or slow.
 
-/// Cycles and ticks: 8 ticks are 15,625 cycles of a clock that is right.
+/// Without drift, 8 ticks take 15,625 cycles.
 const TICKS: u64 = 8;
 const CYCLES: u64 = 15_625;
 const MILLION: u64 = 1_000_000;
-/// Parts of a tick, of which a cycle has eight times the rate.
+/// A tick is divided into so many parts that every cycle adds a whole number of them: eight times the rate.
 const PARTS: u64 = CYCLES * MILLION;
-/// Up to here products fit 64 bits: hours since the drift last changed.
+/// Below these limits, which are hours since the drift last changed, products fit 64 bits.
 const CYCLES_FAST: u64 = 1 << 40;
 const TICKS_FAST: u64 = 1 << 29;
 
-/// A clock that runs fast by so many millionths, or slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LfClock {
-    /// Ticks of this clock in a million ticks of one that is right.
+    /// Ticks of this clock in a million ticks of an exact one.
     rate: u64,
-    /// From this cycle on it has run like this.
+    /// The cycle from which on `rate` holds.
     since: u64,
-    /// The ticks by then, and the parts of the next one.
-    base: (u64, u64),
+    /// The count at `since`.
+    base: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    ticks: u64,
+    /// The parts of the next tick, fewer than [`PARTS`].
+    parts: u64,
 }
 
 impl Default for LfClock {
     fn default() -> Self {
-        Self { rate: MILLION, since: 0, base: (0, 0) }
+        Self { rate: MILLION, since: 0, base: Count::default() }
     }
 }
 
 impl LfClock {
-    /// From now on it runs fast or slow by this much; by at most a tenth. What it counts does not jump.
+    /// From now on it runs fast by this many millionths, or slow; at most by a tenth. The count does not jump.
     pub fn set_drift(&mut self, now: u64, ppm: i32) {
         let rate = MILLION.saturating_add_signed(i64::from(ppm.clamp(-100_000, 100_000)));
         *self = Self { rate, since: now, base: self.count(now) };
@@ -36,12 +42,12 @@ impl LfClock {
 
     /// The tick at a cycle.
     pub fn tick(&self, cycle: u64) -> u64 {
-        self.count(cycle).0
+        self.count(cycle).ticks
     }
 
-    /// The first cycle of a tick; of one that was before the drift last changed, the cycle of that change.
+    /// The first cycle of a tick. For a tick before the drift last changed, it is the cycle of that change.
     pub fn cycle(&self, tick: u64) -> u64 {
-        let (base, parts) = self.base;
+        let Count { ticks: base, parts } = self.base;
         let (ahead, rate) = (tick.saturating_sub(base), TICKS * self.rate);
         let elapsed = if ahead < TICKS_FAST {
             (ahead * PARTS).saturating_sub(parts).div_ceil(rate)
@@ -52,16 +58,16 @@ impl LfClock {
         self.since.saturating_add(elapsed)
     }
 
-    fn count(&self, cycle: u64) -> (u64, u64) {
-        let (base, parts) = self.base;
+    fn count(&self, cycle: u64) -> Count {
+        let Count { ticks: base, parts } = self.base;
         let (elapsed, rate) = (cycle.saturating_sub(self.since), TICKS * self.rate);
         if elapsed < CYCLES_FAST {
             let all = elapsed * rate + parts;
-            return (base + all / PARTS, all % PARTS);
+            return Count { ticks: base + all / PARTS, parts: all % PARTS };
         }
         let all = u128::from(elapsed) * u128::from(rate) + u128::from(parts);
-        let part = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        (base + part(all / u128::from(PARTS)), part(all % u128::from(PARTS)))
+        let narrow = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        Count { ticks: base + narrow(all / u128::from(PARTS)), parts: narrow(all % u128::from(PARTS)) }
     }
 }
 
@@ -74,7 +80,7 @@ mod tests {
     const SECOND: u64 = 64_000_000;
 
     #[test]
-    fn a_right_clock_ticks_32768_times_a_second_for_ever() {
+    fn an_exact_clock_ticks_32768_times_a_second_for_ever() {
         let clock = LfClock::default();
         assert_eq!((clock.tick(15_624), clock.tick(15_625)), (7, 8));
         assert_eq!(clock.cycle(1), 1_954, "the first cycle in which 1953.125 have passed");

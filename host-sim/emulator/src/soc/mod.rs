@@ -1,11 +1,11 @@
 //! The peripherals of an nRF52, one file each, and the bus to them.
 //!
-//! Nothing here counts cycles. Every peripheral says when it next has something to do by itself; [`Soc`] keeps those times
-//! and the interrupt lines, and looks at a peripheral only when that time has come or somebody touches it. A board that
-//! sleeps costs nothing.
+//! Nothing here counts cycles. Every peripheral says when it next has something to do by itself. [`Soc`] keeps those times
+//! and the interrupt lines, and visits a peripheral only when its time has come or somebody accesses it. A sleeping board
+//! costs nothing.
 //!
-//! A peripheral reaches RAM only in [`Soc::advance`]. A task that needs RAM at once makes itself due at once, and stops
-//! the processor before its next instruction.
+//! A peripheral reaches RAM only in [`Soc::advance`]. A task that needs RAM at once is due at once, and stops the processor
+//! before its next instruction.
 
 mod bus;
 mod chip;
@@ -16,6 +16,7 @@ mod gpio;
 mod gpiote;
 mod info;
 mod lfclk;
+mod map;
 mod nvmc;
 mod outside;
 mod power;
@@ -31,7 +32,7 @@ mod timer;
 mod uarte;
 mod wdt;
 
-use common::rng::Rng as Chance;
+use common::rng::Rng as Generator;
 
 pub use chip::Chip;
 pub use gpio::Pin;
@@ -43,11 +44,12 @@ pub use radio::RadioUse;
 use bus::explain;
 use clock::Clock;
 use egu::Egu;
-use events::{NEVER, Peripheral, Refusal};
+use events::{EVENTS, NEVER, Peripheral, Refusal};
 use gpio::Gpio;
-use gpiote::Gpiote;
+use gpiote::{Gpiote, PinDemand};
 use info::Uicr;
 use lfclk::LfClock;
+use map::{PAGES, page, page_address};
 use nvmc::Nvmc;
 use power::Power;
 use ppi::Ppi;
@@ -64,27 +66,23 @@ use crate::io::{BusError, CYCLES_PER_US};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
 
-const BASE: u32 = 0x4000_0000;
-const PAGES: usize = 48;
-const CLOCK: usize = 0;
-const RADIO: usize = 1;
-const GPIOTE: usize = 6;
-const WDT: usize = 16;
-const NVMC: usize = 30;
-const PPI: usize = 31;
-/// Wires in a circle would make events for ever.
+/// Compare registers of TIMER0 to TIMER4.
+const TIMER_CHANNELS: [u32; 5] = [4, 4, 4, 6, 6];
+/// PPI channels wired in a circle would fire events for ever. No program wires this many in a row.
 const WIRED_MAX: u32 = 100;
-/// Nothing is due this often at one moment.
+/// A peripheral that is due more often than this in one call of [`Soc::advance`] makes no progress.
 const DUE_MAX: u32 = 10_000;
+/// Which stream of the board's seed each consumer draws from.
+const RNG_STREAM: u64 = 1;
+const NVMC_STREAM: u64 = 2;
 
 /// What the board around the chip is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
     /// How long the 32 kHz crystal takes to start.
     pub lfxo_start_us: u64,
-    /// The supply voltage.
     pub supply_mv: i32,
-    /// The temperature in quarters of a degree Celsius.
+    /// In quarters of a degree Celsius.
     pub temperature_quarters: i32,
 }
 
@@ -94,7 +92,6 @@ impl Default for Surroundings {
     }
 }
 
-/// The peripherals.
 #[derive(Clone, Debug)]
 pub struct Soc {
     chip: Chip,
@@ -116,17 +113,19 @@ pub struct Soc {
     nvmc: Nvmc,
     ppi: Ppi,
     uicr: Uicr,
-    /// When each page has something to do, and the earliest of these times.
+    /// When each page has something to do.
     due: [u64; PAGES],
+    /// The earliest time in `due`.
     next: u64,
-    lines: u64,
-    /// The processor was told to run until here; what comes due earlier must stop it.
+    /// One bit for each page.
+    interrupt_lines: u64,
+    /// The processor was told to run until here. Whatever comes due earlier must stop it.
     horizon: u64,
     stop: bool,
 }
 
 impl Soc {
-    /// The peripherals of a chip whose power has just come on for the first time. The seed is the board's chance.
+    /// A chip whose power has just come on for the first time. All of its randomness comes from `seed`.
     pub fn new(chip: Chip, identity: Identity, surroundings: Surroundings, seed: u64) -> Self {
         let lfxo_start = surroundings.lfxo_start_us * CYCLES_PER_US;
         Self {
@@ -140,31 +139,31 @@ impl Soc {
             gpio: Gpio::new(chip),
             gpiote: Gpiote::new(),
             saadc: Saadc::new(surroundings.supply_mv),
-            timers: [4, 4, 4, 6, 6].map(Timer::new),
+            timers: TIMER_CHANNELS.map(Timer::new),
             rtcs: [LfClock::default(); 3].map(Rtc::new),
             temp: Temp::new(surroundings.temperature_quarters),
-            rng: Rng::new(Chance::stream(seed, 1)),
+            rng: Rng::new(Generator::stream(seed, RNG_STREAM)),
             wdt: Wdt::new(LfClock::default()),
             egus: [(); 6].map(|()| Egu::new()),
-            nvmc: Nvmc::new(Chance::stream(seed, 2)),
+            nvmc: Nvmc::new(Generator::stream(seed, NVMC_STREAM)),
             ppi: Ppi::default(),
             uicr: Uicr::blank(),
             due: [NEVER; PAGES],
             next: NEVER,
-            lines: 0,
+            interrupt_lines: 0,
             horizon: NEVER,
             stop: false,
         }
     }
 
-    /// A reset without loss of power. The watchdog runs on unless it was its own reset.
+    /// A reset without loss of power. The watchdog keeps running unless it caused the reset.
     pub fn reset(&mut self, now: u64, cause: ResetCause) {
         let power = self.clock.power.after_reset(cause);
         let wdt = if cause == ResetCause::Watchdog { Wdt::new(self.lf_clock) } else { self.wdt.after_reset() };
         self.restart(now, power, wdt);
     }
 
-    /// The power goes. What was being written to flash is torn, and the radio falls silent.
+    /// Cuts the power. A running flash operation is torn, and the radio falls silent.
     pub fn lose_power(&mut self, now: u64, memory: &mut Memory) {
         self.nvmc.lose_power(now, memory, &mut self.uicr);
         self.restart(now, Power::default(), Wdt::new(self.lf_clock));
@@ -178,7 +177,7 @@ impl Soc {
         self.gpio = self.gpio.after_reset(self.chip);
         self.gpiote = Gpiote::new();
         self.saadc = self.saadc.after_reset();
-        self.timers = [4, 4, 4, 6, 6].map(Timer::new);
+        self.timers = TIMER_CHANNELS.map(Timer::new);
         self.rtcs = [self.lf_clock; 3].map(Rtc::new);
         self.temp = Temp::new(self.temp.quarters());
         self.rng = self.rng.after_reset();
@@ -186,35 +185,35 @@ impl Soc {
         self.nvmc = self.nvmc.after_reset();
         self.ppi = Ppi::default();
         self.wdt = wdt;
-        (self.lines, self.next, self.stop) = (0, NEVER, false);
+        (self.interrupt_lines, self.next, self.stop) = (0, NEVER, false);
         self.due = [NEVER; PAGES];
-        self.set_due(WDT, self.wdt.due());
+        self.set_due(page::WDT, self.wdt.due());
         self.wire();
     }
 
-    /// From now on the low-frequency clock runs fast by this many millionths, or slow.
+    /// From now on the low-frequency clock runs fast by this many millionths, or slow if `ppm` is negative.
     pub fn set_drift(&mut self, now: u64, ppm: i32) {
         self.lf_clock.set_drift(now, ppm);
-        for (page, counter) in [11, 17, 36].into_iter().zip(0..) {
-            self.rtcs[counter].set_clock(self.lf_clock);
-            self.set_due(page, self.rtcs[counter].due());
+        for (number, page) in page::RTCS.into_iter().enumerate() {
+            self.rtcs[number].set_clock(self.lf_clock);
+            self.set_due(page, self.rtcs[number].due());
         }
         self.wdt.set_clock(self.lf_clock);
-        self.set_due(WDT, self.wdt.due());
+        self.set_due(page::WDT, self.wdt.due());
     }
 
-    /// When something happens by itself.
+    /// The earliest time at which a peripheral has something to do by itself.
     pub fn next_event(&self) -> u64 {
         self.next
     }
 
-    /// The processor runs until `cycle` if nothing comes earlier.
+    /// Says that the processor runs until `cycle` unless something comes due earlier.
     pub fn set_horizon(&mut self, cycle: u64) {
         self.horizon = cycle;
         self.stop = self.radio.has_output();
     }
 
-    /// Until when the processor stands still because flash is busy.
+    /// Until when the processor is halted because flash is busy.
     pub fn halts_until(&self) -> Option<u64> {
         self.nvmc.halts_until()
     }
@@ -224,66 +223,66 @@ impl Soc {
         self.nvmc.power_fails(now)
     }
 
-    /// Whether the watchdog wants a reset.
-    pub fn watchdog_bites(&self) -> bool {
-        self.wdt.bites()
+    /// Whether the watchdog demands a reset.
+    pub fn watchdog_expired(&self) -> bool {
+        self.wdt.has_expired()
     }
 
-    /// Lets everything happen that is due by `now`, in order.
+    /// Does everything that is due by `now`, in the order of time.
     pub fn advance(&mut self, now: u64, memory: &mut Memory) -> Result<(), BusError> {
         let mut rounds = 0;
-        while self.next <= now && !self.wdt.bites() && !self.nvmc.power_fails(now) {
+        while self.next <= now && !self.wdt.has_expired() && !self.nvmc.power_fails(now) {
             let at = self.next;
-            let page = self.due.iter().position(|&due| due == at).unwrap_or(CLOCK);
+            let page = self.due.iter().position(|&due| due == at).unwrap_or(page::CLOCK);
             rounds += 1;
             if rounds > DUE_MAX {
-                let address = BASE + u32::try_from(page).unwrap_or(0) * 0x1000;
-                return Err(BusError { address, what: format!("{} does not get on", chip::name(address)) });
+                let address = page_address(page);
+                return Err(BusError { address, what: format!("{} makes no progress", map::name(address)) });
             }
-            if page == NVMC {
+            if page == page::NVMC {
                 self.nvmc.advance(at, memory, &mut self.uicr);
-                self.set_due(NVMC, self.nvmc.due());
+                self.set_due(page::NVMC, self.nvmc.due());
             } else if let Some(peripheral) = self.peripheral(page) {
                 peripheral.advance(at, memory)?;
-                self.settle(at, page, 0)?;
+                self.propagate(at, page, 0)?;
             }
         }
         Ok(())
     }
 
-    /// The air tells the radio something.
-    pub fn hear(&mut self, now: u64, input: Input) -> Result<(), BusError> {
-        self.radio.hear(now, input)?;
-        self.settle(now, RADIO, 0)
+    /// Passes something from the air to the radio.
+    pub fn handle_input(&mut self, now: u64, input: Input) -> Result<(), BusError> {
+        self.radio.handle_input(now, input)?;
+        self.propagate(now, page::RADIO, 0)
     }
 
-    /// What the radio says to the air next.
+    /// What the radio tells the air next.
     pub fn take_output(&mut self) -> Option<Stamped> {
         self.radio.take_output()
     }
 
-    /// Whether the radio has something to say.
+    /// Whether the radio has something to tell the air.
     pub fn has_output(&self) -> bool {
         self.radio.has_output()
     }
 
     fn peripheral(&mut self, page: usize) -> Option<&mut dyn Peripheral> {
         Some(match page {
-            CLOCK => &mut self.clock,
-            RADIO => &mut self.radio,
-            2 => &mut self.uartes[0],
-            GPIOTE => &mut self.gpiote,
-            7 => &mut self.saadc,
-            8..=10 => &mut self.timers[page - 8],
-            11 => &mut self.rtcs[0],
-            12 => &mut self.temp,
-            13 => &mut self.rng,
-            WDT => &mut self.wdt,
-            17 => &mut self.rtcs[1],
-            20..=25 => &mut self.egus[page - 20],
-            26 | 27 => &mut self.timers[page - 23],
-            36 => &mut self.rtcs[2],
-            40 => &mut self.uartes[1],
+            page::CLOCK => &mut self.clock,
+            page::RADIO => &mut self.radio,
+            page::UARTE0 => &mut self.uartes[0],
+            page::GPIOTE => &mut self.gpiote,
+            page::SAADC => &mut self.saadc,
+            page::TIMER0..=page::TIMER2 => &mut self.timers[page - page::TIMER0],
+            page::RTC0 => &mut self.rtcs[0],
+            page::TEMP => &mut self.temp,
+            page::RNG => &mut self.rng,
+            page::WDT => &mut self.wdt,
+            page::RTC1 => &mut self.rtcs[1],
+            page::EGU0..=page::EGU5 => &mut self.egus[page - page::EGU0],
+            page::TIMER3..=page::TIMER4 => &mut self.timers[page - page::TIMER3 + 3],
+            page::RTC2 => &mut self.rtcs[2],
+            page::UARTE1 => &mut self.uartes[1],
             _ => return None,
         })
     }
@@ -298,17 +297,18 @@ impl Soc {
         self.stop |= self.next < self.horizon;
     }
 
-    /// Takes note of what somebody has done to a peripheral, and lets its events go where they are wired to.
-    fn settle(&mut self, now: u64, page: usize, depth: u32) -> Result<(), BusError> {
+    /// After a change to a peripheral: updates its due time and interrupt line, and passes its events on to the tasks
+    /// that PPI wires them to.
+    fn propagate(&mut self, now: u64, page: usize, depth: u32) -> Result<(), BusError> {
         let Some(peripheral) = self.peripheral(page) else { return Ok(()) };
-        let (due, line) = (peripheral.due(), peripheral.events().line());
+        let (due, line) = (peripheral.due(), peripheral.events().interrupt_line());
         let fresh = peripheral.events_mut().take_fresh();
-        self.lines = self.lines & !(1 << page) | u64::from(line) << page;
+        self.interrupt_lines = self.interrupt_lines & !(1 << page) | u64::from(line) << page;
         self.set_due(page, due);
         match page {
-            CLOCK => self.radio.hfxo = self.clock.hfxo_runs(),
-            RADIO => self.stop |= self.radio.has_output(),
-            GPIOTE => self.apply_pins(now, depth)?,
+            page::CLOCK => self.radio.hfxo = self.clock.hfxo_runs(),
+            page::RADIO => self.stop |= self.radio.has_output(),
+            page::GPIOTE => self.apply_pins(now, depth)?,
             _ => {}
         }
         if fresh != 0 {
@@ -317,31 +317,32 @@ impl Soc {
         Ok(())
     }
 
-    /// Lets the pins that GPIOTE set take effect.
+    /// Sets the pins as the tasks of GPIOTE demand.
     fn apply_pins(&mut self, now: u64, depth: u32) -> Result<(), BusError> {
-        let wanted = self.gpiote.take_wanted();
-        if wanted.is_empty() {
+        let demands = self.gpiote.take_demands();
+        if demands.is_empty() {
             return Ok(());
         }
-        for (pin, high) in wanted {
+        for PinDemand { pin, high } in demands {
             self.gpio.set_output(pin, high);
         }
         self.observe_pins(now, depth)
     }
 
     fn observe_pins(&mut self, now: u64, depth: u32) -> Result<(), BusError> {
-        let change = self.gpio.change();
+        let change = self.gpio.take_change();
         self.gpiote.observe(change);
-        self.settle(now, GPIOTE, depth)
+        self.propagate(now, page::GPIOTE, depth)
     }
 
+    /// Triggers the tasks that PPI wires to events of a page.
     fn route(&mut self, now: u64, page: usize, fresh: u32, depth: u32) -> Result<(), BusError> {
-        let page_address = BASE + u32::try_from(page).unwrap_or(0) * 0x1000;
+        let address = page_address(page);
         if depth > WIRED_MAX {
-            return Err(BusError { address: page_address, what: "PPI: channels are wired in a circle".into() });
+            return Err(BusError { address, what: "PPI: channels are wired in a circle".into() });
         }
         for event in (0..32).filter(|event| fresh >> event & 1 != 0) {
-            for task in self.ppi.tasks(page_address + 0x100 + 4 * event) {
+            for task in self.ppi.tasks(address + EVENTS + 4 * event) {
                 self.trigger(now, task, depth + 1)?;
             }
         }
@@ -349,8 +350,8 @@ impl Soc {
     }
 
     fn trigger(&mut self, now: u64, task: u32, depth: u32) -> Result<(), BusError> {
-        let (page, offset) = ((task.wrapping_sub(BASE) >> 12) as usize, task & 0xFFF);
-        let served = if page == PPI {
+        let (page, offset) = (map::page_of(task), map::offset_of(task));
+        let served = if page == page::PPI {
             self.ppi.task(offset)
         } else if let Some(peripheral) = self.peripheral(page) {
             peripheral.task(now, offset)
@@ -358,19 +359,19 @@ impl Soc {
             Err(Refusal::Unknown)
         };
         served.map_err(|refusal| explain(task, refusal))?;
-        if page == PPI {
+        if page == page::PPI {
             self.wire();
             return Ok(());
         }
-        self.settle(now, page, depth)
+        self.propagate(now, page, depth)
     }
 
     /// Tells every peripheral which of its events are wired.
     fn wire(&mut self) {
         for page in 0..PAGES {
-            let watched = self.ppi.watched(BASE + u32::try_from(page).unwrap_or(0) * 0x1000);
+            let wired = self.ppi.wired(page_address(page));
             if let Some(peripheral) = self.peripheral(page) {
-                peripheral.events_mut().watch(watched);
+                peripheral.events_mut().set_wired(wired);
                 let due = peripheral.due();
                 self.set_due(page, due);
             }

@@ -1,8 +1,8 @@
-//! NVMC: writes and erases flash and UICR. The processor stands still meanwhile.
+//! NVMC: writes and erases flash and UICR. The processor is halted meanwhile.
 //!
-//! What an operation does to the cells shows when it ends. If the power goes before that, it is torn: of the bits of a
-//! word some are cleared and some are not, of the words of a page some are erased, some are not and some are anything.
-//! A partial erase changes nothing until the parts add up to a whole one.
+//! An operation takes effect when it ends. If the power fails earlier, the operation is torn: some bits of the word are
+//! cleared and some are not; some words of the page are erased, some are not, and some hold anything. A partial erase
+//! changes nothing until the parts add up to a complete one.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use common::rng::Rng;
 
 use super::events::{NEVER, Refusal, Served};
 use super::info::Uicr;
+use super::map::UICR;
 use crate::io::CYCLES_PER_US;
 use crate::memory::{Memory, PAGE_BYTES};
 
@@ -22,10 +23,21 @@ const READ_ONLY: u32 = 0;
 const WRITE_ENABLED: u32 = 1;
 const ERASE_ENABLED: u32 = 2;
 
-/// Where UICR lies.
-pub const UICR: u32 = 0x1000_1000;
+/// Registers, by the names of the product specification.
+mod register {
+    pub const READY: u32 = 0x400;
+    pub const READYNEXT: u32 = 0x408;
+    pub const CONFIG: u32 = 0x504;
+    pub const ERASEPAGE: u32 = 0x508;
+    pub const ERASEALL: u32 = 0x50C;
+    pub const ERASEUICR: u32 = 0x514;
+    pub const ERASEPAGEPARTIAL: u32 = 0x518;
+    pub const ERASEPAGEPARTIALCFG: u32 = 0x51C;
+    pub const ICACHECNF: u32 = 0x540;
+    pub const IHIT: u32 = 0x548;
+    pub const IMISS: u32 = 0x54C;
+}
 
-/// What is being done to the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Write { address: u32, value: u32 },
@@ -42,34 +54,33 @@ struct Busy {
     until: u64,
 }
 
-/// A power cut that is to come in the middle of a write or an erase.
+/// A planned power cut in the middle of a write or an erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerCut {
-    /// Which operation on flash is hit, counted from 1 and from the moment the plan is made.
+    /// Which flash operation is hit; 1 is the next.
     pub operation: u64,
     /// How far it gets, in percent: 0 is just before it begins, 100 just before it ends.
     pub percent: u8,
 }
 
-/// The flash controller.
 #[derive(Clone, Debug)]
 pub struct Nvmc {
     config: u32,
     cache: u32,
     partial_ms: u32,
-    /// Erase time that pages have got in parts.
+    /// By page: how long it has been erased, in milliseconds, by partial erases.
     partial: BTreeMap<u32, u32>,
     busy: Option<Busy>,
     operations: u64,
     cut: Option<PowerCut>,
     power_fails_at: u64,
-    /// Worn out: every operation takes its time and changes nothing.
+    /// If worn out, an operation takes its time but changes nothing.
     worn: bool,
     rng: Rng,
 }
 
 impl Nvmc {
-    /// A controller that allows nothing yet. `rng` decides how torn words look.
+    /// `rng` decides what torn words look like.
     pub fn new(rng: Rng) -> Self {
         Self {
             config: READ_ONLY,
@@ -85,28 +96,27 @@ impl Nvmc {
         }
     }
 
-    /// After a reset. Flash that was half erased stays so, and so does what is planned for it.
+    /// After a reset, half-erased flash stays half erased, and a planned power cut stays planned.
     pub fn after_reset(&self) -> Self {
         let (partial, rng) = (self.partial.clone(), self.rng.clone());
         Self { partial, operations: self.operations, cut: self.cut, worn: self.worn, ..Self::new(rng) }
     }
 
-    /// Operations on flash and UICR that were begun so far.
+    /// Operations on flash and UICR begun so far.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Plans a power cut, or none.
-    pub fn plan(&mut self, cut: Option<PowerCut>) {
+    pub fn plan_power_cut(&mut self, cut: Option<PowerCut>) {
         self.cut = cut.map(|cut| PowerCut { operation: self.operations + cut.operation, ..cut });
     }
 
-    /// From now on the cells keep what they have, whatever is done to them; or work again.
+    /// Worn-out cells keep their contents, whatever is done to them.
     pub fn set_worn(&mut self, worn: bool) {
         self.worn = worn;
     }
 
-    /// Until when the processor stands still.
+    /// Until when the processor is halted.
     pub fn halts_until(&self) -> Option<u64> {
         self.busy.map(|busy| busy.until)
     }
@@ -116,7 +126,6 @@ impl Nvmc {
         self.power_fails_at <= now
     }
 
-    /// When it has something to do.
     pub fn due(&self) -> u64 {
         self.power_fails_at.min(self.busy.map_or(NEVER, |busy| busy.until))
     }
@@ -149,9 +158,9 @@ impl Nvmc {
         }
     }
 
-    /// Ends an operation whose time has come.
+    /// Completes the operation if its time has come.
     pub fn advance(&mut self, now: u64, memory: &mut Memory, uicr: &mut Uicr) {
-        // A cut that comes with the end comes first.
+        // A power cut at the very end still tears the operation.
         if self.power_fails(now) {
             return;
         }
@@ -197,14 +206,14 @@ impl Nvmc {
         debug_assert!(served, "{operation:?} reaches beyond flash");
     }
 
-    /// The power goes: whatever is under way is torn.
+    /// The power fails: a running operation is torn.
     pub fn lose_power(&mut self, now: u64, memory: &mut Memory, uicr: &mut Uicr) {
         (self.config, self.power_fails_at, self.cut) = (READ_ONLY, NEVER, None);
         let Some(Busy { operation, since, until }) = self.busy.take() else { return };
         let percent = u32::try_from((now - since) * 100 / (until - since)).unwrap_or(100);
         match operation {
             Operation::Write { address, value } => {
-                let kept = value | !self.bits(percent);
+                let kept = value | !self.random_bits(percent);
                 self.complete(Operation::Write { address, value: kept }, memory, uicr);
             }
             Operation::ErasePage { address } => self.tear_page(address, percent, memory),
@@ -219,8 +228,8 @@ impl Nvmc {
         }
     }
 
-    /// A word of which this share of the bits is set.
-    fn bits(&mut self, percent: u32) -> u32 {
+    /// A word in which about this share of the bits is set.
+    fn random_bits(&mut self, percent: u32) -> u32 {
         (0..32).fold(0, |mask, bit| mask | u32::from(self.rng.below(100) < percent) << bit)
     }
 
@@ -229,9 +238,9 @@ impl Nvmc {
         let Some(page) = memory.flash().get(start..start + PAGE_BYTES as usize) else { return };
         let mut torn = page.to_vec();
         for word in torn.chunks_exact_mut(4) {
-            // As far as the erase got, a word is erased or not; one in eight is in between.
+            // The further the erase got, the more words are erased. One word in eight is in between.
             if self.rng.below(8) == 0 {
-                let between = self.bits(percent).to_le_bytes();
+                let between = self.random_bits(percent).to_le_bytes();
                 word.iter_mut().zip(between).for_each(|(byte, set)| *byte |= set);
             } else if self.rng.below(100) < percent {
                 word.fill(0xFF);
@@ -241,47 +250,50 @@ impl Nvmc {
         debug_assert!(loaded, "the page was read from there");
     }
 
-    /// Reads a register.
     pub fn read(&self, offset: u32) -> Served<u32> {
         match offset {
-            // The processor stands still while it is busy, so nobody ever sees that.
-            0x400 | 0x408 => Ok(1),
-            0x504 => Ok(self.config),
-            0x51C => Ok(self.partial_ms),
-            0x540 => Ok(self.cache),
-            // Hits and misses of the cache: there is none.
-            0x548 | 0x54C => Ok(0),
+            // Always ready: the processor is halted while the controller is busy.
+            register::READY | register::READYNEXT => Ok(1),
+            register::CONFIG => Ok(self.config),
+            register::ERASEPAGEPARTIALCFG => Ok(self.partial_ms),
+            register::ICACHECNF => Ok(self.cache),
+            // The cache is not modelled, and neither are its hits and misses.
+            register::IHIT | register::IMISS => Ok(0),
             _ => Err(Refusal::Unknown),
         }
     }
 
-    /// Writes a register. `flash` is the size of flash in bytes.
+    /// `flash` is the size of flash in bytes.
     pub fn write(&mut self, now: u64, offset: u32, value: u32, flash: u32) -> Served<()> {
         let page = value & !(PAGE_BYTES - 1);
-        if let 0x508 | 0x518 = offset
+        if let register::ERASEPAGE | register::ERASEPAGEPARTIAL = offset
             && page >= flash
         {
             return Err(Refusal::Bad(format!("the page at {page:#010x} is not in flash")));
         }
         match offset {
-            0x504 if value > ERASE_ENABLED => Err(Refusal::Bad(format!("NVMC.CONFIG {value} is reserved"))),
-            0x504 => {
+            register::CONFIG if value > ERASE_ENABLED => Err(Refusal::Bad(format!("NVMC.CONFIG {value} is reserved"))),
+            register::CONFIG => {
                 self.config = value;
                 Ok(())
             }
-            0x508 => self.erase(now, Operation::ErasePage { address: page }, u64::from(ERASE_PAGE_MS) * MS),
-            0x50C if value & 1 == 1 => self.erase(now, Operation::EraseAll, ERASE_ALL),
-            0x514 if value & 1 == 1 => self.erase(now, Operation::EraseUicr, u64::from(ERASE_PAGE_MS) * MS),
-            0x50C | 0x514 => Ok(()),
-            0x518 => {
+            register::ERASEPAGE => {
+                self.erase(now, Operation::ErasePage { address: page }, u64::from(ERASE_PAGE_MS) * MS)
+            }
+            register::ERASEALL if value & 1 == 1 => self.erase(now, Operation::EraseAll, ERASE_ALL),
+            register::ERASEUICR if value & 1 == 1 => {
+                self.erase(now, Operation::EraseUicr, u64::from(ERASE_PAGE_MS) * MS)
+            }
+            register::ERASEALL | register::ERASEUICR => Ok(()),
+            register::ERASEPAGEPARTIAL => {
                 let ms = self.partial_ms;
                 self.erase(now, Operation::ErasePart { address: page, ms }, u64::from(ms) * MS)
             }
-            0x51C => {
+            register::ERASEPAGEPARTIALCFG => {
                 self.partial_ms = (value & 0x7F).max(1);
                 Ok(())
             }
-            0x540 => {
+            register::ICACHECNF => {
                 self.cache = value;
                 Ok(())
             }

@@ -1,9 +1,12 @@
+//! Tests of the flash controller, with the offsets of the registers as a program writes them.
+
 use common::rng::Rng;
 
-use super::{Nvmc, PowerCut, UICR};
+use super::{Nvmc, PowerCut};
 use crate::io::Width;
 use crate::memory::{Memory, PAGE_BYTES};
 use crate::soc::info::Uicr;
+use crate::soc::map::UICR;
 
 const FLASH: u32 = 4 * PAGE_BYTES;
 
@@ -90,7 +93,7 @@ fn a_planned_cut_tears_the_word_it_hits() {
     for percent in [0, 50, 100] {
         let mut chip = Chip::new();
         assert!(chip.set(0x504, 1));
-        chip.nvmc.plan(Some(PowerCut { operation: 2, percent }));
+        chip.nvmc.plan_power_cut(Some(PowerCut { operation: 2, percent }));
         assert!(chip.store(0x1000, 0x1111_1111));
         chip.finish();
         assert!(chip.store(0x1004, 0));

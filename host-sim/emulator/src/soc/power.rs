@@ -1,17 +1,29 @@
-//! POWER: why the chip was reset, two bytes that survive it, the regulators, and a USB plug that is not there.
+//! POWER: why the chip was reset, two bytes that survive a reset, the regulators, and USB, which is not plugged in.
 
 use super::events::{Refusal, Served};
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const RESETREAS: u32 = 0x400;
+    pub const RAMSTATUS: u32 = 0x428;
+    pub const USBREGSTATUS: u32 = 0x438;
+    pub const SYSTEMOFF: u32 = 0x500;
+    pub const POFCON: u32 = 0x510;
+    pub const GPREGRET: u32 = 0x51C;
+    pub const GPREGRET2: u32 = 0x520;
+    pub const DCDCEN: u32 = 0x578;
+    pub const DCDCEN0: u32 = 0x580;
+    pub const MAINREGSTATUS: u32 = 0x640;
+    pub const RAM: u32 = 0x900;
+    pub const RAM_END: u32 = RAM + 16 * super::RAM_BLOCKS;
+}
 
 /// Why the chip was reset, as RESETREAS has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetCause {
-    /// The reset pin.
     Pin,
-    /// The watchdog.
     Watchdog,
-    /// The processor asked for it.
     Software,
-    /// The processor locked up.
     Lockup,
 }
 
@@ -26,10 +38,10 @@ impl ResetCause {
     }
 }
 
-/// RAM is kept in nine blocks.
+/// RAM has nine blocks, each with a power switch.
 const RAM_BLOCKS: u32 = 9;
 
-/// The registers of POWER. Its events never fire: the supply is steady and USB is absent.
+/// The events of POWER never fire: the supply is steady and USB is absent.
 #[derive(Clone, Debug, Default)]
 pub struct Power {
     reset_reasons: u32,
@@ -40,7 +52,7 @@ pub struct Power {
 }
 
 impl Power {
-    /// What is left of it after a reset without loss of power.
+    /// What survives a reset without loss of power.
     pub fn after_reset(&self, cause: ResetCause) -> Self {
         Self { reset_reasons: self.reset_reasons | cause.bit(), retained: self.retained, ..Self::default() }
     }
@@ -50,35 +62,34 @@ impl Power {
         self.dcdc[0] & 1 != 0
     }
 
-    /// Reads a register.
     pub fn register(&self, offset: u32) -> Served<u32> {
         Ok(match offset {
-            0x400 => self.reset_reasons,
-            // RAMSTATUS: all on. USBREGSTATUS: no plug. MAINREGSTATUS: normal voltage.
-            0x428 => 0xF,
-            0x438 | 0x640 => 0,
-            0x510 => self.brown_out,
-            0x51C => self.retained[0],
-            0x520 => self.retained[1],
-            0x578 => self.dcdc[0],
-            0x580 => self.dcdc[1],
-            0x900..0x990 if offset & 0xC != 0xC => self.ram[(offset - 0x900) as usize / 16],
+            register::RESETREAS => self.reset_reasons,
+            // All blocks are on.
+            register::RAMSTATUS => 0xF,
+            // USB is not plugged in, and the main supply has its normal voltage.
+            register::USBREGSTATUS | register::MAINREGSTATUS => 0,
+            register::POFCON => self.brown_out,
+            register::GPREGRET => self.retained[0],
+            register::GPREGRET2 => self.retained[1],
+            register::DCDCEN => self.dcdc[0],
+            register::DCDCEN0 => self.dcdc[1],
+            register::RAM..register::RAM_END if offset & 0xC != 0xC => self.ram[(offset - register::RAM) as usize / 16],
             _ => return Err(Refusal::Unknown),
         })
     }
 
-    /// Writes a register.
     pub fn set_register(&mut self, offset: u32, value: u32) -> Served<()> {
         match offset {
-            0x400 => self.reset_reasons &= !value,
-            0x500 => return Err(Refusal::Bad("System OFF is not modelled".into())),
-            0x510 => self.brown_out = value,
-            0x51C => self.retained[0] = value & 0xFF,
-            0x520 => self.retained[1] = value & 0xFF,
-            0x578 => self.dcdc[0] = value & 1,
-            0x580 => self.dcdc[1] = value & 1,
-            0x900..0x990 => {
-                let block = &mut self.ram[(offset - 0x900) as usize / 16];
+            register::RESETREAS => self.reset_reasons &= !value,
+            register::SYSTEMOFF => return Err(Refusal::Bad("System OFF is not modelled".into())),
+            register::POFCON => self.brown_out = value,
+            register::GPREGRET => self.retained[0] = value & 0xFF,
+            register::GPREGRET2 => self.retained[1] = value & 0xFF,
+            register::DCDCEN => self.dcdc[0] = value & 1,
+            register::DCDCEN0 => self.dcdc[1] = value & 1,
+            register::RAM..register::RAM_END => {
+                let block = &mut self.ram[(offset - register::RAM) as usize / 16];
                 match offset & 0xC {
                     0 => *block = value,
                     4 => *block |= value,

@@ -1,14 +1,23 @@
 //! PPI: wires from events to tasks, without the processor.
 //!
-//! Twenty channels can be wired freely, each to a task and a second one; six groups switch channels on and off. The
-//! channels with fixed ends (20 to 31) are not modelled.
+//! Each of twenty channels connects an event to one or two tasks. Six groups switch channels on and off. The channels
+//! whose ends are fixed (20 to 31) are not modelled.
 
-use super::events::{Refusal, Served, index};
+use super::events::{EVENTS, EVENTS_BYTES, Refusal, Served, index};
 
 const CHANNELS: u32 = 20;
 const GROUPS: u32 = 6;
 
-/// The wires.
+/// Registers, by the names of the product specification.
+mod register {
+    pub const CHEN: u32 = 0x500;
+    pub const CHENSET: u32 = 0x504;
+    pub const CHENCLR: u32 = 0x508;
+    pub const CH: u32 = 0x510;
+    pub const CHG: u32 = 0x800;
+    pub const FORK: u32 = 0x910;
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Ppi {
     enabled: u32,
@@ -20,25 +29,25 @@ pub struct Ppi {
 
 impl Ppi {
     /// The events of a page that are wired, one bit each.
-    pub fn watched(&self, page_address: u32) -> u32 {
-        self.live().fold(0, |mask, channel| {
-            let event = self.events[channel].wrapping_sub(page_address + 0x100);
-            if event < 0x80 { mask | 1 << (event / 4) } else { mask }
+    pub fn wired(&self, page_address: u32) -> u32 {
+        self.enabled_channels().fold(0, |mask, channel| {
+            let event = self.events[channel].wrapping_sub(page_address + EVENTS);
+            if event < EVENTS_BYTES { mask | 1 << (event / 4) } else { mask }
         })
     }
 
-    /// The addresses of the tasks that hang on an event.
+    /// The addresses of the tasks that an event is wired to.
     pub fn tasks(&self, event_address: u32) -> Vec<u32> {
-        let channels = self.live().filter(|&channel| self.events[channel] == event_address);
+        let channels = self.enabled_channels().filter(|&channel| self.events[channel] == event_address);
         channels.flat_map(|channel| [self.tasks[channel], self.forks[channel]]).filter(|&task| task != 0).collect()
     }
 
-    fn live(&self) -> impl Iterator<Item = usize> {
+    fn enabled_channels(&self) -> impl Iterator<Item = usize> {
         let enabled = self.enabled;
         (0..CHANNELS).filter(move |channel| enabled >> channel & 1 != 0).map(|channel| channel as usize)
     }
 
-    /// Switches a group; the task is named by its offset.
+    /// Switches a group of channels on or off; the task is named by its offset.
     pub fn task(&mut self, offset: u32) -> Served<()> {
         let which = index(offset, 0, 2 * GROUPS).ok_or(Refusal::Unknown)?;
         let group = self.groups[which / 2];
@@ -46,43 +55,45 @@ impl Ppi {
         Ok(())
     }
 
-    /// Reads a register.
     pub fn read(&self, offset: u32) -> Served<u32> {
-        if let Some(n) = index(offset, 0x510, 2 * CHANNELS) {
+        if let Some(n) = index(offset, register::CH, 2 * CHANNELS) {
             return Ok(if n.is_multiple_of(2) { self.events[n / 2] } else { self.tasks[n / 2] });
         }
-        if let Some(n) = index(offset, 0x910, CHANNELS) {
+        if let Some(n) = index(offset, register::FORK, CHANNELS) {
             return Ok(self.forks[n]);
         }
-        if let Some(n) = index(offset, 0x800, GROUPS) {
+        if let Some(n) = index(offset, register::CHG, GROUPS) {
             return Ok(self.groups[n]);
         }
-        if let 0x500 | 0x504 | 0x508 = offset { Ok(self.enabled) } else { Err(Refusal::Unknown) }
+        if let register::CHEN | register::CHENSET | register::CHENCLR = offset {
+            Ok(self.enabled)
+        } else {
+            Err(Refusal::Unknown)
+        }
     }
 
-    /// Writes a register.
     pub fn write(&mut self, offset: u32, value: u32) -> Served<()> {
-        if offset < 0x100 {
+        if offset < EVENTS {
             return if value & 1 == 0 { Ok(()) } else { self.task(offset) };
         }
-        if let Some(n) = index(offset, 0x510, 2 * CHANNELS) {
+        if let Some(n) = index(offset, register::CH, 2 * CHANNELS) {
             let ends = if n.is_multiple_of(2) { &mut self.events } else { &mut self.tasks };
             ends[n / 2] = value;
             return Ok(());
         }
-        if let Some(n) = index(offset, 0x910, CHANNELS) {
+        if let Some(n) = index(offset, register::FORK, CHANNELS) {
             self.forks[n] = value;
             return Ok(());
         }
-        if let Some(n) = index(offset, 0x800, GROUPS) {
+        if let Some(n) = index(offset, register::CHG, GROUPS) {
             self.groups[n] = value;
             return Ok(());
         }
         let enabled = match offset {
-            0x500 => value,
-            0x504 => self.enabled | value,
-            // Switching off what is not there is harmless.
-            0x508 => self.enabled & !value,
+            register::CHEN => value,
+            register::CHENSET => self.enabled | value,
+            // Switching off a channel that is not modelled is harmless.
+            register::CHENCLR => self.enabled & !value,
             _ => return Err(Refusal::Unknown),
         };
         if enabled >> CHANNELS != 0 {
@@ -107,7 +118,7 @@ mod tests {
         ppi.write(0x804, 1 << 3).unwrap();
         ppi.write(0x008, 1).unwrap();
         assert_eq!(ppi.tasks(0x4000_8140), [0x4000_1000, 0x4000_6000]);
-        assert_eq!((ppi.watched(0x4000_8000), ppi.watched(0x4000_9000)), (1 << 16, 0));
+        assert_eq!((ppi.wired(0x4000_8000), ppi.wired(0x4000_9000)), (1 << 16, 0));
         ppi.write(0x00C, 1).unwrap();
         assert_eq!(ppi.read(0x500), Ok(0));
         assert!(ppi.write(0x504, 1 << 20).is_err());

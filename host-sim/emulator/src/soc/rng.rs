@@ -9,10 +9,21 @@ use crate::memory::Memory;
 const VALRDY: u32 = 0;
 const SHORT_VALRDY_STOP: u32 = 0;
 const STARTUP: u64 = 128 * CYCLES_PER_US;
-/// A byte without and with the correction of its bias.
+/// The time for a byte, without and with bias correction.
 const BYTE: [u64; 2] = [30 * CYCLES_PER_US, 120 * CYCLES_PER_US];
 
-/// The random number generator.
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const START: u32 = 0x00;
+    pub const STOP: u32 = 0x04;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const CONFIG: u32 = 0x504;
+    pub const VALUE: u32 = 0x508;
+}
+
 #[derive(Clone, Debug)]
 pub struct Rng {
     events: Events,
@@ -23,12 +34,11 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator with its chance.
     pub fn new(generator: Generator) -> Self {
         Self { events: Events::new(1 << VALRDY, 1 << SHORT_VALRDY_STOP), generator, corrected: 0, value: 0, at: NEVER }
     }
 
-    /// After a reset: everything but its chance begins anew.
+    /// After a reset, the stream of random numbers goes on.
     pub fn after_reset(&self) -> Self {
         Self::new(self.generator.clone())
     }
@@ -45,15 +55,15 @@ impl Peripheral for Rng {
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
         match offset {
-            0x504 => Ok(self.corrected),
-            0x508 => Ok(self.value),
+            register::CONFIG => Ok(self.corrected),
+            register::VALUE => Ok(self.value),
             _ => Err(Refusal::Unknown),
         }
     }
 
     fn set_register(&mut self, _now: u64, offset: u32, value: u32) -> Served<()> {
         match offset {
-            0x504 => self.corrected = value & 1,
+            register::CONFIG => self.corrected = value & 1,
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
@@ -61,9 +71,9 @@ impl Peripheral for Rng {
 
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         match offset {
-            0x0 if self.at == NEVER => self.at = now + STARTUP + BYTE[self.corrected as usize],
-            0x0 => {}
-            0x4 => self.at = NEVER,
+            task::START if self.at == NEVER => self.at = now + STARTUP + BYTE[self.corrected as usize],
+            task::START => {}
+            task::STOP => self.at = NEVER,
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
@@ -75,7 +85,7 @@ impl Peripheral for Rng {
 
     fn advance(&mut self, now: u64, _memory: &mut Memory) -> Result<(), BusError> {
         self.value = self.generator.next_u32() >> 24;
-        self.at = if self.events.short(SHORT_VALRDY_STOP) { NEVER } else { now + BYTE[self.corrected as usize] };
+        self.at = if self.events.has_short(SHORT_VALRDY_STOP) { NEVER } else { now + BYTE[self.corrected as usize] };
         self.events.fire(VALRDY);
         Ok(())
     }

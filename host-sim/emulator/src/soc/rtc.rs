@@ -1,8 +1,8 @@
 //! RTC0 to RTC2: 24-bit counters on the 32.768 kHz clock.
 //!
-//! A tick is 1953.125 cycles where the clock does not drift. All ticks of a board lie on one grid that begins with its time,
-//! as all counters share one oscillator ([`LfClock`]). A compare register that is set to the present count or the next one does not match before the counter has
-//! gone round: the specification promises no match there, and a driver must not rely on one.
+//! A tick is 1953.125 cycles if the clock does not drift. All counters of a board share one oscillator ([`LfClock`]), so
+//! their ticks coincide. A compare register that is set to the present count or the next one does not match until the
+//! counter has wrapped around: the specification promises no match there, and a driver must not rely on one.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
 use super::lfclk::LfClock;
@@ -16,7 +16,27 @@ const COMPARES: u32 = 4;
 const WRAP: u64 = 1 << 24;
 const EVENTS: u32 = 1 << TICK | 1 << OVRFLW | 0b1111 << COMPARE0;
 
-/// A compare register.
+/// The task that needs a running clock.
+pub const TASK_START: u32 = task::START;
+
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const START: u32 = 0x00;
+    pub const STOP: u32 = 0x04;
+    pub const CLEAR: u32 = 0x08;
+    pub const TRIGOVRFLW: u32 = 0x0C;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const EVTEN: u32 = 0x340;
+    pub const EVTENSET: u32 = 0x344;
+    pub const EVTENCLR: u32 = 0x348;
+    pub const COUNTER: u32 = 0x504;
+    pub const PRESCALER: u32 = 0x508;
+    pub const CC: u32 = 0x540;
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Compare {
     value: u64,
@@ -24,26 +44,24 @@ struct Compare {
     from: u64,
 }
 
-/// One counter.
 #[derive(Clone, Debug)]
 pub struct Rtc {
     events: Events,
     clock: LfClock,
-    /// Events that are generated without being interrupts.
+    /// EVTEN: events that fire although no interrupt is enabled for them.
     event_mask: u32,
     prescaler: u32,
     running: bool,
     /// The tick at which the count was `count`.
     since: u64,
-    /// Counts on beyond 24 bits, so that it orders.
+    /// Goes on beyond 24 bits, so that counts can be compared.
     count: u64,
-    /// The last count whose events have happened.
+    /// The last count whose events have fired.
     handled: u64,
     compares: [Compare; COMPARES as usize],
 }
 
 impl Rtc {
-    /// A counter that stands at zero.
     pub fn new(clock: LfClock) -> Self {
         Self {
             events: Events::new(EVENTS, 0),
@@ -58,7 +76,7 @@ impl Rtc {
         }
     }
 
-    /// The clock runs otherwise from now on.
+    /// Takes over a clock whose drift has changed.
     pub fn set_clock(&mut self, clock: LfClock) {
         self.clock = clock;
     }
@@ -75,7 +93,7 @@ impl Rtc {
         self.clock.cycle(self.since + (count - self.count) * u64::from(self.prescaler + 1))
     }
 
-    /// Whether an event is generated, and would change anything.
+    /// Whether an event is generated and would change anything.
     fn wanted(&self, event: u32) -> bool {
         (self.events.is_enabled(event) || self.event_mask >> event & 1 != 0) && self.events.matters(event)
     }
@@ -106,30 +124,32 @@ impl Peripheral for Rtc {
 
     #[expect(clippy::cast_possible_truncation, reason = "counts are shown with 24 bits")]
     fn register(&self, now: u64, offset: u32) -> Served<u32> {
-        if let Some(n) = index(offset, 0x540, COMPARES) {
+        if let Some(n) = index(offset, register::CC, COMPARES) {
             return Ok(self.compares[n].value as u32);
         }
         match offset {
-            0x340 | 0x344 | 0x348 => Ok(self.event_mask),
-            0x504 => Ok((self.count(now) % WRAP) as u32),
-            0x508 => Ok(self.prescaler),
+            register::EVTEN | register::EVTENSET | register::EVTENCLR => Ok(self.event_mask),
+            register::COUNTER => Ok((self.count(now) % WRAP) as u32),
+            register::PRESCALER => Ok(self.prescaler),
             _ => Err(Refusal::Unknown),
         }
     }
 
     fn set_register(&mut self, now: u64, offset: u32, value: u32) -> Served<()> {
         self.catch_up(now);
-        if let Some(n) = index(offset, 0x540, COMPARES) {
+        if let Some(n) = index(offset, register::CC, COMPARES) {
             let from = if self.running { self.count(now) + 2 } else { 0 };
             self.compares[n] = Compare { value: u64::from(value) % WRAP, from };
             return Ok(());
         }
         match offset {
-            0x340 => self.event_mask = value & EVENTS,
-            0x344 => self.event_mask |= value & EVENTS,
-            0x348 => self.event_mask &= !value,
-            0x508 if self.running => return Err(Refusal::Bad("PRESCALER written while the counter runs".into())),
-            0x508 => self.prescaler = value & 0xFFF,
+            register::EVTEN => self.event_mask = value & EVENTS,
+            register::EVTENSET => self.event_mask |= value & EVENTS,
+            register::EVTENCLR => self.event_mask &= !value,
+            register::PRESCALER if self.running => {
+                return Err(Refusal::Bad("PRESCALER written while the counter runs".into()));
+            }
+            register::PRESCALER => self.prescaler = value & 0xFFF,
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
@@ -138,18 +158,18 @@ impl Peripheral for Rtc {
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         let count = self.count(now);
         match offset {
-            0x0 => {
+            task::START => {
                 if !self.running {
                     self.running = true;
                     self.since = self.clock.tick(now);
                 }
             }
-            0x4 => {
+            task::STOP => {
                 self.count = count;
                 self.running = false;
             }
-            0x8 => self.set_count(now, 0),
-            0xC => self.set_count(now, WRAP - 16),
+            task::CLEAR => self.set_count(now, 0),
+            task::TRIGOVRFLW => self.set_count(now, WRAP - 16),
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
@@ -232,7 +252,7 @@ mod tests {
         write(&mut rtc, 0, 0x304, 1 << 17).unwrap();
         assert_eq!(rtc.due(), lf_cycle(500));
         rtc.advance(lf_cycle(500), &mut memory).unwrap();
-        assert!(rtc.events().line());
+        assert!(rtc.events().interrupt_line());
         assert_eq!(read(&rtc, lf_cycle(500), 0x144), Ok(1));
         assert_eq!(rtc.due(), NEVER, "it has fired; once more would change nothing");
         write(&mut rtc, lf_cycle(501), 0x144, 0).unwrap();

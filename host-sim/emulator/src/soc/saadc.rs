@@ -1,7 +1,7 @@
-//! SAADC: measures voltages, here the supply and whatever is set for the analogue pins.
+//! SAADC: measures the supply, and voltages that are set for the analogue pins.
 //!
-//! One shot at a time: START, SAMPLE, and the results lie in RAM. The converter's own sampling clock is not modelled, and
-//! neither are limits and noise.
+//! Conversions are one-shot: START, SAMPLE, and the results are in RAM. The converter's own sampling clock, limits and
+//! noise are not modelled.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served};
 use crate::io::{BusError, CYCLES_PER_US};
@@ -19,6 +19,29 @@ const INPUTS: usize = 10;
 const CONVERSION: u64 = 2 * CYCLES_PER_US;
 const CALIBRATION: u64 = 250 * CYCLES_PER_US;
 
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const START: u32 = 0x00;
+    pub const SAMPLE: u32 = 0x04;
+    pub const STOP: u32 = 0x08;
+    pub const CALIBRATEOFFSET: u32 = 0x0C;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const STATUS: u32 = 0x400;
+    pub const ENABLE: u32 = 0x500;
+    pub const CH: u32 = 0x510;
+    pub const CH_END: u32 = CH + 8 * 16;
+    pub const RESOLUTION: u32 = 0x5F0;
+    pub const OVERSAMPLE: u32 = 0x5F4;
+    pub const SAMPLERATE: u32 = 0x5F8;
+    pub const RESULT_PTR: u32 = 0x62C;
+    pub const RESULT_MAXCNT: u32 = 0x630;
+    pub const RESULT_AMOUNT: u32 = 0x634;
+    pub const POWER: u32 = 0xFFC;
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Channel {
     positive: u32,
@@ -27,7 +50,6 @@ struct Channel {
     limit: u32,
 }
 
-/// The converter.
 #[derive(Clone, Debug)]
 pub struct Saadc {
     events: Events,
@@ -37,7 +59,7 @@ pub struct Saadc {
     oversample: u32,
     pointer: u32,
     count: u32,
-    /// Results of this run so far, and whether a run is under way.
+    /// Results of this run so far.
     amount: u32,
     started: bool,
     sample_at: u64,
@@ -47,7 +69,6 @@ pub struct Saadc {
 }
 
 impl Saadc {
-    /// A converter at this supply voltage.
     pub fn new(supply_mv: i32) -> Self {
         let mut millivolts = [0; INPUTS];
         millivolts[INPUT_VDD as usize] = supply_mv;
@@ -73,12 +94,11 @@ impl Saadc {
         Self { millivolts: self.millivolts, ..Self::new(0) }
     }
 
-    /// Sets the supply voltage.
     pub fn set_supply(&mut self, millivolts: i32) {
         self.millivolts[INPUT_VDD as usize] = millivolts;
     }
 
-    /// The supply voltage in millivolts.
+    /// In millivolts.
     pub fn supply(&self) -> i32 {
         self.millivolts[INPUT_VDD as usize]
     }
@@ -100,7 +120,7 @@ impl Saadc {
         let differential = channel.config >> 20 & 1 != 0;
         let negative = if differential { self.voltage(channel.negative)? } else { 0 };
         let difference = self.voltage(channel.positive)? - negative;
-        // Gains 1/6, 1/5, 1/4, 1/3, 1/2, 1, 2 and 4 in twelfths of a fifth.
+        // Gains 1/6, 1/5, 1/4, 1/3, 1/2, 1, 2 and 4, in sixtieths.
         let gain = [10, 12, 15, 20, 30, 60, 120, 240][(channel.config >> 8 & 7) as usize];
         let internal = channel.config >> 12 & 1 == 0;
         let reference = if internal { 600 } else { i64::from(self.supply()) / 4 };
@@ -132,28 +152,28 @@ impl Peripheral for Saadc {
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
         Ok(match offset {
-            0x400 => u32::from(self.sample_at != NEVER),
-            0x500 => self.enabled,
-            0x510..0x590 => {
-                let channel = self.channels[(offset - 0x510) as usize / 16];
+            register::STATUS => u32::from(self.sample_at != NEVER),
+            register::ENABLE => self.enabled,
+            register::CH..register::CH_END => {
+                let channel = self.channels[(offset - register::CH) as usize / 16];
                 [channel.positive, channel.negative, channel.config, channel.limit][(offset >> 2 & 3) as usize]
             }
-            0x5F0 => self.resolution,
-            0x5F4 => self.oversample,
-            0x5F8 => 0,
-            0x62C => self.pointer,
-            0x630 => self.count,
-            0x634 => self.amount,
-            0xFFC => 1,
+            register::RESOLUTION => self.resolution,
+            register::OVERSAMPLE => self.oversample,
+            register::SAMPLERATE => 0,
+            register::RESULT_PTR => self.pointer,
+            register::RESULT_MAXCNT => self.count,
+            register::RESULT_AMOUNT => self.amount,
+            register::POWER => 1,
             _ => return Err(Refusal::Unknown),
         })
     }
 
     fn set_register(&mut self, _now: u64, offset: u32, value: u32) -> Served<()> {
         match offset {
-            0x500 => self.enabled = value & 1,
-            0x510..0x590 => {
-                let channel = &mut self.channels[(offset - 0x510) as usize / 16];
+            register::ENABLE => self.enabled = value & 1,
+            register::CH..register::CH_END => {
+                let channel = &mut self.channels[(offset - register::CH) as usize / 16];
                 match offset >> 2 & 3 {
                     0 => channel.positive = value & 0x1F,
                     1 => channel.negative = value & 0x1F,
@@ -161,20 +181,20 @@ impl Peripheral for Saadc {
                     _ => channel.limit = value,
                 }
             }
-            0x5F0 => self.resolution = value & 3,
-            0x5F4 => self.oversample = value & 0xF,
-            0x5F8 if value >> 12 & 1 != 0 => {
+            register::RESOLUTION => self.resolution = value & 3,
+            register::OVERSAMPLE => self.oversample = value & 0xF,
+            register::SAMPLERATE if value >> 12 & 1 != 0 => {
                 return Err(Refusal::Bad("sampling by the converter's own clock is not modelled".into()));
             }
-            0x62C => self.pointer = value,
-            0x630 => self.count = value & 0x7FFF,
-            // Power: off and on again is how a driver resets it.
-            0xFFC if value & 1 == 0 => {
-                let watched = self.events.clone();
-                *self = Self { events: watched, ..self.after_reset() };
+            register::RESULT_PTR => self.pointer = value,
+            register::RESULT_MAXCNT => self.count = value & 0x7FFF,
+            // A driver resets the peripheral by switching it off and on again.
+            register::POWER if value & 1 == 0 => {
+                let events = self.events.clone();
+                *self = Self { events, ..self.after_reset() };
                 self.events.reset();
             }
-            0x5F8 | 0xFFC => {}
+            register::SAMPLERATE | register::POWER => {}
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
@@ -185,20 +205,20 @@ impl Peripheral for Saadc {
             return Ok(());
         }
         match offset {
-            0x0 => {
+            task::START => {
                 (self.started, self.amount) = (true, 0);
                 self.events.fire(STARTED);
             }
-            0x4 if self.started => self.sample_at = now + self.sampling_time(),
-            0x4 => {}
-            0x8 => {
+            task::SAMPLE if self.started => self.sample_at = now + self.sampling_time(),
+            task::SAMPLE => {}
+            task::STOP => {
                 if std::mem::take(&mut self.started) {
                     self.events.fire(END);
                 }
                 self.sample_at = NEVER;
                 self.events.fire(STOPPED);
             }
-            0xC => self.calibrated_at = now + CALIBRATION,
+            task::CALIBRATEOFFSET => self.calibrated_at = now + CALIBRATION,
             _ => return Err(Refusal::Unknown),
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! TEMP: the temperature of the die, as it was set from outside.
+//! TEMP: the temperature of the die, as set from outside.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
 use crate::io::{BusError, CYCLES_PER_US};
@@ -7,37 +7,47 @@ use crate::memory::Memory;
 const DATARDY: u32 = 0;
 const MEASURING: u64 = 36 * CYCLES_PER_US;
 
-/// The thermometer.
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const START: u32 = 0x00;
+    pub const STOP: u32 = 0x04;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const TEMP: u32 = 0x508;
+    pub const A: u32 = 0x520;
+    pub const B: u32 = 0x540;
+    pub const T: u32 = 0x560;
+}
+
 #[derive(Clone, Debug)]
 pub struct Temp {
     events: Events,
-    /// What it is, in quarters of a degree Celsius.
+    /// The present temperature in quarters of a degree Celsius.
     quarters: i32,
     measured: i32,
     at: u64,
-    /// Slopes, offsets and bends of its curve. They are copied here from FICR and the value is right without them.
+    /// Slopes, offsets and ends of the curve, which a program copies from FICR. They have no effect here.
     trim: [[u32; 6]; 3],
 }
 
 impl Temp {
-    /// A thermometer in a temperature in quarters of a degree.
     pub fn new(quarters: i32) -> Self {
         Self { events: Events::new(1 << DATARDY, 0), quarters, measured: 0, at: NEVER, trim: [[0; 6]; 3] }
     }
 
-    /// The temperature changes.
-    pub fn set(&mut self, quarters: i32) {
+    pub fn set_quarters(&mut self, quarters: i32) {
         self.quarters = quarters;
     }
 
-    /// The temperature in quarters of a degree.
     pub fn quarters(&self) -> i32 {
         self.quarters
     }
 }
 
 fn trim(offset: u32) -> Option<(usize, usize)> {
-    let rows = [(0x520, 6), (0x540, 6), (0x560, 5)];
+    let rows = [(register::A, 6), (register::B, 6), (register::T, 5)];
     rows.iter().enumerate().find_map(|(row, &(first, count))| Some((row, index(offset, first, count)?)))
 }
 
@@ -55,7 +65,7 @@ impl Peripheral for Temp {
             return Ok(self.trim[row][n]);
         }
         match offset {
-            0x508 => Ok(self.measured.cast_unsigned()),
+            register::TEMP => Ok(self.measured.cast_unsigned()),
             _ => Err(Refusal::Unknown),
         }
     }
@@ -68,8 +78,8 @@ impl Peripheral for Temp {
 
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         match offset {
-            0x0 => self.at = now + MEASURING,
-            0x4 => self.at = NEVER,
+            task::START => self.at = now + MEASURING,
+            task::STOP => self.at = NEVER,
             _ => return Err(Refusal::Unknown),
         }
         Ok(())

@@ -1,3 +1,5 @@
+//! Tests of the peripherals together, on the bus.
+
 use super::{Chip, Identity, Pin, PowerCut, ResetCause, Soc, Surroundings};
 use crate::io::{CYCLES_PER_US, Io, Width};
 use crate::memory::{Memory, RAM_START};
@@ -81,7 +83,7 @@ fn counters_need_their_clock() {
     set(&mut soc, 600 * CYCLES_PER_US, RTC1 + 0x304, 1 << 16);
     let due = soc.next_event();
     soc.advance(due, &mut memory).unwrap();
-    assert_eq!(soc.lines(), 1 << 17, "the interrupt number is that of the page");
+    assert_eq!(soc.interrupt_lines(), 1 << 17, "the interrupt number is that of the page");
 }
 
 #[test]
@@ -129,9 +131,9 @@ fn a_button_is_an_edge_and_a_level() {
     set(&mut soc, 0, P0 + 0x700 + 4 * 11, 3 << 16 | 3 << 2);
     set(&mut soc, 0, GPIOTE + 0x510, 2 << 16 | 11 << 8 | 1);
     set(&mut soc, 0, GPIOTE + 0x304, 1 << 31);
-    assert_eq!(soc.lines(), 0);
+    assert_eq!(soc.interrupt_lines(), 0);
     soc.drive(500, button, Some(false)).unwrap();
-    assert_eq!(soc.lines(), 1 << 6);
+    assert_eq!(soc.interrupt_lines(), 1 << 6);
     assert_eq!((get(&mut soc, 0, GPIOTE + 0x100), get(&mut soc, 0, P0 + 0x520)), (1, 1 << 11));
 }
 
@@ -175,7 +177,7 @@ fn the_watchdog_outlives_a_reset_but_not_its_own() {
     soc.reset(1_000, ResetCause::Software);
     assert_eq!(get(&mut soc, 1_000, WDT + 0x400), 1);
     soc.advance(2_000_000, &mut memory).unwrap();
-    assert!(soc.watchdog_bites());
+    assert!(soc.watchdog_expired());
     soc.reset(2_000_000, ResetCause::Watchdog);
     assert_eq!((get(&mut soc, 0, WDT + 0x400), get(&mut soc, 0, CLOCK + 0x400)), (0, 0b110));
 }

@@ -1,14 +1,31 @@
-//! TIMER0 to TIMER4: counters on 16 MHz divided by a power of two, or of what is counted for them.
+//! TIMER0 to TIMER4: they count 16 MHz divided by a power of two, or COUNT tasks.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
 use crate::io::BusError;
 use crate::memory::Memory;
 
 const COMPARE0: u32 = 16;
-/// Where the shortcuts that stop begin; those that clear begin at 0.
+/// The first shortcut that stops the timer. Those that clear it begin at 0.
 const SHORT_STOP: u32 = 8;
 
-/// One timer.
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const START: u32 = 0x00;
+    pub const STOP: u32 = 0x04;
+    pub const COUNT: u32 = 0x08;
+    pub const CLEAR: u32 = 0x0C;
+    pub const SHUTDOWN: u32 = 0x10;
+    pub const CAPTURE: u32 = 0x40;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const MODE: u32 = 0x504;
+    pub const BITMODE: u32 = 0x508;
+    pub const PRESCALER: u32 = 0x510;
+    pub const CC: u32 = 0x540;
+}
+
 #[derive(Clone, Debug)]
 pub struct Timer {
     events: Events,
@@ -21,13 +38,12 @@ pub struct Timer {
     /// The cycle at which the counter stood at `count`.
     since: u64,
     count: u64,
-    /// The last count whose events have happened; counts on beyond the counter's width.
+    /// The last count whose events have fired. It goes on beyond the width of the counter.
     handled: u64,
     compares: [u32; 6],
 }
 
 impl Timer {
-    /// A timer with this many compare registers.
     pub fn new(channels: u32) -> Self {
         let all = (1 << channels) - 1;
         Self {
@@ -85,11 +101,13 @@ impl Timer {
 
     /// Whether a match would change anything.
     fn matters(&self, channel: u32) -> bool {
-        self.events.matters(COMPARE0 + channel) || self.events.short(channel) || self.events.short(SHORT_STOP + channel)
+        self.events.matters(COMPARE0 + channel)
+            || self.events.has_short(channel)
+            || self.events.has_short(SHORT_STOP + channel)
     }
 
-    /// Lets every match up to now happen, in the order of the channels.
-    fn happen(&mut self, now: u64) {
+    /// Fires every match up to now, in the order of the channels.
+    fn fire_matches(&mut self, now: u64) {
         let count = self.count(now);
         if count == self.handled {
             return;
@@ -99,10 +117,10 @@ impl Timer {
         self.handled = count;
         for channel in (0..self.channels).filter(|channel| matched >> channel & 1 != 0) {
             self.events.fire(COMPARE0 + channel);
-            if self.events.short(SHORT_STOP + channel) {
+            if self.events.has_short(SHORT_STOP + channel) {
                 self.stop(now);
             }
-            if self.events.short(channel) {
+            if self.events.has_short(channel) {
                 self.set_count(now, 0);
             }
         }
@@ -119,27 +137,27 @@ impl Peripheral for Timer {
     }
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
-        if let Some(n) = index(offset, 0x540, self.channels) {
+        if let Some(n) = index(offset, register::CC, self.channels) {
             return Ok(self.compares[n]);
         }
         match offset {
-            0x504 => Ok(self.mode),
-            0x508 => Ok(self.bit_mode),
-            0x510 => Ok(self.prescaler),
+            register::MODE => Ok(self.mode),
+            register::BITMODE => Ok(self.bit_mode),
+            register::PRESCALER => Ok(self.prescaler),
             _ => Err(Refusal::Unknown),
         }
     }
 
     fn set_register(&mut self, now: u64, offset: u32, value: u32) -> Served<()> {
-        self.happen(now);
-        if let Some(n) = index(offset, 0x540, self.channels) {
+        self.fire_matches(now);
+        if let Some(n) = index(offset, register::CC, self.channels) {
             self.compares[n] = value;
             return Ok(());
         }
         let setting = match offset {
-            0x504 => &mut self.mode,
-            0x508 => &mut self.bit_mode,
-            0x510 => &mut self.prescaler,
+            register::MODE => &mut self.mode,
+            register::BITMODE => &mut self.bit_mode,
+            register::PRESCALER => &mut self.prescaler,
             _ => return Err(Refusal::Unknown),
         };
         if self.running && *setting != value {
@@ -151,27 +169,27 @@ impl Peripheral for Timer {
 
     #[expect(clippy::cast_possible_truncation, reason = "a count within the timer's width")]
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
-        self.happen(now);
-        if let Some(n) = index(offset, 0x40, self.channels) {
+        self.fire_matches(now);
+        if let Some(n) = index(offset, task::CAPTURE, self.channels) {
             self.compares[n] = (self.count(now) % self.wrap()) as u32;
             return Ok(());
         }
         match offset {
-            0x00 => {
+            task::START => {
                 if !self.running {
                     self.running = true;
                     self.since = now;
                 }
             }
-            0x04 => self.stop(now),
-            0x08 => {
+            task::STOP => self.stop(now),
+            task::COUNT => {
                 if self.running && self.is_counter() {
                     self.count += 1;
-                    self.happen(now);
+                    self.fire_matches(now);
                 }
             }
-            0x0C => self.set_count(now, 0),
-            0x10 => {
+            task::CLEAR => self.set_count(now, 0),
+            task::SHUTDOWN => {
                 self.running = false;
                 self.set_count(now, 0);
             }
@@ -181,7 +199,7 @@ impl Peripheral for Timer {
     }
 
     fn catch_up(&mut self, now: u64) {
-        self.happen(now);
+        self.fire_matches(now);
     }
 
     fn due(&self) -> u64 {
@@ -194,7 +212,7 @@ impl Peripheral for Timer {
     }
 
     fn advance(&mut self, now: u64, _memory: &mut Memory) -> Result<(), BusError> {
-        self.happen(now);
+        self.fire_matches(now);
         Ok(())
     }
 }

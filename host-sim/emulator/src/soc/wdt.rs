@@ -1,7 +1,7 @@
-//! WDT: resets the chip unless it is asked not to, again and again.
+//! WDT: resets the chip unless the program keeps reloading it.
 //!
-//! Once started it cannot be stopped or set up anew, not even by a reset that the processor asks for. `HALT` has no
-//! meaning without a debugger.
+//! Once started, it cannot be stopped or reconfigured, not even by a software reset. `HALT` has no meaning without a
+//! debugger.
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
 use super::lfclk::LfClock;
@@ -11,28 +11,41 @@ use crate::memory::Memory;
 const TIMEOUT: u32 = 0;
 const CHANNELS: u32 = 8;
 const RELOAD: u32 = 0x6E52_4635;
-/// Between the event and the reset.
+/// From the TIMEOUT event to the reset.
 const GRACE_TICKS: u64 = 2;
 
-/// The watchdog.
+/// Tasks, by the names of the product specification.
+mod task {
+    pub const START: u32 = 0x00;
+}
+
+/// Registers, by the names of the product specification.
+mod register {
+    pub const RUNSTATUS: u32 = 0x400;
+    pub const REQSTATUS: u32 = 0x404;
+    pub const CRV: u32 = 0x504;
+    pub const RREN: u32 = 0x508;
+    pub const CONFIG: u32 = 0x50C;
+    pub const RR: u32 = 0x600;
+}
+
 #[derive(Clone, Debug)]
 pub struct Wdt {
     events: Events,
     clock: LfClock,
     running: bool,
-    /// Ticks until it bites, less one.
+    /// Ticks until it expires, less one.
     reload: u32,
     channels: u32,
-    /// Channels that still have to ask for a reload.
+    /// Channels that have yet to request a reload.
     waiting: u32,
     config: u32,
     at: u64,
-    bites_at: u64,
-    bites: bool,
+    expires_at: u64,
+    expired: bool,
 }
 
 impl Wdt {
-    /// A watchdog that sleeps.
     pub fn new(clock: LfClock) -> Self {
         Self {
             events: Events::new(1 << TIMEOUT, 0),
@@ -43,30 +56,30 @@ impl Wdt {
             waiting: 0,
             config: 1,
             at: NEVER,
-            bites_at: NEVER,
-            bites: false,
+            expires_at: NEVER,
+            expired: false,
         }
     }
 
-    /// After a reset that is not its own and not one of the power: it goes on.
+    /// After a reset that it did not cause, and that was no loss of power: it keeps running.
     pub fn after_reset(&self) -> Self {
         let mut events = self.events.clone();
         events.reset();
         Self { events, ..self.clone() }
     }
 
-    /// The clock runs otherwise from now on; what is due is due at the same tick.
+    /// Takes over a clock whose drift has changed. Whatever is due stays due at the same tick.
     pub fn set_clock(&mut self, clock: LfClock) {
         let moved = |at: u64| if at == NEVER { NEVER } else { clock.cycle(self.clock.tick(at)) };
-        (self.at, self.bites_at, self.clock) = (moved(self.at), moved(self.bites_at), clock);
+        (self.at, self.expires_at, self.clock) = (moved(self.at), moved(self.expires_at), clock);
     }
 
-    /// Whether the chip is to be reset now.
-    pub fn bites(&self) -> bool {
-        self.bites
+    /// Whether the chip must be reset now.
+    pub fn has_expired(&self) -> bool {
+        self.expired
     }
 
-    fn feed(&mut self, now: u64) {
+    fn reload(&mut self, now: u64) {
         self.waiting = self.channels;
         self.at = self.clock.cycle(self.clock.tick(now) + u64::from(self.reload) + 1);
     }
@@ -83,32 +96,32 @@ impl Peripheral for Wdt {
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
         match offset {
-            0x400 => Ok(u32::from(self.running)),
-            0x404 => Ok(self.waiting),
-            0x504 => Ok(self.reload),
-            0x508 => Ok(self.channels),
-            0x50C => Ok(self.config),
+            register::RUNSTATUS => Ok(u32::from(self.running)),
+            register::REQSTATUS => Ok(self.waiting),
+            register::CRV => Ok(self.reload),
+            register::RREN => Ok(self.channels),
+            register::CONFIG => Ok(self.config),
             _ => Err(Refusal::Unknown),
         }
     }
 
     fn set_register(&mut self, now: u64, offset: u32, value: u32) -> Served<()> {
-        if let Some(n) = index(offset, 0x600, CHANNELS) {
-            if self.running && value == RELOAD && self.bites_at == NEVER {
+        if let Some(n) = index(offset, register::RR, CHANNELS) {
+            if self.running && value == RELOAD && self.expires_at == NEVER {
                 self.waiting &= !(1 << n);
                 if self.waiting == 0 {
-                    self.feed(now);
+                    self.reload(now);
                 }
             }
             return Ok(());
         }
         let setting = match offset {
-            0x504 => &mut self.reload,
-            0x508 => &mut self.channels,
-            0x50C => &mut self.config,
+            register::CRV => &mut self.reload,
+            register::RREN => &mut self.channels,
+            register::CONFIG => &mut self.config,
             _ => return Err(Refusal::Unknown),
         };
-        // While it runs, what is written is lost.
+        // While it runs, writes are ignored.
         if !self.running {
             *setting = value;
         }
@@ -117,7 +130,7 @@ impl Peripheral for Wdt {
 
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         match offset {
-            0x0 if !self.running => {
+            task::START if !self.running => {
                 if self.config & 1 == 0 {
                     return Err(Refusal::Bad(
                         "a watchdog that pauses while the processor sleeps is not modelled".into(),
@@ -125,24 +138,24 @@ impl Peripheral for Wdt {
                 }
                 self.running = true;
                 self.reload = self.reload.max(0xF);
-                self.feed(now);
+                self.reload(now);
             }
-            0x0 => {}
+            task::START => {}
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
     }
 
     fn due(&self) -> u64 {
-        self.at.min(self.bites_at)
+        self.at.min(self.expires_at)
     }
 
     fn advance(&mut self, now: u64, _memory: &mut Memory) -> Result<(), BusError> {
-        if self.bites_at <= now {
-            (self.bites, self.bites_at) = (true, NEVER);
+        if self.expires_at <= now {
+            (self.expired, self.expires_at) = (true, NEVER);
         } else {
             self.at = NEVER;
-            self.bites_at = self.clock.cycle(self.clock.tick(now) + GRACE_TICKS);
+            self.expires_at = self.clock.cycle(self.clock.tick(now) + GRACE_TICKS);
             self.events.fire(TIMEOUT);
         }
         Ok(())
@@ -165,15 +178,15 @@ mod tests {
     }
 
     #[test]
-    fn it_bites_two_ticks_after_its_event() {
+    fn it_expires_two_ticks_after_its_event() {
         let (mut wdt, mut memory) = (started(), Memory::new(4096, 64));
         assert_eq!(wdt.due(), 64_000_000, "one second");
         wdt.advance(wdt.due(), &mut memory).unwrap();
-        assert_eq!((read(&wdt, 0, 0x100), wdt.bites()), (Ok(1), false));
+        assert_eq!((read(&wdt, 0, 0x100), wdt.has_expired()), (Ok(1), false));
         write(&mut wdt, 64_000_001, 0x600, RELOAD).unwrap();
         assert_eq!(wdt.due(), LfClock::default().cycle(32_770), "too late for food");
         wdt.advance(wdt.due(), &mut memory).unwrap();
-        assert!(wdt.bites());
+        assert!(wdt.has_expired());
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! An image for the emulator's own tests: it uses, through embassy's drivers, every peripheral that the emulator models,
-//! and says in its log what it found.
+//! An image for the tests of the emulator: it uses every modelled peripheral through embassy's drivers, and logs what it
+//! finds.
 //!
 //! One byte on the second channel of the debug probe makes it do something: `f` counts in flash, `h` hangs until the
-//! watchdog bites, `r` asks for a reset, `u` reads a register that is not there.
+//! watchdog expires, `r` requests a reset, `u` reads a register that does not exist.
 #![no_std]
 #![no_main]
 
@@ -33,7 +33,7 @@ bind_interrupts!(struct Irqs {
 /// The page in which restarts are counted.
 const COUNTER: u32 = 0x000F_0000;
 const PAGE: u32 = 4096;
-/// Where the radios meet.
+/// The channel of all radios.
 const CHANNEL: u8 = 20;
 
 /// The light follows the button.
@@ -61,7 +61,7 @@ async fn echo(mut line: Uarte<'static>) {
     }
 }
 
-/// Does what the probe asks for, says so, and feeds the watchdog.
+/// Executes the commands of the probe, logs them, and reloads the watchdog.
 #[embassy_executor::task]
 async fn commands(mut up: UpChannel, mut down: DownChannel, mut flash: Nvmc<'static>, mut dog: WatchdogHandle) {
     loop {
@@ -84,7 +84,7 @@ async fn commands(mut up: UpChannel, mut down: DownChannel, mut flash: Nvmc<'sta
     }
 }
 
-/// One more, in flash.
+/// Increments the count in flash.
 fn count(flash: &mut Nvmc<'static>) {
     let mut word = [0; 4];
     if flash.read(COUNTER, &mut word).is_err() {

@@ -1,4 +1,4 @@
-//! A processor with nothing around it: builds the self-test's image and runs it.
+//! A processor without peripherals: builds the image of the self-test and runs it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use emulator::io::NoIo;
 use emulator::loader::Image;
 use emulator::memory::Memory;
 
-/// Five times what the self-test needs: a processor that is wrong may loop.
+/// Five times what the self-test needs, because a wrong processor may loop.
 const CYCLES_MAX: u64 = 1 << 27;
 
 /// Builds the image and returns its path.

@@ -1,4 +1,4 @@
-//! Images for boards, built and run on emulated ones.
+//! Images, built and run on emulated boards.
 
 mod bare;
 mod firmware;

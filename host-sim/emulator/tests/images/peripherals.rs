@@ -1,6 +1,7 @@
-//! The test image, which embassy's drivers make use every peripheral, runs on emulated boards.
+//! The test image, which uses every peripheral through embassy's drivers, on emulated boards.
 
-use emulator::board::Pause;
+use emulator::board::{Pause, StackUse};
+use emulator::log::Location;
 use emulator::soc::Pin;
 
 use crate::test_boards::{MS, any, board, messages, network};
@@ -17,10 +18,10 @@ fn a_board_boots_and_finds_its_peripherals() {
     let log = board.take_log();
     let said: Vec<String> = log.iter().map(|line| line.text.clone()).collect();
     assert!(board.trouble().is_none(), "{:?}, {said:?}", board.trouble());
-    // Blank UICR makes embassy set the reset pin and ask for a reset, which is the reason that the second start finds.
+    // If UICR is blank, embassy configures the reset pin and requests a reset, which is the reason for the second start.
     assert_eq!(said[0], "boot 5, reset reasons 4");
     assert!(said[1].contains("22.0 degrees, supply 3413"), "{said:?}");
-    let (file, line) = log[0].place.clone().expect("the image has debug information");
+    let Location { file, line } = log[0].location.clone().expect("the image has debug information");
     assert!(file.ends_with("main.rs") && line > 0, "{file}:{line}");
     assert!(log.windows(2).all(|pair| pair[0].time <= pair[1].time));
     assert_eq!(board.counts().software_resets, 1);
@@ -140,7 +141,7 @@ fn sixteen_boards_hear_all_the_same() {
             (count("sent"), count("heard"))
         })
         .collect();
-    // Some send at the same moment: the others hear one damaged frame of them, they themselves nothing of each other.
+    // Boards that send at the same moment do not receive each other; the others receive one damaged frame.
     assert!(counts.iter().all(|&(sent, heard)| sent == 2 && heard >= 20 && heard == counts[0].1), "{counts:?}");
 }
 
@@ -195,6 +196,6 @@ fn twenty_minutes_with_two_overflows_of_the_clock() {
     let board = &network.boards()[0];
     assert!(board.trouble().is_none() && board.counts().watchdog_resets == 0);
     assert!(board.counts().awake() < 0.02, "{} of its time awake", board.counts().awake());
-    let (used, room) = board.stack().expect("the image has a stack");
-    assert!(used > 100 && used < room, "{used} of {room} bytes of stack");
+    let StackUse { used, size } = board.stack().expect("the image has a stack");
+    assert!(used > 100 && used < size, "{used} of {size} bytes of stack");
 }

@@ -6,7 +6,7 @@ use emulator::images;
 use emulator::network::Network;
 use emulator::soc::{Chip, Surroundings};
 
-/// Cycles of a millisecond.
+/// In cycles.
 pub const MS: u64 = 64_000;
 
 /// The test image, read once per test: boards of one thread share it.
@@ -17,13 +17,13 @@ fn program() -> Program {
     PROGRAM.with(Program::clone)
 }
 
-/// A board whose crystal starts soon, so that no test spends its time on waiting for it.
+/// A board whose crystal starts quickly, so that no test wastes time waiting for it.
 pub fn board(device_id: u64) -> Board {
     let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
     Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
 }
 
-/// Boards with power in one air, numbered and identified from 0.
+/// Powered boards on one air, numbered and identified from 0.
 pub fn network(boards: u64) -> Network<IdealAir> {
     let mut network = Network::new(IdealAir::default());
     for device_id in 0..boards {

@@ -125,12 +125,10 @@ mod tests {
     use common::names::Board;
 
     use super::{Row, Table, VARIANTS};
-    use crate::field::elf32::tests::small_image;
-    use crate::field::size::{Footprint, Report};
+    use crate::field::size::{Report, tests::footprint};
 
     fn row(name: &'static str, is_usual: bool, max_flash: u64) -> Row {
-        let footprint = Footprint::of(&small_image()).expect("a well-formed image");
-        Row { name, features: "", is_usual, report: Report::new(footprint, Some(max_flash), None) }
+        Row { name, features: "", is_usual, report: Report::new(footprint(), Some(max_flash), None) }
     }
 
     #[test]

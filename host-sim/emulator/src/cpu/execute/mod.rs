@@ -152,12 +152,12 @@ impl<I: Io + ?Sized> Core<'_, I> {
                     cpu.state.event = false;
                 } else {
                     cpu.state.sleep = Sleep::ForEvent;
-                    cpu.look_around();
+                    cpu.request_check();
                 }
             }
             Op::WaitForInterrupt => {
                 cpu.state.sleep = Sleep::ForInterrupt;
-                cpu.look_around();
+                cpu.request_check();
             }
             Op::SendEvent => cpu.state.event = true,
             Op::SupervisorCall => return Err(Trap::SupervisorCall),

@@ -108,7 +108,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
             CONTROL => self.cpu.write_control(value),
             _ => return self.unknown_special(which),
         }
-        self.cpu.look_around();
+        self.cpu.request_check();
         Ok(())
     }
 }
@@ -120,7 +120,7 @@ impl Cpu {
             self.use_process_stack(value & 2 != 0);
         }
         self.state.has_fp_context = value & 4 != 0;
-        self.settle_mpu();
+        self.update_mpu();
     }
 
     pub(super) fn change_state(&mut self, disable: bool, primask: bool, faultmask: bool) {
@@ -134,6 +134,6 @@ impl Cpu {
         if faultmask && (!disable || interrupts.execution_priority() > -1) {
             interrupts.faultmask = disable;
         }
-        self.look_around();
+        self.request_check();
     }
 }

@@ -188,7 +188,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         if !self.cpu.is_privileged() {
             return self.fault(Fault::DataBusError, address);
         }
-        self.cpu.look_around();
+        self.cpu.request_check();
         let count = match width {
             Width::Byte => 1,
             Width::Half => 2,
@@ -240,9 +240,9 @@ impl<I: Io + ?Sized> Core<'_, I> {
             0xE000_ED88 => system.coprocessors = value & 0x00F0_0000,
             0xE000_ED90..=0xE000_EDB8 => {
                 state.mpu.write(address & 0xFFF, value);
-                self.cpu.settle_mpu();
+                self.cpu.update_mpu();
                 // What was decoded may no longer be executed.
-                self.cpu.code.forget(&self.cpu.state.mpu.watched());
+                self.cpu.code.forget(&self.cpu.state.mpu.checked());
             }
             0xE000_EDFC => system.debug_control = value & 0x0100_0000,
             0xE000_EF00 => state.interrupts.pending |= interrupt_bit(value & 0x1FF),

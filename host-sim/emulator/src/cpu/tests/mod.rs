@@ -99,7 +99,7 @@ impl Io for Board {
         Ok(())
     }
 
-    fn lines(&self) -> u64 {
+    fn interrupt_lines(&self) -> u64 {
         self.lines
     }
 

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Source: the product specification of the nRF52840; times from a published model of the nRF52833's radio, to the
-//! microsecond. Other modes, address matching, whitening, the bit counter and direction finding are not modelled: setting
-//! them up is an error.
+//! microsecond. Other modes, address matching, whitening, the bit counter and direction finding are not modelled;
+//! configuring them is an error.
 
 mod states;
 #[cfg(test)]
@@ -20,9 +20,10 @@ mod tests;
 use std::collections::VecDeque;
 
 use super::events::{Events, NEVER, Peripheral, Refusal, Served};
-use crate::io::{BusError, CYCLES_PER_US};
+use crate::io::BusError;
 use crate::memory::Memory;
 use crate::phy::{Frame, Input, Output, Stamped, Tuning};
+use crate::soc::map;
 
 const READY: u32 = 0;
 const ADDRESS: u32 = 1;
@@ -42,11 +43,11 @@ const TXREADY: u32 = 21;
 const RXREADY: u32 = 22;
 const SYNC_FOUND: u32 = 26;
 const PHYEND: u32 = 27;
-/// All that are modelled, and those that never happen in this mode but are cleared by drivers: device and bit counter
-/// matches, the rate boost, and the match of a header.
+/// All events that are modelled, and those that drivers clear although they never fire in this mode: device match, bit
+/// counter match, rate boost and header match.
 const EVENTS: u32 = 0x0CFF_F4FF;
 
-/// Tasks, by offset.
+/// Tasks, by the names of the product specification.
 mod task {
     pub const TXEN: u32 = 0x00;
     pub const RXEN: u32 = 0x04;
@@ -55,40 +56,74 @@ mod task {
     pub const DISABLE: u32 = 0x10;
     pub const RSSISTART: u32 = 0x14;
     pub const RSSISTOP: u32 = 0x18;
+    pub const BCSTART: u32 = 0x1C;
+    pub const BCSTOP: u32 = 0x20;
     pub const EDSTART: u32 = 0x24;
     pub const EDSTOP: u32 = 0x28;
     pub const CCASTART: u32 = 0x2C;
     pub const CCASTOP: u32 = 0x30;
 }
 
-/// Shortcuts: bit, event, task. Those to the bit counter are left out.
-const SHORTS: [(u32, u32, u32); 17] = [
-    (0, READY, task::START),
-    (1, END, task::DISABLE),
-    (2, DISABLED, task::TXEN),
-    (3, DISABLED, task::RXEN),
-    (4, ADDRESS, task::RSSISTART),
-    (5, END, task::START),
-    (8, DISABLED, task::RSSISTOP),
-    (11, RXREADY, task::CCASTART),
-    (12, CCAIDLE, task::TXEN),
-    (13, CCABUSY, task::DISABLE),
-    (15, READY, task::EDSTART),
-    (16, EDEND, task::DISABLE),
-    (17, CCAIDLE, task::STOP),
-    (18, TXREADY, task::START),
-    (19, RXREADY, task::START),
-    (20, PHYEND, task::DISABLE),
-    (21, PHYEND, task::START),
+/// A connection within the radio: if the bit of SHORTS is set, the event triggers the task.
+struct Shortcut {
+    bit: u32,
+    event: u32,
+    task: u32,
+}
+
+/// Those of the bit counter are left out.
+const SHORTS: [Shortcut; 17] = [
+    Shortcut { bit: 0, event: READY, task: task::START },
+    Shortcut { bit: 1, event: END, task: task::DISABLE },
+    Shortcut { bit: 2, event: DISABLED, task: task::TXEN },
+    Shortcut { bit: 3, event: DISABLED, task: task::RXEN },
+    Shortcut { bit: 4, event: ADDRESS, task: task::RSSISTART },
+    Shortcut { bit: 5, event: END, task: task::START },
+    Shortcut { bit: 8, event: DISABLED, task: task::RSSISTOP },
+    Shortcut { bit: 11, event: RXREADY, task: task::CCASTART },
+    Shortcut { bit: 12, event: CCAIDLE, task: task::TXEN },
+    Shortcut { bit: 13, event: CCABUSY, task: task::DISABLE },
+    Shortcut { bit: 15, event: READY, task: task::EDSTART },
+    Shortcut { bit: 16, event: EDEND, task: task::DISABLE },
+    Shortcut { bit: 17, event: CCAIDLE, task: task::STOP },
+    Shortcut { bit: 18, event: TXREADY, task: task::START },
+    Shortcut { bit: 19, event: RXREADY, task: task::START },
+    Shortcut { bit: 20, event: PHYEND, task: task::DISABLE },
+    Shortcut { bit: 21, event: PHYEND, task: task::START },
 ];
 
-/// Where the scale of energy begins in dBm.
+/// The power at which the energy scale begins.
 const ENERGY_ZERO_DBM: i32 = -92;
 
-/// Messages to the air that nobody took are bounded by the states that a radio can go through at one moment.
+/// Messages to the air that nobody has taken yet. A radio goes through far fewer states at one moment.
 const OUTPUTS_MAX: usize = 64;
 
-/// What the radio is at, with the number that its STATE register shows.
+/// Registers, by the names of the product specification.
+mod register {
+    pub const CRCSTATUS: u32 = 0x400;
+    pub const RXCRC: u32 = 0x40C;
+    pub const PDUSTAT: u32 = 0x414;
+    pub const PACKETPTR: u32 = 0x504;
+    pub const FREQUENCY: u32 = 0x508;
+    pub const TXPOWER: u32 = 0x50C;
+    pub const MODE: u32 = 0x510;
+    pub const PCNF0: u32 = 0x514;
+    pub const PCNF1: u32 = 0x518;
+    pub const CRCCNF: u32 = 0x534;
+    pub const CRCPOLY: u32 = 0x538;
+    pub const CRCINIT: u32 = 0x53C;
+    pub const TIFS: u32 = 0x544;
+    pub const RSSISAMPLE: u32 = 0x548;
+    pub const STATE: u32 = 0x550;
+    pub const MODECNF0: u32 = 0x650;
+    pub const SFD: u32 = 0x660;
+    pub const EDCNT: u32 = 0x664;
+    pub const EDSAMPLE: u32 = 0x668;
+    pub const CCACTRL: u32 = 0x66C;
+    pub const POWER: u32 = 0xFFC;
+}
+
+/// The values are those of the STATE register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Disabled = 0,
@@ -102,29 +137,36 @@ enum State {
     TxDisable = 12,
 }
 
-/// A look at the channel that is under way.
+/// What the channel is being assessed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum Assessment {
     ClearChannel,
     Energy,
 }
 
-/// A frame that is being received.
 #[derive(Clone, Debug)]
 struct Reception {
-    /// When its beginning shows.
-    found_at: u64,
-    shown: bool,
+    /// When the events of its start fire.
+    start_at: u64,
+    start_fired: bool,
     dbm: i8,
-    /// How it ended and when that shows.
-    end: Option<(u64, Frame, bool)>,
+    end: Option<ReceptionEnd>,
 }
 
-/// A frame that is being sent.
+#[derive(Clone, Debug)]
+struct ReceptionEnd {
+    /// When the events of the end fire.
+    at: u64,
+    frame: Frame,
+    /// Whether every bit arrived as it was sent.
+    intact: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
-    started_at: u64,
-    shown: bool,
+    /// When the events of its start fire: after preamble and delimiter.
+    start_at: u64,
+    start_fired: bool,
     ends_at: u64,
 }
 
@@ -173,48 +215,48 @@ impl Registers {
     }
 }
 
-/// How long the radio was on, in cycles.
+/// What the radio was used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RadioUse {
-    /// With the transmitter on, ramps included.
+    /// Cycles with the transmitter on, ramps included.
     pub transmitting: u64,
-    /// With the receiver on, ramps included.
+    /// Cycles with the receiver on, ramps included.
     pub receiving: u64,
-    /// Frames sent to their end.
+    /// Frames sent completely.
     pub sent: u64,
-    /// Frames received with a checksum that fits.
+    /// Frames received with a correct checksum.
     pub received: u64,
-    /// Frames received with one that does not.
+    /// Frames received with a wrong checksum.
     pub damaged: u64,
 }
 
-/// The radio.
 #[derive(Clone, Debug)]
 pub struct Radio {
     events: Events,
     registers: Registers,
-    /// Whether the crystal runs, which the clock says.
+    /// Whether the 32 MHz crystal runs. CLOCK keeps it up to date.
     pub hfxo: bool,
     state: State,
+    /// When `state` was last accounted for.
     since: u64,
     /// When the present ramp or disabling is over.
     ramp_at: u64,
-    look: Option<Look>,
+    assessing: Option<Assessment>,
+    /// Waiting for the air to answer RSSISTART.
     measuring: bool,
     reception: Option<Reception>,
-    /// Set by START; the packet is fetched as soon as there is access to RAM.
+    /// Set by START. The packet is fetched as soon as RAM can be accessed.
     fetch_at: u64,
     transmission: Option<Transmission>,
-    /// What the air was told last.
+    /// Whether the air was last told that the radio listens.
     listening: bool,
     outputs: VecDeque<Stamped>,
     usage: RadioUse,
 }
 
 impl Radio {
-    /// A radio that is off.
     pub fn new() -> Self {
-        let shorts = SHORTS.iter().fold(0, |mask, (bit, ..)| mask | 1 << bit);
+        let shorts = SHORTS.iter().fold(0, |mask, shortcut| mask | 1 << shortcut.bit);
         Self {
             events: Events::new(EVENTS, shorts),
             registers: Registers::after_reset(),
@@ -222,7 +264,7 @@ impl Radio {
             state: State::Disabled,
             since: 0,
             ramp_at: NEVER,
-            look: None,
+            assessing: None,
             measuring: false,
             reception: None,
             fetch_at: NEVER,
@@ -233,7 +275,7 @@ impl Radio {
         }
     }
 
-    /// Switches it off at once, as a reset does: the air hears of it, what it did so far is kept.
+    /// Switches the radio off at once, as a reset does. The air is told, and the usage so far is kept.
     pub fn reset(&mut self, now: u64) {
         self.leave(now);
         self.account(now);
@@ -243,17 +285,15 @@ impl Radio {
         *self = Self { events, outputs, usage: self.usage, since: now, hfxo: self.hfxo, ..Self::new() };
     }
 
-    /// What it says to the air next.
+    /// What it tells the air next.
     pub fn take_output(&mut self) -> Option<Stamped> {
         self.outputs.pop_front()
     }
 
-    /// Whether it has something to say.
     pub fn has_output(&self) -> bool {
         !self.outputs.is_empty()
     }
 
-    /// What it was used for until now.
     pub fn usage(&self, now: u64) -> RadioUse {
         let mut usage = self.usage;
         count_time(&mut usage, self.state, now.saturating_sub(self.since));
@@ -265,7 +305,7 @@ impl Radio {
         self.since = now;
     }
 
-    fn say(&mut self, at: u64, output: Output) {
+    fn tell_air(&mut self, at: u64, output: Output) {
         if self.outputs.len() < OUTPUTS_MAX {
             self.outputs.push_back(Stamped { at, output });
         }
@@ -278,7 +318,7 @@ impl Radio {
         Tuning { mhz: base + u16::from(step & 0x7F), delimiter }
     }
 
-    /// What is wrong with how it is set up.
+    /// What is wrong with its configuration.
     fn complaint(&self) -> Option<&'static str> {
         let registers = &self.registers;
         let [low, high] = registers.packet_config;
@@ -296,8 +336,8 @@ impl Radio {
         .find_map(|(wrong, what)| wrong.then_some(what))
     }
 
-    /// Whether a look at the channel found it busy, by the rules of CCACTRL. The correlator only works with a count
-    /// other than zero: a driver that writes the mode alone switches carrier sense off.
+    /// Whether the channel counts as busy, by the rules of CCACTRL. The correlator only works if its count is not zero: a
+    /// driver that writes the mode alone switches carrier sense off.
     fn is_busy(&self, dbm: i8, carrier: bool) -> bool {
         let [mode, threshold, _, count] = self.registers.clear_channel.to_le_bytes();
         let loud = i32::from(dbm) - ENERGY_ZERO_DBM >= i32::from(threshold);
@@ -336,27 +376,27 @@ impl Peripheral for Radio {
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
         let registers = &self.registers;
         Ok(match offset {
-            0x400 => registers.crc_status,
-            0x40C => registers.received_crc,
-            0x414 => registers.length_status,
-            0x504 => registers.packet,
-            0x508 => registers.frequency,
-            0x50C => registers.power,
-            0x510 => registers.mode,
-            0x514 => registers.packet_config[0],
-            0x518 => registers.packet_config[1],
-            0x534 => registers.crc_config,
-            0x538 => registers.crc_polynomial,
-            0x53C => registers.crc_start,
-            0x544 => 0,
-            0x548 => registers.rssi,
-            0x550 => self.state as u32,
-            0x650 => registers.mode_config,
-            0x660 => registers.delimiter,
-            0x664 => registers.energy_count,
-            0x668 => registers.energy,
-            0x66C => registers.clear_channel,
-            0xFFC => 1,
+            register::CRCSTATUS => registers.crc_status,
+            register::RXCRC => registers.received_crc,
+            register::PDUSTAT => registers.length_status,
+            register::PACKETPTR => registers.packet,
+            register::FREQUENCY => registers.frequency,
+            register::TXPOWER => registers.power,
+            register::MODE => registers.mode,
+            register::PCNF0 => registers.packet_config[0],
+            register::PCNF1 => registers.packet_config[1],
+            register::CRCCNF => registers.crc_config,
+            register::CRCPOLY => registers.crc_polynomial,
+            register::CRCINIT => registers.crc_start,
+            register::TIFS => 0,
+            register::RSSISAMPLE => registers.rssi,
+            register::STATE => self.state as u32,
+            register::MODECNF0 => registers.mode_config,
+            register::SFD => registers.delimiter,
+            register::EDCNT => registers.energy_count,
+            register::EDSAMPLE => registers.energy,
+            register::CCACTRL => registers.clear_channel,
+            register::POWER => 1,
             _ => return Err(Refusal::Unknown),
         })
     }
@@ -364,23 +404,23 @@ impl Peripheral for Radio {
     fn set_register(&mut self, now: u64, offset: u32, value: u32) -> Served<()> {
         let registers = &mut self.registers;
         match offset {
-            0x504 => registers.packet = value,
-            0x508 => registers.frequency = value,
-            0x50C => registers.power = value,
-            0x510 => registers.mode = value,
-            0x514 => registers.packet_config[0] = value,
-            0x518 => registers.packet_config[1] = value,
-            0x534 => registers.crc_config = value,
-            0x538 => registers.crc_polynomial = value,
-            0x53C => registers.crc_start = value,
-            0x544 if value != 0 => return Err(Refusal::Bad("inter-frame spacing is not modelled".into())),
-            0x650 => registers.mode_config = value,
-            0x660 => registers.delimiter = value & 0xFF,
-            0x664 => registers.energy_count = value & 0x1F_FFFF,
-            0x66C => registers.clear_channel = value,
-            // Power: off and on again is how a driver resets it.
-            0xFFC if value & 1 == 0 => self.reset(now),
-            0x544 | 0xFFC => {}
+            register::PACKETPTR => registers.packet = value,
+            register::FREQUENCY => registers.frequency = value,
+            register::TXPOWER => registers.power = value,
+            register::MODE => registers.mode = value,
+            register::PCNF0 => registers.packet_config[0] = value,
+            register::PCNF1 => registers.packet_config[1] = value,
+            register::CRCCNF => registers.crc_config = value,
+            register::CRCPOLY => registers.crc_polynomial = value,
+            register::CRCINIT => registers.crc_start = value,
+            register::TIFS if value != 0 => return Err(Refusal::Bad("inter-frame spacing is not modelled".into())),
+            register::MODECNF0 => registers.mode_config = value,
+            register::SFD => registers.delimiter = value & 0xFF,
+            register::EDCNT => registers.energy_count = value & 0x1F_FFFF,
+            register::CCACTRL => registers.clear_channel = value,
+            // A driver resets the radio by switching it off and on again.
+            register::POWER if value & 1 == 0 => self.reset(now),
+            register::TIFS | register::POWER => {}
             _ => return Err(Refusal::Unknown),
         }
         Ok(())
@@ -392,12 +432,12 @@ impl Peripheral for Radio {
 
     fn due(&self) -> u64 {
         let reception = self.reception.as_ref().map_or(NEVER, |reception| match &reception.end {
-            _ if !reception.shown => reception.found_at,
-            Some((at, ..)) => *at,
+            _ if !reception.start_fired => reception.start_at,
+            Some(end) => end.at,
             None => NEVER,
         });
         let transmission = self.transmission.map_or(NEVER, |transmission| {
-            if transmission.shown { transmission.ends_at } else { transmission.started_at }
+            if transmission.start_fired { transmission.ends_at } else { transmission.start_at }
         });
         self.ramp_at.min(self.fetch_at).min(reception).min(transmission)
     }
@@ -408,9 +448,8 @@ impl Peripheral for Radio {
 }
 
 impl Radio {
-    /// The air tells it something.
-    pub fn hear(&mut self, now: u64, input: Input) -> Result<(), BusError> {
-        self.listen_to(now, input).map_err(bus_error)
+    pub fn handle_input(&mut self, now: u64, input: Input) -> Result<(), BusError> {
+        self.apply_input(now, input).map_err(bus_error)
     }
 }
 
@@ -419,7 +458,5 @@ fn bus_error(refusal: Refusal) -> BusError {
         Refusal::Unknown => "RADIO: a task that is not modelled".into(),
         Refusal::Bad(what) => format!("RADIO: {what}"),
     };
-    BusError { address: 0x4000_1000, what }
+    BusError { address: map::page_address(map::page::RADIO), what }
 }
-
-const _: () = assert!(CYCLES_PER_US == 64);

@@ -1,3 +1,5 @@
+//! Tests of the radio against the times of the published model.
+
 use super::super::events::{Peripheral, read, write};
 use super::Radio;
 use crate::io::Width;
@@ -73,8 +75,8 @@ impl Bench {
         read(&self.radio, 0, offset).unwrap()
     }
 
-    fn hear(&mut self, us: u64, input: Input) {
-        self.radio.hear(us * US, input).unwrap();
+    fn tell(&mut self, us: u64, input: Input) {
+        self.radio.handle_input(us * US, input).unwrap();
         self.note(us * US);
     }
 
@@ -115,7 +117,7 @@ impl Bench {
         self.memory.dma_write(PACKET, &bytes).unwrap();
     }
 
-    /// `try_send`'s shortcuts: look, send, off.
+    /// The shortcuts of `try_send`: assess, send, off.
     fn try_send(&mut self, us: u64) {
         self.set(us, SHORTS, 1 << 11 | 1 << 12 | 1 << 18 | 1 << 13 | 1 << 20);
         self.set(us, RXEN, 1);
@@ -133,9 +135,11 @@ fn a_transmission_has_the_times_of_the_published_model() {
     bench.try_send(1_000);
     bench.run(1_200);
     near(bench.time_of("RXREADY"), 1_129, "RXREADY");
-    assert_eq!(bench.get(STATE), 3, "looking at the channel counts as receiving");
-    let Some(Stamped { output: Output::Assess { until, .. }, .. }) = bench.outputs().pop() else { panic!("no look") };
-    bench.hear(until / US, Input::Assessed { dbm: -100, carrier: false });
+    assert_eq!(bench.get(STATE), 3, "an assessment counts as receiving");
+    let Some(Stamped { output: Output::Assess { until, .. }, .. }) = bench.outputs().pop() else {
+        panic!("no assessment")
+    };
+    bench.tell(until / US, Input::Assessed { dbm: -100, carrier: false });
     bench.run(3_000);
     for (name, us) in [
         ("CCAIDLE", 1_256),
@@ -169,9 +173,9 @@ fn a_reception_has_the_times_of_the_published_model() {
     assert!(matches!(&tuned[..], [Stamped { output: Output::Listening { .. }, .. }]), "{tuned:?}");
     // The sender of the other test: its first bit at 1385, its last one at 2281.
     let frame = Frame::new(&[0x55; 20]);
-    bench.hear(1_545, Input::FrameFound { dbm: -60 });
+    bench.tell(1_545, Input::FrameFound { dbm: -60 });
     bench.run(2_281);
-    bench.hear(2_281, Input::FrameEnds { frame: frame.clone(), intact: true, dbm: -60 });
+    bench.tell(2_281, Input::FrameEnds { frame: frame.clone(), intact: true, dbm: -60 });
     bench.run(3_000);
     for (name, us) in [("FRAMESTART", 1_567), ("CRCOK", 2_303), ("PHYEND", 2_303)] {
         near(bench.time_of(name), us, name);
@@ -191,7 +195,7 @@ fn a_busy_channel_switches_the_radio_off() {
     let mut bench = Bench::new();
     bench.try_send(1_000);
     bench.run(1_200);
-    bench.hear(1_257, Input::Assessed { dbm: -60, carrier: true });
+    bench.tell(1_257, Input::Assessed { dbm: -60, carrier: true });
     bench.run(2_000);
     assert!(bench.saw("CCABUSY") && bench.saw("DISABLED") && !bench.saw("TXREADY"));
 }
@@ -212,7 +216,7 @@ fn clear_channel_follows_its_register() {
             bench.set(0, 0x66C, register);
             bench.try_send(0);
             bench.run(200);
-            bench.hear(257, Input::Assessed { dbm, carrier });
+            bench.tell(257, Input::Assessed { dbm, carrier });
             assert_eq!(bench.saw("CCABUSY"), busy, "CCACTRL {register:#x}, {dbm} dBm, carrier {carrier}");
         }
     }
@@ -249,9 +253,9 @@ fn damage_and_nonsense_lengths_fail_the_checksum() {
         bench.set(0, SHORTS, 1 << 19);
         bench.set(0, RXEN, 1);
         bench.run(500);
-        bench.hear(1_000, Input::FrameFound { dbm: -70 });
+        bench.tell(1_000, Input::FrameFound { dbm: -70 });
         bench.run(1_100);
-        bench.hear(1_500, Input::FrameEnds { frame: frame.clone(), intact, dbm: -70 });
+        bench.tell(1_500, Input::FrameEnds { frame: frame.clone(), intact, dbm: -70 });
         bench.run(2_000);
         assert!(bench.saw("CRCERROR") && !bench.saw("CRCOK"), "{frame:?}");
         assert_eq!(bench.memory.read(PACKET, Width::Byte), Some(u32::from(frame.length)));
@@ -260,15 +264,15 @@ fn damage_and_nonsense_lengths_fail_the_checksum() {
 }
 
 #[test]
-fn whoever_stops_listening_hears_no_end() {
+fn a_radio_that_stops_listening_gets_no_end_of_frame() {
     let mut bench = Bench::new();
     bench.set(0, SHORTS, 1 << 19);
     bench.set(0, RXEN, 1);
     bench.run(500);
-    bench.hear(1_000, Input::FrameFound { dbm: -70 });
+    bench.tell(1_000, Input::FrameFound { dbm: -70 });
     bench.run(1_100);
     bench.set(1_200, STOP, 1);
-    bench.hear(1_500, Input::FrameEnds { frame: Frame::new(b"lost"), intact: true, dbm: -70 });
+    bench.tell(1_500, Input::FrameEnds { frame: Frame::new(b"lost"), intact: true, dbm: -70 });
     bench.run(2_000);
     assert!(!bench.saw("PHYEND"));
     assert_eq!(bench.get(STATE), 2);
@@ -280,20 +284,22 @@ fn energy_and_signal_strength() {
     bench.set(0, RXEN, 1);
     bench.run(200);
     bench.set(200, 0x24, 1);
-    let Some(Stamped { at, output: Output::Assess { until, .. } }) = bench.outputs().pop() else { panic!("no look") };
+    let Some(Stamped { at, output: Output::Assess { until, .. } }) = bench.outputs().pop() else {
+        panic!("no assessment")
+    };
     assert_eq!(until - at, 128 * US);
-    bench.hear(328, Input::Assessed { dbm: -72, carrier: false });
+    bench.tell(328, Input::Assessed { dbm: -72, carrier: false });
     assert!(bench.saw("EDEND"));
     assert_eq!(bench.get(0x668), 20);
     bench.set(400, 0x14, 1);
     assert!(matches!(bench.outputs().pop(), Some(Stamped { output: Output::Measure { .. }, .. })));
-    bench.hear(400, Input::Measured { dbm: -81 });
+    bench.tell(400, Input::Measured { dbm: -81 });
     assert!(bench.saw("RSSIEND"));
     assert_eq!(bench.get(0x548), 81);
 }
 
 #[test]
-fn a_look_can_be_stopped() {
+fn an_assessment_can_be_stopped() {
     let mut bench = Bench::new();
     bench.set(0, SHORTS, 1 << 11);
     bench.set(0, RXEN, 1);
@@ -301,8 +307,8 @@ fn a_look_can_be_stopped() {
     bench.set(150, 0x30, 1);
     assert!(bench.saw("CCASTOPPED"));
     assert_eq!(bench.get(STATE), 2);
-    bench.hear(257, Input::Assessed { dbm: -50, carrier: true });
-    assert!(!bench.saw("CCABUSY"), "nobody asks any more");
+    bench.tell(257, Input::Assessed { dbm: -50, carrier: true });
+    assert!(!bench.saw("CCABUSY"), "the question was withdrawn");
 }
 
 #[test]
@@ -323,7 +329,7 @@ fn its_time_is_counted() {
     bench.packet(&[7; 20]);
     bench.try_send(1_000);
     bench.run(1_200);
-    bench.hear(1_257, Input::Assessed { dbm: -100, carrier: false });
+    bench.tell(1_257, Input::Assessed { dbm: -100, carrier: false });
     bench.run(5_000);
     let usage = bench.radio.usage(5_000 * US);
     assert_eq!((usage.receiving / US, usage.transmitting / US), (257, 129 + 28 * 32 + 21));

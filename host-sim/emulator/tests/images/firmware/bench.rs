@@ -1,4 +1,4 @@
-//! Boards on a bench: the image, the air on tape, and what the boards say to a host.
+//! Boards on a bench: the image, a recording of the air, and the messages to a host.
 
 use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::page::{self, PAGE_MAX};
@@ -13,17 +13,17 @@ use emulator::network::{Ether, Network};
 use emulator::phy::{Frame, Input, Output, Stamped, Tuning};
 use emulator::soc::{Chip, Surroundings};
 
-/// Cycles of a millisecond.
+/// In cycles.
 pub const MS: u64 = 64_000;
 
-/// How closely a wait looks.
-const LOOK_MS: u64 = 20;
+/// How often a wait polls.
+const POLL_MS: u64 = 20;
 
-/// Within this time a board has looked for what a probe wrote, and answered.
+/// Within this time a board has polled its probe, and answered.
 const ANSWER_MS: u64 = 200;
 const ASKS: u32 = 100;
 
-/// A radio that is no board's.
+/// A radio that belongs to no board.
 const OUTSIDER: usize = 1_000;
 
 /// The network of provisioned boards.
@@ -37,51 +37,55 @@ pub fn program() -> Program {
     PROGRAM.with(Program::clone)
 }
 
-/// A fresh board. Its crystal starts soon, so that no test spends its time on waiting for it.
+/// A fresh board. Its crystal starts quickly, so that no test wastes time waiting for it.
 pub fn board(device_id: u64) -> Board {
     let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
     Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
 }
 
-/// A board with this configuration page.
 pub fn provisioned(device_id: u64, config: &Config) -> Board {
     let mut board = board(device_id);
     assert!(board.load_flash(NRF52840_CONFIG_PAGE, &page_of(config)));
     board
 }
 
-/// A configuration as a page.
 pub fn page_of(config: &Config) -> Vec<u8> {
     let mut bytes = [0xFF; PAGE_MAX];
     page::encode(config, &mut bytes).expect("it fits").to_vec()
 }
 
-/// A board's usual configuration.
 pub fn config(id: u16) -> Config {
     Config::ad_hoc(NodeId(id), PAN, Protection::Ascon(NetworkKey::new(*b"a test's own key")))
 }
 
-/// An ideal air that remembers what was sent, and lets a test send.
+/// An ideal air that records what is sent, and lets a test send.
 #[derive(Default)]
 pub struct Tape {
     air: IdealAir,
-    /// What boards sent: who, the bytes, and on which channel.
+    /// Frames that boards sent, with the number of the board.
     pub sent: Vec<(usize, Frame, Tuning)>,
-    /// When: the first and last cycle of each.
+    /// The first and last cycle of each frame in `sent`.
     pub times: Vec<(u64, u64)>,
-    /// When a receiver went on or off, and whose.
-    switched: Vec<(u64, usize, bool)>,
+    switched: Vec<Switched>,
+}
+
+/// A receiver was switched on or off.
+struct Switched {
+    at: u64,
+    radio: usize,
+    is_on: bool,
 }
 
 impl Tape {
     /// Whether a receiver was on all the time from one cycle to another.
     pub fn has_listened(&self, radio: usize, from: u64, until: u64) -> bool {
-        let mut own = self.switched.iter().filter(|(_, of, _)| *of == radio);
-        let before = own.clone().take_while(|(at, ..)| *at <= from).last();
-        before.is_some_and(|(.., is_on)| *is_on) && !own.any(|(at, _, is_on)| !is_on && *at > from && *at <= until)
+        let mut own = self.switched.iter().filter(|switched| switched.radio == radio);
+        let before = own.clone().take_while(|switched| switched.at <= from).last();
+        before.is_some_and(|switched| switched.is_on)
+            && !own.any(|switched| !switched.is_on && switched.at > from && switched.at <= until)
     }
 
-    /// Sends a frame from nowhere.
+    /// Sends a frame from a radio that belongs to no board.
     pub fn inject(&mut self, at: u64, frame: Frame, channel: u8) {
         let tuning = Tuning { mhz: 2405 + 5 * u16::from(channel - 11), delimiter: 0xA7 };
         let ends = at + frame.airtime();
@@ -96,8 +100,8 @@ impl Ether for Tape {
                 self.sent.push((radio, frame.clone(), *tuning));
                 self.times.push((said.at, *ends));
             }
-            Output::Listening { .. } => self.switched.push((said.at, radio, true)),
-            Output::Deaf => self.switched.push((said.at, radio, false)),
+            Output::Listening { .. } => self.switched.push(Switched { at: said.at, radio, is_on: true }),
+            Output::Deaf => self.switched.push(Switched { at: said.at, radio, is_on: false }),
             _ => {}
         }
         self.air.tell(radio, said);
@@ -112,28 +116,26 @@ impl Ether for Tape {
     }
 }
 
-/// Boards with power, and a host with a probe on each.
+/// Powered boards, and a host with a probe on each.
 pub struct Bench {
-    /// The boards and their air.
     pub network: Network<Tape>,
-    ears: Vec<Decoder<ToHost>>,
-    /// What was heard behind what a test waited for.
+    decoders: Vec<Decoder<ToHost>>,
+    /// What arrived after the message that a test waited for.
     unread: Vec<Vec<ToHost>>,
 }
 
 impl Bench {
-    /// Switches boards on.
     pub fn new(boards: Vec<Board>) -> Self {
         let mut network = Network::new(Tape::default());
-        let (ears, unread) = boards.iter().map(|_| (Decoder::new(), Vec::new())).unzip();
+        let (decoders, unread) = boards.iter().map(|_| (Decoder::new(), Vec::new())).unzip();
         for board in boards {
             let number = network.add(board);
             network.power_on(number);
         }
-        Self { network, ears, unread }
+        Self { network, decoders, unread }
     }
 
-    /// Lets time pass, and holds that every board does only what a chip can do.
+    /// Lets time pass, and asserts that no board gets stuck.
     pub fn run_ms(&mut self, millis: u64) {
         self.network.run_until(self.network.now() + millis * MS);
         for board in self.network.boards() {
@@ -149,7 +151,7 @@ impl Bench {
     /// What a board has said since the last call.
     pub fn said(&mut self, number: usize) -> Vec<ToHost> {
         let bytes = self.network.board(number).take_probe(RTT_CHANNEL);
-        let ear = &mut self.ears[number];
+        let ear = &mut self.decoders[number];
         let mut said = std::mem::take(&mut self.unread[number]);
         said.extend(bytes.into_iter().filter_map(|byte| ear.push(byte)));
         said
@@ -160,11 +162,11 @@ impl Bench {
         self.network.board(number).send_probe(RTT_CHANNEL, &frame_of(message));
     }
 
-    /// Waits until a board says what is looked for.
+    /// Waits until a board sends a certain message.
     pub fn wait_for<T>(&mut self, number: usize, limit_ms: u64, mut pick: impl FnMut(&ToHost) -> Option<T>) -> T {
         let mut said = Vec::new();
-        for _ in 0..limit_ms / LOOK_MS {
-            self.run_ms(LOOK_MS);
+        for _ in 0..limit_ms / POLL_MS {
+            self.run_ms(POLL_MS);
             let mut fresh = self.said(number).into_iter();
             while let Some(message) = fresh.next() {
                 if let Some(found) = pick(&message) {
@@ -186,7 +188,7 @@ impl Bench {
         )
     }
 
-    /// Asks a board how it stands, until it has begun to stand anywhere: one that waits after crashes has no answer yet.
+    /// Asks a board for a snapshot until it answers. A board that waits after crashes does not answer yet.
     pub fn snapshot(&mut self, number: usize) -> Snapshot {
         self.said(number);
         for _ in 0..ASKS {
@@ -203,11 +205,11 @@ impl Bench {
         panic!("no answer; logged: {:?}", self.log(number));
     }
 
-    /// Waits until all boards follow one leader, whom it gives.
+    /// Waits until all boards follow one leader, and returns it.
     pub fn elect(&mut self, limit_s: u64) -> NodeId {
         for _ in 0..limit_s {
             self.run_ms(1_000);
-            let stands: Vec<Snapshot> = (0..self.ears.len()).map(|number| self.snapshot(number)).collect();
+            let stands: Vec<Snapshot> = (0..self.decoders.len()).map(|number| self.snapshot(number)).collect();
             let leader = stands[0].leader;
             if let Some(leader) = leader
                 && stands.iter().all(|stand| stand.leader == Some(leader) && stand.links_up > 0)

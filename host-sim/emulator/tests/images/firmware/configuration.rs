@@ -1,4 +1,4 @@
-//! The configuration page that a probe wrote, and what is wrong with some.
+//! Valid and invalid configuration pages, as a probe writes them.
 
 use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::{Config, NetworkKey, Protection};
@@ -17,7 +17,7 @@ fn ring_of_two(id: u16) -> Config {
 
 #[test]
 fn id_key_ring_and_channel_are_the_pages() {
-    // The third has their channel, network and ring, but another key: it is not heard.
+    // The third has the same channel, network and ring, but another key, so its frames are refused.
     let other_key = Config { protection: config(9).protection, ..ring_of_two(9) };
     let mut bench =
         Bench::new(vec![provisioned(1, &ring_of_two(7)), provisioned(2, &ring_of_two(9)), provisioned(3, &other_key)]);

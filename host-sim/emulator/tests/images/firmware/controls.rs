@@ -12,7 +12,7 @@ const FAULT: Pin = Pin::p0(14);
 const ELECT: Pin = Pin::p0(11);
 const IDENTIFY: Pin = Pin::p0(12);
 
-/// What two lights show in four seconds, looked at in the middle of each step. They are on when their pin is low.
+/// What two lights show in four seconds, sampled in the middle of each step. A light is on when its pin is low.
 fn lights(bench: &mut Bench, number: usize) -> [Vec<bool>; 2] {
     let into_step = bench.network.now() / MS % STEP_MS;
     bench.run_ms(STEP_MS + STEP_MS / 2 - into_step);
@@ -36,7 +36,7 @@ fn a_fresh_board_says_who_it_is_and_that_anybody_can_join() {
     let mut bench = Bench::new(vec![board(0x0123_4567_89AB_CDEF)]);
     let hello = bench.hello(0);
     assert_eq!((hello.chip, hello.epoch, hello.demo), (0x0123_4567_89AB_CDEF, Some(1), true));
-    // A blank chip gives its reset pin a use, which takes a reset.
+    // A blank chip configures its reset pin, which takes a reset.
     assert_eq!((hello.reset, hello.crash), (ResetReason::Software, None));
     let log = bench.log(0);
     assert!(any(&log, "Ringleader") && any(&log, "chip 0123456789abcdef") && any(&log, "DEMO NETWORK"), "{log:?}");
@@ -88,7 +88,7 @@ fn buttons_ask_for_an_election_and_for_the_board() {
         bench.network.board(0).drive(pin, None);
     };
     let asked = |message: &ToHost| matches!(message, ToHost::Call { call: Call::Elect, .. });
-    // The bouncing of a contact is no press.
+    // A bouncing contact is not a press.
     press(&mut bench, ELECT, 5);
     bench.run_ms(100);
     assert!(!bench.said(0).iter().any(asked));

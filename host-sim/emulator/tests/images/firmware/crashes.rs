@@ -1,22 +1,23 @@
-//! The image is broken on purpose: one of its functions is written over in flash, as no test within the image could do it. The board
-//! must leave a record, start again, tell, and not do so in haste for ever.
+//! Crashes. A test overwrites a function of the image in flash. The board must leave a record, restart and report it, and
+//! restart ever more slowly if it keeps crashing.
 
 use common::host_link::{Crash, CrashKind, ResetReason, ToHost, Warning};
 
 use super::bench::{Bench, any, config, program, provisioned};
 
-/// The function that hears bytes from a host: it runs when a test wants it to.
-const HEAR: &str = "3Ear4hear";
+/// The function that takes bytes from a host: a test decides when it runs.
+const ACCEPT: &str = "14CommandDecoder6accept";
 
-/// Where a function lies whose mangled name contains this.
+/// The address of the function whose mangled name contains `part`.
 fn function(part: &str) -> u32 {
     let program = program();
-    let mut found = program.image().symbols.iter().filter(|(name, _)| name.contains(part) && !name.starts_with('$'));
-    let (_, address) = found.next().unwrap_or_else(|| panic!("the image has no function {part}"));
-    address & !1
+    let mut found =
+        program.image().symbols.iter().filter(|symbol| symbol.name.contains(part) && !symbol.name.starts_with('$'));
+    let function = found.next().unwrap_or_else(|| panic!("the image has no function {part}"));
+    function.address & !1
 }
 
-/// Puts instructions in the place of a function's first ones, and gives those.
+/// Replaces the first instructions of a function, and returns the old ones.
 fn patch(bench: &mut Bench, address: u32, halves: &[u16]) -> Vec<u8> {
     let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
     let board = bench.network.board(0);
@@ -25,7 +26,6 @@ fn patch(bench: &mut Bench, address: u32, halves: &[u16]) -> Vec<u8> {
     before
 }
 
-/// A board that runs.
 fn running() -> Bench {
     let mut bench = Bench::new(vec![provisioned(1, &config(1))]);
     assert_eq!(bench.hello(0).crash, None);
@@ -33,9 +33,9 @@ fn running() -> Bench {
     bench
 }
 
-/// Breaks the function that hears, lets it run, and gives what the next boot tells.
+/// Breaks the function, lets it run, and returns what the next boot reports.
 fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason, Crash) {
-    patch(bench, function(HEAR), halves);
+    patch(bench, function(ACCEPT), halves);
     bench.said(0);
     bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
     let hello = bench
@@ -46,7 +46,7 @@ fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason,
 #[test]
 fn a_panic_is_recorded_and_told() {
     let mut bench = running();
-    let (at, panic) = (function(HEAR), function("panic_fmt"));
+    let (at, panic) = (function(ACCEPT), function("panic_fmt"));
     // A load of the program counter from behind the instruction, wherever that is aligned.
     let [low, high] = [panic | 1, (panic | 1) >> 16].map(|half| u16::try_from(half & 0xFFFF).expect("a half"));
     let jump =
@@ -62,13 +62,13 @@ fn a_hard_fault_is_recorded_with_its_place() {
     let mut bench = running();
     let (reset, crash) = crash_with(&mut bench, &[0xDE00], 3_000);
     assert_eq!((reset, crash.kind), (ResetReason::Software, CrashKind::HardFault));
-    assert_eq!(crash.pc, function(HEAR), "an undefined instruction");
+    assert_eq!(crash.pc, function(ACCEPT), "an undefined instruction");
 }
 
 #[test]
 fn a_stack_that_overflows_is_told_from_a_fault() {
     let mut bench = running();
-    // Pushes nine registers and goes back to do it again.
+    // Pushes nine registers in an endless loop.
     let (reset, crash) = crash_with(&mut bench, &[0xB5FF, 0xE7FD], 3_000);
     assert_eq!((reset, crash.kind), (ResetReason::Software, CrashKind::StackOverflow));
 }
@@ -113,7 +113,7 @@ fn a_radio_that_does_not_get_on_is_ended_by_the_watchdog() {
 #[test]
 fn a_board_that_crashes_at_once_waits_longer_each_time() {
     let mut bench = running();
-    patch(&mut bench, function(HEAR), &[0xDE00]);
+    patch(&mut bench, function(ACCEPT), &[0xDE00]);
     let mut waits = Vec::new();
     for _ in 0..4 {
         bench.said(0);

@@ -1,7 +1,7 @@
-//! Twenty minutes, and nobody who listens.
+//! Long runs, and a host that does not listen.
 
 use common::host_link::ToHost;
-use emulator::board::Board;
+use emulator::board::{Board, StackUse};
 
 use super::bench::{Bench, config, provisioned};
 
@@ -13,7 +13,7 @@ fn twenty_minutes_of_a_quiet_network() {
     let mut bench = Bench::new(vec![provisioned(1, &config(1)), provisioned(2, &config(2))]);
     let leader = bench.elect(30);
     let before: Vec<_> = bench.network.boards().iter().map(Board::counts).collect();
-    // The clock's 24 bits run over every 512 seconds.
+    // The 24 bits of the clock wrap around every 512 seconds.
     for _ in 0..20 {
         bench.run_ms(60_000);
         (0..2).for_each(|number| drop((bench.log(number), bench.said(number))));
@@ -30,9 +30,9 @@ fn twenty_minutes_of_a_quiet_network() {
         let awake = worked as f64 / passed as f64;
         println!("board {number}: {:.2} % awake", awake * 100.0);
         assert!(awake <= AWAKE_MAX, "board {number} is awake for {:.2} % of its time", awake * 100.0);
-        let (used, room) = bench.network.boards()[number].stack().expect("the image has a stack");
-        println!("board {number}: {used} of {room} bytes of stack");
-        assert!(used < room);
+        let StackUse { used, size } = bench.network.boards()[number].stack().expect("the image has a stack");
+        println!("board {number}: {used} of {size} bytes of stack");
+        assert!(used < size);
     }
 }
 
@@ -46,7 +46,7 @@ fn a_board_without_listeners_works_on_and_tells_what_was_lost() {
     assert_eq!((stand.links_up, stand.counters.links_down), (1, 0), "{stand:?}");
     assert_eq!(bench.network.boards()[0].counts().watchdog_resets, 0);
     bench.network.board(0).set_probe(true);
-    // What still fitted comes first; every later message is told of as lost when there was room to say so.
+    // The messages that still fitted come first. All later ones are reported as lost.
     bench.run_ms(10_000);
     let lost = |message: &ToHost| if let ToHost::Lost(lost) = message { *lost } else { 0 };
     let lost: u32 = bench.said(0).iter().map(lost).sum();

@@ -7,7 +7,7 @@ use emulator::phy::Frame;
 use super::bench::{Bench, MS, config, provisioned};
 
 const US: u64 = MS / 1_000;
-/// An answer begins so long after the frame that asked for it, and each further one so much later.
+/// How long after a frame its answer begins, and how much later each further answer.
 const TURN_ROUND: u64 = 800 * US;
 const SLOT: u64 = 1_000 * US;
 /// How exactly a board keeps that time: the ticks of its slow clock are 30.5 us apart.
@@ -27,7 +27,7 @@ fn nobody_who_heard_it_begins_a_frame_between_a_question_and_its_answers() {
     let boards = (1..=4).map(|id| provisioned(id, &config(u16::try_from(id).expect("small")))).collect();
     let mut bench = Bench::new(boards);
     bench.elect(60);
-    // Elections all over again, so that everybody has something to send at the same time.
+    // New elections, so that everybody has something to send at the same time.
     for _ in 0..30 {
         (0..4).for_each(|number| bench.tell(number, &ToBoard::Elect));
         bench.run_ms(500);
@@ -47,7 +47,7 @@ fn nobody_who_heard_it_begins_a_frame_between_a_question_and_its_answers() {
         asked += 1;
         several += u32::from(last > end + TURN_ROUND + SLOT);
         for &(by, ..) in others.iter().filter(|&&(_, begins, _)| (end..last).contains(&begins)) {
-            // Whoever looked at the channel when the question began has not heard it, and cannot know.
+            // A board that was assessing the channel when the question began has missed it.
             if tape.has_listened(by, question, end) { interrupted += 1 } else { unheard += 1 }
         }
     }

@@ -1,4 +1,4 @@
-//! What strangers can do on the air: lengths that make no sense, noise without end, and frames of yesterday.
+//! What strangers can do on the air: invalid lengths, endless noise, and replayed frames.
 
 use common::config::Config;
 use emulator::phy::{Frame, PSDU_MAX};
@@ -48,7 +48,7 @@ fn noise_without_end_is_outlived() {
     let mut bench = two();
     bench.elect(30);
     let (before, frames) = (bench.snapshot(0), bench.network.ether_mut().sent.len());
-    // Half a minute in which the channel is never clear: one long frame behind the other.
+    // For half a minute the channel is never clear: one long frame follows another.
     let long = Frame::new(&[0x3C; PSDU_MAX - 2]);
     let end = bench.network.now() + 30_000 * MS;
     while bench.network.now() < end {
@@ -95,7 +95,7 @@ fn the_epoch_outlives_resets_and_old_frames_are_refused() {
     assert!(refused > 5, "{refused} of {} refused: {:?}", old.len(), after.counters);
     assert_eq!((after.leader, after.links_up), (before.leader, 1));
 
-    // It starts anew, knows nobody, and hears only what the first one once sent: no link comes of it.
+    // It restarts, knows nobody, and only receives what the first one once sent, so no link comes up.
     bench.network.power_off(0);
     bench.network.board(1).reset();
     assert_eq!(bench.hello(1).epoch, Some(2));

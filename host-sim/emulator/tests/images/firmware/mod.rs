@@ -1,5 +1,5 @@
-//! The very image that is flashed, on emulated boards in an ideal air: what a person at a board, a cable, a probe, the air and a
-//! bad supply can do to it.
+//! The very image that is flashed, on emulated boards in an ideal air: what a person, a cable, a probe, the air and a bad
+//! supply can do to it.
 
 mod bench;
 mod configuration;

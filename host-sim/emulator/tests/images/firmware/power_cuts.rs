@@ -1,5 +1,5 @@
-//! The power goes in the middle of every single write to flash, of a boot and of a new configuration: what was there before or
-//! what was to be is there afterwards, and the board works.
+//! Power cuts in the middle of every single flash operation of a boot and of a new configuration. Afterwards the board works
+//! with either the old contents or the new ones.
 
 use common::board::flash_map::FlashMap;
 use common::host_link::{Page, ToBoard, ToHost, Warning};
@@ -9,7 +9,7 @@ use emulator::soc::PowerCut;
 
 use super::bench::{Bench, config, page_of, provisioned};
 
-/// A board whose storage is that of another.
+/// A board with the storage of another.
 fn with_storage(storage: &[u8]) -> Board {
     let mut board = provisioned(1, &config(1));
     assert!(board.load_flash(FlashMap::NRF52840.storage().start, storage));
@@ -21,7 +21,7 @@ fn storage_of(board: &Board) -> Vec<u8> {
     board.memory().flash()[place.start as usize..place.end as usize].to_vec()
 }
 
-/// The storage of a board that has run for a while, long ago; and the epoch it was in.
+/// The storage of a board that has run for a while, and its epoch.
 fn worn() -> (Vec<u8>, u16) {
     let mut bench = Bench::new(vec![provisioned(1, &config(1))]);
     for _ in 0..4 {
@@ -32,7 +32,7 @@ fn worn() -> (Vec<u8>, u16) {
     (storage_of(bench.network.board(0)), epoch)
 }
 
-/// Runs until the planned cut has come, if it comes; whether it did.
+/// Runs until the planned power cut, and says whether it came.
 fn is_cut(bench: &mut Bench, limit_ms: u64) -> bool {
     for _ in 0..limit_ms / 10 {
         bench.run_ms(10);

@@ -7,7 +7,7 @@ use super::bench::{Bench, board, config, frame_of, page_of};
 
 const PORT: usize = 0;
 
-/// Sends to the board's serial line and gives what came back within a moment.
+/// Sends to the serial port of the board and returns the answer.
 fn ask(bench: &mut Bench, ear: &mut Decoder<ToHost>, message: &ToBoard) -> Vec<ToHost> {
     bench.network.board(0).put_serial(PORT, &frame_of(message));
     bench.run_ms(if matches!(message, ToBoard::Ping(_)) { 50 } else { 1_000 });
@@ -24,7 +24,7 @@ fn queries_commands_and_configurations_work_over_the_serial_line() {
     let mut ear = Decoder::new();
     bench.run_ms(1_000);
     assert!(heard(&mut bench, &mut ear).iter().any(|message| matches!(message, ToHost::Hello(_))));
-    // Enough of them for every ring of bytes on the way to begin anew.
+    // Enough of them for every ring buffer on the way to wrap around.
     for number in 0..200 {
         let answers = ask(&mut bench, &mut ear, &ToBoard::Ping(number));
         assert!(answers.contains(&ToHost::Pong(number)), "{number}: {answers:?}");
