@@ -14,6 +14,7 @@ use crate::profile::Profile;
 pub use crate::program::{Program, ProgramError};
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
+use crate::turnaround::Turnaround;
 
 /// The processor looks up at least this often, so that no log overflows.
 const SLICE: u64 = 64_000;
@@ -86,6 +87,7 @@ pub struct Board {
     stack_used: u32,
     has_probe: bool,
     profile: Option<Profile>,
+    turnaround: Turnaround,
 }
 
 impl Board {
@@ -128,6 +130,7 @@ impl Board {
             stack_used: 0,
             has_probe: true,
             profile: None,
+            turnaround: Turnaround::default(),
         })
     }
 
@@ -278,6 +281,9 @@ impl Board {
             if let Some(profile) = &mut self.profile {
                 profile.look(self.cpu.instructions(), self.cpu.register(15));
             }
+            if self.soc.take_send_armed() {
+                self.turnaround.send_armed(self.cpu.instructions());
+            }
             // Many a stretch is a few instructions long, and a look costs more than those.
             if self.asleep || self.unseen >= SLICE / 2 {
                 self.look_at_logs();
@@ -355,6 +361,9 @@ impl Board {
     /// The air tells the radio something, now: the board must have been run until the cycle at which it happens.
     pub fn hear(&mut self, input: Input) {
         if self.powered && self.trouble.is_none() {
+            if let Input::FrameEnds { .. } = input {
+                self.turnaround.frame_ends(self.cpu.instructions());
+            }
             let heard = self.soc.hear(self.cpu.now(), input);
             self.asleep = false;
             self.note(heard);
@@ -448,6 +457,11 @@ impl Board {
     /// Where they went, function by function with its share in percent; nothing where nobody noted it.
     pub fn profile(&self) -> Vec<(String, f64)> {
         self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
+    }
+
+    /// How many instructions its timed answers took.
+    pub fn turnaround(&self) -> &Turnaround {
+        &self.turnaround
     }
 
     /// What it has been through.

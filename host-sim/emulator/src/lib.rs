@@ -17,3 +17,4 @@ pub mod profile;
 pub mod program;
 pub mod rtt;
 pub mod soc;
+pub mod turnaround;

@@ -1,8 +1,11 @@
 //! The bus: which register an address is, and who serves it.
 
 use super::events::{self, Refusal, Served};
-use super::{BASE, NVMC, PAGES, PPI, Soc, chip, info, nvmc};
+use super::{BASE, NVMC, PAGES, PPI, RADIO, Soc, chip, info, nvmc};
 use crate::io::{BusError, Io, Width};
+
+/// The task that starts the transmitter.
+const RADIO_TXEN: u32 = BASE + 0x1000 * RADIO as u32;
 
 impl Soc {
     fn write_page(&mut self, now: u64, address: u32, value: u32) -> Result<(), BusError> {
@@ -16,6 +19,10 @@ impl Soc {
                 Ok(())
             }
             PPI => {
+                if self.ppi.switches_on(offset, value, RADIO_TXEN) {
+                    // The processor stops here, so that whoever counts its instructions knows how many there were.
+                    (self.send_armed, self.stop) = (true, true);
+                }
                 self.ppi.write(offset, value).map_err(refuse)?;
                 for page in 0..PAGES {
                     if let Some(peripheral) = self.peripheral(page) {

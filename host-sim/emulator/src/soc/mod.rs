@@ -123,6 +123,8 @@ pub struct Soc {
     /// The processor was told to run until here; what comes due earlier must stop it.
     horizon: u64,
     stop: bool,
+    /// The transmitter was wired to start by itself since somebody last asked.
+    send_armed: bool,
 }
 
 impl Soc {
@@ -154,6 +156,7 @@ impl Soc {
             lines: 0,
             horizon: NEVER,
             stop: false,
+            send_armed: false,
         }
     }
 
@@ -212,6 +215,11 @@ impl Soc {
     pub fn set_horizon(&mut self, cycle: u64) {
         self.horizon = cycle;
         self.stop = self.radio.has_output();
+    }
+
+    /// Whether the program has wired an event to the transmitter since the last call.
+    pub fn take_send_armed(&mut self) -> bool {
+        std::mem::take(&mut self.send_armed)
     }
 
     /// Until when the processor stands still because flash is busy.
