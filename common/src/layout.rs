@@ -6,6 +6,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::Serialize;
 
+use crate::election::Election;
 use crate::election::abraham::Abraham;
 use crate::election::bully::Bully;
 use crate::election::frlle::Frlle;
@@ -16,9 +17,9 @@ use crate::election::lcr::Lcr;
 use crate::election::modified_bully::ModifiedBully;
 use crate::election::ring::Ring;
 use crate::election::timer_based::TimerBased;
-use crate::election::{Algorithm, Election};
 use crate::engine::Engine;
 use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX};
+use crate::names::Algorithm;
 use crate::node::Node;
 use crate::protocol::Protocol;
 

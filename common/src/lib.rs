@@ -83,7 +83,7 @@ extern crate std;
 
 mod bits;
 pub mod board;
-pub mod clock;
+pub mod causal_clock;
 pub mod coefficient;
 pub mod config;
 pub mod election;
@@ -92,7 +92,9 @@ pub mod host_link;
 pub mod layout;
 pub mod limits;
 pub mod link;
+pub mod mac;
 pub mod members;
+pub mod names;
 pub mod node;
 pub mod notice;
 pub mod outbox;

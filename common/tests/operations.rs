@@ -5,10 +5,9 @@
 mod harness;
 
 use common::config::page::{self, PAGE_MAX};
-use common::config::{Config, Protection};
+use common::config::{Config, NetworkKey, Protection};
 use common::election::Algorithm;
 use common::host_link::{Bytes, Call, FRAME_BYTES_MAX, Message, Page, ToBoard, ToHost, encode};
-use common::link::security::NetworkKey;
 use common::members::RingOrder;
 use common::notice::Notice;
 use common::rng::Rng;

@@ -2,12 +2,13 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-use common::config::{BROADCAST, Config, Protection};
+use common::config::{BROADCAST, Boot, Config, NetworkKey, Protection};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status};
-use common::link::security::{Keys, NetworkKey};
-use common::node::{Boot, FRAME_MAX, Node};
+use common::link::security::Keys;
+use common::mac::phy::FRAME_MAX;
+use common::node::Node;
 use common::time::Instant;
 use common::types::NodeId;
 use proptest::prelude::*;

@@ -1,14 +1,14 @@
 //! From the clocks to a running node: what was before, which configuration counts, how long to wait, and then the node.
 
-use common::board::choice::{Source, choose};
+use common::board::config_source::{Source, choose};
 use common::board::demo::tag;
 use common::board::history::{History, Run};
 use common::board::reset;
-use common::board::retained::{Downfall, LastRun};
-use common::board::vigil::Part;
-use common::config::Config;
+use common::board::retained::{CrashRecord, LastRun};
+use common::board::watchdog::Part;
+use common::config::{Boot, Config};
 use common::host_link::{CrashKind, Hello, ResetReason, ToHost, Warning};
-use common::node::{Boot, Node};
+use common::node::Node;
 use common::rng::Rng;
 use common::time::Duration;
 use embassy_executor::{SendSpawner, Spawner};
@@ -45,7 +45,7 @@ pub struct Parts {
 pub async fn run(spawner: Spawner, parts: Parts) {
     let Parts { flash, last_run, reset, seed, sensors, radio: radio_spawner, node: node_spawner } = parts;
     let last_run = last_run.unwrap_or_default();
-    let crash = downfall(&last_run, reset);
+    let crash = crash_of(&last_run, reset);
     let before = Run { lasted_s: last_run.uptime_s, ending: reset::ending(reset, crash.is_some()) };
 
     let mut store = defmt::unwrap!(storage::open(flash));
@@ -118,15 +118,15 @@ fn make_node(config: &Config, boot: Boot) -> &'static mut Node {
 }
 
 /// What brought the run before down. A watchdog that bit a board which did not see it coming leaves no record.
-fn downfall(last_run: &LastRun, reset: ResetReason) -> Option<Downfall> {
+fn crash_of(last_run: &LastRun, reset: ResetReason) -> Option<CrashRecord> {
     match reset {
-        ResetReason::Watchdog => Some(last_run.crash.clone().unwrap_or_else(|| Downfall::stuck(Part::Thread))),
-        ResetReason::Lockup => Some(last_run.crash.clone().unwrap_or_else(|| Downfall::of(CrashKind::HardFault))),
+        ResetReason::Watchdog => Some(last_run.crash.clone().unwrap_or_else(|| CrashRecord::stuck(Part::Thread))),
+        ResetReason::Lockup => Some(last_run.crash.clone().unwrap_or_else(|| CrashRecord::of(CrashKind::HardFault))),
         _ => last_run.crash.clone(),
     }
 }
 
-fn tell_crash(crash: &Downfall, uptime_s: u32) {
+fn tell_crash(crash: &CrashRecord, uptime_s: u32) {
     defmt::error!(
         "the run before ended after {=u32} s: {} {=str} {=str}:{=u32}, pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, \
          cfsr {=u32:#010x}",

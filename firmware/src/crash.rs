@@ -4,15 +4,15 @@
 use core::arch::global_asm;
 use core::panic::PanicInfo;
 
-use common::board::retained::Downfall;
+use common::board::retained::CrashRecord;
 use common::host_link::{CrashKind, Text};
 use cortex_m::peripheral::SCB;
 
 use crate::{retained, rtt};
 
 /// Resets the board after leaving a record.
-pub fn restart(downfall: Downfall) -> ! {
-    retained::write_downfall(downfall);
+pub fn restart(crash: CrashRecord) -> ! {
+    retained::write_crash(crash);
     SCB::sys_reset()
 }
 
@@ -27,7 +27,7 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     rtt::abandon_log_frame();
     defmt::error!("panic: called from {=u32:#010x}, called from {=u32:#010x}", pc, lr);
     let sp = u32::try_from(sp).unwrap_or(0);
-    restart(Downfall { pc, lr, sp, ..Downfall::of(CrashKind::Panic) })
+    restart(CrashRecord { pc, lr, sp, ..CrashRecord::of(CrashKind::Panic) })
 }
 
 /// The nearest two addresses on the stack that a call can return to. Without a frame pointer the stack cannot be walked, but
@@ -117,7 +117,7 @@ unsafe extern "C" fn report_fault(sp: usize) -> ! {
     defmt::error!("{}: pc {=u32:#010x}, lr {=u32:#010x}, sp {=usize:#010x}, cfsr {=u32:#010x}", kind, pc, lr, sp, cfsr);
     let sp = u32::try_from(sp).unwrap_or(0);
     let message = Text::start_of("fault");
-    restart(Downfall { pc, lr, sp, cfsr, message, ..Downfall::of(kind) })
+    restart(CrashRecord { pc, lr, sp, cfsr, message, ..CrashRecord::of(kind) })
 }
 
 /// The least stack that was ever left, in bytes: what still has the paint of the start-up code.

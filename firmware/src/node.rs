@@ -2,11 +2,14 @@
 
 use core::cell::Cell;
 
-use common::board::retained::Downfall;
-use common::board::vigil::Part;
+use common::board::retained::CrashRecord;
+use common::board::watchdog::Part;
+use common::config::Boot;
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Access, Sent};
+use common::node::Node;
 use common::node::snapshot::Snapshot;
-use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
 use common::notice::Notice;
 use common::protocol::Signal;
 use common::time::{Duration, Instant};
@@ -158,7 +161,7 @@ impl Driver {
                 // The state of the core and what it sent no longer agree.
                 defmt::error!("defect: {}; restarting", fault);
                 let message = Text::start_of("a defect of the election core");
-                crash::restart(Downfall { message, ..Downfall::of(CrashKind::CoreFault) });
+                crash::restart(CrashRecord { message, ..CrashRecord::of(CrashKind::CoreFault) });
             }
             Notice::EpochNeeded => {
                 defmt::warn!("a new epoch is needed; only listening until it is stored");

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use common::board::vigil::{PARTS, Part};
+use common::board::watchdog::{PARTS, Part};
 
 static COUNTS: [AtomicU32; PARTS] = [const { AtomicU32::new(0) }; PARTS];
 

@@ -5,7 +5,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use common::board::retained::{Downfall, LastRun, RECORD_MAX};
+use common::board::retained::{CrashRecord, LastRun, RECORD_MAX};
 
 use crate::clock;
 
@@ -39,8 +39,8 @@ pub fn write(last: &LastRun) {
 }
 
 /// Remembers what is bringing the board down.
-pub fn write_downfall(downfall: Downfall) {
-    write(&LastRun { uptime_s: clock::uptime_s(), record_calls: false, crash: Some(downfall) });
+pub fn write_crash(crash: CrashRecord) {
+    write(&LastRun { uptime_s: clock::uptime_s(), record_calls: false, crash: Some(crash) });
 }
 
 fn write_bytes(bytes: &[u8; RECORD_MAX]) {

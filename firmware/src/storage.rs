@@ -7,10 +7,10 @@
 
 use core::cell::RefCell;
 
+use common::board::flash_map::PAGE_BYTES;
 use common::board::history::next_checkpoint_s;
 use common::board::storage::{Override, Store, StoreError};
-use common::board::vigil::Part;
-use common::config::flash_map::PAGE_BYTES;
+use common::board::watchdog::Part;
 use common::config::page;
 use common::host_link::{ConfigAnswer, Page, ToHost, Warning};
 use embassy_embedded_hal::adapter::BlockingAsync;

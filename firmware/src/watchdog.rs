@@ -1,7 +1,7 @@
 //! The watchdog: resets a board that is stuck. It is fed only while radio, node, storage and thread all make progress.
 
-use common::board::retained::{Downfall, LastRun};
-use common::board::vigil::{Part, Vigil};
+use common::board::retained::{CrashRecord, LastRun};
+use common::board::watchdog::{Part, Watchdog};
 use embassy_nrf::pac::WDT;
 use embassy_nrf::pac::wdt::vals::{Halt, Rr, Sleep};
 use embassy_time::{Duration, Timer};
@@ -31,13 +31,13 @@ pub fn feed() {
 /// Feeds it once a second for as long as everybody makes progress, and keeps the record of how long the board has run.
 #[embassy_executor::task]
 pub async fn keep() -> ! {
-    let mut vigil = Vigil::new();
+    let mut watchdog = Watchdog::new();
     loop {
         Timer::after(Duration::from_secs(1)).await;
         progress::tick(Part::Thread);
-        if let Some(part) = vigil.look(progress::counts()) {
+        if let Some(part) = watchdog.check(progress::counts()) {
             defmt::error!("{=str} makes no progress; leaving the board to the watchdog", part.name());
-            retained::write_downfall(Downfall::stuck(part));
+            retained::write_crash(CrashRecord::stuck(part));
             core::future::pending::<()>().await;
         }
         feed();

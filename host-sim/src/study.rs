@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use clap::ValueEnum;
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::rng::Rng;
 
@@ -218,7 +218,7 @@ fn as_f64(count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use common::clock::ClockKind;
+    use common::causal_clock::ClockKind;
 
     use super::change::{Change, Schedule};
     use super::runner::Failure;

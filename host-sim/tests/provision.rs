@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::config::{Protection, page};
-use common::link::security::NetworkKey;
+use common::config::{NetworkKey, Protection, page};
 
 /// An empty folder of its own for each test.
 fn folder(name: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Parser;
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::rng::Rng;
 use common::types::NodeId;

@@ -3,8 +3,7 @@
 //! It is for trying out, and says so: a board in it warns at every boot. Provisioned boards have another key and cannot
 //! be disturbed by it.
 
-use crate::config::{Config, IDS, IdSource, Protection};
-use crate::link::security::NetworkKey;
+use crate::config::{Config, IDS, IdSource, NetworkKey, Protection};
 use crate::rng::Rng;
 use crate::types::NodeId;
 

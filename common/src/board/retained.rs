@@ -10,7 +10,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use crate::board::vigil::Part;
+use crate::board::watchdog::Part;
 use crate::host_link::{Crash, CrashKind, Text};
 
 /// Bytes of the whole record.
@@ -27,13 +27,13 @@ pub struct LastRun {
     /// Whether somebody asked for every call of the node to be reported from the start.
     pub record_calls: bool,
     /// What brought it down; none where it did not see it coming.
-    pub crash: Option<Downfall>,
+    pub crash: Option<CrashRecord>,
 }
 
 /// What brought a run down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Downfall {
+pub struct CrashRecord {
     /// What it was.
     pub kind: CrashKind,
     /// The program counter, where it is known.
@@ -52,7 +52,7 @@ pub struct Downfall {
     pub message: Text<72>,
 }
 
-impl Downfall {
+impl CrashRecord {
     /// One of this kind, of which nothing else is known.
     pub fn of(kind: CrashKind) -> Self {
         let (file, message) = (Text::default(), Text::default());
@@ -107,23 +107,23 @@ const _: () = assert!(LastRun::POSTCARD_MAX_SIZE <= u8::MAX as usize, "the lengt
 
 #[cfg(test)]
 mod tests {
-    use super::{Downfall, LastRun, RECORD_MAX};
-    use crate::board::vigil::Part;
+    use super::{CrashRecord, LastRun, RECORD_MAX};
+    use crate::board::watchdog::Part;
     use crate::host_link::CrashKind;
 
     fn longest() -> LastRun {
         let most = u32::MAX;
-        let panic = Downfall::panic(&"f".repeat(200), most, &"m".repeat(200));
+        let panic = CrashRecord::panic(&"f".repeat(200), most, &"m".repeat(200));
         LastRun {
             uptime_s: most,
             record_calls: true,
-            crash: Some(Downfall { pc: most, lr: most, sp: most, cfsr: most, ..panic }),
+            crash: Some(CrashRecord { pc: most, lr: most, sp: most, cfsr: most, ..panic }),
         }
     }
 
     #[test]
     fn what_was_sealed_is_opened() {
-        let stuck = LastRun { crash: Some(Downfall::stuck(Part::Radio)), ..LastRun::default() };
+        let stuck = LastRun { crash: Some(CrashRecord::stuck(Part::Radio)), ..LastRun::default() };
         for last in [longest(), LastRun::default(), stuck] {
             let mut record = [0xA5; RECORD_MAX];
             last.seal(&mut record);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_host_hears_what_a_person_needs() {
-        let crash = Downfall::panic("firmware/src/radio.rs", 42, "stuck").report(17, 3);
+        let crash = CrashRecord::panic("firmware/src/radio.rs", 42, "stuck").report(17, 3);
         assert_eq!((crash.kind, crash.line, crash.uptime_s, crash.in_a_row), (CrashKind::Panic, 42, 17, 3));
         assert_eq!(crash.file.as_str(), "firmware/src/radio.rs");
     }

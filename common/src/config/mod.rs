@@ -3,19 +3,20 @@
 //! A board reads it from its configuration page ([`page`]), the simulator makes it from a scenario. Both call
 //! [`Config::check`], and a [`crate::node::Node`] is only made from what passed.
 
-pub mod flash_map;
+mod key;
 pub mod page;
+mod radii;
 
 use core::fmt;
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use crate::election::Algorithm;
-use crate::election::hierarchy::Radii;
+pub use self::key::{HAS_AES_CCM, KEY_BYTES, NetworkKey};
+pub use self::radii::{Radii, RadiiError};
 use crate::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
-use crate::link::security::{HAS_AES_CCM, NetworkKey};
 use crate::members::RingOrder;
+use crate::names::Algorithm;
 use crate::time::Duration;
 use crate::types::NodeId;
 
@@ -116,6 +117,18 @@ impl Default for Timings {
     fn default() -> Self {
         Self::ALWAYS_ON
     }
+}
+
+/// What only the driver knows at a boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Boot {
+    /// The number of this boot, already stored; none where storing it failed.
+    pub epoch: Option<u16>,
+    /// Randomness, different at every boot.
+    pub seed: u64,
+    /// A number of this very board, such as a piece of its serial number: it tells two boards with one id apart.
+    pub device: u16,
 }
 
 /// Everything a node is told.
@@ -273,8 +286,8 @@ impl Timings {
 #[cfg(test)]
 mod tests {
     use super::{Config, Protection};
-    use crate::election::Algorithm;
     use crate::members::RingOrder;
+    use crate::names::Algorithm;
     use crate::types::NodeId;
 
     fn named(change: impl FnOnce(&mut Config)) -> Option<&'static str> {

@@ -116,10 +116,9 @@ pub fn decode(page: &[u8]) -> Result<Config, PageError> {
 #[cfg(test)]
 mod tests {
     use super::{PAGE_MAX, PageError, checksum, decode, encode};
-    use crate::config::{Config, Protection};
-    use crate::election::Algorithm;
-    use crate::link::security::NetworkKey;
+    use crate::config::{Config, NetworkKey, Protection};
     use crate::members::RingOrder;
+    use crate::names::Algorithm;
     use crate::types::NodeId;
 
     fn config() -> Config {

@@ -7,7 +7,7 @@ use heapless::Vec;
 
 use super::height_tuple::{Height, LeaderPair, RefLevel};
 use crate::Full;
-use crate::clock::ClockKind;
+use crate::causal_clock::ClockKind;
 use crate::notice::Event;
 use crate::time::Instant;
 use crate::types::NodeId;
@@ -238,7 +238,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
 #[cfg(test)]
 mod tests {
     use super::{Height, HeightCore, HeightOptions, HeightRules, RefLevel};
-    use crate::clock::ClockKind;
+    use crate::causal_clock::ClockKind;
     use crate::notice::Event;
     use crate::time::Instant;
     use crate::types::NodeId;

@@ -22,56 +22,15 @@ use super::height_core::HeightCore;
 use super::height_tuple::Height;
 use super::hierarchy_update::{HierarchyUpdate, Record, Records};
 use crate::Full;
-use crate::clock::ClockKind;
-use crate::limits::{LEVELS_MAX, NEIGHBOURS_MAX, RADIUS_MAX};
+use crate::causal_clock::ClockKind;
+pub use crate::config::{Radii, RadiiError};
+use crate::limits::NEIGHBOURS_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::peers::PeerSet;
 use crate::protocol::{Cx, Protocol, Signal};
 use crate::timer::NoTimer;
 use crate::types::NodeId;
-
-/// Radii that describe no hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum RadiiError {
-    /// More levels than [`LEVELS_MAX`].
-    TooMany,
-    /// A radius of 0 or beyond [`RADIUS_MAX`]; this is the level, counted from 1.
-    OutOfRange(u8),
-}
-
-/// How far a head may be from those it leads, per level. No levels is a hierarchy of the global leader alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Radii([u8; LEVELS_MAX]);
-
-impl Radii {
-    /// One radius per level, level 1 first.
-    pub fn new(radii: &[u8]) -> Result<Self, RadiiError> {
-        let mut checked = Self::default();
-        if radii.len() > LEVELS_MAX {
-            return Err(RadiiError::TooMany);
-        }
-        for ((slot, &radius), level) in checked.0.iter_mut().zip(radii).zip(1..) {
-            if !(1..=RADIUS_MAX).contains(&radius) {
-                return Err(RadiiError::OutOfRange(level));
-            }
-            *slot = radius;
-        }
-        Ok(checked)
-    }
-
-    /// The radii, level 1 first.
-    pub fn iter(self) -> impl Iterator<Item = u8> {
-        self.0.into_iter().take_while(|&radius| radius > 0)
-    }
-
-    /// How many levels there are.
-    pub fn levels(self) -> u8 {
-        self.iter().fold(0, |count, _| count + 1)
-    }
-}
 
 /// How a node of the hierarchy is set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 pub mod abraham;
 pub mod bully;
-mod choice;
 pub mod circle;
+mod dispatch;
 pub mod frlle;
 pub mod height;
 pub mod height_core;
@@ -16,4 +16,5 @@ pub mod modified_bully;
 pub mod ring;
 pub mod timer_based;
 
-pub use choice::{Algorithm, Election, ElectionConfig, ElectionMsg, ElectionTimer, Timing};
+pub use crate::names::Algorithm;
+pub use dispatch::{Election, ElectionConfig, ElectionMsg, ElectionTimer, Timing};

@@ -220,8 +220,8 @@ pub fn as_ack(frame: &[u8]) -> Option<[u8; ACK_BYTES]> {
 #[cfg(test)]
 mod tests {
     use super::{Answered, HEAD_BYTES, Head, Kind, Refusal, Status, as_ack};
-    use crate::config::Protection;
-    use crate::link::security::{Keys, NetworkKey};
+    use crate::config::{NetworkKey, Protection};
+    use crate::link::security::Keys;
     use crate::types::NodeId;
 
     fn keys() -> Keys {

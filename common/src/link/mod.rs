@@ -7,6 +7,7 @@
 //! end the link goes down. The bytes are in [`frame`] and [`body`].
 
 pub mod body;
+mod counters;
 pub mod frame;
 pub mod neighbour;
 pub mod opening;
@@ -16,25 +17,24 @@ mod receive;
 pub mod security;
 pub mod session;
 pub mod table;
+mod timeout;
 mod transmit;
 pub mod trickle;
-mod upkeep;
 
 use heapless::Vec;
 
 use self::body::Parcel;
+pub use self::counters::Counters;
 use self::frame::{ACK_BYTES, Answered};
 use self::neighbour::News;
-use self::pool::{Places, Pool};
+use self::pool::{Pool, Slots};
 use self::security::Keys;
 use self::session::{Incarnation, TOKEN_MAX, Turn};
 use self::table::Table;
 use self::trickle::Trickle;
 use crate::Full;
-use crate::config::{Config, IdSource, Timings};
+use crate::config::{Boot, Config, IdSource, Timings};
 use crate::limits::{BUNDLE_MAX, NEIGHBOURS_MAX, RING_NAMES_MAX};
-use crate::node::Boot;
-use crate::node::snapshot::Counters;
 use crate::notice::{Notice, NoticeQueue, Reason};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -63,7 +63,7 @@ enum InFlight {
 struct Flight {
     answered: Answered,
     /// Who is to acknowledge.
-    to: Places,
+    to: Slots,
     /// How many answer at once.
     answers: u8,
 }
@@ -195,13 +195,13 @@ impl Links {
     }
 
     fn begin_anew(&mut self, now: Instant, reason: Reason) {
-        for place in self.table.linked_places().iter() {
-            self.take_down(now, place, reason);
+        for slot in self.table.linked_slots().iter() {
+            self.take_down(now, slot, reason);
         }
         let epoch = self.epoch.unwrap_or(0);
-        for place in 0..crate::limits::TABLE_MAX {
+        for slot in 0..crate::limits::TABLE_MAX {
             let token = self.next_token();
-            if let Some(neighbour) = self.table.get_mut(place) {
+            if let Some(neighbour) = self.table.get_mut(slot) {
                 neighbour.session = session::Session::new(Incarnation { epoch, token });
                 self.token = token;
             }
@@ -293,22 +293,22 @@ impl Links {
     ) -> Result<(), Full> {
         let parcel = Parcel::from_slice(message).map_err(|_| Full)?;
         let wanted = self.table.linked().filter(|(_, neighbour)| to(neighbour.id));
-        let mut set = wanted.fold(Places::default(), |set, (place, _)| set.with(Places::of(place)));
+        let mut set = wanted.fold(Slots::default(), |set, (slot, _)| set.with(Slots::of(slot)));
         if is_latest_value {
-            set.iter().for_each(|place| self.replace_states(place));
+            set.iter().for_each(|slot| self.replace_states(slot));
         }
         while self.pool.is_full() {
-            let linked = self.table.linked_places();
-            let Some(slowest) = linked.iter().max_by_key(|&place| self.pool.count(place)) else { break };
+            let linked = self.table.linked_slots();
+            let Some(slowest) = linked.iter().max_by_key(|&slot| self.pool.count(slot)) else { break };
             self.take_down(now, slowest, Reason::Overrun);
-            set = set.without(Places::of(slowest));
+            set = set.without(Slots::of(slowest));
         }
         if set.is_empty() {
             return Ok(());
         }
         self.pool.add(parcel, set, is_latest_value)?;
-        for place in set.iter() {
-            if let Some(neighbour) = self.table.get_mut(place)
+        for slot in set.iter() {
+            if let Some(neighbour) = self.table.get_mut(slot)
                 && !neighbour.arq.is_busy()
             {
                 neighbour.arq.due = now;
@@ -319,23 +319,23 @@ impl Links {
 
     /// Takes older states for a neighbour out, one that was sent and is not acknowledged included: whether it arrived does
     /// not matter any more, and all neighbours are to get the same one again.
-    fn replace_states(&mut self, place: usize) {
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+    fn replace_states(&mut self, slot: usize) {
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
         let sent = neighbour.arq.outstanding;
-        if sent == 0 || !self.pool.are_states(place, sent) {
-            self.pool.replace_older(place, sent);
+        if sent == 0 || !self.pool.are_states(slot, sent) {
+            self.pool.replace_older(slot, sent);
             return;
         }
         neighbour.session.skip(sent);
         neighbour.arq.outstanding = 0;
-        self.pool.delivered(place, sent);
-        self.pool.replace_older(place, 0);
-        self.no_longer_asked(place);
+        self.pool.delivered(slot, sent);
+        self.pool.replace_older(slot, 0);
+        self.no_longer_asked(slot);
     }
 
     /// An answer that still comes from a neighbour is not about what it is now to get.
-    fn no_longer_asked(&mut self, place: usize) {
-        let gone = Places::of(place);
+    fn no_longer_asked(&mut self, slot: usize) {
+        let gone = Slots::of(slot);
         if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
             flight.to = flight.to.without(gone);
         }
@@ -356,13 +356,13 @@ impl Links {
 
     /// How many messages a neighbour is still to get.
     pub fn waiting_for(&self, peer: NodeId) -> usize {
-        self.table.find(peer).map_or(0, |place| self.pool.count(place))
+        self.table.find(peer).map_or(0, |slot| self.pool.count(slot))
     }
 
     /// Ends a link.
     pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
-        if let Some(place) = self.table.find(peer) {
-            self.take_down(now, place, reason);
+        if let Some(slot) = self.table.find(peer) {
+            self.take_down(now, slot, reason);
         }
     }
 
@@ -377,20 +377,20 @@ impl Links {
     }
 
     /// Takes a link down with everything that follows from it.
-    fn take_down(&mut self, now: Instant, place: usize, reason: Reason) {
+    fn take_down(&mut self, now: Instant, slot: usize, reason: Reason) {
         let token = self.next_token();
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
         if neighbour.session.is_up() {
             neighbour.session.down(token);
             self.token = token;
-            self.fell(now, place, reason);
+            self.fell(now, slot, reason);
         }
     }
 
     /// A session has gone down: what was to be sent over it is forgotten, and others are told soon.
-    fn fell(&mut self, now: Instant, place: usize, reason: Reason) {
+    fn fell(&mut self, now: Instant, slot: usize, reason: Reason) {
         let base = Duration::from_millis(u64::from(self.timings.hold_down_ms));
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
         neighbour.quieten();
         // A link that never was told of need not be taken back.
         match core::mem::take(&mut neighbour.news) {
@@ -413,26 +413,26 @@ impl Links {
         let id = neighbour.id;
         // What arrived over it belongs to an interval that is over.
         self.inbox.retain(|(from, _)| *from != id);
-        self.table.note_link(place);
-        self.pool.forget(place);
-        self.no_longer_asked(place);
+        self.table.note_link(slot);
+        self.pool.forget(slot);
+        self.no_longer_asked(slot);
         self.counters.links_down = self.counters.links_down.saturating_add(1);
         self.trickle.reset(now, &mut self.rng);
     }
 
-    fn turned(&mut self, now: Instant, place: usize, turn: Turn) {
+    fn turned(&mut self, now: Instant, slot: usize, turn: Turn) {
         match turn {
             Turn::Stays => {}
-            Turn::Down(reason) => self.fell(now, place, reason),
+            Turn::Down(reason) => self.fell(now, slot, reason),
             Turn::Up => {
-                if let Some(neighbour) = self.table.get_mut(place) {
+                if let Some(neighbour) = self.table.get_mut(slot) {
                     neighbour.news.up = true;
                     neighbour.unlisted = 0;
                     neighbour.quality.begin();
                 }
-                self.table.note_link(place);
+                self.table.note_link(slot);
                 self.counters.links_up = self.counters.links_up.saturating_add(1);
-                self.make_room(now, place);
+                self.make_room(now, slot);
                 self.trickle.reset(now, &mut self.rng);
             }
         }
@@ -443,7 +443,7 @@ impl Links {
         if self.table.links() <= self.links_max() {
             return;
         }
-        let victim = self.table.redundant().filter(|&place| place != newest).unwrap_or(newest);
+        let victim = self.table.redundant().filter(|&slot| slot != newest).unwrap_or(newest);
         self.take_down(now, victim, Reason::MadeRoom);
     }
 }

@@ -71,24 +71,24 @@ impl Arq {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     /// Somebody is to be asked after, given up or forgotten.
-    pub upkeep: Instant,
+    pub timeout: Instant,
     /// A frame is to be sent.
     pub transmit: Instant,
 }
 
 impl Due {
     /// Nothing is.
-    pub const NEVER: Self = Self { upkeep: Instant::NEVER, transmit: Instant::NEVER };
+    pub const NEVER: Self = Self { timeout: Instant::NEVER, transmit: Instant::NEVER };
 
     /// The earlier of each.
     pub fn min(self, other: Self) -> Self {
-        Self { upkeep: self.upkeep.min(other.upkeep), transmit: self.transmit.min(other.transmit) }
+        Self { timeout: self.timeout.min(other.timeout), transmit: self.transmit.min(other.transmit) }
     }
 
     /// Whether both are later than another's, or never.
     pub fn is_after(self, other: Self) -> bool {
         let is_later = |mine: Instant, theirs: Instant| mine > theirs || mine == Instant::NEVER;
-        is_later(self.upkeep, other.upkeep) && is_later(self.transmit, other.transmit)
+        is_later(self.timeout, other.timeout) && is_later(self.transmit, other.transmit)
     }
 }
 
@@ -204,17 +204,17 @@ impl Neighbour {
     /// When something is next to be done for it, where a frame is sent so often and silence is borne for so long.
     pub fn due(&self, attempts: u8, eighths: u8) -> Due {
         if !self.session.is_up() {
-            return Due { upkeep: self.forget_at().max(self.held_until), ..Due::NEVER };
+            return Due { timeout: self.forget_at().max(self.held_until), ..Due::NEVER };
         }
         let Arq { due, attempts: made, .. } = self.arq;
-        let upkeep = if due != Instant::NEVER {
+        let timeout = if due != Instant::NEVER {
             if made >= self.attempts_max(attempts) { due } else { Instant::NEVER }
         } else if self.arq.is_busy() {
             Instant::NEVER
         } else {
             self.suspect_at(eighths)
         };
-        Due { upkeep, transmit: due.min(self.ack_due) }
+        Due { timeout, transmit: due.min(self.ack_due) }
     }
 
     /// The link is down: nothing is outstanding, nothing is due.

@@ -9,7 +9,7 @@ use heapless::Vec;
 
 use super::frame::{Head, Refusal};
 use super::security::Keys;
-use crate::node::FRAME_MAX;
+use crate::mac::phy::FRAME_MAX;
 
 /// A place to open frames in.
 #[derive(Clone, Debug)]
@@ -59,9 +59,9 @@ impl Opening {
 #[cfg(test)]
 mod tests {
     use super::Opening;
-    use crate::config::Protection;
+    use crate::config::{NetworkKey, Protection};
     use crate::link::frame::{Head, Kind, Refusal};
-    use crate::link::security::{Keys, NetworkKey};
+    use crate::link::security::Keys;
     use crate::types::NodeId;
 
     fn keys(byte: u8) -> Keys {

@@ -9,19 +9,19 @@ use super::body::Parcel;
 use crate::Full;
 use crate::limits::POOL_MAX;
 
-/// A set of places in the neighbour table.
+/// A set of slots in the neighbour table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Places(pub u32);
+pub struct Slots(pub u32);
 
-impl Places {
-    /// The set of one place.
-    pub const fn of(place: usize) -> Self {
-        Self(1 << (place & 31))
+impl Slots {
+    /// The set of one slot.
+    pub const fn of(slot: usize) -> Self {
+        Self(1 << (slot & 31))
     }
 
-    /// Whether a place is in the set.
-    pub const fn contains(self, place: usize) -> bool {
-        self.0 & Self::of(place).0 != 0
+    /// Whether a slot is in the set.
+    pub const fn contains(self, slot: usize) -> bool {
+        self.0 & Self::of(slot).0 != 0
     }
 
     /// The set without another.
@@ -44,13 +44,13 @@ impl Places {
         self.0 == 0
     }
 
-    /// The places, ascending.
+    /// The slots, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         core::iter::from_fn(move || {
-            let place = left.trailing_zeros();
+            let slot = left.trailing_zeros();
             left &= left.checked_sub(1)?;
-            usize::try_from(place).ok()
+            usize::try_from(slot).ok()
         })
     }
 }
@@ -58,7 +58,7 @@ impl Places {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Waiting {
     message: Parcel,
-    to: Places,
+    to: Slots,
     is_latest_value: bool,
 }
 
@@ -76,7 +76,7 @@ impl Pool {
     }
 
     /// Adds a message.
-    pub fn add(&mut self, message: Parcel, to: Places, is_latest_value: bool) -> Result<(), Full> {
+    pub fn add(&mut self, message: Parcel, to: Slots, is_latest_value: bool) -> Result<(), Full> {
         self.waiting.push(Waiting { message, to, is_latest_value }).map_err(|_| Full)?;
         self.high_water = self.high_water.max(u8::try_from(self.waiting.len()).unwrap_or(u8::MAX));
         Ok(())
@@ -102,9 +102,9 @@ impl Pool {
         self.high_water
     }
 
-    /// The messages for one place in order, each with its place in the pool.
-    pub fn queue(&self, place: usize) -> impl Iterator<Item = (usize, &Parcel)> {
-        let is_for = move |waiting: &Waiting| waiting.to.contains(place);
+    /// The messages for one slot in order, each with its index in the pool.
+    pub fn queue(&self, slot: usize) -> impl Iterator<Item = (usize, &Parcel)> {
+        let is_for = move |waiting: &Waiting| waiting.to.contains(slot);
         self.waiting
             .iter()
             .enumerate()
@@ -112,55 +112,55 @@ impl Pool {
             .map(|(at, waiting)| (at, &waiting.message))
     }
 
-    /// Whether the first `count` messages for a place are states.
-    pub fn are_states(&self, place: usize, count: u8) -> bool {
-        let mut first = self.waiting.iter().filter(|waiting| waiting.to.contains(place)).take(usize::from(count));
+    /// Whether the first `count` messages for a slot are states.
+    pub fn are_states(&self, slot: usize, count: u8) -> bool {
+        let mut first = self.waiting.iter().filter(|waiting| waiting.to.contains(slot)).take(usize::from(count));
         first.all(|waiting| waiting.is_latest_value)
     }
 
-    /// How many messages wait for a place.
-    pub fn count(&self, place: usize) -> usize {
-        self.queue(place).count()
+    /// How many messages wait for a slot.
+    pub fn count(&self, slot: usize) -> usize {
+        self.queue(slot).count()
     }
 
-    /// The first `count` messages for a place are delivered.
-    pub fn delivered(&mut self, place: usize, count: u8) {
-        let first = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(place)).take(usize::from(count));
-        first.for_each(|waiting| waiting.to = waiting.to.without(Places::of(place)));
+    /// The first `count` messages for a slot are delivered.
+    pub fn delivered(&mut self, slot: usize, count: u8) {
+        let first = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(slot)).take(usize::from(count));
+        first.for_each(|waiting| waiting.to = waiting.to.without(Slots::of(slot)));
         self.waiting.retain(|waiting| !waiting.to.is_empty());
     }
 
-    /// Takes everything for a place out.
-    pub fn forget(&mut self, place: usize) {
-        self.delivered(place, u8::MAX);
+    /// Takes everything for a slot out.
+    pub fn forget(&mut self, slot: usize) {
+        self.delivered(slot, u8::MAX);
     }
 
-    /// Takes a place off those older states that were not sent to it: all behind its first `sent` messages.
-    pub fn replace_older(&mut self, place: usize, sent: u8) {
-        let unsent = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(place)).skip(usize::from(sent));
+    /// Takes a slot off those older states that were not sent to it: all behind its first `sent` messages.
+    pub fn replace_older(&mut self, slot: usize, sent: u8) {
+        let unsent = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(slot)).skip(usize::from(sent));
         unsent
             .filter(|waiting| waiting.is_latest_value)
-            .for_each(|waiting| waiting.to = waiting.to.without(Places::of(place)));
+            .for_each(|waiting| waiting.to = waiting.to.without(Slots::of(slot)));
         self.waiting.retain(|waiting| !waiting.to.is_empty());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Places, Pool};
+    use super::{Pool, Slots};
     use crate::link::body::Parcel;
 
     fn pool(messages: &[(&[u8], u32, bool)]) -> Pool {
         let mut pool = Pool::new();
         for &(bytes, to, is_latest_value) in messages {
             let Ok(message) = Parcel::from_slice(bytes) else { panic!("it fits") };
-            assert!(pool.add(message, Places(to), is_latest_value).is_ok());
+            assert!(pool.add(message, Slots(to), is_latest_value).is_ok());
         }
         pool
     }
 
-    fn queue(pool: &Pool, place: usize) -> std::vec::Vec<&[u8]> {
-        pool.queue(place).map(|(_, message)| &**message).collect()
+    fn queue(pool: &Pool, slot: usize) -> std::vec::Vec<&[u8]> {
+        pool.queue(slot).map(|(_, message)| &**message).collect()
     }
 
     #[test]

@@ -6,10 +6,11 @@ use super::neighbour::Neighbour;
 use super::opening::Opening;
 use super::quality::Quality;
 use super::session::{Incarnation, Session, Turn};
-use super::upkeep::due_by;
+use super::timeout::due_by;
 use super::{Links, Reply, count};
 use crate::config::{BROADCAST, IdSource};
 use crate::limits::{BUNDLE_MAX, LINKS_ENOUGH};
+use crate::mac::phy::airtime;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -20,12 +21,6 @@ pub const TURN_ROUND: Duration = Duration::from_micros(800);
 
 /// The time that each answer has.
 pub const ANSWER_SLOT: Duration = Duration::from_micros(1_000);
-
-/// Microseconds that a byte takes on the air.
-const BYTE_US: u64 = 32;
-
-/// Bytes of a frame that the driver does not see: preamble, delimiter, length and checksum.
-const FRAME_EXTRA_BYTES: u64 = 8;
 
 /// What getting on to the channel takes, about.
 const ACCESS_TIME: Duration = Duration::from_micros(1_000);
@@ -76,7 +71,7 @@ impl Links {
         if self.pool.is_empty() {
             return;
         }
-        let airtime = Duration::from_micros(BYTE_US * (FRAME_EXTRA_BYTES + u64::try_from(bytes).unwrap_or(0)));
+        let airtime = airtime(bytes);
         for (_, neighbour) in self.table.iter_mut() {
             let arq = &mut neighbour.arq;
             // An answer that was asked for comes at once or not at all.
@@ -111,13 +106,13 @@ impl Links {
             self.on_own_id(now, head, body);
             return;
         }
-        let place = self.table.find(head.from);
-        let last = place.and_then(|place| self.table.get(place)).map(|neighbour| neighbour.last);
+        let slot = self.table.find(head.from);
+        let last = slot.and_then(|slot| self.table.get(slot)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
             count(&mut self.counters.replayed);
             // Of two boards with one id, one has the lower numbers.
-            if let (Some(place), Kind::Hello, Some((hello, _))) = (place, head.kind, Hello::split(body)) {
-                self.note_device(now, place, hello.device);
+            if let (Some(slot), Kind::Hello, Some((hello, _))) = (slot, head.kind, Hello::split(body)) {
+                self.note_device(now, slot, hello.device);
             }
             return;
         }
@@ -125,12 +120,12 @@ impl Links {
             return;
         }
         let due_of = due_by(self.timings);
-        let before = place.and_then(|place| self.table.get(place)).map(&due_of);
+        let before = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         let is_understood = match head.kind {
             // Only whoever is on a ring tells anything behind the names.
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.is_on_ring || more.is_empty() => {
-                    self.on_hello(now, head, place, hello, rssi_dbm);
+                    self.on_hello(now, head, slot, hello, rssi_dbm);
                     if !more.is_empty() && self.table.is_linked(head.from) {
                         told(head.from, more);
                     }
@@ -142,12 +137,12 @@ impl Links {
                 let to = (head.to == self.id).then_some(self.id);
                 let rel = &Rel::read(body, to);
                 if let Some(rel) = rel {
-                    self.on_rel(now, head, place, rel, rssi_dbm);
+                    self.on_rel(now, head, slot, rel, rssi_dbm);
                 }
                 rel.is_some()
             }
         };
-        let after = place.and_then(|place| self.table.get(place)).map(&due_of);
+        let after = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
             self.table.moved(before, after);
         }
@@ -176,21 +171,21 @@ impl Links {
     }
 
     /// Holds a hello's piece of a serial number against the one heard lately under the same id.
-    fn note_device(&mut self, now: Instant, place: usize, device: u16) {
-        let Some(neighbour) = self.table.get(place) else { return };
+    fn note_device(&mut self, now: Instant, slot: usize, device: u16) {
+        let Some(neighbour) = self.table.get(slot) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
         if neighbour.device != 0
             && neighbour.device != device
             && was_heard
-            && let Some(neighbour) = self.table.get_mut(place)
+            && let Some(neighbour) = self.table.get_mut(slot)
         {
             neighbour.shun_twins(now, TWINS_TOLD);
             self.notices.push(Notice::TwinsHeard(neighbour.id));
         }
     }
 
-    fn on_hello(&mut self, now: Instant, head: Head, place: Option<usize>, hello: &Hello, rssi_dbm: i8) {
-        let Some(place) = place.or_else(|| self.admit(now, head, hello, rssi_dbm)) else {
+    fn on_hello(&mut self, now: Instant, head: Head, slot: Option<usize>, hello: &Hello, rssi_dbm: i8) {
+        let Some(slot) = slot.or_else(|| self.admit(now, head, hello, rssi_dbm)) else {
             count(&mut self.counters.refused);
             return;
         };
@@ -198,12 +193,12 @@ impl Links {
         if name.is_some_and(|name| self.is_of_twin(name)) {
             self.on_twin(now);
         }
-        self.note_hello(now, place, head, hello, rssi_dbm);
-        let i_want = self.is_wanted(now, place);
-        let (epoch, is_linked) = (head.epoch, self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up()));
+        self.note_hello(now, slot, head, hello, rssi_dbm);
+        let i_want = self.is_wanted(now, slot);
+        let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         // Tokens are scarce: a hello that takes no link down uses none.
         let token = self.next_token();
-        let Some(neighbour) = self.table.hear(place) else { return };
+        let Some(neighbour) = self.table.hear(slot) else { return };
         let turn = match name {
             Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
                 neighbour.unlisted = 0;
@@ -220,11 +215,11 @@ impl Links {
         if matches!(turn, Turn::Down(_)) {
             self.token = token;
         }
-        self.turned(now, place, turn);
+        self.turned(now, slot, turn);
         if is_linked && is_bad {
-            self.take_down(now, place, Reason::Quality);
+            self.take_down(now, slot, Reason::Quality);
         } else if is_linked && unlisted >= UNLISTED {
-            self.take_down(now, place, Reason::NoSession);
+            self.take_down(now, slot, Reason::NoSession);
         }
         // A neighbour with room has not heard this node; one without would not name it however often it heard it.
         // And where two networks hear each other without having become one, the more is said the sooner they will.
@@ -234,12 +229,12 @@ impl Links {
     }
 
     /// What a hello tells, whether or not it names this node.
-    fn note_hello(&mut self, now: Instant, place: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
+    fn note_hello(&mut self, now: Instant, slot: usize, head: Head, hello: &Hello, rssi_dbm: i8) {
         let willing = |id: NodeId| hello.names.iter().filter(|name| name.willing && name.id == id).count();
         let linked: usize = self.table.linked().map(|(_, neighbour)| willing(neighbour.id)).sum();
         let own_leader = self.leader;
-        self.note_device(now, place, hello.device);
-        let Some(neighbour) = self.table.hear(place) else { return };
+        self.note_device(now, slot, hello.device);
+        let Some(neighbour) = self.table.hear(slot) else { return };
         let missed = if head.epoch == neighbour.last.0 {
             neighbour.quality.hear(hello.number, rssi_dbm)
         } else {
@@ -256,7 +251,7 @@ impl Links {
         neighbour.shared = u8::try_from(linked).unwrap_or(u8::MAX);
         neighbour.dissent = if hello.leader == own_leader { 0 } else { neighbour.dissent.saturating_add(1) };
         neighbour.calm(now);
-        self.is_there(now, place);
+        self.is_there(now, slot);
         self.share_suspicion(now, hello);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
@@ -265,7 +260,7 @@ impl Links {
     /// Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
     fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
         for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
-            let Some(neighbour) = self.table.find(name.id).and_then(|place| self.table.get_mut(place)) else {
+            let Some(neighbour) = self.table.find(name.id).and_then(|slot| self.table.get_mut(slot)) else {
                 continue;
             };
             let is_silent = now.since(neighbour.heard_at).as_micros() > neighbour.interval().as_micros() / 2;
@@ -283,22 +278,22 @@ impl Links {
         (name.token == 0 && name.echo == 0) || (name.echo != 0 && (1..8).contains(&ahead))
     }
 
-    /// Finds a place for a newcomer.
+    /// Finds a slot for a newcomer.
     fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8) -> Option<usize> {
         let dissents = hello.leader != self.leader;
         let quality = Quality::before(hello.number, rssi_dbm);
-        let place = self.table.free().or_else(|| self.table.weakest(now, dissents, quality.is_strong()))?;
+        let slot = self.table.free().or_else(|| self.table.weakest(now, dissents, quality.is_strong()))?;
         let session = Session::new(Incarnation { epoch: self.epoch.unwrap_or(0), token: self.fresh_token() });
         let neighbour = Neighbour::new(head.from, session, quality, (head.epoch, 0), now);
-        self.table.put(place, neighbour);
+        self.table.put(slot, neighbour);
         self.trickle.reset(now, &mut self.rng);
-        Some(place)
+        Some(slot)
     }
 
     /// Whether a link is wanted: the neighbour is heard well, did not break lately, and there is room, or it must be let
     /// in because its network has another leader.
-    pub(super) fn is_wanted(&self, now: Instant, place: usize) -> bool {
-        let Some(neighbour) = self.table.get(place) else { return false };
+    pub(super) fn is_wanted(&self, now: Instant, slot: usize) -> bool {
+        let Some(neighbour) = self.table.get(slot) else { return false };
         if neighbour.session.is_up() {
             return true;
         }
@@ -309,55 +304,55 @@ impl Links {
         is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.table.redundant().is_some()))
     }
 
-    fn on_rel(&mut self, now: Instant, head: Head, place: Option<usize>, rel: &Rel, rssi_dbm: i8) {
-        if let Some(neighbour) = place.and_then(|place| self.table.hear(place)) {
+    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<usize>, rel: &Rel, rssi_dbm: i8) {
+        if let Some(neighbour) = slot.and_then(|slot| self.table.hear(slot)) {
             neighbour.last = (head.epoch, head.counter);
             neighbour.heard_at = now;
             neighbour.quality.strengthen(rssi_dbm);
         }
-        if let Some(place) = place {
-            self.is_there(now, place);
+        if let Some(slot) = slot {
+            self.is_there(now, slot);
         }
         if rel.answer {
             let answers = u32::try_from(rel.entries.len()).unwrap_or(0);
             self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT.times(answers));
         }
-        if let Some((slot, entry)) = rel.entries.iter().enumerate().find(|(_, entry)| entry.id == self.id) {
-            let status = place.map_or(Status::NoSession, |place| self.on_entry(now, head, place, *entry, rel));
+        if let Some((turn, entry)) = rel.entries.iter().enumerate().find(|(_, entry)| entry.id == self.id) {
+            let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, *entry, rel));
             if rel.answer {
-                let slot = u32::try_from(slot).unwrap_or(0);
-                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(slot), head, status);
+                let turn = u32::try_from(turn).unwrap_or(0);
+                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, status);
             }
             if status == Status::NoSession {
                 self.trickle.reset(now, &mut self.rng);
             }
         } else if let Some(entry) = rel.acks.iter().find(|entry| entry.id == self.id)
-            && let Some(place) = place
-            && self.is_of_session(now, head, place, entry.echo)
+            && let Some(slot) = slot
+            && self.is_of_session(now, head, slot, entry.echo)
         {
-            self.acknowledged(now, place, entry.ack);
+            self.acknowledged(now, slot, entry.ack);
         }
     }
 
     /// Whether a frame belongs to the present session with its sender. It may bring the link up.
-    fn is_of_session(&mut self, now: Instant, head: Head, place: usize, echo: u16) -> bool {
-        let i_want = self.is_wanted(now, place);
-        let Some(neighbour) = self.table.hear(place) else { return false };
+    fn is_of_session(&mut self, now: Instant, head: Head, slot: usize, echo: u16) -> bool {
+        let i_want = self.is_wanted(now, slot);
+        let Some(neighbour) = self.table.hear(slot) else { return false };
         let turn = neighbour.session.hear_rel(head.epoch, echo, i_want);
         if let Some(turn) = turn {
-            self.turned(now, place, turn);
+            self.turned(now, slot, turn);
         } else {
             count(&mut self.counters.stale);
         }
         // Making room may have taken the new link down again.
-        turn.is_some() && self.table.get(place).is_some_and(|neighbour| neighbour.session.is_up())
+        turn.is_some() && self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up())
     }
 
-    fn on_entry(&mut self, now: Instant, head: Head, place: usize, entry: Entry, rel: &Rel) -> Status {
-        if !self.is_of_session(now, head, place, entry.echo) {
+    fn on_entry(&mut self, now: Instant, head: Head, slot: usize, entry: Entry, rel: &Rel) -> Status {
+        if !self.is_of_session(now, head, slot, entry.echo) {
             return Status::NoSession;
         }
-        self.acknowledged(now, place, entry.ack);
+        self.acknowledged(now, slot, entry.ack);
         let messages = u8::try_from(rel.messages.len()).unwrap_or(0);
         if messages == 0 {
             return Status::Accepted;
@@ -366,7 +361,7 @@ impl Links {
             return Status::NoRoom;
         }
         let delay = u64::from(ACK_DELAY_MIN_US + self.rng.below(ACK_DELAY_MAX_US - ACK_DELAY_MIN_US));
-        let Some(neighbour) = self.table.hear(place) else { return Status::NoSession };
+        let Some(neighbour) = self.table.hear(slot) else { return Status::NoSession };
         let known = neighbour.session.receive(entry.number, messages);
         for message in rel.messages.iter().skip(usize::from(known)) {
             // There is room: it was looked for above.
@@ -389,26 +384,26 @@ impl Links {
     }
 
     /// The neighbour expects the message of this number next.
-    fn acknowledged(&mut self, now: Instant, place: usize, expects: u8) {
-        let Some(neighbour) = self.table.hear(place) else { return };
+    fn acknowledged(&mut self, now: Instant, slot: usize, expects: u8) {
+        let Some(neighbour) = self.table.hear(slot) else { return };
         let outstanding = neighbour.arq.outstanding;
         let delivered = neighbour.session.acknowledge(expects, outstanding);
         if delivered > 0 {
-            self.delivered(now, place, delivered);
+            self.delivered(now, slot, delivered);
         }
     }
 
     /// A neighbour was heard: it need not be asked whether it is there.
-    fn is_there(&mut self, now: Instant, place: usize) {
-        if self.table.get(place).is_some_and(|neighbour| neighbour.arq.is_probe) {
-            self.delivered(now, place, 0);
+    fn is_there(&mut self, now: Instant, slot: usize) {
+        if self.table.get(slot).is_some_and(|neighbour| neighbour.arq.is_probe) {
+            self.delivered(now, slot, 0);
         }
     }
 
-    fn delivered(&mut self, now: Instant, place: usize, messages: u8) {
-        self.pool.delivered(place, messages);
-        let is_more = self.pool.count(place) > 0;
-        if let Some(neighbour) = self.table.get_mut(place) {
+    fn delivered(&mut self, now: Instant, slot: usize, messages: u8) {
+        self.pool.delivered(slot, messages);
+        let is_more = self.pool.count(slot) > 0;
+        if let Some(neighbour) = self.table.get_mut(slot) {
             neighbour.settle();
             if is_more {
                 neighbour.arq.due = now;
@@ -420,27 +415,27 @@ impl Links {
         let Some(asked) = &self.asked else { return };
         let answered = asked.answered;
         let keys = self.keys.iter().flatten().next();
-        let status = asked.to.iter().find_map(|place| {
-            let status = answered.status(&keys?.1, self.table.get(place)?.id, ack)?;
-            Some((place, status))
+        let status = asked.to.iter().find_map(|slot| {
+            let status = answered.status(&keys?.1, self.table.get(slot)?.id, ack)?;
+            Some((slot, status))
         });
-        let Some((place, status)) = status else { return };
+        let Some((slot, status)) = status else { return };
         count(&mut self.counters.accepted);
         if let Some(asked) = &mut self.asked {
-            asked.to = asked.to.without(super::Places::of(place));
+            asked.to = asked.to.without(super::Slots::of(slot));
         }
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
         neighbour.heard_at = now;
         match status {
             Status::Accepted => {
                 let outstanding = neighbour.arq.outstanding;
                 let expects = neighbour.session.oldest().wrapping_add(outstanding);
                 let delivered = neighbour.session.acknowledge(expects, outstanding);
-                self.delivered(now, place, delivered);
+                self.delivered(now, slot, delivered);
             }
             // It will be sent again, as if there had been no answer.
             Status::NoRoom => {}
-            Status::NoSession => self.take_down(now, place, Reason::NoSession),
+            Status::NoSession => self.take_down(now, slot, Reason::NoSession),
         }
     }
 }

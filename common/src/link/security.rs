@@ -12,44 +12,12 @@ use ascon_aead::aead::array::Array;
 use ascon_aead::aead::consts::U4;
 use ascon_aead::aead::inout::InOutBuf;
 use ascon_aead::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser};
-use postcard::experimental::max_size::MaxSize;
-use serde::{Deserialize, Serialize};
 
-use crate::config::Protection;
+use crate::config::{KEY_BYTES, Protection};
 use crate::types::NodeId;
-
-/// Whether AES-128-CCM was built in. Images leave it out unless they are asked for it: it is a twentieth of their flash.
-pub const HAS_AES_CCM: bool = cfg!(feature = "aes-ccm");
-
-/// Bytes of a key.
-pub const KEY_BYTES: usize = 16;
 
 /// Bytes of a tag on the air.
 pub const TAG_BYTES: usize = 4;
-
-/// The secret of a network. It is never shown: neither in a log nor by `Debug`.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
-pub struct NetworkKey([u8; KEY_BYTES]);
-
-impl NetworkKey {
-    /// A key of these bytes.
-    pub const fn new(bytes: [u8; KEY_BYTES]) -> Self {
-        Self(bytes)
-    }
-}
-
-impl fmt::Debug for NetworkKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NetworkKey(hidden)")
-    }
-}
-
-#[cfg(feature = "defmt")]
-impl defmt::Format for NetworkKey {
-    fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "NetworkKey(hidden)");
-    }
-}
 
 /// What makes a frame's nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,12 +166,13 @@ impl Keys {
     /// The keys that a configuration asks for.
     pub fn new(protection: &Protection) -> Self {
         match protection {
-            Protection::Ascon(NetworkKey(key)) => {
-                Self { frames: Cipher::Ascon(*key), acks: Cipher::Ascon(derived(&Cipher::Ascon(*key))) }
+            Protection::Ascon(key) => {
+                Self { frames: Cipher::Ascon(*key.bytes()), acks: Cipher::Ascon(derived(&Cipher::Ascon(*key.bytes()))) }
             }
-            Protection::AesCcm(NetworkKey(key)) => {
-                Self { frames: Cipher::AesCcm(*key), acks: Cipher::AesCcm(derived(&Cipher::AesCcm(*key))) }
-            }
+            Protection::AesCcm(key) => Self {
+                frames: Cipher::AesCcm(*key.bytes()),
+                acks: Cipher::AesCcm(derived(&Cipher::AesCcm(*key.bytes()))),
+            },
             Protection::Open => Self { frames: Cipher::Open, acks: Cipher::Open },
         }
     }
@@ -231,8 +200,8 @@ fn derived(cipher: &Cipher) -> [u8; KEY_BYTES] {
 mod tests {
     use std::format;
 
-    use super::{Aead, Domain, Forged, Keys, NetworkKey, Nonce};
-    use crate::config::Protection;
+    use super::{Aead, Domain, Forged, Keys, Nonce};
+    use crate::config::{NetworkKey, Protection};
     use crate::types::NodeId;
 
     const NONCE: Nonce =

@@ -1,10 +1,10 @@
-//! The neighbour table: fixed places, so that sets of places stay true while neighbours come and go.
+//! The neighbour table: fixed slots, so that sets of slots stay true while neighbours come and go.
 //!
 //! Most frames are hellos that change nothing. What is asked after each of them, who is linked and what is due next, is kept,
 //! so that not every neighbour has to be looked at each time.
 
 use super::neighbour::{Due, Neighbour};
-use super::pool::Places;
+use super::pool::Slots;
 use crate::limits::TABLE_MAX;
 use crate::time::Instant;
 use crate::types::NodeId;
@@ -12,9 +12,9 @@ use crate::types::NodeId;
 /// The table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    places: [Option<Neighbour>; TABLE_MAX],
+    slots: [Option<Neighbour>; TABLE_MAX],
     /// Whose link is up.
-    linked: Places,
+    linked: Slots,
     /// A link has come up or gone down since this was last cleared, and nobody may have been told yet.
     pub has_turned: bool,
     /// What is due next, of all neighbours; none where it has to be looked for.
@@ -30,24 +30,24 @@ impl Default for Table {
 impl Table {
     /// A table of nobody.
     pub const fn new() -> Self {
-        Self { places: [const { None }; TABLE_MAX], linked: Places(0), has_turned: false, due: None }
+        Self { slots: [const { None }; TABLE_MAX], linked: Slots(0), has_turned: false, due: None }
     }
 
-    /// The neighbour at a place.
-    pub fn get(&self, place: usize) -> Option<&Neighbour> {
-        self.places.get(place)?.as_ref()
+    /// The neighbour at a slot.
+    pub fn get(&self, slot: usize) -> Option<&Neighbour> {
+        self.slots.get(slot)?.as_ref()
     }
 
-    /// The neighbour at a place.
-    pub fn get_mut(&mut self, place: usize) -> Option<&mut Neighbour> {
+    /// The neighbour at a slot.
+    pub fn get_mut(&mut self, slot: usize) -> Option<&mut Neighbour> {
         self.due = None;
-        self.hear(place)
+        self.hear(slot)
     }
 
-    /// The neighbour at a place, of whom a frame was heard. Whoever changes what is due of it says so with
+    /// The neighbour at a slot, of whom a frame was heard. Whoever changes what is due of it says so with
     /// [`moved`](Self::moved).
-    pub fn hear(&mut self, place: usize) -> Option<&mut Neighbour> {
-        self.places.get_mut(place)?.as_mut()
+    pub fn hear(&mut self, slot: usize) -> Option<&mut Neighbour> {
+        self.slots.get_mut(slot)?.as_mut()
     }
 
     /// What was due of one neighbour is due at another time now.
@@ -68,42 +68,42 @@ impl Table {
         due
     }
 
-    /// Takes note that the link of the neighbour at a place has come up or gone down.
-    pub fn note_link(&mut self, place: usize) {
-        let is_up = self.get(place).is_some_and(|neighbour| neighbour.session.is_up());
+    /// Takes note that the link of the neighbour at a slot has come up or gone down.
+    pub fn note_link(&mut self, slot: usize) {
+        let is_up = self.get(slot).is_some_and(|neighbour| neighbour.session.is_up());
         self.has_turned = true;
-        self.linked = self.linked.without(Places::of(place));
+        self.linked = self.linked.without(Slots::of(slot));
         if is_up {
-            self.linked = self.linked.with(Places::of(place));
+            self.linked = self.linked.with(Slots::of(slot));
         }
     }
 
     /// Those for whom this holds are not given up to make room for others.
     pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
-        for neighbour in self.places.iter_mut().flatten() {
+        for neighbour in self.slots.iter_mut().flatten() {
             neighbour.is_pinned = is_pinned(neighbour.id);
         }
     }
 
     /// Where a neighbour stands.
     pub fn find(&self, id: NodeId) -> Option<usize> {
-        self.iter().find(|(_, neighbour)| neighbour.id == id).map(|(place, _)| place)
+        self.iter().find(|(_, neighbour)| neighbour.id == id).map(|(slot, _)| slot)
     }
 
-    /// All neighbours with their places.
+    /// All neighbours with their slots.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &Neighbour)> {
-        self.places.iter().enumerate().filter_map(|(place, slot)| Some((place, slot.as_ref()?)))
+        self.slots.iter().enumerate().filter_map(|(slot, kept)| Some((slot, kept.as_ref()?)))
     }
 
-    /// All neighbours with their places.
+    /// All neighbours with their slots.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Neighbour)> {
         self.due = None;
-        self.places.iter_mut().enumerate().filter_map(|(place, slot)| Some((place, slot.as_mut()?)))
+        self.slots.iter_mut().enumerate().filter_map(|(slot, kept)| Some((slot, kept.as_mut()?)))
     }
 
     /// Those whose link is up.
     pub fn linked(&self) -> impl Iterator<Item = (usize, &Neighbour)> {
-        self.linked.iter().filter_map(|place| Some((place, self.get(place)?)))
+        self.linked.iter().filter_map(|slot| Some((slot, self.get(slot)?)))
     }
 
     /// How many links are up.
@@ -116,35 +116,35 @@ impl Table {
         self.linked().any(|(_, neighbour)| neighbour.id == id)
     }
 
-    /// The places of those whose link is up.
-    pub fn linked_places(&self) -> Places {
+    /// The slots of those whose link is up.
+    pub fn linked_slots(&self) -> Slots {
         self.linked
     }
 
-    /// A place without a neighbour.
+    /// A slot without a neighbour.
     pub fn free(&self) -> Option<usize> {
-        self.places.iter().position(Option::is_none)
+        self.slots.iter().position(Option::is_none)
     }
 
-    /// Gives a place to a neighbour.
-    pub fn put(&mut self, place: usize, neighbour: Neighbour) {
-        if let Some(slot) = self.places.get_mut(place) {
-            *slot = Some(neighbour);
+    /// Gives a slot to a neighbour.
+    pub fn put(&mut self, slot: usize, neighbour: Neighbour) {
+        if let Some(kept) = self.slots.get_mut(slot) {
+            *kept = Some(neighbour);
             self.due = None;
-            self.note_link(place);
+            self.note_link(slot);
         }
     }
 
-    /// Empties a place.
-    pub fn clear(&mut self, place: usize) {
-        if let Some(slot) = self.places.get_mut(place) {
-            *slot = None;
+    /// Empties a slot.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(kept) = self.slots.get_mut(slot) {
+            *kept = None;
             self.due = None;
-            self.note_link(place);
+            self.note_link(slot);
         }
     }
 
-    /// The place that a newcomer may have in a full table: of somebody without a link whom nobody has been told about, who
+    /// The slot that a newcomer may have in a full table: of somebody without a link whom nobody has been told about, who
     /// was silent for two of its intervals, who is too faint for a link where the newcomer is not, or who follows the same leader
     /// where the newcomer does not.
     pub fn weakest(&self, now: Instant, newcomer_dissents: bool, newcomer_is_strong: bool) -> Option<usize> {
@@ -165,7 +165,7 @@ impl Table {
     /// The link that can best be spared: not pinned, and to a neighbour that shares at least two others with this node.
     pub fn redundant(&self) -> Option<usize> {
         let spare = self.linked().filter(|(_, neighbour)| !neighbour.is_pinned && neighbour.shared >= 2);
-        spare.max_by_key(|(_, neighbour)| neighbour.shared).map(|(place, _)| place)
+        spare.max_by_key(|(_, neighbour)| neighbour.shared).map(|(slot, _)| slot)
     }
 }
 
@@ -196,21 +196,21 @@ mod tests {
         let mut rng = Rng::new(5);
         let mut table = Table::new();
         for step in 0..50_000 {
-            let place = usize::try_from(rng.below(20)).unwrap_or(0) % TABLE_MAX;
+            let slot = usize::try_from(rng.below(20)).unwrap_or(0) % TABLE_MAX;
             let time = Instant::from_millis(u64::from(rng.below(6_000)));
             match rng.below(8) {
                 0 => {
                     let is_up = rng.below(2) == 0;
-                    table.put(place, neighbour(&mut rng, is_up));
+                    table.put(slot, neighbour(&mut rng, is_up));
                 }
-                1 => table.clear(place),
-                2 => table.get_mut(place).into_iter().for_each(|neighbour| neighbour.ack_due = time),
+                1 => table.clear(slot),
+                2 => table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.ack_due = time),
                 3 => {
-                    table.get_mut(place).into_iter().for_each(|neighbour| neighbour.session.down(4));
-                    table.note_link(place);
+                    table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session.down(4));
+                    table.note_link(slot);
                 }
                 _ => {
-                    let Some(neighbour) = table.hear(place) else { continue };
+                    let Some(neighbour) = table.hear(slot) else { continue };
                     let before = due(neighbour);
                     neighbour.heard_at = time;
                     neighbour.interval_log2 = if rng.below(4) == 0 { 9 } else { 10 };
@@ -221,7 +221,7 @@ mod tests {
             let found = table.iter().map(|(_, neighbour)| due(neighbour)).fold(Due::NEVER, Due::min);
             assert_eq!(table.due(due), found, "after {step} steps");
             let up = table.iter().filter(|(_, neighbour)| neighbour.session.is_up());
-            assert!(table.linked().map(|(place, _)| place).eq(up.map(|(place, _)| place)), "after {step} steps");
+            assert!(table.linked().map(|(slot, _)| slot).eq(up.map(|(slot, _)| slot)), "after {step} steps");
             table.keep_due(due);
         }
     }

@@ -4,14 +4,15 @@ use heapless::Vec;
 
 use super::body::{AckEntry, Entry, Hello, Name, Parcel, Rel};
 use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, HEAD_BYTES, Head, Kind};
-use super::pool::Places;
+use super::pool::Slots;
 use super::receive::{ANSWER_SLOT, TURN_ROUND};
 use super::security::TAG_BYTES;
-use super::upkeep::due_by;
+use super::timeout::due_by;
 use super::{Flight, InFlight, Links, count};
 use crate::config::BROADCAST;
 use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, LINKS_ENOUGH, NAMED_MAX, RING_NAMES_MAX};
-use crate::node::{Access, FRAME_MAX, Sent, Transmit};
+use crate::mac::phy::FRAME_MAX;
+use crate::mac::{Access, Sent, Transmit};
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -31,7 +32,7 @@ const HELLO_PATIENCE: Duration = Duration::from_millis(50);
 /// Of a channel that was never clear the radio rests so long.
 const BUSY_REST_US: u32 = 4_000;
 
-/// The messages that one frame carries, by their places in the pool.
+/// The messages that one frame carries, by their indices in the pool.
 type Bundle = Vec<usize, BUNDLE_MAX, u8>;
 
 impl Links {
@@ -129,22 +130,22 @@ impl Links {
         let is_content = links >= LINKS_ENOUGH;
         let others = || {
             let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
-            unlinked.filter(|&(place, neighbour)| {
+            unlinked.filter(|&(slot, neighbour)| {
                 let is_news = neighbour.is_lost(now) || neighbour.has_twin(now) || neighbour.dissents();
                 let is_news = is_news && !is_crowded;
-                !is_content || is_news || self.is_wanted(now, place)
+                !is_content || is_news || self.is_wanted(now, slot)
             })
         };
         let count = others().count();
         let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
         let linked = self.table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named);
         let turn = usize::from(self.first_name) % count.max(1);
-        for (place, neighbour) in linked.chain(others().skip(turn)).chain(others().take(turn)) {
+        for (slot, neighbour) in linked.chain(others().skip(turn)).chain(others().take(turn)) {
             let is_twin = neighbour.has_twin(now);
             let name = Name {
                 id: neighbour.id,
                 token: if is_twin { 0 } else { neighbour.session.mine().token },
-                willing: self.is_wanted(now, place),
+                willing: self.is_wanted(now, slot),
                 heard: neighbour.quality.eighths(),
                 echo: if is_twin { 0 } else { neighbour.session.echo() },
             };
@@ -177,8 +178,8 @@ impl Links {
     }
 
     /// The frame that is due: messages for everybody who is to get the same ones, and every acknowledgement that is owed.
-    fn rel(&mut self, now: Instant) -> Option<(Rel, NodeId, Places)> {
-        let (mut rel, mut to) = (Rel::default(), Places::default());
+    fn rel(&mut self, now: Instant) -> Option<(Rel, NodeId, Slots)> {
+        let (mut rel, mut to) = (Rel::default(), Slots::default());
         if let Some(leading) = self.most_urgent(now) {
             let is_retry = self.table.get(leading)?.arq.attempts > 0;
             let bundle = self.bundle(leading)?;
@@ -188,7 +189,7 @@ impl Links {
             to = self.listeners(now, leading, &bundle, is_retry, BODY_MAX - rel.length(true));
             // Where one alone is asked its answer costs less than the frame that would bring the acknowledgement later, and
             // the next message need not wait for that.
-            rel.answer = is_retry || to == Places::of(leading);
+            rel.answer = is_retry || to == Slots::of(leading);
             self.enlist(to, &bundle, &mut rel);
             // A question without messages is none that was sent before.
             if is_retry && !bundle.is_empty() {
@@ -214,19 +215,19 @@ impl Links {
             neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(usual)
         });
         // Of those with the same message, one who is to get it for the first time: such a frame takes the others along.
-        due.min_by_key(|(place, neighbour)| {
-            let first = self.pool.queue(*place).next().map_or(usize::MAX, |(at, _)| at);
+        due.min_by_key(|(slot, neighbour)| {
+            let first = self.pool.queue(*slot).next().map_or(usize::MAX, |(at, _)| at);
             (first, neighbour.arq.attempts > 0)
         })
-        .map(|(place, _)| place)
+        .map(|(slot, _)| slot)
     }
 
     /// The messages of a neighbour's next frame: those that are outstanding, and as many behind them as fit. A question has
     /// none.
-    fn bundle(&self, place: usize) -> Option<Bundle> {
+    fn bundle(&self, slot: usize) -> Option<Bundle> {
         let mut room = BODY_MAX - super::body::REL_BYTES - 6;
         let mut bundle = Bundle::new();
-        for (at, message) in self.pool.queue(place).take(BUNDLE_MAX) {
+        for (at, message) in self.pool.queue(slot).take(BUNDLE_MAX) {
             let Some(left) = room.checked_sub(1 + message.len()) else { break };
             room = left;
             bundle.push(at).ok()?;
@@ -234,35 +235,35 @@ impl Links {
         Some(bundle)
     }
 
-    fn message(&self, place: usize, at: usize) -> Option<Parcel> {
-        self.pool.queue(place).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
+    fn message(&self, slot: usize, at: usize) -> Option<Parcel> {
+        self.pool.queue(slot).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
     }
 
     /// Everybody else who is due and whose next messages are the same ones. A question is for one alone.
-    fn listeners(&self, now: Instant, leading: usize, bundle: &Bundle, is_retry: bool, room: usize) -> Places {
-        let mut to = Places::of(leading);
+    fn listeners(&self, now: Instant, leading: usize, bundle: &Bundle, is_retry: bool, room: usize) -> Slots {
+        let mut to = Slots::of(leading);
         if bundle.is_empty() {
             return to;
         }
         let mut more = (room / 6).min(NAMED_MAX).saturating_sub(1);
-        for (place, neighbour) in self.table.linked().filter(|&(place, _)| place != leading) {
+        for (slot, neighbour) in self.table.linked().filter(|&(slot, _)| slot != leading) {
             let is_due =
                 neighbour.arq.due <= now && (!is_retry || neighbour.arq.attempts > 0) && !neighbour.arq.is_probe;
             let outstanding = usize::from(neighbour.arq.outstanding);
             let is_same = outstanding <= bundle.len();
-            let mut next = self.pool.queue(place).map(|(at, _)| at);
+            let mut next = self.pool.queue(slot).map(|(at, _)| at);
             if more > 0 && is_due && is_same && bundle.iter().all(|&at| next.next() == Some(at)) {
-                to = to.with(Places::of(place));
+                to = to.with(Slots::of(slot));
                 more -= 1;
             }
         }
         to
     }
 
-    fn enlist(&mut self, to: Places, bundle: &Bundle, rel: &mut Rel) {
+    fn enlist(&mut self, to: Slots, bundle: &Bundle, rel: &mut Rel) {
         let messages = u8::try_from(bundle.len()).unwrap_or(0);
-        for place in to.iter() {
-            let Some(neighbour) = self.table.get_mut(place) else { continue };
+        for slot in to.iter() {
+            let Some(neighbour) = self.table.get_mut(slot) else { continue };
             let session = &neighbour.session;
             let (echo, number, ack) = (session.echo(), session.oldest(), session.expected());
             let entry = Entry { id: neighbour.id, echo, number, ack };
@@ -278,9 +279,9 @@ impl Links {
         }
     }
 
-    fn add_acks(&mut self, named: Places, rel: &mut Rel) {
-        for (place, neighbour) in self.table.iter_mut() {
-            if neighbour.ack_due == Instant::NEVER || named.contains(place) || !neighbour.session.is_up() {
+    fn add_acks(&mut self, named: Slots, rel: &mut Rel) {
+        for (slot, neighbour) in self.table.iter_mut() {
+            if neighbour.ack_due == Instant::NEVER || named.contains(slot) || !neighbour.session.is_up() {
                 continue;
             }
             let ack = AckEntry { id: neighbour.id, echo: neighbour.session.echo(), ack: neighbour.session.expected() };
@@ -317,8 +318,8 @@ impl Links {
         }
         // One chance for all: those that are missing are written to together.
         let chance = self.rng.below(1_024);
-        for place in flight.to.iter() {
-            let Some(neighbour) = self.table.get_mut(place) else { continue };
+        for slot in flight.to.iter() {
+            let Some(neighbour) = self.table.get_mut(slot) else { continue };
             if neighbour.arq.is_busy() {
                 neighbour.arq.attempts = neighbour.arq.attempts.saturating_add(1);
                 // Half of the gap and up to as much again.
@@ -330,10 +331,10 @@ impl Links {
     }
 
     /// The channel was never clear: that is no attempt, only a delay.
-    fn rest(&mut self, now: Instant, places: Places) {
-        for place in places.iter() {
+    fn rest(&mut self, now: Instant, slots: Slots) {
+        for slot in slots.iter() {
             let rest = Duration::from_micros(u64::from(BUSY_REST_US / 2 + self.rng.below(BUSY_REST_US)));
-            if let Some(neighbour) = self.table.get_mut(place)
+            if let Some(neighbour) = self.table.get_mut(slot)
                 && neighbour.arq.is_busy()
             {
                 neighbour.arq.due = now + rest;

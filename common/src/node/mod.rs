@@ -11,8 +11,8 @@
 //! 3. after each of these asks, in this order: [`poll_transmit`](Node::poll_transmit) until there is nothing more or the radio
 //!    is busy, [`poll_notice`](Node::poll_notice) until there is nothing more, [`poll_timeout`](Node::poll_timeout) once.
 //!
-//! A frame that was given out is the driver's until it is through: sent after carrier sensing ([`Access::Csma`], one at a
-//! time, its end told by [`handle_sent`](Node::handle_sent)), or at a given time without ([`Access::At`]; only
+//! A frame that was given out is the driver's until it is through: sent after carrier sensing ([`Access::Csma`](crate::mac::Access::Csma), one at a
+//! time, its end told by [`handle_sent`](Node::handle_sent)), or at a given time without ([`Access::At`](crate::mac::Access::At); only
 //! acknowledgements, whose end nobody asks for). A driver that has a frame waiting for a free channel asks on and gets only
 //! acknowledgements, and looks at the channel for it only after [`quiet_until`](Node::quiet_until). Bytes are what is between the length and the checksum of the physical layer; the radio adds and checks
 //! the latter.
@@ -23,19 +23,21 @@ pub mod snapshot;
 use postcard::experimental::max_size::MaxSize;
 
 use self::snapshot::{Counters, Snapshot};
-use crate::clock::ClockKind;
+use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
-use crate::config::{Config, ConfigError, IDS, Protection, Timings};
+use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
 use crate::election::height::{HeightOptions, HeightRules};
-use crate::election::hierarchy::Radii;
 use crate::election::hs::HsRules;
-use crate::election::{Algorithm, Election, ElectionConfig, ElectionMsg, Timing};
+use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
 use crate::link::opening::Opening;
 use crate::link::{LinkEvent, Links};
+use crate::mac::phy::FRAME_MAX;
+use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
+use crate::names::Algorithm;
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
@@ -43,51 +45,6 @@ use crate::ring::wire::PAYLOAD_MAX;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
-
-/// Bytes of the longest frame, without the checksum that the radio adds.
-pub const FRAME_MAX: usize = 125;
-
-/// How a frame gets on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Access {
-    /// When the channel is clear. Its end is told with [`Node::handle_sent`].
-    Csma,
-    /// At this time, whatever is on the channel. Too late is never; nobody asks what became of it.
-    At(Instant),
-}
-
-/// A frame to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Transmit {
-    /// How many bytes of the buffer it takes.
-    pub length: usize,
-    /// How it gets on the air.
-    pub access: Access,
-}
-
-/// What became of a frame that was sent with [`Access::Csma`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Sent {
-    /// It was on the air.
-    Done,
-    /// The channel was never clear.
-    ChannelBusy,
-}
-
-/// What only the driver knows at a boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Boot {
-    /// The number of this boot, already stored; none where storing it failed.
-    pub epoch: Option<u16>,
-    /// Randomness, different at every boot.
-    pub seed: u64,
-    /// A number of this very board, such as a piece of its serial number: it tells two boards with one id apart.
-    pub device: u16,
-}
 
 /// What a message of a link is for: its first byte.
 const FOR_ELECTION: u8 = 0;
@@ -169,7 +126,7 @@ impl Node {
         }
     }
 
-    /// The frame given out with [`Access::Csma`] is through.
+    /// The frame given out with [`Access::Csma`](crate::mac::Access::Csma) is through.
     pub fn handle_sent(&mut self, now: Instant, sent: Sent) {
         self.links.sent(now, sent);
         self.work(now);

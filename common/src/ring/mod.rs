@@ -30,18 +30,18 @@
 //! it says so with [`set_room`](RingKeeper::set_room): election messages are then held back.
 
 pub mod edges;
-mod hear;
+mod receive;
 pub mod routes;
 #[cfg(test)]
 mod tests;
-mod upkeep;
+mod timeout;
 pub mod wire;
 
 use heapless::Vec;
 
 use self::edges::Edges;
 use self::routes::Routes;
-use self::upkeep::Deadlines;
+use self::timeout::Deadlines;
 use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;

@@ -3,10 +3,12 @@
 //! Shared by the tests, which run it on seeded bytes for a bounded time, and by the targets in `fuzz/`, where a fuzzer looks
 //! for bytes that do harm. Both stop by panicking.
 
-use common::config::{BROADCAST, Config, IdSource, Protection};
+use common::config::{BROADCAST, Boot, Config, IdSource, NetworkKey, Protection};
 use common::link::frame::{HEAD_BYTES, Head, Kind};
-use common::link::security::{Keys, NetworkKey};
-use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
+use common::link::security::Keys;
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Access, Sent};
+use common::node::Node;
 use common::notice::Notice;
 use common::protocol::Signal;
 use common::time::{Duration, Instant};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use common::config::{Config, Protection};
+use common::config::{Boot, Config, NetworkKey, Protection};
 use common::link::opening::Opening;
-use common::link::security::NetworkKey;
 use common::link::{LinkEvent, Links};
-use common::node::{Access, Boot, FRAME_MAX, Sent};
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Access, Sent};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 

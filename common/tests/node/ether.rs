@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::config::Config;
-use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
+use common::config::{Boot, Config};
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Access, Sent};
+use common::node::Node;
 use common::notice::Notice;
 use common::rng::Rng;
 use common::time::{Duration, Instant};

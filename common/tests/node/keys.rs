@@ -1,8 +1,9 @@
 //! Keys, networks, versions and epochs: who is let in and who is not.
 
-use common::config::{Config, FormerKey, Protection};
-use common::link::security::NetworkKey;
-use common::node::{Boot, FRAME_MAX, Node, Sent};
+use common::config::{Boot, Config, FormerKey, NetworkKey, Protection};
+use common::mac::Sent;
+use common::mac::phy::FRAME_MAX;
+use common::node::Node;
 use common::notice::Notice;
 use common::time::Instant;
 use common::types::NodeId;

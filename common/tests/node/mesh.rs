@@ -1,7 +1,6 @@
 //! Ad hoc networks find each other, elect, lose their leader and elect again.
 
-use common::config::{Config, Protection};
-use common::link::security::NetworkKey;
+use common::config::{Config, NetworkKey, Protection};
 use common::time::Duration;
 use common::types::NodeId;
 

@@ -1,8 +1,7 @@
 //! Whole nodes on a configured ring: they elect, lose members, fold into a line and close again.
 
-use common::config::{Config, Protection};
+use common::config::{Config, NetworkKey, Protection};
 use common::election::Algorithm;
-use common::link::security::NetworkKey;
 use common::members::RingOrder;
 use common::protocol::{Protocol, Signal};
 use common::time::Duration;

@@ -1,7 +1,6 @@
 //! Two boards with one id.
 
-use common::config::{Config, IdSource, Protection};
-use common::link::security::NetworkKey;
+use common::config::{Config, IdSource, NetworkKey, Protection};
 use common::notice::Notice;
 use common::types::NodeId;
 

@@ -20,7 +20,7 @@ pub mod microbit_v2;
 #[cfg(feature = "board-microbit-v2")]
 pub use microbit_v2 as board;
 
-use common::config::flash_map::FlashMap;
+use common::board::flash_map::FlashMap;
 use embassy_nrf::Peri;
 use embassy_nrf::gpio::{AnyPin, Level};
 

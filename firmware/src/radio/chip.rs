@@ -7,8 +7,7 @@ use core::future::poll_fn;
 use core::sync::atomic::{Ordering, compiler_fence};
 use core::task::Poll;
 
-use common::board::csma::{CHECKSUM, airtime, received};
-use common::node::FRAME_MAX;
+use common::mac::phy::{FCS_BYTES, FRAME_MAX, airtime, received};
 use common::time::{Duration, Instant};
 use embassy_nrf::interrupt;
 use embassy_nrf::interrupt::{InterruptExt, Priority};
@@ -22,7 +21,7 @@ use super::{Frame, Received, Settings, wiring};
 use crate::{clock, stopwatch};
 
 /// A frame's length, its longest contents, and the checksum's place, where the radio leaves a byte of its own.
-const BUFFER: usize = 1 + FRAME_MAX + CHECKSUM;
+const BUFFER: usize = 1 + FRAME_MAX + FCS_BYTES;
 
 /// From starting the transmitter or receiver to the first bit, with the fast ramp-up.
 const RAMP: Duration = Duration::from_micros(40);
@@ -111,7 +110,7 @@ impl Radio {
             w.set_crcinc(vals::Crcinc::Include);
         });
         // The chip itself never writes beyond the buffer, whatever length comes from the air.
-        RADIO.pcnf1().write(|w| w.set_maxlen(u8::try_from(FRAME_MAX + CHECKSUM).unwrap_or(u8::MAX)));
+        RADIO.pcnf1().write(|w| w.set_maxlen(u8::try_from(FRAME_MAX + FCS_BYTES).unwrap_or(u8::MAX)));
         RADIO.sfd().write(|w| w.set_sfd(0xA7));
         // Written whole: a register built from zero would leave the correlator off.
         RADIO.ccactrl().write(|w| {
@@ -247,7 +246,7 @@ impl Radio {
         clear_events();
         let bytes = frame.as_slice();
         let [length, contents @ ..] = &mut *self.output;
-        *length = u8::try_from(bytes.len() + CHECKSUM).unwrap_or(0);
+        *length = u8::try_from(bytes.len() + FCS_BYTES).unwrap_or(0);
         if let Some(contents) = contents.get_mut(..bytes.len()) {
             contents.copy_from_slice(bytes);
         }

@@ -11,9 +11,10 @@ mod wiring;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use common::board::csma::{Backoff, UNIT, airtime};
-use common::board::vigil::Part;
-use common::node::{FRAME_MAX, Sent};
+use common::board::watchdog::Part;
+use common::mac::Sent;
+use common::mac::backoff::{Backoff, UNIT};
+use common::mac::phy::{FRAME_MAX, airtime};
 use common::rng::Rng;
 use common::time::{Duration, Instant};
 use embassy_futures::select::{Either3, select3};

@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 
-use common::config::{Config, ConfigError};
+use common::config::{Boot, Config, ConfigError};
 use common::link::opening::Opening;
-use common::node::{self, Boot, FRAME_MAX, Node};
+use common::mac;
+use common::mac::phy::FRAME_MAX;
+use common::node::Node;
 use common::notice::{Event, Notice};
 use common::time::Instant;
 
@@ -97,8 +99,8 @@ impl Station for NodeStation {
         // Nobody asks what became of an acknowledgement.
         if access == Access::Csma {
             let sent = match sent {
-                Sent::Done => node::Sent::Done,
-                Sent::ChannelBusy => node::Sent::ChannelBusy,
+                Sent::Done => mac::Sent::Done,
+                Sent::ChannelBusy => mac::Sent::ChannelBusy,
             };
             self.node.handle_sent(now, sent);
             self.collect();
@@ -114,13 +116,13 @@ impl Station for NodeStation {
     /// through before the next frame that wants one could have arrived.
     fn poll_transmit(&mut self, now: Instant, _room: Room, buf: &mut [u8; PSDU_MAX]) -> Option<Transmit> {
         let frame = buf.first_chunk_mut::<FRAME_MAX>()?;
-        let node::Transmit { length, access } = self.node.poll_transmit(now, frame)?;
+        let mac::Transmit { length, access } = self.node.poll_transmit(now, frame)?;
         let length = length.min(FRAME_MAX);
         let check = fcs(&buf[..length]).to_le_bytes();
         buf[length..length + FCS_BYTES].copy_from_slice(&check);
         let access = match access {
-            node::Access::Csma => Access::Csma,
-            node::Access::At(at) => Access::At(at),
+            mac::Access::Csma => Access::Csma,
+            mac::Access::At(at) => Access::At(at),
         };
         Some(Transmit { length: length + FCS_BYTES, access })
     }

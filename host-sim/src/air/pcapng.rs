@@ -10,6 +10,9 @@ use std::io::{self, Write};
 
 use super::sink::Sink;
 use super::world::Watcher;
+use common::mac::phy::FCS_BYTES;
+pub use common::mac::phy::fcs;
+
 use super::{PSDU_MAX, airtime_us};
 
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
@@ -30,16 +33,6 @@ const OPTION_RESOLUTION: u16 = 9;
 
 /// Timestamps count units of 10⁻⁶ seconds.
 const MICROSECONDS: u8 = 6;
-
-/// Bytes of a frame's checksum.
-const FCS_BYTES: usize = 2;
-
-/// The frame check sequence of 802.15.4: the CRC of ITU-T with x¹⁶ + x¹² + x⁵ + 1, the lowest bit first, from zero.
-pub fn fcs(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |crc, &byte| {
-        (0..8).fold(crc ^ u16::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0x8408 } else { crc >> 1 })
-    })
-}
 
 /// Records every frame on the air.
 #[derive(Debug)]

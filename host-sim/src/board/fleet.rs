@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::board::flash_map::FlashMap;
 use common::config::Config;
-use common::config::flash_map::FlashMap;
 use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, RTT_CHANNEL, ToBoard, ToHost, encode};
 use common::rng::Rng;
 use common::types::NodeId;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, bail, ensure};
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::{HeightElection, HeightOptions, HeightRules};
 use common::election::height_tuple::{Height, LeaderPair, RefLevel};
 use common::notice::Event;

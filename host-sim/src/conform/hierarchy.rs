@@ -1,7 +1,7 @@
 //! Golden files of the leaders' hierarchy: scenarios of events, and structures by definition.
 
 use anyhow::{Context, ensure};
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::election::height_tuple::Height;
 use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii, RadiiError};

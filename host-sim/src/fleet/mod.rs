@@ -24,10 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
-use common::config::{CHANNELS, Config, FormerKey, IDS, Protection};
+use common::config::{CHANNELS, Config, FormerKey, IDS, NetworkKey, Protection};
 use common::election::Algorithm;
 use common::limits::RADIUS_MAX;
-use common::link::security::NetworkKey;
 use toml::de::DeTable;
 
 use crate::key;

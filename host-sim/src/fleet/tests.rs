@@ -1,6 +1,5 @@
-use common::config::Protection;
+use common::config::{NetworkKey, Protection};
 use common::election::Algorithm;
-use common::link::security::NetworkKey;
 
 use super::{parse, with_keys};
 use crate::provision::network::pan;

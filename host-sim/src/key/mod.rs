@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
-use common::link::security::{KEY_BYTES, NetworkKey};
+use common::config::{KEY_BYTES, NetworkKey};
 
 use crate::provision::secret_file;
 use crate::{note, outln};
@@ -100,7 +100,7 @@ mod tests {
     fn a_key_is_read_and_its_faults_are_told_without_it() {
         let good = "# words\n\n000102030405060708090A0b0c0d0e0f\n";
         let bytes = *b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\x0D\x0E\x0F";
-        assert_eq!(parse(good).unwrap(), common::link::security::NetworkKey::new(bytes));
+        assert_eq!(parse(good).unwrap(), common::config::NetworkKey::new(bytes));
         let wrong = [
             ("", "there is no key"),
             ("# only words", "there is no key"),

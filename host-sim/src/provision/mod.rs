@@ -12,9 +12,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use common::config::{Config, FormerKey, Protection};
+use common::config::{Config, FormerKey, NetworkKey, Protection};
 use common::election::Algorithm;
-use common::link::security::NetworkKey;
 
 use self::settings::Settings;
 use self::target::{Board, FlashSteps, Format};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use common::config::flash_map::FlashMap;
+use common::board::flash_map::FlashMap;
 
 use crate::note;
 use crate::shell::quoted;

@@ -1,13 +1,11 @@
 //! What runs on the nodes of a scenario.
 
-use common::config::{Config, ConfigError, Protection};
+use common::config::{Boot, Config, ConfigError, NetworkKey, Protection};
 use common::election::hierarchy::{HierarchyOptions, Radii};
 use common::election::{Algorithm, Election};
 use common::host_link::ToHost;
 use common::limits::LEVELS_MAX;
-use common::link::security::NetworkKey;
 use common::members::RingOrder;
-use common::node::Boot;
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;

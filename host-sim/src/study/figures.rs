@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 
 use super::as_f64;
 use super::change::{Change, Schedule};

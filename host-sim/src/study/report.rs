@@ -1,6 +1,6 @@
 //! The report: how costs grow, how the clocks compare, and every case.
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 
 use super::change::{Change, Schedule};
 use super::fit::{self, Line, Power};

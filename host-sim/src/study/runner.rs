@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::election::height_tuple::LeaderPair;
 use common::notice::Event;

@@ -1,7 +1,7 @@
 //! Where a run starts: a graph, who stands where, and who leads (seed 001, section 3.3).
 
 use anyhow::{Context, ensure};
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::{HeightElection, HeightOptions, HeightRules};
 use common::election::height_tuple::Height;
 use common::rng::Rng;

@@ -1,6 +1,6 @@
 //! Runs put together: means and maxima for every graph, change, size, clock and schedule.
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use serde::{Serialize, Serializer};
 
 use super::change::{Change, Schedule};

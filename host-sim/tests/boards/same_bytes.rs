@@ -1,7 +1,10 @@
 //! Same code, same bytes: what a board's node was told, told to a node on the PC, makes it give out the same frames.
 
+use common::config::Boot;
 use common::host_link::{Bytes, Call};
-use common::node::{Access, Boot, FRAME_MAX, Node, Sent};
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Access, Sent};
+use common::node::Node;
 use common::protocol::Signal;
 use common::time::Instant;
 use host_sim::board::report::BoardReport;

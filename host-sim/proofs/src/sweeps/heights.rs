@@ -1,6 +1,6 @@
 //! Heights on networks whose links come and go, each end noticing in its own time, while messages are under way.
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::{HeightElection, HeightOptions, HeightRules};
 use common::rng::Rng;
 use common::time::Instant;

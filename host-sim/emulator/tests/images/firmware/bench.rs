@@ -1,10 +1,9 @@
 //! Boards on a bench: the image, the air on tape, and what the boards say to a host.
 
-use common::config::flash_map::NRF52840_CONFIG_PAGE;
+use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::page::{self, PAGE_MAX};
-use common::config::{Config, Protection};
+use common::config::{Config, NetworkKey, Protection};
 use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, RTT_CHANNEL, ToBoard, ToHost, encode};
-use common::link::security::NetworkKey;
 use common::node::snapshot::Snapshot;
 use common::types::NodeId;
 use emulator::board::{Board, Program};

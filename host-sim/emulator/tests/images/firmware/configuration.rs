@@ -1,10 +1,9 @@
 //! The configuration page that a probe wrote, and what is wrong with some.
 
-use common::config::flash_map::NRF52840_CONFIG_PAGE;
-use common::config::{Config, Protection};
+use common::board::flash_map::NRF52840_CONFIG_PAGE;
+use common::config::{Config, NetworkKey, Protection};
 use common::election::Algorithm;
 use common::host_link::{ConfigAnswer, Page, Refusal, Text, ToBoard, ToHost, Warning};
-use common::link::security::NetworkKey;
 use common::members::RingOrder;
 use common::types::NodeId;
 

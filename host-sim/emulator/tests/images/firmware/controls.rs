@@ -1,7 +1,7 @@
 //! A person at the board: who it says it is, its lights and its buttons.
 
+use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::board::lights::{Condition, STEP_MS};
-use common::config::flash_map::NRF52840_CONFIG_PAGE;
 use common::host_link::{Call, ResetReason, ToBoard, ToHost};
 use emulator::soc::Pin;
 

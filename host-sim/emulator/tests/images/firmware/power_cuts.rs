@@ -1,7 +1,7 @@
 //! The power goes in the middle of every single write to flash, of a boot and of a new configuration: what was there before or
 //! what was to be is there afterwards, and the board works.
 
-use common::config::flash_map::FlashMap;
+use common::board::flash_map::FlashMap;
 use common::host_link::{Page, ToBoard, ToHost, Warning};
 use common::types::NodeId;
 use emulator::board::Board;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::HeightRules;
 use common::election::hierarchy::{HierarchyOptions, Radii};
 use common::rng::Rng;

@@ -11,7 +11,7 @@
 
 use std::hash::Hasher;
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height_tuple::Height;
 use ideal::net::Channel;
 

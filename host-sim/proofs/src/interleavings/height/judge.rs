@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::{HeightOptions, HeightRules};
 use stateright::{Checker, Model, Property};
 

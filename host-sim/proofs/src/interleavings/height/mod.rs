@@ -26,7 +26,7 @@ mod judge;
 mod space;
 mod starts;
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use common::election::height::{HeightOptions, HeightRules};
 use ideal::graph::Graph;
 

@@ -1,6 +1,6 @@
 //! The space of runs: a network of heights, and what can happen to it next.
 
-use common::clock::ClockKind;
+use common::causal_clock::ClockKind;
 use ideal::net::{Channel, ROUND};
 
 use super::canon::fingerprint;

@@ -1,6 +1,6 @@
 //! When the watchdog is fed: only while every part of the board makes progress.
 //!
-//! Each part counts up whenever it gets somewhere; whoever feeds the watchdog looks once a second. A part that has not
+//! Each part counts up whenever it gets somewhere; whoever feeds the watchdog checks once a second. A part that has not
 //! moved for longer than it may is stuck: the watchdog is no longer fed and resets the board.
 
 /// The parts that are watched.
@@ -21,7 +21,7 @@ pub enum Part {
 pub const PARTS: usize = 4;
 
 impl Part {
-    /// All of them, in the order of their places.
+    /// All of them, in the order of their counts.
     pub const ALL: [Self; PARTS] = [Self::Radio, Self::Node, Self::Storage, Self::Thread];
 
     /// Its name, for the log.
@@ -34,7 +34,7 @@ impl Part {
         }
     }
 
-    /// Looks without progress after which a part is stuck. The storage may be busy with pages that take long to erase.
+    /// Checks without progress after which a part is stuck. The storage may be busy with pages that take long to erase.
     const fn patience(self) -> u8 {
         match self {
             Self::Radio | Self::Node | Self::Thread => 8,
@@ -43,24 +43,24 @@ impl Part {
     }
 }
 
-/// What was seen at the last look.
+/// The counts at the last check.
 #[derive(Clone, Debug, Default)]
-pub struct Vigil {
+pub struct Watchdog {
     seen: [u32; PARTS],
     still: [u8; PARTS],
 }
 
-impl Vigil {
-    /// A vigil that has seen nothing.
+impl Watchdog {
+    /// A watchdog that has seen nothing.
     pub const fn new() -> Self {
         Self { seen: [0; PARTS], still: [0; PARTS] }
     }
 
-    /// Looks at the counts of all parts, in the order of [`Part::ALL`]. The first stuck part, if there is one.
-    pub fn look(&mut self, counts: [u32; PARTS]) -> Option<Part> {
+    /// Compares the counts of all parts with those of the last check, in the order of [`Part::ALL`]. The first stuck part, if there is one.
+    pub fn check(&mut self, counts: [u32; PARTS]) -> Option<Part> {
         let mut stuck = None;
-        let places = self.seen.iter_mut().zip(&mut self.still).zip(counts).zip(Part::ALL);
-        for (((seen, still), count), part) in places {
+        let parts = self.seen.iter_mut().zip(&mut self.still).zip(counts).zip(Part::ALL);
+        for (((seen, still), count), part) in parts {
             *still = if *seen == count { still.saturating_add(1) } else { 0 };
             *seen = count;
             if *still >= part.patience() {
@@ -73,35 +73,35 @@ impl Vigil {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Vigil};
+    use super::{Part, Watchdog};
 
     #[test]
     fn whoever_moves_is_not_stuck() {
-        let mut vigil = Vigil::new();
+        let mut watchdog = Watchdog::new();
         for count in 1..100 {
-            assert_eq!(vigil.look([count; 4]), None);
+            assert_eq!(watchdog.check([count; 4]), None);
         }
     }
 
     #[test]
     fn each_part_has_its_own_patience() {
-        for (place, part) in Part::ALL.into_iter().enumerate() {
-            let mut vigil = Vigil::new();
-            let looks = (1..100).find(|&look| {
-                let mut counts = [look; 4];
-                counts[place] = 0;
-                vigil.look(counts) == Some(part)
+        for (at, part) in Part::ALL.into_iter().enumerate() {
+            let mut watchdog = Watchdog::new();
+            let checks = (1..100).find(|&check| {
+                let mut counts = [check; 4];
+                counts[at] = 0;
+                watchdog.check(counts) == Some(part)
             });
-            assert_eq!(looks, Some(u32::from(part.patience())));
+            assert_eq!(checks, Some(u32::from(part.patience())));
         }
     }
 
     #[test]
     fn a_part_that_moves_again_is_forgiven() {
-        let mut vigil = Vigil::new();
-        for look in 0..50_u32 {
-            let slow = look / 5;
-            assert_eq!(vigil.look([slow + 1, look + 1, look + 1, look + 1]), None, "look {look}");
+        let mut watchdog = Watchdog::new();
+        for round in 0..50_u32 {
+            let slow = round / 5;
+            assert_eq!(watchdog.check([slow + 1, round + 1, round + 1, round + 1]), None, "round {round}");
         }
     }
 }

@@ -4,10 +4,10 @@
 //! image ... | storage: 8 pages, written by the board itself | configuration page, written by a probe | reserved
 //! ```
 //!
-//! The configuration page holds what [`super::page`] describes and nothing else. Only a probe writes it: erasing and writing
+//! The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing and writing
 //! a page is not one step, so a board whose supply fails in between would have no configuration at all. A configuration that
 //! comes over the cable goes into the storage, where the old value stays until the new one is whole, together with
-//! [`super::page::checksum`] of the configuration page as it is at that moment. At a start the stored one counts while the
+//! [`crate::config::page::checksum`] of the configuration page as it is at that moment. At a start the stored one counts while the
 //! page still has that checksum; another one means that a probe has written a newer configuration since.
 //!
 //! On the nRF52840 the last 128 KiB stay free on every board: there lies the bootloader with which the dongle comes, and one
@@ -54,6 +54,6 @@ pub const NRF52840_CONFIG_PAGE: u32 = FlashMap::NRF52840.config_page();
 /// The configuration page of the nRF52833.
 pub const NRF52833_CONFIG_PAGE: u32 = FlashMap::NRF52833.config_page();
 
-const _: () = assert!(super::page::PAGE_MAX <= PAGE_BYTES as usize);
+const _: () = assert!(crate::config::page::PAGE_MAX <= PAGE_BYTES as usize);
 // Boards in the field and files that were made for them rely on these.
 const _: () = assert!(NRF52840_CONFIG_PAGE == 0xD_F000 && NRF52833_CONFIG_PAGE == 0x7_F000);

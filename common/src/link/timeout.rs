@@ -15,24 +15,24 @@ pub(super) fn due_by(Timings { attempts, suspect_eighths, .. }: Timings) -> impl
 impl Links {
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come.
     pub fn timeout(&mut self, now: Instant) {
-        for place in 0..TABLE_MAX {
-            self.attend(now, place);
+        for slot in 0..TABLE_MAX {
+            self.attend(now, slot);
         }
         self.trickle.pass(now, &mut self.rng);
     }
 
-    fn attend(&mut self, now: Instant, place: usize) {
+    fn attend(&mut self, now: Instant, slot: usize) {
         let (attempts, eighths) = (self.timings.attempts, self.timings.suspect_eighths);
-        let Some(neighbour) = self.table.get_mut(place) else { return };
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
         if !neighbour.session.is_up() {
             if neighbour.forget_at() <= now && neighbour.news.down.is_none() && neighbour.held_until <= now {
-                self.table.clear(place);
+                self.table.clear(slot);
             }
             return;
         }
         if neighbour.arq.due <= now && neighbour.arq.attempts >= neighbour.attempts_max(attempts) {
             let reason = if neighbour.arq.is_probe { Reason::Silent } else { Reason::Unacknowledged };
-            self.take_down(now, place, reason);
+            self.take_down(now, slot, reason);
         } else if neighbour.suspect_at(eighths) <= now {
             neighbour.suspect(now);
         }
@@ -40,16 +40,16 @@ impl Links {
 
     /// When [`timeout`](Self::timeout) is next wanted, or the driver should ask for a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let Due { mut upkeep, mut transmit } = self.table.due(due_by(self.timings));
+        let Due { mut timeout, mut transmit } = self.table.due(due_by(self.timings));
         if self.trickle.is_waiting() {
             transmit = transmit.min(self.trickle.next());
         } else {
-            upkeep = upkeep.min(self.trickle.next());
+            timeout = timeout.min(self.trickle.next());
         }
         let next = if self.in_flight.is_some() || self.epoch.is_none() {
-            upkeep
+            timeout
         } else {
-            upkeep.min(transmit.max(self.quiet_until))
+            timeout.min(transmit.max(self.quiet_until))
         };
         (next != Instant::NEVER).then_some(next)
     }

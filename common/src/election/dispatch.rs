@@ -17,75 +17,13 @@ use super::ring::{Ring, RingMsg};
 use super::timer_based::{TimerBased, TimerMsg};
 use crate::coefficient::Coefficient;
 use crate::members::RingOrder;
+use crate::names::Algorithm;
 use crate::notice::Event;
 use crate::outbox::{Command, Outbox};
 use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::{NodeId, RingPlace};
-
-/// The algorithms there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Algorithm {
-    /// [`super::hs`]
-    Hs,
-    /// [`super::height`]
-    Height,
-    /// [`super::hierarchy`]
-    Hierarchy,
-    /// [`super::frlle`]
-    Frlle,
-    /// [`super::bully`]
-    Bully,
-    /// [`super::ring`]
-    Ring,
-    /// [`super::lcr`]
-    Lcr,
-    /// [`super::timer_based`]
-    TimerBased,
-    /// [`super::modified_bully`]
-    ModifiedBully,
-    /// [`super::abraham`]
-    Abraham,
-}
-
-impl Algorithm {
-    /// Every algorithm.
-    pub const ALL: [Self; 10] = [
-        Self::Hs,
-        Self::Height,
-        Self::Hierarchy,
-        Self::Frlle,
-        Self::Bully,
-        Self::Ring,
-        Self::Lcr,
-        Self::TimerBased,
-        Self::ModifiedBully,
-        Self::Abraham,
-    ];
-
-    /// The name people know it by.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hs => "HS",
-            Self::Height => "Height",
-            Self::Hierarchy => "Hierarchy",
-            Self::Frlle => "FRLLE",
-            Self::Bully => "Bully",
-            Self::Ring => "Ring",
-            Self::Lcr => "LCR",
-            Self::TimerBased => "Timer-based",
-            Self::ModifiedBully => "Modified Bully",
-            Self::Abraham => "Abraham et al.",
-        }
-    }
-
-    /// Whether it runs on a configured ring; the others run on whatever links there are.
-    pub const fn needs_ring(self) -> bool {
-        !matches!(self, Self::Height | Self::Hierarchy)
-    }
-}
 
 /// How long things take and how long to wait for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,10 +57,9 @@ pub struct ElectionConfig {
     pub timing: Timing,
 }
 
-/// A message of any algorithm.
+/// A message of any algorithm. The order of the variants is on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[expect(missing_docs, reason = "each variant is the message of the algorithm of its name")]
 pub enum ElectionMsg {
     Hs(HsMsg<NodeId>),
     Height(Update),
@@ -176,7 +113,6 @@ impl Message for ElectionMsg {
 
 /// A timer of any algorithm. Only one algorithm runs at a time, so the slots are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "a slot has the meaning that the running algorithm gives it")]
 pub enum ElectionTimer {
     First,
     Second,
@@ -196,7 +132,6 @@ const _: () = assert!(BullyTimer::ALL.len() <= ElectionTimer::ALL.len());
 
 /// A node of whichever algorithm was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each variant is the state of the algorithm of its name")]
 #[expect(clippy::large_enum_variant, reason = "one node runs one algorithm; without a heap there is nowhere to box it")]
 pub enum Election {
     Hs(Hs),
