@@ -87,7 +87,7 @@ impl Driver {
         let deadline = self.node.poll_timeout().map_or(look_up, |deadline| deadline.min(look_up));
         let timer = Timer::at(clock::tick_at_or_after(deadline));
         match select4(RECEIVED.receive(), SENT.wait(), TOLD.receive(), timer).await {
-            Either4::First(received) => self.hand_frame(&received),
+            Either4::First(mut received) => self.hand_frame(&mut received),
             Either4::Second(sent) => {
                 let now = self.now(clock::now());
                 self.record(|| Call::Sent { busy: sent == Sent::ChannelBusy });
@@ -102,9 +102,9 @@ impl Driver {
         }
     }
 
-    fn hand_frame(&mut self, received: &Received) {
+    fn hand_frame(&mut self, received: &mut Received) {
         let now = self.now(received.at);
-        let (rssi_dbm, bytes) = (received.rssi_dbm, received.frame.as_slice());
+        let (rssi_dbm, bytes) = (received.rssi_dbm, received.frame.as_mut_slice());
         self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
         self.node.handle_frame(now, bytes, rssi_dbm);
     }

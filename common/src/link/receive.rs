@@ -1,10 +1,10 @@
 //! What arrives: hellos, messages, acknowledgements.
 
-use super::body::{Entry, Hello, Name, Rel};
+use super::body::{Entry, Hello, Name, Parcel, RelBytes};
 use super::frame::{ACK_BYTES, Answered, Head, Kind, Refusal, Status, as_ack};
 use super::neighbour::Neighbour;
-use super::opening::Opening;
 use super::quality::Quality;
+use super::sealed::Sealed;
 use super::session::{Incarnation, Session, Turn};
 use super::timeout::due_by;
 use super::{Links, Reply, count};
@@ -38,22 +38,20 @@ const UNLISTED: u8 = 3;
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
 impl Links {
-    /// A frame with a right checksum has arrived; it is opened in `opening`. What a linked neighbour tells of the ring in its
-    /// hello is given to `told`.
+    /// A frame with a right checksum has arrived. What a linked neighbour tells of the ring in its hello is given to `told`.
     pub fn receive(
         &mut self,
         now: Instant,
-        frame: &[u8],
+        frame: &mut (impl Sealed + ?Sized),
         rssi_dbm: i8,
-        opening: &mut Opening,
         told: &mut dyn FnMut(NodeId, &[u8]),
     ) {
-        self.wait_for_others(now, frame.len());
-        if let Some(ack) = as_ack(frame) {
+        self.wait_for_others(now, frame.bytes().len());
+        if let Some(ack) = as_ack(frame.bytes()) {
             self.on_ack(now, ack);
             return;
         }
-        match self.open(frame, opening) {
+        match self.open(frame) {
             Ok((head, body)) => {
                 if head.to != self.id && head.to != BROADCAST {
                     // Somebody else is asked and answers right away.
@@ -90,15 +88,14 @@ impl Links {
     }
 
     /// Decrypts a frame; its head and body.
-    fn open<'o>(&self, frame: &[u8], opening: &'o mut Opening) -> Result<(Head, &'o [u8]), Refusal> {
-        let (head, rest) = Head::read(frame)?;
+    fn open<'f>(&self, frame: &'f mut (impl Sealed + ?Sized)) -> Result<(Head, &'f [u8]), Refusal> {
+        let head = Head::read(frame.bytes())?;
         if head.pan != self.pan {
             return Err(Refusal::Foreign);
         }
         let key = self.keys.iter().flatten().find(|(key_id, _)| *key_id == head.key_id);
         let (_, keys) = key.ok_or(Refusal::Foreign)?;
-        let body = opening.open(keys, frame, &head, rest)?;
-        Ok((head, body))
+        Ok((head, frame.open(keys, &head)?))
     }
 
     fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8, told: &mut dyn FnMut(NodeId, &[u8])) {
@@ -135,7 +132,7 @@ impl Links {
             },
             Kind::Rel => {
                 let to = (head.to == self.id).then_some(self.id);
-                let rel = &Rel::read(body, to);
+                let rel = RelBytes::read(body, to);
                 if let Some(rel) = rel {
                     self.on_rel(now, head, slot, rel, rssi_dbm);
                 }
@@ -304,7 +301,7 @@ impl Links {
         is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.table.redundant().is_some()))
     }
 
-    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<usize>, rel: &Rel, rssi_dbm: i8) {
+    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<usize>, rel: RelBytes<'_>, rssi_dbm: i8) {
         if let Some(neighbour) = slot.and_then(|slot| self.table.hear(slot)) {
             neighbour.last = (head.epoch, head.counter);
             neighbour.heard_at = now;
@@ -314,11 +311,11 @@ impl Links {
             self.is_there(now, slot);
         }
         if rel.answer {
-            let answers = u32::try_from(rel.entries.len()).unwrap_or(0);
+            let answers = u32::try_from(rel.entries().count()).unwrap_or(0);
             self.quiet_until = self.quiet_until.max(now + TURN_ROUND + ANSWER_SLOT.times(answers));
         }
-        if let Some((turn, entry)) = rel.entries.iter().enumerate().find(|(_, entry)| entry.id == self.id) {
-            let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, *entry, rel));
+        if let Some((turn, entry)) = rel.entries().enumerate().find(|(_, entry)| entry.id == self.id) {
+            let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, entry, rel));
             if rel.answer {
                 let turn = u32::try_from(turn).unwrap_or(0);
                 self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, status);
@@ -326,7 +323,7 @@ impl Links {
             if status == Status::NoSession {
                 self.trickle.reset(now, &mut self.rng);
             }
-        } else if let Some(entry) = rel.acks.iter().find(|entry| entry.id == self.id)
+        } else if let Some(entry) = rel.acks().find(|entry| entry.id == self.id)
             && let Some(slot) = slot
             && self.is_of_session(now, head, slot, entry.echo)
         {
@@ -348,24 +345,25 @@ impl Links {
         turn.is_some() && self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up())
     }
 
-    fn on_entry(&mut self, now: Instant, head: Head, slot: usize, entry: Entry, rel: &Rel) -> Status {
+    fn on_entry(&mut self, now: Instant, head: Head, slot: usize, entry: Entry, rel: RelBytes<'_>) -> Status {
         if !self.is_of_session(now, head, slot, entry.echo) {
             return Status::NoSession;
         }
         self.acknowledged(now, slot, entry.ack);
-        let messages = u8::try_from(rel.messages.len()).unwrap_or(0);
+        let messages = rel.messages_len;
         if messages == 0 {
             return Status::Accepted;
         }
-        if self.inbox.len() + rel.messages.len() > BUNDLE_MAX {
+        if self.inbox.len() + usize::from(messages) > BUNDLE_MAX {
             return Status::NoRoom;
         }
         let delay = u64::from(ACK_DELAY_MIN_US + self.rng.below(ACK_DELAY_MAX_US - ACK_DELAY_MIN_US));
         let Some(neighbour) = self.table.hear(slot) else { return Status::NoSession };
         let known = neighbour.session.receive(entry.number, messages);
-        for message in rel.messages.iter().skip(usize::from(known)) {
-            // There is room: it was looked for above.
-            if self.inbox.push((head.from, message.clone())).is_err() {
+        for message in rel.messages().skip(usize::from(known)) {
+            // There is room: it was looked for above. And no message of a frame is longer than a parcel.
+            let parcel = Parcel::from_slice(message).unwrap_or_default();
+            if self.inbox.push((head.from, parcel)).is_err() {
                 return Status::NoRoom;
             }
         }

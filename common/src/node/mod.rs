@@ -32,7 +32,7 @@ use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
-use crate::link::opening::Opening;
+use crate::link::sealed::Sealed;
 use crate::link::{LinkEvent, Links};
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Sent, Transmit};
@@ -107,15 +107,10 @@ impl Node {
         self.work(now);
     }
 
-    /// A frame with a right checksum has arrived, with this strength.
-    pub fn handle_frame(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
-        self.handle_frame_in(now, frame, rssi_dbm, &mut Opening::new());
-    }
-
-    /// The same, opened in a place that other nodes of this process share.
-    pub fn handle_frame_in(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8, opening: &mut Opening) {
+    /// A frame with a right checksum has arrived, with this strength. It is decrypted where it stands.
+    pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
         let ring = &mut self.ring;
-        self.links.receive(now, frame, rssi_dbm, opening, &mut |from, told| {
+        self.links.receive(now, frame, rssi_dbm, &mut |from, told| {
             if let Some(ring) = ring {
                 ring.hear_hello(now, from, told);
             }

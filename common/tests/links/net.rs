@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use common::config::{Boot, Config, NetworkKey, Protection};
-use common::link::opening::Opening;
 use common::link::{LinkEvent, Links};
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
@@ -77,7 +76,7 @@ impl Net {
             let (from, is_waited_for, bytes) = self.air.remove(&key).expect("it was there");
             for to in (0..self.links.len()).filter(|&to| to != from) {
                 if passes(&Passing { from, bytes: &bytes }) {
-                    self.links[to].receive(self.now, &bytes, -60, &mut Opening::new(), &mut |_, _| {});
+                    self.links[to].receive(self.now, &mut bytes.clone()[..], -60, &mut |_, _| {});
                     self.settle(to);
                 }
             }

@@ -70,6 +70,11 @@ impl Frame {
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
+
+    /// As they are, to be decrypted in place.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..usize::from(self.length)).unwrap_or_default()
+    }
 }
 
 /// A frame that was received.
