@@ -36,7 +36,15 @@ const BUSY_REST_US: u32 = 4_000;
 type Bundle = Vec<usize, BUNDLE_MAX, u8>;
 
 impl Links {
-    /// The next frame to send, written to `buf`.
+    /// The acknowledgement that is owed, written to `buf`.
+    pub fn poll_answer(&mut self, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        let reply = self.reply.take()?;
+        *buf.first_chunk_mut::<ACK_BYTES>()? = reply.bytes;
+        count(&mut self.counters.sent);
+        Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) })
+    }
+
+    /// The next frame to send other than an [answer](Self::poll_answer), written to `buf`.
     ///
     /// A hello has room behind its names for what ring mode tells, which `tell` writes; it returns how many bytes.
     pub fn poll_transmit(
@@ -45,11 +53,6 @@ impl Links {
         buf: &mut [u8; FRAME_MAX],
         tell: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Option<Transmit> {
-        if let Some(reply) = self.reply.take() {
-            buf.first_chunk_mut::<ACK_BYTES>()?.copy_from_slice(&reply.bytes);
-            count(&mut self.counters.sent);
-            return Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) });
-        }
         if self.in_flight.is_some() || self.epoch.is_none() || now < self.quiet_until {
             return None;
         }

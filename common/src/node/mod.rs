@@ -71,6 +71,8 @@ pub struct Node {
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
+    /// When a frame came of which only the links know so far; never, where there is none.
+    unfinished: Instant,
 }
 
 impl Node {
@@ -91,6 +93,7 @@ impl Node {
             notices: NoticeQueue::new(),
             leader: None,
             leader_changes: 0,
+            unfinished: Instant::NEVER,
         })
     }
 
@@ -108,27 +111,39 @@ impl Node {
     }
 
     /// A frame with a right checksum has arrived, with this strength. It is decrypted where it stands.
+    ///
+    /// An acknowledgement of it is in a hurry, so [`poll_transmit`](Self::poll_transmit) gives that first and looks only
+    /// then at what the frame means to ring and election.
     pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
+        self.finish();
         let ring = &mut self.ring;
         self.links.receive(now, frame, rssi_dbm, &mut |from, told| {
             if let Some(ring) = ring {
                 ring.hear_hello(now, from, told);
             }
         });
+        self.unfinished = now;
+    }
+
+    /// Works out what the last frame means, where that was not done yet.
+    fn finish(&mut self) {
+        let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if self.ring.is_some() || self.links.has_news() {
+        if now != Instant::NEVER && (self.ring.is_some() || self.links.has_news()) {
             self.work(now);
         }
     }
 
     /// The frame given out with [`Access::Csma`](crate::mac::Access::Csma) is through.
     pub fn handle_sent(&mut self, now: Instant, sent: Sent) {
+        self.finish();
         self.links.sent(now, sent);
         self.work(now);
     }
 
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.finish();
         self.links.timeout(now);
         if let Some(ring) = &mut self.ring {
             ring.timeout(now);
@@ -139,18 +154,24 @@ impl Node {
 
     /// Something else happened: a button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.finish();
         self.engine.handle_signal(now, signal);
         self.work(now);
     }
 
     /// A new epoch was stored, because [`Notice::EpochNeeded`] asked for it.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
+        self.finish();
         self.links.set_epoch(now, epoch);
         self.work(now);
     }
 
     /// The next frame to send, written to `buf`.
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        if let Some(answer) = self.links.poll_answer(buf) {
+            return Some(answer);
+        }
+        self.finish();
         let ring = &mut self.ring;
         let transmit =
             self.links.poll_transmit(now, buf, &mut |room| ring.as_mut().map_or(0, |ring| ring.tell(now, room)));
@@ -167,11 +188,15 @@ impl Node {
 
     /// The oldest notice not yet collected.
     pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.finish();
         self.notices.pop()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.unfinished != Instant::NEVER {
+            return Some(self.unfinished);
+        }
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         earlier(earlier(self.links.poll_timeout(), ring), self.engine.poll_timeout())

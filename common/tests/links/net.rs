@@ -100,7 +100,10 @@ impl Net {
     /// Collects what a board wants.
     pub fn settle(&mut self, board: usize) {
         let mut buf = [0; FRAME_MAX];
-        while let Some(transmit) = self.links[board].poll_transmit(self.now, &mut buf, &mut |_| 0) {
+        loop {
+            let links = &mut self.links[board];
+            let answer = links.poll_answer(&mut buf);
+            let Some(transmit) = answer.or_else(|| links.poll_transmit(self.now, &mut buf, &mut |_| 0)) else { break };
             let bytes = buf[..transmit.length].to_vec();
             let airtime = Duration::from_micros((8 + bytes.len() as u64) * 32);
             let (begin, is_waited_for) = match transmit.access {
