@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Bits([u8; 16]);
 
 impl Bits {
-    /// No bit set.
     pub const NONE: Self = Self([0; 16]);
 
     /// The bits of a number.
@@ -40,7 +39,6 @@ impl Bits {
         }
     }
 
-    /// Clears a bit.
     pub fn remove(&mut self, bit: usize) {
         if let Some(byte) = self.0.get_mut(bit / 8) {
             *byte &= !mask(bit);

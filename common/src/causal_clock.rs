@@ -1,4 +1,4 @@
-//! Causal clocks (seed 001, section 2.3): whatever an event can have caused has a later time.
+//! Causal clocks (Tbarka 2019, section 2.3): whatever an event can have caused has a later time.
 
 use crate::time::Instant;
 

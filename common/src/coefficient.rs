@@ -1,7 +1,7 @@
-//! FRLLE's leader coefficient: how unfit a node is to lead (seed 002, definitions 1 and 8).
+//! FRLLE's leader coefficient: how unfit a node is to lead (Biswas et al. 2021, definitions 1 and 8).
 //!
 //! `Lc = w·CPU + x·memory + y·bandwidth + z·F`, weights summing to one, smaller is better. `F` is the probability of
-//! failing between two times under a Weibull distribution; the seed calls its (3.3) a rate, but it is
+//! failing between two times under a Weibull distribution; they call their (3.3) a rate, but it is
 //! `F(t1) − F(t0)`. Everything is a share in ten-thousandths, so that every node computes the same number; only the
 //! distribution itself needs floating point.
 
@@ -51,7 +51,6 @@ impl Coefficient {
     }
 }
 
-/// How loaded a node is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Load {

@@ -1,4 +1,62 @@
-//! Runs one protocol over links that somebody else keeps. See the crate's first page for the contract.
+//! Runs one [`Protocol`], an election algorithm, over links that somebody else keeps.
+//!
+//! The driver, which is a node or an ideal network,
+//!
+//! 1. tells it what happens, with the time: `handle_start`, `handle_link_up`, `handle_link_down`, `handle_message`,
+//!    `handle_signal`, `handle_timeout`;
+//! 2. after each of these collects what it wants, in this order and until there is nothing more: `poll_transmit` (bytes for
+//!    a peer), `poll_notice` (what happened), `poll_timeout` (when to call `handle_timeout`; once, it has no effect).
+//!
+//! A link is FIFO and reliable between its up and its down; both ends may learn of either at different moments.
+//!
+//! # Example
+//!
+//! Two nodes meet, agree on a leader, and part again. Everything a driver does is here.
+//!
+//! ```
+//! use common::election::height::{HeightElection, HeightOptions};
+//! use common::engine::Engine;
+//! use common::limits::MESSAGE_MAX;
+//! use common::protocol::Protocol;
+//! use common::time::Instant;
+//! use common::types::NodeId;
+//!
+//! type Node = Engine<HeightElection>;
+//!
+//! /// Carries everything that one node wants to say to the other; true when there was something.
+//! fn carry(now: Instant, from: &mut Node, to: &mut Node) -> bool {
+//!     let mut buf = [0; MESSAGE_MAX];
+//!     let mut carried = false;
+//!     while let Some(transmit) = from.poll_transmit(&mut buf) {
+//!         assert_eq!(transmit.to, to.id());
+//!         to.handle_message(now, from.id(), transmit.bytes);
+//!         carried = true;
+//!     }
+//!     while let Some(notice) = from.poll_notice() {
+//!         println!("{:?} at node {}: {notice:?}", now, from.id());
+//!     }
+//!     carried
+//! }
+//!
+//! let node = |id| Node::new(NodeId(id), 42, HeightElection::new(NodeId(id), HeightOptions::default()));
+//! let (mut a, mut b) = (node(1), node(2));
+//! let now = Instant::ZERO;
+//! a.handle_start(now);
+//! b.handle_start(now);
+//! assert_eq!(b.protocol().leader(), Some(NodeId(2)), "alone, a node leads itself");
+//!
+//! let now = Instant::from_millis(10);
+//! a.handle_link_up(now, b.id()).unwrap();
+//! b.handle_link_up(now, a.id()).unwrap();
+//! while carry(now, &mut a, &mut b) | carry(now, &mut b, &mut a) {}
+//! assert_eq!(a.protocol().leader(), Some(NodeId(1)));
+//! assert_eq!(b.protocol().leader(), Some(NodeId(1)), "together they follow one of them");
+//!
+//! let now = Instant::from_millis(20);
+//! b.handle_link_down(now, a.id());
+//! assert_eq!(b.protocol().leader(), Some(NodeId(2)), "left alone, it elects itself again");
+//! assert_eq!(a.poll_timeout(), None, "this algorithm needs no timers");
+//! ```
 
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
@@ -26,15 +84,10 @@ struct Outgoing<M> {
 pub struct Transmit<'b> {
     /// Who is to get it.
     pub to: NodeId,
-    /// The bytes.
     pub bytes: &'b [u8],
 }
 
 /// A protocol with its links, timers, randomness and outputs.
-///
-/// Inputs are `handle_*`, outputs are `poll_*`. After each input the driver polls, in this order and until each
-/// gives nothing: [`poll_transmit`](Self::poll_transmit), [`poll_notice`](Self::poll_notice),
-/// [`poll_timeout`](Self::poll_timeout). `now` never goes back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Engine<P: Protocol, const PEERS: usize = NEIGHBOURS_MAX> {
     id: NodeId,
@@ -77,7 +130,6 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         self.peers.insert(peer, core::iter::empty()).map(|_| ())
     }
 
-    /// Starts the node.
     pub fn handle_start(&mut self, now: Instant) {
         self.run(now, Happening::Start);
     }
@@ -188,7 +240,6 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         self.notices.pop()
     }
 
-    /// This node's id.
     pub fn id(&self) -> NodeId {
         self.id
     }

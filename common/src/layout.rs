@@ -7,6 +7,7 @@ use postcard::experimental::max_size::MaxSize;
 use serde::Serialize;
 
 use crate::election::Election;
+#[cfg(feature = "comparison")]
 use crate::election::abraham::Abraham;
 use crate::election::bully::Bully;
 use crate::election::frlle::Frlle;
@@ -14,12 +15,14 @@ use crate::election::height::HeightElection;
 use crate::election::hierarchy::Hierarchy;
 use crate::election::hs::Hs;
 use crate::election::lcr::Lcr;
+#[cfg(feature = "comparison")]
 use crate::election::modified_bully::ModifiedBully;
 use crate::election::ring::Ring;
+#[cfg(feature = "comparison")]
 use crate::election::timer_based::TimerBased;
 use crate::engine::Engine;
 use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX};
-use crate::names::Algorithm;
+use crate::names::{Algorithm, HAS_COMPARISON};
 use crate::node::Node;
 use crate::protocol::Protocol;
 
@@ -35,7 +38,6 @@ pub const NODE: usize = 6144;
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Its name.
     pub name: &'static str,
     /// The state of one node, as set up for [`NEIGHBOURS_MAX`] neighbours.
     pub state: usize,
@@ -47,24 +49,27 @@ pub struct Row {
     pub engine: usize,
 }
 
-/// The sizes of every algorithm, and last of all algorithms behind one type, which is what a board runs.
+/// The sizes of every algorithm in this build, and last of all algorithms behind one type, which is what a board runs.
 pub const LAYOUT: &[Row] = &[
-    row::<Hs>(Algorithm::Hs.name(), [32, 16, 12, 472]),
-    row::<HeightElection>(Algorithm::Height.name(), [352, 25, 24, 888]),
-    row::<Hierarchy>(Algorithm::Hierarchy.name(), [560, 31, 36, 1192]),
-    row::<Frlle>(Algorithm::Frlle.name(), [64, 22, 20, 568]),
-    row::<Bully>(Algorithm::Bully.name(), [32, 1, 1, 384]),
-    row::<Ring>(Algorithm::Ring.name(), [296, 29, 24, 832]),
-    row::<Lcr>(Algorithm::Lcr.name(), [24, 9, 8, 432]),
-    row::<TimerBased>(Algorithm::TimerBased.name(), [40, 11, 8, 448]),
-    row::<ModifiedBully>(Algorithm::ModifiedBully.name(), [40, 1, 1, 392]),
-    row::<Abraham>(Algorithm::Abraham.name(), [40, 14, 12, 480]),
+    row::<Hs>(Algorithm::Hs.title(), [32, 16, 12, 472]),
+    row::<HeightElection>(Algorithm::Height.title(), [352, 25, 24, 888]),
+    row::<Hierarchy>(Algorithm::Hierarchy.title(), [560, 31, 36, 1192]),
+    row::<Frlle>(Algorithm::Frlle.title(), [64, 22, 20, 568]),
+    row::<Bully>(Algorithm::Bully.title(), [32, 1, 1, 384]),
+    row::<Ring>(Algorithm::Ring.title(), [296, 29, 24, 832]),
+    row::<Lcr>(Algorithm::Lcr.title(), [24, 9, 8, 432]),
+    #[cfg(feature = "comparison")]
+    row::<TimerBased>(Algorithm::TimerBased.title(), [40, 11, 8, 448]),
+    #[cfg(feature = "comparison")]
+    row::<ModifiedBully>(Algorithm::ModifiedBully.title(), [40, 1, 1, 392]),
+    #[cfg(feature = "comparison")]
+    row::<Abraham>(Algorithm::Abraham.title(), [40, 14, 12, 480]),
     row::<Election>("Election", [560, 32, 36, 1192]),
 ];
 
 const _: () = assert!(size_of::<Node>() == NODE, "a node has another size");
 const _: () = assert!(NODE <= NODE_MAX, "a node outgrew its bar");
-const _: () = assert!(LAYOUT.len() == Algorithm::ALL.len() + 1, "every algorithm has a row");
+const _: () = assert!(!HAS_COMPARISON || LAYOUT.len() == Algorithm::ALL.len() + 1, "every algorithm has a row");
 const _: () = assert!(size_of::<HeightElection>() <= HEIGHT_STATE_MAX, "the height algorithm outgrew its bar");
 
 /// The sizes of one algorithm, checked: its state, its largest encoded message, its message in memory, its engine.

@@ -1,20 +1,29 @@
 //! Leader election for boards that find each other by radio: the core.
 //!
-//! `no_std`, without a heap, and without input or output of its own: bytes and time go in, bytes and deadlines come out.
-//! The firmware and the simulator are thin drivers of the very same calls.
+//! `no_std`, without a heap, and without input or output of its own: frames and time go in, frames and deadlines come out.
+//! A [`Node`](node::Node) is the whole of it, from discovery to the elected leader; the firmware and the simulator are thin
+//! drivers of the very same calls.
 //!
 //! # The driver contract
 //!
-//! An [`Engine`](engine::Engine) runs one [`Protocol`](protocol::Protocol), an election algorithm, over links that somebody
-//! else keeps. The driver
+//! The driver has a radio, a clock and something that keeps two bytes over a restart. It
 //!
-//! 1. tells it what happens, with the time: `handle_start`, `handle_link_up`, `handle_link_down`, `handle_message`,
-//!    `handle_signal`, `handle_timeout`;
-//! 2. after each of these collects what it wants, in this order and until there is nothing more: `poll_transmit` (bytes for
-//!    a peer), `poll_notice` (what happened), `poll_timeout` (when to call `handle_timeout`; once, it has no effect).
+//! 1. makes a node from a checked [`Config`](config::Config) and the epoch of this boot, which it has stored *before*: one more
+//!    than at the last boot. Without an epoch, because storing it failed, the node only listens;
+//! 2. tells it what happens, with the time: `handle_start`, `handle_frame`, `handle_sent`, `handle_timeout`,
+//!    `handle_signal`, `handle_epoch`;
+//! 3. after each of these asks, in this order: [`poll_transmit`](node::Node::poll_transmit) until there is nothing more or the
+//!    radio is busy, [`poll_notice`](node::Node::poll_notice) until there is nothing more,
+//!    [`poll_timeout`](node::Node::poll_timeout) once.
 //!
-//! Time never goes back and is never read, only told. A link is FIFO and reliable between its up and its down; both
-//! ends may learn of either at different moments. The same seed and the same calls give the same bytes.
+//! Time never goes back and is never read, only told. The same seed and the same calls give the same bytes.
+//!
+//! A frame that was given out is the driver's until it is through. It is sent after carrier sensing
+//! ([`Access::Csma`](mac::Access::Csma)), one at a time, and its end is told by [`handle_sent`](node::Node::handle_sent); or at
+//! a given time without ([`Access::At`](mac::Access::At)), which only acknowledgements are, and nobody asks for their end. A
+//! driver whose frame waits for a clear channel keeps asking, gets only acknowledgements, and does not assess the channel
+//! before [`quiet_until`](node::Node::quiet_until). The bytes are what stands between the length and the checksum of the
+//! physical layer; the radio adds and checks the latter.
 //!
 //! # When something is full
 //!
@@ -30,51 +39,65 @@
 //!
 //! # Example
 //!
-//! Two nodes meet, agree on a leader, and part again. Everything a driver does is here.
+//! Two nodes meet, agree on a leader, and part again. The ether loses nothing, and one frame is on it at a time.
 //!
 //! ```
-//! use common::election::height::{HeightElection, HeightOptions};
-//! use common::engine::Engine;
-//! use common::limits::MESSAGE_MAX;
-//! use common::protocol::Protocol;
+//! use common::config::{Boot, Config, Protection};
+//! use common::mac::phy::{FRAME_MAX, airtime};
+//! use common::mac::{Access, Sent, Transmit};
+//! use common::node::Node;
 //! use common::time::Instant;
 //! use common::types::NodeId;
 //!
-//! type Node = Engine<HeightElection>;
-//!
-//! /// Carries everything that one node wants to say to the other; true when there was something.
-//! fn carry(now: Instant, from: &mut Node, to: &mut Node) -> bool {
-//!     let mut buf = [0; MESSAGE_MAX];
+//! /// Everything a driver does for a node after a call; true when a frame was sent.
+//! fn carry(now: &mut Instant, from: &mut Node, to: &mut Node, in_range: bool) -> bool {
+//!     let mut frame = [0; FRAME_MAX];
 //!     let mut carried = false;
-//!     while let Some(transmit) = from.poll_transmit(&mut buf) {
-//!         assert_eq!(transmit.to, to.id());
-//!         to.handle_message(now, from.id(), transmit.bytes);
+//!     while let Some(Transmit { length, access }) = from.poll_transmit(*now, &mut frame) {
+//!         match access {
+//!             Access::At(at) => *now = at + airtime(length),
+//!             Access::Csma => {
+//!                 *now = *now + airtime(length);
+//!                 from.handle_sent(*now, Sent::Done);
+//!             }
+//!         }
+//!         if in_range {
+//!             to.handle_frame(*now, &frame[..length], -60);
+//!         }
 //!         carried = true;
 //!     }
 //!     while let Some(notice) = from.poll_notice() {
-//!         println!("{:?} at node {}: {notice:?}", now, from.id());
+//!         println!("{} ms, node {}: {notice:?}", now.as_millis(), from.id());
 //!     }
 //!     carried
 //! }
 //!
-//! let node = |id| Node::new(NodeId(id), 42, HeightElection::new(NodeId(id), HeightOptions::default()));
+//! fn run(now: &mut Instant, until: Instant, a: &mut Node, b: &mut Node, in_range: bool) {
+//!     while *now < until {
+//!         while carry(now, a, b, in_range) | carry(now, b, a, in_range) {}
+//!         let next = [a.poll_timeout(), b.poll_timeout()].into_iter().flatten().min();
+//!         *now = next.map_or(until, |next| next.max(*now));
+//!         a.handle_timeout(*now);
+//!         b.handle_timeout(*now);
+//!     }
+//! }
+//!
+//! let node = |id: u16| {
+//!     let config = Config::ad_hoc(NodeId(id), 7, Protection::Open);
+//!     Node::new(&config, Boot { epoch: Some(1), seed: 42 + u64::from(id), device: id }).unwrap()
+//! };
 //! let (mut a, mut b) = (node(1), node(2));
-//! let now = Instant::ZERO;
+//! let mut now = Instant::ZERO;
 //! a.handle_start(now);
 //! b.handle_start(now);
-//! assert_eq!(b.protocol().leader(), Some(NodeId(2)), "alone, a node leads itself");
+//! assert_eq!(b.leader(), Some(NodeId(2)), "alone, a node leads itself");
 //!
-//! let now = Instant::from_millis(10);
-//! a.handle_link_up(now, b.id()).unwrap();
-//! b.handle_link_up(now, a.id()).unwrap();
-//! while carry(now, &mut a, &mut b) | carry(now, &mut b, &mut a) {}
-//! assert_eq!(a.protocol().leader(), Some(NodeId(1)));
-//! assert_eq!(b.protocol().leader(), Some(NodeId(1)), "together they follow one of them");
+//! run(&mut now, Instant::from_millis(5_000), &mut a, &mut b, true);
+//! assert!(a.links().table().is_linked(b.id()));
+//! assert_eq!(a.leader(), b.leader(), "together they follow one of them");
 //!
-//! let now = Instant::from_millis(20);
-//! b.handle_link_down(now, a.id());
-//! assert_eq!(b.protocol().leader(), Some(NodeId(2)), "left alone, it elects itself again");
-//! assert_eq!(a.poll_timeout(), None, "this algorithm needs no timers");
+//! run(&mut now, Instant::from_millis(15_000), &mut a, &mut b, false);
+//! assert_eq!((a.leader(), b.leader()), (Some(a.id()), Some(b.id())), "left alone, each elects itself again");
 //! ```
 #![no_std]
 

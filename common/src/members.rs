@@ -69,7 +69,6 @@ impl RingOrder {
         Self { ids: core::iter::once(id).collect() }
     }
 
-    /// The members in ring order.
     pub fn ids(&self) -> &[NodeId] {
         &self.ids
     }
@@ -115,7 +114,6 @@ impl Members {
         self
     }
 
-    /// Whether nobody is in the set.
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
@@ -125,7 +123,6 @@ impl Members {
         Self(Bits::new(self.0.number() & !other.0.number()))
     }
 
-    /// The positions in the set, ascending.
     pub fn iter(self) -> impl Iterator<Item = u8> {
         let mut left = self.0.number();
         core::iter::from_fn(move || {

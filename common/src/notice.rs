@@ -96,9 +96,7 @@ pub enum Notice {
     BadMessage(NodeId),
     /// A message came from a node without an up link and has been dropped.
     NotAPeer(NodeId),
-    /// A link came up.
     LinkUp(NodeId),
-    /// A link went down.
     LinkDown(NodeId, Reason),
     /// Another board has this node's id.
     Twin(NodeId),
@@ -130,7 +128,6 @@ pub struct NoticeQueue {
 }
 
 impl NoticeQueue {
-    /// An empty queue.
     pub const fn new() -> Self {
         Self { waiting: Vec::new(), lost: 0 }
     }
@@ -143,12 +140,10 @@ impl NoticeQueue {
         }
     }
 
-    /// Whether there is nothing to collect.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.lost == 0
     }
 
-    /// The oldest notice.
     pub fn pop(&mut self) -> Option<Notice> {
         if !self.waiting.is_empty() {
             return Some(self.waiting.remove(0));

@@ -27,11 +27,9 @@ pub enum Dest {
 /// One thing a handler asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command<M, T> {
-    /// Send a message.
     Send(Dest, M),
     /// Arm a timer this long from now.
     SetTimer(T, Duration),
-    /// Disarm a timer.
     StopTimer(T),
     /// Tell whoever watches what was done.
     Note(Event),
@@ -52,7 +50,6 @@ impl<M, T> Default for Outbox<M, T> {
 }
 
 impl<M, T> Outbox<M, T> {
-    /// An empty outbox.
     pub const fn new() -> Self {
         Self { commands: Vec::new(), overflowed: false }
     }

@@ -12,16 +12,13 @@ use crate::types::NodeId;
 pub struct PeerSet(Bits);
 
 impl PeerSet {
-    /// The set of nobody.
     pub const EMPTY: Self = Self(Bits::NONE);
 
-    /// Adds one place.
     pub fn insert(&mut self, place: usize) {
         debug_assert!(place < PEERS_MAX);
         self.0.insert(place);
     }
 
-    /// Takes one place out.
     pub fn remove(&mut self, place: usize) {
         self.0.remove(place);
     }
@@ -36,7 +33,6 @@ impl PeerSet {
         self.0.contains(place)
     }
 
-    /// Whether nobody is in the set.
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY
     }
@@ -81,7 +77,6 @@ impl<const N: usize> Default for PeerTable<N> {
 impl<const N: usize> PeerTable<N> {
     const FITS: () = assert!(N <= PEERS_MAX, "a peer set is too narrow for this table");
 
-    /// A table of nobody.
     pub const fn new() -> Self {
         let () = Self::FITS;
         Self { ids: Vec::new() }

@@ -43,7 +43,6 @@ pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Ma
 pub enum Signal {
     /// The failure detector believes that the leader is gone.
     LeaderLost,
-    /// The leader was heard.
     LeaderHeard,
     /// Somebody asks for an election: a button, a command.
     Elect,
@@ -63,28 +62,19 @@ pub enum Signal {
 /// copy of that way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Happening<M, T> {
-    /// [`Protocol::on_start`]
     Start,
-    /// [`Protocol::on_link_up`]
     LinkUp(NodeId),
-    /// [`Protocol::on_link_down`]
     LinkDown(NodeId),
-    /// [`Protocol::on_message`]
     Message(NodeId, M),
-    /// [`Protocol::on_stranger`]
     Stranger(NodeId, M),
-    /// [`Protocol::on_timer`]
     Timer(T),
-    /// [`Protocol::on_signal`]
     Signal(Signal),
 }
 
 /// An election algorithm: a state machine with fixed memory. It holds no time and no way to send; both come with
 /// the [`Cx`] of each call. Comparable and hashable, so that a model checker can explore the very same code.
 pub trait Protocol: Clone + Debug + Eq + Hash {
-    /// Its messages.
     type Msg: Message;
-    /// Its timers.
     type Timer: TimerKey;
 
     /// The node has started. Links that were up before are in [`Cx::peers`].
@@ -120,7 +110,6 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
 
 /// What a handler may see and use during one call.
 pub struct Cx<'a, P: Protocol> {
-    /// This node.
     pub id: NodeId,
     /// The time of this call.
     pub now: Instant,
@@ -133,7 +122,6 @@ pub struct Cx<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Cx<'_, P> {
-    /// Sends a message.
     pub fn send(&mut self, to: Dest, msg: P::Msg) {
         self.out.push(Command::Send(to, msg));
     }
@@ -143,7 +131,6 @@ impl<P: Protocol> Cx<'_, P> {
         self.out.push(Command::SetTimer(timer, after));
     }
 
-    /// Disarms a timer.
     pub fn stop_timer(&mut self, timer: P::Timer) {
         self.out.push(Command::StopTimer(timer));
     }

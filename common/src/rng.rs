@@ -20,7 +20,6 @@ impl Rng {
         Self(root.next_u64())
     }
 
-    /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -29,7 +28,6 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// The next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
         let bytes = self.next_u64().to_le_bytes();
         u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]])

@@ -46,20 +46,16 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time.
     pub const ZERO: Self = Self(0);
 
-    /// This many microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// This many milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000))
     }
 
-    /// The length in microseconds.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
@@ -69,7 +65,6 @@ impl Duration {
         self.0 == 0
     }
 
-    /// The length times a whole number.
     pub const fn times(self, factor: u32) -> Self {
         Self(self.0.saturating_mul(factor as u64))
     }

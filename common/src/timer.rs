@@ -53,14 +53,12 @@ impl TimerTable {
         }
     }
 
-    /// Disarms a timer.
     pub fn stop<T: TimerKey>(&mut self, timer: T) {
         if let Some(slot) = self.slots.get_mut(timer.index()) {
             *slot = None;
         }
     }
 
-    /// The earliest deadline.
     pub fn next(&self) -> Option<Instant> {
         self.slots.iter().flatten().min().copied()
     }

@@ -42,10 +42,8 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both of them.
     pub const BOTH: [Self; 2] = [Self::Right, Self::Left];
 
-    /// The other direction.
     pub fn opposite(self) -> Self {
         match self {
             Self::Right => Self::Left,
@@ -74,7 +72,6 @@ pub struct RingPlace {
 }
 
 impl RingPlace {
-    /// The neighbour on one side.
     pub fn neighbour(self, side: Side) -> NodeId {
         match side {
             Side::Right => self.right,

@@ -6,11 +6,11 @@
 use common::coefficient::Coefficient;
 use common::config::page::{self, PAGE_MAX};
 use common::config::{Config, Protection};
-use common::election::Algorithm;
 use common::host_link::{
-    BODY_MAX, Board, BuildId, Bytes, Call, ConfigAnswer, Crash, CrashKind, Decoder, FRAME_BYTES_MAX, Hello, Message,
-    Page, Quantity, Refusal, ResetReason, Text, ToBoard, ToHost, Warning, encode,
+    BODY_MAX, BuildId, Bytes, Call, ConfigAnswer, Crash, CrashKind, Decoder, FRAME_BYTES_MAX, Hello, Message, Page,
+    Quantity, Refusal, ResetReason, Text, ToBoard, ToHost, Warning, encode,
 };
+use common::names::{Algorithm, Board};
 use common::node::snapshot::{Counters, Snapshot};
 use common::notice::{Notice, Reason};
 use common::rng::Rng;

@@ -1,5 +1,6 @@
 //! The simulator and its tools, from outside. One program: linking a dozen of them takes longer than most of these tests.
 
+mod algorithms;
 mod bench;
 mod boards;
 mod check;

@@ -122,7 +122,7 @@ fn bad_input_is_told_and_no_key_is() {
         (with("--power 1"), "`power_dbm` must be one of"),
         (with("--ring 2,3"), "a list with this node's id on it"),
         (with("--algorithm frlle"), "`ring` must be given"),
-        (with("--algorithm raft"), "it may be hs, height"),
+        (with("--algorithm raft"), "possible values: hs, height"),
         (with("-o page.elf"), "must end in .hex"),
         (with("--flash"), "probe-rs is not on the path"),
         (with("--port nowhere"), "cannot open nowhere"),

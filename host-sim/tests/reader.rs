@@ -1,5 +1,6 @@
 //! What the reader of scenarios refuses, with the line and a hint; and that whatever it accepts can be run.
 
+use common::names::Algorithm;
 use common::rng::Rng;
 use host_sim::scenario::catalogue::BUILT_IN;
 use host_sim::scenario::read::read;
@@ -42,7 +43,7 @@ fn what_the_core_refuses_is_refused() {
         let text = GOOD.replace("nodes = 4", &format!("nodes = {nodes}")).replace("\"height\"", &format!("\"{kind}\""));
         read("t.toml", &text).map(drop).map_err(|problem| problem.to_string())
     };
-    for kind in ["hs", "frlle", "bully", "ring", "lcr"] {
+    for kind in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.needs_ring()).map(Algorithm::name) {
         assert_eq!(ring(64, kind), Ok(()));
         let problem = ring(65, kind).unwrap_err();
         assert!(
@@ -223,8 +224,8 @@ fn changed(text: &str, rng: &mut Rng) -> String {
 
 #[test]
 fn whatever_is_accepted_can_be_run() {
-    let with_kinds =
-        ["hs", "frlle", "bully", "ring", "lcr", "height", "soft-state"].map(|kind| GOOD.replace("height", kind));
+    let kinds = Algorithm::ALL.iter().map(|algorithm| algorithm.name()).chain(["soft-state"]);
+    let with_kinds: Vec<String> = kinds.map(|kind| GOOD.replace("height", kind)).collect();
     let texts: Vec<&str> =
         BUILT_IN.iter().map(|(_, text)| *text).chain(with_kinds.iter().map(String::as_str)).collect();
     let mut accepted = 0;

@@ -113,7 +113,7 @@ fn json_has_one_object_for_each_algorithm_case_and_size() {
     let keys: BTreeSet<_> = objects.iter().map(key).collect();
     assert_eq!(keys.len(), objects.len(), "no combination twice");
     for object in objects {
-        assert!(Algorithm::ALL.iter().any(|algorithm| object["algorithm"] == algorithm.name()), "{object}");
+        assert!(Algorithm::ALL.iter().any(|algorithm| object["algorithm"] == algorithm.title()), "{object}");
         assert!(object["case"] == "best" || object["case"] == "worst", "{object}");
         for number in ["n", "measured_messages", "formula_messages", "measured_steps", "formula_steps"] {
             assert!(object[number].as_u64().is_some_and(|value| value > 0), "{number} of {object}");
@@ -144,7 +144,7 @@ fn the_figures_name_every_algorithm_and_are_those_of_the_results() {
     ringleader(&["table", "--json", "--svg", &dir.display().to_string()]);
     for figure in ["fig-3-4a.svg", "fig-3-4b.svg", "fig-3-5a.svg", "fig-3-5b.svg"] {
         let svg = std::fs::read_to_string(dir.join(figure)).expect("a figure");
-        let missing = ROWS.iter().find(|row| !svg.contains(row.algorithm.name()));
+        let missing = ROWS.iter().find(|row| !svg.contains(row.algorithm.title()));
         assert!(missing.is_none(), "{missing:?} in {figure}");
         let shown = std::fs::read_to_string(docs().join("figures").join(figure)).expect("a figure");
         assert!(svg == shown, "{figure} is out of date: run `ringleader table --svg docs/figures`");

@@ -6,7 +6,6 @@ use crate::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Wish {
-    /// An election.
     Elect,
     /// To see which board this is.
     Identify,

@@ -11,7 +11,6 @@ use crate::config::page::{self, PageError};
 pub enum Source {
     /// The configuration page, written by a probe.
     Page,
-    /// The cable.
     Cable,
     /// Nobody has provisioned the board.
     Demo,

@@ -13,6 +13,8 @@
 //! On the nRF52840 the last 128 KiB stay free on every board: there lies the bootloader with which the dongle comes, and one
 //! map for the chip is worth more than 128 KiB that nobody needs.
 
+use crate::names::Board;
+
 /// Bytes that are erased at once, on every nRF52.
 pub const PAGE_BYTES: u32 = 4_096;
 
@@ -24,7 +26,6 @@ pub const STORAGE_PAGES: u32 = 8;
 pub struct FlashMap {
     /// The chip as probe-rs calls it.
     pub chip: &'static str,
-    /// All of the flash.
     pub flash_bytes: u32,
     /// What is reserved at the end.
     pub reserved_bytes: u32,
@@ -37,7 +38,13 @@ impl FlashMap {
     /// nRF52833: 512 KiB.
     pub const NRF52833: Self = Self { chip: "nRF52833_xxAA", flash_bytes: 512 << 10, reserved_bytes: 0 };
 
-    /// The address of the configuration page.
+    pub const fn of(board: Board) -> Self {
+        match board {
+            Board::Nrf52840Dk | Board::Nrf52840Dongle => Self::NRF52840,
+            Board::Nrf52833Dk | Board::MicrobitV2 => Self::NRF52833,
+        }
+    }
+
     pub const fn config_page(&self) -> u32 {
         self.flash_bytes - self.reserved_bytes - PAGE_BYTES
     }
@@ -48,10 +55,8 @@ impl FlashMap {
     }
 }
 
-/// The configuration page of the nRF52840.
 pub const NRF52840_CONFIG_PAGE: u32 = FlashMap::NRF52840.config_page();
 
-/// The configuration page of the nRF52833.
 pub const NRF52833_CONFIG_PAGE: u32 = FlashMap::NRF52833.config_page();
 
 const _: () = assert!(crate::config::page::PAGE_MAX <= PAGE_BYTES as usize);

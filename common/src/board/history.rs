@@ -23,7 +23,6 @@ const HOLD_OFF_FIRST_S: u64 = 2;
 /// The most it waits.
 const HOLD_OFF_MAX_S: u64 = 600;
 
-/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Ending {
@@ -41,7 +40,6 @@ pub enum Ending {
 pub struct Run {
     /// How long it is known to have lasted, in seconds.
     pub lasted_s: u32,
-    /// How it ended.
     pub ending: Ending,
 }
 

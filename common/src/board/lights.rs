@@ -5,7 +5,6 @@
 
 use crate::node::snapshot::Snapshot;
 
-/// One step, in milliseconds.
 pub const STEP_MS: u64 = 125;
 
 /// The condition a board shows.

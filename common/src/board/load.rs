@@ -13,7 +13,6 @@ const WHOLE_WEIGHT: u32 = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Meters {
-    /// The time, in microseconds.
     pub now_us: u32,
     /// How long the processor has slept, in microseconds.
     pub asleep_us: u32,

@@ -34,7 +34,6 @@ pub struct LastRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CrashRecord {
-    /// What it was.
     pub kind: CrashKind,
     /// The program counter, where it is known.
     pub pc: u32,
@@ -46,7 +45,6 @@ pub struct CrashRecord {
     pub cfsr: u32,
     /// The source file, as much of its end as fits.
     pub file: Text<40>,
-    /// The line.
     pub line: u32,
     /// The beginning of what was said, or the part that was stuck.
     pub message: Text<72>,
@@ -78,7 +76,6 @@ impl CrashRecord {
 }
 
 impl LastRun {
-    /// Writes the record.
     pub fn seal(&self, record: &mut [u8; RECORD_MAX]) {
         let Some((length, body)) = record.split_first_mut() else { return };
         // The buffer is as long as the longest encoding, so this cannot fail; a record of length 0 would not decode.

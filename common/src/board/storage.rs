@@ -42,7 +42,6 @@ pub enum StoreError {
     Flash,
     /// What is in flash makes no sense.
     Corrupted,
-    /// There is no room.
     Full,
     /// What was read back is not what was written.
     Differs,
@@ -96,7 +95,6 @@ pub struct Override<'a> {
 
 type NoCache = Cache<Uncached, Uncached, Uncached, u8>;
 
-/// The storage of one board.
 pub struct Store<F: NorFlash> {
     map: MapStorage<u8, F, NoCache>,
     buffer: [u8; BUFFER],
@@ -151,7 +149,6 @@ impl<F: NorFlash> Store<F> {
         bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
     }
 
-    /// Gives the flash back.
     pub fn into_flash(self) -> F {
         self.map.destroy().0
     }

@@ -11,20 +11,17 @@ pub enum Part {
     Radio,
     /// The driver of the node.
     Node,
-    /// The storage.
     Storage,
     /// The thread that does everything else.
     Thread,
 }
 
-/// How many there are.
 pub const PARTS: usize = 4;
 
 impl Part {
     /// All of them, in the order of their counts.
     pub const ALL: [Self; PARTS] = [Self::Radio, Self::Node, Self::Storage, Self::Thread];
 
-    /// Its name, for the log.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Radio => "the radio",
@@ -51,7 +48,6 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// A watchdog that has seen nothing.
     pub const fn new() -> Self {
         Self { seen: [0; PARTS], still: [0; PARTS] }
     }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// Whether AES-128-CCM was built in. Images leave it out unless they are asked for it: it is a twentieth of their flash.
 pub const HAS_AES_CCM: bool = cfg!(feature = "aes-ccm");
 
-/// Bytes of a key.
 pub const KEY_BYTES: usize = 16;
 
 /// The secret of a network. It is never shown: neither in a log nor by `Debug`.

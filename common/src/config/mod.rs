@@ -16,7 +16,7 @@ pub use self::key::{HAS_AES_CCM, KEY_BYTES, NetworkKey};
 pub use self::radii::{Radii, RadiiError};
 use crate::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use crate::members::RingOrder;
-use crate::names::Algorithm;
+use crate::names::{Algorithm, Cipher};
 use crate::time::Duration;
 use crate::types::NodeId;
 
@@ -32,7 +32,6 @@ pub const CHANNELS: core::ops::RangeInclusive<u8> = 11..=26;
 /// The transmit powers of the nRF52840 in dBm; the nRF52833 has the same.
 pub const POWERS_DBM: [i8; 14] = [-40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 7, 8];
 
-/// Where a node's id comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum IdSource {
@@ -54,13 +53,31 @@ pub enum Protection {
     Open,
 }
 
+impl Protection {
+    /// Protection by this cipher. A network without protection has no use for the key.
+    pub fn new(cipher: Cipher, key: NetworkKey) -> Self {
+        match cipher {
+            Cipher::Ascon => Self::Ascon(key),
+            Cipher::AesCcm => Self::AesCcm(key),
+            Cipher::Open => Self::Open,
+        }
+    }
+
+    pub const fn cipher(&self) -> Cipher {
+        match self {
+            Self::Ascon(_) => Cipher::Ascon,
+            Self::AesCcm(_) => Cipher::AesCcm,
+            Self::Open => Cipher::Open,
+        }
+    }
+}
+
 /// A key that is on its way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FormerKey {
     /// Which of four keys it is.
     pub key_id: u8,
-    /// The key.
     pub protection: Protection,
 }
 
@@ -136,15 +153,12 @@ pub struct Boot {
 pub struct Config {
     /// The node's id, which is also its short address.
     pub id: NodeId,
-    /// Where the id comes from.
     pub id_source: IdSource,
     /// The network's number; frames of other networks are not looked at.
     pub pan: u16,
     /// The channel, 11 to 26.
     pub channel: u8,
-    /// Transmit power in dBm.
     pub power_dbm: i8,
-    /// The key.
     pub protection: Protection,
     /// Which of four keys it is, so that a network can move to another while it runs.
     pub key_id: u8,
@@ -157,7 +171,6 @@ pub struct Config {
     pub ring: Option<RingOrder>,
     /// The hierarchy's radii, level 1 first; 0 means no such level.
     pub radii: [u8; LEVELS_MAX],
-    /// Times.
     pub timings: Timings,
 }
 
@@ -165,9 +178,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct ConfigError {
-    /// The field, as [`Config`] names it.
     pub field: &'static str,
-    /// What it must be.
     pub must: &'static str,
 }
 
@@ -232,6 +243,10 @@ impl Config {
         {
             return wrong("former.key_id", "from 0 to 3 and another than key_id");
         }
+        if !self.algorithm.is_built_in() {
+            let must = "another: this one is for comparison on a PC and was not built in (feature `comparison`)";
+            return wrong("algorithm", must);
+        }
         if self.algorithm.needs_ring() {
             match &self.ring {
                 None => return wrong("ring", "given, since the algorithm runs on a ring"),
@@ -256,7 +271,6 @@ impl Config {
         if is_sound { Ok(()) } else { Err(ConfigError { field: "radii", must: "from 1 to 15 each, without a gap" }) }
     }
 
-    /// The hierarchy's radii.
     pub fn levels(&self) -> Radii {
         let levels = self.radii.iter().take_while(|&&radius| radius > 0).count();
         self.radii.get(..levels).and_then(|radii| Radii::new(radii).ok()).unwrap_or_default()

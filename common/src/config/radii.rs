@@ -38,7 +38,6 @@ impl Radii {
         self.0.into_iter().take_while(|&radius| radius > 0)
     }
 
-    /// How many levels there are.
     pub fn levels(self) -> u8 {
         self.iter().fold(0, |count, _| count + 1)
     }

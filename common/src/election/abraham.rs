@@ -1,8 +1,7 @@
 //! Abraham, Dolev and Halpern's fair election on a unidirectional ring.
 //!
-//! Source: a comparison row of seed 002, which prints N² + 2N and (3N² + 3N)/2 messages and 3N steps and never defines
-//! it. The reading chosen here follows the idea of the paper it cites (Distributed protocols for leader election: a
-//! game-theoretic perspective, DISC 2013): everybody's value circulates the whole ring, the sum of all values picks
+//! Source: a comparison row of Biswas et al. (2021), who print N² + 2N and (3N² + 3N)/2 messages and 3N steps and never
+//! define it. Our reading follows the idea of the paper they cite (Abraham, Dolev and Halpern 2013): everybody's value circulates the whole ring, the sum of all values picks
 //! the leader, so no single node can steer the choice, and the leader is then announced once around.
 //!
 //! Model: one FIFO channel to the right neighbour, unique ids; n is found out on the way.
@@ -31,7 +30,6 @@ use crate::types::{NodeId, Side, Term};
 pub enum AbrahamMsg {
     /// A node's value on its way around.
     Value {
-        /// Its election.
         term: Term,
         /// Whose value it is.
         id: NodeId,
@@ -51,7 +49,6 @@ impl Message for AbrahamMsg {
     }
 }
 
-/// What a node has collected.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Collected {
     sum: u32,
@@ -61,7 +58,6 @@ struct Collected {
     distance: u32,
 }
 
-/// One node of this election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Abraham {
     circle: Circle,

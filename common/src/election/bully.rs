@@ -1,6 +1,6 @@
-//! The Bully algorithm of Garcia-Molina (1982), with rejoin.
+//! The Bully algorithm, with rejoin.
 //!
-//! Source: seed 004. Model: every node has a link to every other, a live node answers within the answer time, ids are
+//! Source: Garcia-Molina (1982). Model: every node has a link to every other, a live node answers within the answer time, ids are
 //! comparable. A link that is up may lead to a node that has just died: sending there costs a message and gets nothing.
 //!
 //! ```text
@@ -24,7 +24,6 @@ use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::NodeId;
 
-/// A message of Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum BullyMsg {
@@ -83,7 +82,6 @@ enum State {
     Waiting,
 }
 
-/// One node of Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bully {
     config: BullyConfig,

@@ -15,7 +15,6 @@ use crate::time::Duration;
 use crate::timer::TimerKey;
 use crate::types::{NodeId, RingPlace, Side, Term};
 
-/// The timers of a ring algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RingTimer {
     /// The election has given no leader for too long.
@@ -46,7 +45,6 @@ impl TimerKey for RingTimer {
 /// How a ring algorithm is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RingConfig {
-    /// The neighbours.
     pub place: RingPlace,
     /// How long an election may take before it is begun again; zero means for ever.
     pub patience: Duration,
@@ -55,7 +53,6 @@ pub struct RingConfig {
 /// The shared part of a ring algorithm's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Circle {
-    /// The neighbours.
     pub place: RingPlace,
     /// The election this node is in or has last been in.
     pub term: Term,

@@ -3,6 +3,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "comparison")]
 use super::abraham::{Abraham, AbrahamMsg};
 use super::bully::{Bully, BullyConfig, BullyMsg, BullyTimer};
 use super::circle::{RingConfig, RingTimer};
@@ -12,8 +13,10 @@ use super::hierarchy::{Hierarchy, HierarchyOptions, Radii};
 use super::hierarchy_update::HierarchyUpdate;
 use super::hs::{Hs, HsMsg, HsRules};
 use super::lcr::{Lcr, LcrMsg};
+#[cfg(feature = "comparison")]
 use super::modified_bully::{ModifiedBully, ModifiedBullyMsg};
 use super::ring::{Ring, RingMsg};
+#[cfg(feature = "comparison")]
 use super::timer_based::{TimerBased, TimerMsg};
 use crate::coefficient::Coefficient;
 use crate::members::RingOrder;
@@ -39,7 +42,6 @@ pub struct Timing {
 /// Everything a node needs to take part in an election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElectionConfig {
-    /// Which algorithm.
     pub algorithm: Algorithm,
     /// The ring's members in order; ring algorithms only.
     pub order: RingOrder,
@@ -53,7 +55,6 @@ pub struct ElectionConfig {
     pub height: HeightOptions,
     /// The levels of the hierarchy; hierarchy only.
     pub radii: Radii,
-    /// Times.
     pub timing: Timing,
 }
 
@@ -68,8 +69,11 @@ pub enum ElectionMsg {
     Bully(BullyMsg),
     Ring(RingMsg),
     Lcr(LcrMsg),
+    #[cfg(feature = "comparison")]
     TimerBased(TimerMsg),
+    #[cfg(feature = "comparison")]
     ModifiedBully(ModifiedBullyMsg),
+    #[cfg(feature = "comparison")]
     Abraham(AbrahamMsg),
 }
 
@@ -86,8 +90,11 @@ impl ElectionMsg {
             Self::Bully(msg) => parts(msg),
             Self::Ring(msg) => parts(msg),
             Self::Lcr(msg) => parts(msg),
+            #[cfg(feature = "comparison")]
             Self::TimerBased(msg) => parts(msg),
+            #[cfg(feature = "comparison")]
             Self::ModifiedBully(msg) => parts(msg),
+            #[cfg(feature = "comparison")]
             Self::Abraham(msg) => parts(msg),
         }
     }
@@ -141,13 +148,15 @@ pub enum Election {
     Bully(Bully),
     Ring(Ring),
     Lcr(Lcr),
+    #[cfg(feature = "comparison")]
     TimerBased(TimerBased),
+    #[cfg(feature = "comparison")]
     ModifiedBully(ModifiedBully),
+    #[cfg(feature = "comparison")]
     Abraham(Abraham),
 }
 
 impl Election {
-    /// A node that has not started.
     pub fn new(id: NodeId, config: ElectionConfig) -> Self {
         let ElectionConfig { algorithm, order, place, coefficient, hs, height, radii, timing } = config;
         let ring = RingConfig { place, patience: timing.patience };
@@ -172,16 +181,24 @@ impl Election {
             Algorithm::Bully => Self::Bully(Bully::new(bully)),
             Algorithm::Ring => Self::Ring(Ring::new(order, timing.patience)),
             Algorithm::Lcr => Self::Lcr(Lcr::new(ring)),
+            #[cfg(feature = "comparison")]
             Algorithm::TimerBased => {
                 let nodes = u16::try_from(order.ids().len()).unwrap_or(u16::MAX);
+                #[cfg(feature = "comparison")]
                 Self::TimerBased(TimerBased::new(ring, nodes, timing.hop))
             }
+            #[cfg(feature = "comparison")]
             Algorithm::ModifiedBully => Self::ModifiedBully(ModifiedBully::new(bully)),
+            #[cfg(feature = "comparison")]
             Algorithm::Abraham => Self::Abraham(Abraham::new(ring)),
+            // A configuration that asks for one of them is refused, so nobody comes here.
+            #[cfg(not(feature = "comparison"))]
+            Algorithm::TimerBased | Algorithm::ModifiedBully | Algorithm::Abraham => {
+                Self::Hs(Hs::new(id, ring).with_rules(hs))
+            }
         }
     }
 
-    /// Which algorithm runs.
     pub fn algorithm(&self) -> Algorithm {
         match self {
             Self::Hs(_) => Algorithm::Hs,
@@ -191,8 +208,11 @@ impl Election {
             Self::Bully(_) => Algorithm::Bully,
             Self::Ring(_) => Algorithm::Ring,
             Self::Lcr(_) => Algorithm::Lcr,
+            #[cfg(feature = "comparison")]
             Self::TimerBased(_) => Algorithm::TimerBased,
+            #[cfg(feature = "comparison")]
             Self::ModifiedBully(_) => Algorithm::ModifiedBully,
+            #[cfg(feature = "comparison")]
             Self::Abraham(_) => Algorithm::Abraham,
         }
     }
@@ -260,16 +280,30 @@ impl Protocol for Election {
 
     fn handle(&mut self, happening: Happening<ElectionMsg, ElectionTimer>, cx: &mut Cx<'_, Self>) {
         macro_rules! hand_to {
-            ($($name:ident),*) => {
+            ($($(#[$built:meta])? $name:ident),*) => {
                 match self {
-                    $(Election::$name(node) => {
+                    $($(#[$built])? Election::$name(node) => {
                         let unwrap = |msg| if let ElectionMsg::$name(msg) = msg { Some(msg) } else { None };
                         within(node, happening, cx, ElectionMsg::$name, unwrap);
                     })*
                 }
             };
         }
-        hand_to!(Hs, Height, Hierarchy, Frlle, Bully, Ring, Lcr, TimerBased, ModifiedBully, Abraham);
+        hand_to!(
+            Hs,
+            Height,
+            Hierarchy,
+            Frlle,
+            Bully,
+            Ring,
+            Lcr,
+            #[cfg(feature = "comparison")]
+            TimerBased,
+            #[cfg(feature = "comparison")]
+            ModifiedBully,
+            #[cfg(feature = "comparison")]
+            Abraham
+        );
     }
 
     fn on_start(&mut self, cx: &mut Cx<'_, Self>) {
@@ -309,8 +343,11 @@ impl Protocol for Election {
             Self::Bully(node) => node.leader(),
             Self::Ring(node) => node.leader(),
             Self::Lcr(node) => node.leader(),
+            #[cfg(feature = "comparison")]
             Self::TimerBased(node) => node.leader(),
+            #[cfg(feature = "comparison")]
             Self::ModifiedBully(node) => node.leader(),
+            #[cfg(feature = "comparison")]
             Self::Abraham(node) => node.leader(),
         }
     }

@@ -1,6 +1,6 @@
 //! FRLLE: the node with the smallest failure rate and load leads a bidirectional ring.
 //!
-//! Source: seed 002, corrected: the `else` missing before line 37 of Algorithm 2; `Frem` cleared on every first
+//! Source: Biswas et al. (2021), corrected: the `else` missing before line 37 of Algorithm 2; `Frem` cleared on every first
 //! receipt; `Ein` and the failed leader set when initiating; the best coefficient starts as one's own and is reset
 //! between elections; coefficients are frozen during one; `Ttd` accumulates when a message is created anew.
 //!
@@ -15,7 +15,7 @@
 //!   └◄──────────── this node or another has heard the old leader ──────► Recovered
 //! ```
 //!
-//! The seed leaves four gaps. [`FrlleRules::Hardened`] closes them:
+//! The source leaves four gaps. [`FrlleRules::Hardened`] closes them:
 //! 1. *Race.* A declaration and a recovery of one election can both be under way. A declaration is final: once decided,
 //!    a node takes no recovery, and a declaration overrides one. A declaration is passed on by every undecided node in
 //!    both directions, so it reaches all; and with coefficients frozen only one node can be declared in one election.
@@ -35,7 +35,7 @@ use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace, Side, Term};
 
-/// Whether the gaps of the seed are closed.
+/// Whether the gaps of the source are closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FrlleRules {
@@ -55,17 +55,14 @@ pub struct FrlleConfig {
     pub hop: Duration,
     /// How unfit this node is.
     pub coefficient: Coefficient,
-    /// The rules.
     pub rules: FrlleRules,
 }
 
-/// What a message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FrlleBody {
     /// `msg`: a candidate.
     Election {
-        /// Who created it.
         creator: NodeId,
         /// Which leader is believed lost, where there was one.
         failed: Option<NodeId>,
@@ -80,15 +77,12 @@ pub enum FrlleBody {
     Declared(NodeId),
 }
 
-/// A message of FRLLE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct FrlleMsg {
-    /// Its election.
     pub term: Term,
     /// Where it is going.
     pub toward: Side,
-    /// What it says.
     pub body: FrlleBody,
 }
 
@@ -120,7 +114,7 @@ impl FrlleMsg {
 
 /// What one election has left at a node. It is wiped when another begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_excessive_bools, reason = "these are the seed's own flags, and independent of each other")]
+#[expect(clippy::struct_excessive_bools, reason = "these are the source's own flags, and independent of each other")]
 struct Ballot {
     /// `Ein`: this node began it.
     initiator: bool,
@@ -139,7 +133,6 @@ struct Ballot {
     failed: Option<NodeId>,
 }
 
-/// One node of FRLLE.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frlle {
     circle: Circle,
@@ -186,7 +179,7 @@ impl Frlle {
     }
 
     /// Two equal messages that arrive at the same time, one from each side, taken as one: there is nobody left to pass
-    /// them on to. Only a synchronous ring can show this; the seed counts its best case with it.
+    /// them on to. Only a synchronous ring can show this; the source counts its best case with it.
     pub fn on_pair(&mut self, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
         match msg.body {
             FrlleBody::Election { .. } if self.ballot.decided => {}
@@ -445,7 +438,7 @@ impl Protocol for Frlle {
         }
     }
 
-    /// While an election runs the old leader is kept: the seed's `L_Id` changes only with an outcome.
+    /// While an election runs the old leader is kept: the source's `L_Id` changes only with an outcome.
     fn leader(&self) -> Option<NodeId> {
         self.leader
     }

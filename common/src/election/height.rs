@@ -1,6 +1,6 @@
 //! The height algorithm: link reversal with causal clocks for networks whose links come and go.
 //!
-//! Source: seed 001 (after Ingram, Radeva, Shields, Viqar, Walter and Welch, itself after TORA), corrected: SINK requires
+//! Source: Tbarka (2019), after Ingram et al. (2013) and TORA, corrected: SINK requires
 //! `lid != u`; the three subroutines it lost in print are restored; equal election times go to the smaller leader id; a
 //! node that does not adopt answers; adopting copies the reference level; an Update carries the sender's clock.
 //!
@@ -74,7 +74,6 @@ impl<const N: usize> HeightElection<N> {
         Ok(self)
     }
 
-    /// This node's height.
     pub fn height(&self) -> Height {
         self.core.height()
     }

@@ -31,9 +31,7 @@ pub enum HeightRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct HeightOptions {
-    /// The causal clock.
     pub clock: ClockKind,
-    /// The rules.
     pub rules: HeightRules,
 }
 
@@ -72,7 +70,6 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         Self { options, time: 0, height, links: Vec::new() }
     }
 
-    /// This node's height.
     pub fn height(&self) -> Height {
         self.height
     }

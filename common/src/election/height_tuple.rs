@@ -1,6 +1,6 @@
 //! The height of a node: seven numbers that direct every link from the larger to the smaller.
 //!
-//! Source: seed 001, section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three are
+//! Source: Tbarka (2019), section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three are
 //! the reference level, the fifth and sixth the leader pair. The printed `nlts` is the negative of the time at which
 //! the leader was elected; here that time itself is kept, and a later one orders first.
 
@@ -35,7 +35,6 @@ impl RefLevel {
 pub struct LeaderPair {
     /// The causal time of the election, which is `-nlts`.
     pub elected_at: u32,
-    /// The leader.
     pub lid: NodeId,
 }
 
@@ -59,7 +58,6 @@ pub struct Height {
     pub level: RefLevel,
     /// Its place within the search, or its distance from the leader where there is none.
     pub delta: i16,
-    /// The leader it follows.
     pub leader: LeaderPair,
     /// The node itself, which makes heights unique.
     pub id: NodeId,
@@ -85,7 +83,7 @@ mod tests {
     use super::{Height, LeaderPair, RefLevel};
     use crate::types::NodeId;
 
-    /// The tuple as the seed prints it.
+    /// The tuple as the source prints it.
     fn printed(height: Height) -> [i64; 7] {
         let Height { level, delta, leader, id } = height;
         [

@@ -1,6 +1,6 @@
 //! A hierarchy of leaders, each within a bounded distance of those it leads.
 //!
-//! Source: the title and abstract of seed 001, which promise it and define neither; the definition is ours. On every level
+//! Source: the title and abstract of Tbarka (2019) promise it and define neither; the definition is ours. On every level
 //! `l` the nodes are visited by rank (fitness, then id; smaller is better), and whoever is not captured yet becomes a
 //! head and captures every uncaptured node within `K[l]` hops. Level 1 is for all nodes, each further level for the heads
 //! of the one below; the global leader heads every level and is captured by nobody. So every node has a head
@@ -36,11 +36,9 @@ use crate::types::NodeId;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct HierarchyOptions {
-    /// The levels.
     pub radii: Radii,
     /// How unfit this node is; the same byte everywhere ranks by id alone.
     pub fitness: u8,
-    /// The causal clock.
     pub clock: ClockKind,
     /// The rules of the heights below.
     pub rules: HeightRules,
@@ -50,9 +48,7 @@ pub struct HierarchyOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Standing {
-    /// Its head.
     pub head: NodeId,
-    /// The head's fitness.
     pub fitness: u8,
     /// Hops to the head.
     pub distance: u8,
@@ -79,7 +75,6 @@ impl<const N: usize> Hierarchy<N> {
         node
     }
 
-    /// This node's height.
     pub fn height(&self) -> Height {
         self.core.height()
     }

@@ -28,7 +28,6 @@ const LEVEL_BYTES: usize = 4;
 pub struct Record {
     /// The head's fitness; smaller is better.
     pub fitness: u8,
-    /// The head.
     pub head: NodeId,
     /// Hops to the head plus one, so that no record costs no byte.
     steps: NonZeroU8,
@@ -55,17 +54,12 @@ pub type Records = [Option<Record>; LEVELS_MAX];
 pub struct HierarchyUpdate {
     /// The sender's causal time.
     pub stamp: u32,
-    /// The sender's reference level.
     pub level: RefLevel,
-    /// The sender's delta.
     pub delta: i16,
-    /// The sender's leader pair.
     pub leader: LeaderPair,
     /// The sender has not heard the receiver since its channel came up, and so wants an answer.
     pub fresh: bool,
-    /// How many levels there are.
     pub levels: u8,
-    /// The sender's records.
     pub records: Records,
 }
 

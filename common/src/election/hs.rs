@@ -1,6 +1,6 @@
 //! HS: Hirschberg and Sinclair's election on a bidirectional ring in O(n log n) messages.
 //!
-//! Source: seeds 000 and 003, corrected: the printed token `<uid, hops, direction>` needs one more bit, outbound or
+//! Source: Hirschberg and Sinclair (1980), after notes on it that are corrected here: the printed token `<uid, hops, direction>` needs one more bit, outbound or
 //! returning. One's own uid means *phase won* when it returns and *leader* when it is still outbound.
 //!
 //! Model: FIFO channels to both neighbours, unique comparable uids; neither synchrony nor the number of nodes is known.
@@ -72,13 +72,11 @@ const _: () = assert!(1 << ROUND >= RING_MAX);
 const HOME: Duration = Duration::from_millis(150);
 const HOME_HOP: Duration = Duration::from_millis(16);
 
-/// A message of HS.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum HsMsg<U> {
     /// A probe on its way out.
     Out {
-        /// Its election.
         term: Term,
         /// Whose probe it is.
         uid: U,
@@ -91,7 +89,6 @@ pub enum HsMsg<U> {
     },
     /// A probe that went its whole way and returns.
     Back {
-        /// Its election.
         term: Term,
         /// Whose probe it is.
         uid: U,
@@ -101,12 +98,7 @@ pub enum HsMsg<U> {
         toward: Side,
     },
     /// The announcement of the leader: once around to the right, or from both sides until it meets itself.
-    Leader {
-        /// Its election.
-        term: Term,
-        /// The leader.
-        uid: U,
-    },
+    Leader { term: Term, uid: U },
 }
 
 impl<U: Uid> Message for HsMsg<U> {
@@ -141,7 +133,6 @@ impl<U> HsMsg<U> {
     }
 }
 
-/// One node of HS.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hs<U = NodeId> {
     circle: Circle,

@@ -1,6 +1,6 @@
 //! LCR: Le Lann, Chang and Roberts' election on a unidirectional ring.
 //!
-//! Source: the comparison rows of seed 002. Model: one FIFO channel to the right neighbour, unique comparable ids.
+//! Source: Chang and Roberts (1979), as compared by Biswas et al. (2021). Model: one FIFO channel to the right neighbour, unique comparable ids.
 //!
 //! Every candidate sends its id to the right. A larger id is passed on, a smaller one swallowed (and whoever swallows
 //! one without having stood yet stands itself), one's own means leader; the leader announces itself once around.
@@ -20,11 +20,9 @@ use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::types::{NodeId, Side, Term};
 
-/// A message of LCR.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum LcrMsg {
-    /// A candidate's id.
     Candidate(Term, NodeId),
     /// The announcement of the leader.
     Leader(Term, NodeId),
@@ -39,7 +37,6 @@ impl Message for LcrMsg {
     }
 }
 
-/// One node of LCR.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lcr {
     circle: Circle,

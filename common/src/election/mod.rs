@@ -1,5 +1,6 @@
 //! The election algorithms, and the choice between them at run time.
 
+#[cfg(feature = "comparison")]
 pub mod abraham;
 pub mod bully;
 pub mod circle;
@@ -12,8 +13,10 @@ pub mod hierarchy;
 pub mod hierarchy_update;
 pub mod hs;
 pub mod lcr;
+#[cfg(feature = "comparison")]
 pub mod modified_bully;
 pub mod ring;
+#[cfg(feature = "comparison")]
 pub mod timer_based;
 
 pub use crate::names::Algorithm;

@@ -1,6 +1,6 @@
 //! Modified Bully of Mamun, Masum and Mustafa (2004).
 //!
-//! Source: a comparison row of seed 002, which prints its costs without defining it. The reading: the detector asks all
+//! Source: a comparison row of Biswas et al. (2021), who print its costs without defining it. Our reading: the detector asks all
 //! higher nodes, collects their answers, tells the highest of them that it is elected, and that one announces itself.
 //! The higher nodes hold no elections of their own, which is the modification.
 //!
@@ -23,7 +23,6 @@ use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::types::NodeId;
 
-/// A message of Modified Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ModifiedBullyMsg {
@@ -55,7 +54,6 @@ enum State {
     Granted,
 }
 
-/// One node of Modified Bully.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModifiedBully {
     config: BullyConfig,

@@ -1,6 +1,6 @@
 //! The Ring algorithm: ELECTION collects the live members, COORDINATOR tells everybody.
 //!
-//! Source: seed 004. Model: every node knows the ring's order and sends to the nearest successor whose link is up, so
+//! Source: the ring algorithm of Tanenbaum (1995). Model: every node knows the ring's order and sends to the nearest successor whose link is up, so
 //! dead successors are skipped; FIFO channels.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!    └── others' ELECTION: add oneself, pass on; others' COORDINATOR: follow, pass on ──────┘
 //! ```
 //! The member list is a bitmap of ring positions: the same information, small enough for a frame. Simultaneous elections
-//! are harmless, each is removed by its originator. What the seed leaves open: a message whose originator has died would
+//! are harmless, each is removed by its originator. What the source leaves open: a message whose originator has died would
 //! circle for ever, so each carries the hops it may still make; an originator whose message does not come back in time
 //! begins again.
 
@@ -27,9 +27,7 @@ use crate::types::{NodeId, Term};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RingMsg {
-    /// What it is for.
     pub round: Round,
-    /// Its election.
     pub term: Term,
     /// Who sent it out and will remove it.
     pub origin: NodeId,

@@ -1,7 +1,7 @@
 //! Timer-based: LCR without an announcement, for nodes that know how many they are and how long a hop takes.
 //!
-//! Source: a comparison row of seed 002, which prints its costs (N and N(N+1)/2 messages, N steps) and never defines
-//! it. The reading chosen here gives exactly those: candidates' ids travel to the right, larger ones are passed on,
+//! Source: a comparison row of Biswas et al. (2021), who print its costs (N and N(N+1)/2 messages, N steps) and never
+//! define it. Our reading gives exactly those costs: candidates' ids travel to the right, larger ones are passed on,
 //! smaller ones swallowed; N hops after the best id set out everybody has seen it, and everybody decides.
 //!
 //! Model: synchronous (a hop takes at most `hop`), n known. When a node that is not the maximum starts alone, some
@@ -22,9 +22,7 @@ use crate::types::{NodeId, Side, Term};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct TimerMsg {
-    /// Its election.
     pub term: Term,
-    /// The candidate.
     pub id: NodeId,
     /// Hops it has made, this one included; it tells how old the candidature is.
     pub hops: u16,
@@ -36,7 +34,6 @@ impl Message for TimerMsg {
     }
 }
 
-/// One node of Timer-based.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimerBased {
     circle: Circle,

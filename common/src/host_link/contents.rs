@@ -15,12 +15,10 @@ use crate::config::page::PAGE_MAX;
 pub struct Bytes<const N: usize>(Vec<u8, N, u16>);
 
 impl<const N: usize> Bytes<N> {
-    /// These bytes.
     pub fn new(bytes: &[u8]) -> Result<Self, Full> {
         Vec::from_slice(bytes).map(Self).map_err(|_| Full)
     }
 
-    /// As they are.
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }
@@ -77,7 +75,6 @@ impl<const N: usize> Text<N> {
         Self::start_of(text.get(start..).unwrap_or_default())
     }
 
-    /// As it is.
     pub fn as_str(&self) -> &str {
         &self.0
     }

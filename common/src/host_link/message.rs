@@ -10,7 +10,7 @@ use super::contents::{Bytes, Page, Text};
 use crate::coefficient::Coefficient;
 use crate::config::page::PageError;
 use crate::mac::phy::FRAME_MAX;
-use crate::names::Algorithm;
+use crate::names::{Algorithm, Board};
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
 use crate::types::NodeId;
@@ -29,31 +29,18 @@ impl Message for ToBoard {
     const DIRECTION: u8 = b'<';
 }
 
-/// What a board says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ToHost {
     /// Who is there: at every start, and when asked.
     Hello(Hello),
     /// The node has something to tell.
-    Notice {
-        /// When.
-        at_us: u64,
-        /// What.
-        notice: Notice,
-    },
+    Notice { at_us: u64, notice: Notice },
     /// How the node stands: now and then, and when asked.
-    Snapshot {
-        /// When.
-        at_us: u64,
-        /// How.
-        snapshot: Snapshot,
-    },
+    Snapshot { at_us: u64, snapshot: Snapshot },
     /// A measured value.
     Reading {
-        /// When.
         at_us: u64,
-        /// What was measured.
         quantity: Quantity,
         /// In the unit of the quantity.
         value: i32,
@@ -62,7 +49,6 @@ pub enum ToHost {
     Call {
         /// When: the very time that the node was told.
         at_us: u64,
-        /// What.
         call: Call,
     },
     /// What became of a configuration.
@@ -75,7 +61,6 @@ pub enum ToHost {
     Warning(Warning),
 }
 
-/// Who is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Hello {
@@ -87,19 +72,15 @@ pub struct Hello {
     pub board: Board,
     /// The chip's serial number (FICR.DEVICEID).
     pub chip: u64,
-    /// The node's id.
     pub id: NodeId,
     /// The number of this boot; none where it could not be stored.
     pub epoch: Option<u16>,
-    /// The network's number.
     pub pan: u16,
-    /// The channel.
     pub channel: u8,
     /// How the leader is elected.
     pub algorithm: Algorithm,
     /// Whether this is the demo network: the board was never provisioned, and its key is public.
     pub demo: bool,
-    /// Why the board started.
     pub reset: ResetReason,
     /// What ended the boot before this one, if it was a defect.
     pub crash: Option<Crash>,
@@ -116,21 +97,6 @@ impl core::fmt::Display for BuildId {
     }
 }
 
-/// The boards there are images for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Board {
-    /// nRF52840-DK.
-    Nrf52840Dk,
-    /// nRF52840 dongle.
-    Nrf52840Dongle,
-    /// nRF52833-DK.
-    Nrf52833Dk,
-    /// BBC micro:bit v2.
-    MicrobitV2,
-}
-
-/// Why a board started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ResetReason {
@@ -154,7 +120,6 @@ pub enum ResetReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Crash {
-    /// What it was.
     pub kind: CrashKind,
     /// The program counter, where it is known.
     pub pc: u32,
@@ -162,7 +127,6 @@ pub struct Crash {
     pub lr: u32,
     /// The source file, as much of its end as fits; empty where it is not known.
     pub file: Text<40>,
-    /// The line.
     pub line: u32,
     /// How long the board had run, in seconds.
     pub uptime_s: u32,
@@ -217,14 +181,10 @@ pub enum Call {
         epoch: Option<u16>,
         /// Its randomness.
         seed: u64,
-        /// The board's own number.
         device: u16,
     },
-    /// A frame was received.
     Frame {
-        /// How strong it was.
         rssi_dbm: i8,
-        /// Its bytes.
         bytes: Bytes<FRAME_MAX>,
     },
     /// The frame that was given out is through.
@@ -246,7 +206,6 @@ pub enum Call {
     Transmit {
         /// When it must be on the air, where that is not as soon as the channel is clear.
         at_us: Option<u64>,
-        /// Its bytes.
         bytes: Bytes<FRAME_MAX>,
     },
 }
@@ -277,7 +236,6 @@ pub enum Refusal {
     Version(u8),
     /// A length that does not fit.
     Length(u16),
-    /// The checksum is wrong.
     Checksum,
     /// The body is no configuration.
     Body,

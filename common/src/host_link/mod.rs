@@ -26,6 +26,6 @@ mod message;
 pub use contents::{Bytes, Page, Text};
 pub use frame::{BODY_MAX, Decoder, FRAME_BYTES_MAX, VERSION, encode};
 pub use message::{
-    Board, BuildId, Call, ConfigAnswer, Crash, CrashKind, Hello, Message, Quantity, Refusal, ResetReason, ToBoard,
-    ToHost, Warning,
+    BuildId, Call, ConfigAnswer, Crash, CrashKind, Hello, Message, Quantity, Refusal, ResetReason, ToBoard, ToHost,
+    Warning,
 };

@@ -17,7 +17,6 @@ use crate::types::NodeId;
 /// What a hello says of one neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Name {
-    /// The neighbour.
     pub id: NodeId,
     /// The token of the sender's end of the link, 12 bits; 0 says that two boards have this id.
     pub token: u16,
@@ -29,7 +28,6 @@ pub struct Name {
     pub echo: u16,
 }
 
-/// A hello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
     /// Counts the sender's hellos.
@@ -42,14 +40,12 @@ pub struct Hello {
     pub leader: NodeId,
     /// A piece of the board's serial number.
     pub device: u16,
-    /// Its neighbours.
     pub names: Vec<Name, HELLO_NAMES_MAX, u8>,
 }
 
 /// What a frame with messages says to one neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Whom.
     pub id: NodeId,
     /// Its end of the link, as the sender knows it.
     pub echo: u16,
@@ -62,7 +58,6 @@ pub struct Entry {
 /// An acknowledgement that rides along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckEntry {
-    /// For whom.
     pub id: NodeId,
     /// Its end of the link.
     pub echo: u16,
@@ -82,14 +77,12 @@ pub struct Rel {
     pub entries: Vec<Entry, NAMED_MAX, u8>,
     /// Who else gets an acknowledgement.
     pub acks: Vec<AckEntry, NAMED_MAX, u8>,
-    /// The messages.
     pub messages: Vec<Parcel, BUNDLE_MAX, u8>,
 }
 
 /// Bytes of what a hello says before its names.
 pub const HELLO_BYTES: usize = 7;
 
-/// Bytes of one name.
 pub const NAME_BYTES: usize = 6;
 
 /// Bytes of what a REL says before its entries.

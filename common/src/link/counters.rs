@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub struct Counters {
     /// Frames sent, acknowledgements included.
     pub sent: u32,
-    /// Frames accepted.
     pub accepted: u32,
     /// Frames of other networks, other standards or other versions.
     pub foreign: u32,
@@ -27,9 +26,7 @@ pub struct Counters {
     pub busy: u32,
     /// Hellos that this node missed, by the gaps in their numbers.
     pub hellos_missed: u32,
-    /// Links that came up.
     pub links_up: u32,
-    /// Links that went down.
     pub links_down: u32,
     /// Neighbours that were not let in because the table was full.
     pub refused: u32,

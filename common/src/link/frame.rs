@@ -14,10 +14,8 @@ use crate::types::NodeId;
 /// The version of everything in this module. Frames of another version are counted and not looked at.
 pub const VERSION: u8 = 1;
 
-/// Bytes of a head.
 pub const HEAD_BYTES: usize = 14;
 
-/// Bytes of an acknowledgement.
 pub const ACK_BYTES: usize = 8;
 
 /// The last frame number of an epoch.
@@ -26,7 +24,6 @@ pub const COUNTER_MAX: u32 = 0x00FF_FFFF;
 /// A data frame with short addresses, source network left out.
 const FCF_DATA: [u8; 2] = 0x8841_u16.to_le_bytes();
 
-/// An acknowledgement.
 const FCF_ACK: [u8; 2] = 0x0002_u16.to_le_bytes();
 
 /// What a frame is for.
@@ -58,17 +55,13 @@ impl Kind {
 /// The head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The network.
     pub pan: u16,
     /// Whom the frame is for.
     pub to: NodeId,
-    /// Who sent it.
     pub from: NodeId,
     /// Which key protects it.
     pub key_id: u8,
-    /// What it is for.
     pub kind: Kind,
-    /// The sender's epoch.
     pub epoch: u16,
     /// The frame's number in that epoch.
     pub counter: u32,
@@ -81,12 +74,10 @@ pub enum Refusal {
     Foreign,
     /// Too short, or with contents that make no sense.
     Malformed,
-    /// The tag is wrong.
     Forged,
 }
 
 impl Head {
-    /// The bytes of the head.
     pub fn bytes(&self) -> [u8; HEAD_BYTES] {
         let [f0, f1] = FCF_DATA;
         let [p0, p1] = self.pan.to_le_bytes();
@@ -179,11 +170,8 @@ impl Status {
 /// The frame that an acknowledgement answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Answered {
-    /// Who sent it.
     pub sender: NodeId,
-    /// The sender's epoch.
     pub epoch: u16,
-    /// Its number.
     pub counter: u32,
 }
 

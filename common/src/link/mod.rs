@@ -43,11 +43,9 @@ use crate::types::NodeId;
 /// What happened on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It came up.
     Up(NodeId),
     /// It went down; what was under way is lost.
     Down(NodeId, Reason),
-    /// A message arrived.
     Message(NodeId, Parcel),
 }
 
@@ -75,7 +73,6 @@ struct Reply {
     at: Instant,
 }
 
-/// All links of a node.
 #[derive(Clone, Debug)]
 pub struct Links {
     id: NodeId,
@@ -219,7 +216,6 @@ impl Links {
         self.table.pin(is_pinned);
     }
 
-    /// This node's id.
     pub fn id(&self) -> NodeId {
         self.id
     }
@@ -229,7 +225,6 @@ impl Links {
         self.epoch
     }
 
-    /// The neighbours.
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -359,7 +354,6 @@ impl Links {
         self.table.find(peer).map_or(0, |slot| self.pool.count(slot))
     }
 
-    /// Ends a link.
     pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
         if let Some(slot) = self.table.find(peer) {
             self.take_down(now, slot, reason);
@@ -448,7 +442,6 @@ impl Links {
     }
 }
 
-/// Counts one more.
 fn count(counter: &mut u32) {
     *counter = counter.saturating_add(1);
 }

@@ -80,7 +80,6 @@ impl Due {
     /// Nothing is.
     pub const NEVER: Self = Self { timeout: Instant::NEVER, transmit: Instant::NEVER };
 
-    /// The earlier of each.
     pub fn min(self, other: Self) -> Self {
         Self { timeout: self.timeout.min(other.timeout), transmit: self.transmit.min(other.transmit) }
     }
@@ -95,20 +94,15 @@ impl Due {
 /// What happened to a link that nobody has been told yet. Going down is told before coming up again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// It went down.
     pub down: Option<Reason>,
-    /// It came up.
     pub up: bool,
 }
 
-/// A neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// Its id.
     pub id: NodeId,
     /// A piece of its serial number; 0 before its first hello.
     pub device: u16,
-    /// The link.
     pub session: Session,
     /// How well it is heard.
     pub quality: Quality,

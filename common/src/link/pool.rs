@@ -24,17 +24,14 @@ impl Slots {
         self.0 & Self::of(slot).0 != 0
     }
 
-    /// The set without another.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The set with another.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// How many there are.
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -62,7 +59,6 @@ struct Waiting {
     is_latest_value: bool,
 }
 
-/// The pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
     waiting: Vec<Waiting, POOL_MAX, u8>,
@@ -70,24 +66,20 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// An empty pool.
     pub const fn new() -> Self {
         Self { waiting: Vec::new(), high_water: 0 }
     }
 
-    /// Adds a message.
     pub fn add(&mut self, message: Parcel, to: Slots, is_latest_value: bool) -> Result<(), Full> {
         self.waiting.push(Waiting { message, to, is_latest_value }).map_err(|_| Full)?;
         self.high_water = self.high_water.max(u8::try_from(self.waiting.len()).unwrap_or(u8::MAX));
         Ok(())
     }
 
-    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether another message fits.
     pub fn is_full(&self) -> bool {
         self.waiting.is_full()
     }

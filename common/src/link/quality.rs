@@ -19,7 +19,6 @@ const SAMPLE: u32 = 32;
 pub struct Quality {
     /// One bit for each of the last hellos, the latest lowest; set where it arrived.
     history: u32,
-    /// How many of them there were.
     seen: u8,
     /// The number of the last one.
     number: u8,

@@ -22,17 +22,13 @@ pub const TAG_BYTES: usize = 4;
 /// What makes a frame's nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nonce {
-    /// Who sent the frame.
     pub source: NodeId,
     /// Whom it is for; in an acknowledgement, who acknowledges.
     pub other: NodeId,
-    /// The sender's epoch.
     pub epoch: u16,
     /// The frame's number in that epoch, 24 bits.
     pub counter: u32,
-    /// What it is used for.
     pub domain: Domain,
-    /// The status of an acknowledgement.
     pub status: u8,
 }
 
@@ -40,9 +36,7 @@ pub struct Nonce {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Domain {
-    /// A frame.
     Frame = 0,
-    /// An acknowledgement.
     Ack = 1,
     /// Making one key from another.
     Derive = 2,
@@ -78,7 +72,7 @@ type CcmCipher = ccm::Ccm<aes::Aes128, U4, ascon_aead::aead::consts::U13>;
 /// One key with the way it is used. The key schedule of AES is made anew for each frame: it costs less time than the
 /// frame does, and would take more memory than all the links' states.
 #[derive(Clone, PartialEq, Eq)]
-enum Cipher {
+enum KeyedCipher {
     Ascon([u8; KEY_BYTES]),
     AesCcm([u8; KEY_BYTES]),
     /// A checksum in the place of the tag: it finds damage, not forgery.
@@ -101,7 +95,7 @@ where
     C::new(key.into()).decrypt_inout_detached(nonce, header, InOutBuf::from(body), &Array(tag)).ok()
 }
 
-impl Aead for Cipher {
+impl Aead for KeyedCipher {
     fn seal(&self, nonce: Nonce, header: &[u8], body: &mut [u8]) -> [u8; TAG_BYTES] {
         let bytes = nonce.bytes();
         let tag = match self {
@@ -152,8 +146,8 @@ fn checksum(nonce: &[u8], header: &[u8], body: &[u8]) -> [u8; TAG_BYTES] {
 /// The two keys of a network at work: one for frames, one for acknowledgements.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Keys {
-    frames: Cipher,
-    acks: Cipher,
+    frames: KeyedCipher,
+    acks: KeyedCipher,
 }
 
 impl fmt::Debug for Keys {
@@ -166,18 +160,18 @@ impl Keys {
     /// The keys that a configuration asks for.
     pub fn new(protection: &Protection) -> Self {
         match protection {
-            Protection::Ascon(key) => {
-                Self { frames: Cipher::Ascon(*key.bytes()), acks: Cipher::Ascon(derived(&Cipher::Ascon(*key.bytes()))) }
-            }
-            Protection::AesCcm(key) => Self {
-                frames: Cipher::AesCcm(*key.bytes()),
-                acks: Cipher::AesCcm(derived(&Cipher::AesCcm(*key.bytes()))),
+            Protection::Ascon(key) => Self {
+                frames: KeyedCipher::Ascon(*key.bytes()),
+                acks: KeyedCipher::Ascon(derived(&KeyedCipher::Ascon(*key.bytes()))),
             },
-            Protection::Open => Self { frames: Cipher::Open, acks: Cipher::Open },
+            Protection::AesCcm(key) => Self {
+                frames: KeyedCipher::AesCcm(*key.bytes()),
+                acks: KeyedCipher::AesCcm(derived(&KeyedCipher::AesCcm(*key.bytes()))),
+            },
+            Protection::Open => Self { frames: KeyedCipher::Open, acks: KeyedCipher::Open },
         }
     }
 
-    /// The cipher for a use.
     pub fn cipher(&self, domain: Domain) -> &impl Aead {
         match domain {
             Domain::Ack => &self.acks,
@@ -187,7 +181,7 @@ impl Keys {
 }
 
 /// Another key, which tells nothing of the first: zeros, encrypted under a nonce that no frame has.
-fn derived(cipher: &Cipher) -> [u8; KEY_BYTES] {
+fn derived(cipher: &KeyedCipher) -> [u8; KEY_BYTES] {
     let mut key = [0; KEY_BYTES];
     let (source, other) = (NodeId(0), NodeId(0));
     let nonce = Nonce { source, other, epoch: 0, counter: 0, domain: Domain::Derive, status: 0 };

@@ -25,7 +25,6 @@ pub const TOKEN_MAX: u16 = 0x0FFF;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Incarnation {
-    /// The epoch of the node.
     pub epoch: u16,
     /// The token of the link, from 1 to [`TOKEN_MAX`].
     pub token: u16,
@@ -41,11 +40,8 @@ impl Incarnation {
 /// What a step did to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Nothing.
     Stays,
-    /// It came up.
     Up,
-    /// It went down.
     Down(Reason),
 }
 
@@ -67,12 +63,10 @@ impl Session {
         Self { mine, theirs: None, is_up: false, oldest: 0, expected: 0 }
     }
 
-    /// Whether the link is up.
     pub const fn is_up(&self) -> bool {
         self.is_up
     }
 
-    /// This end's incarnation.
     pub const fn mine(&self) -> Incarnation {
         self.mine
     }

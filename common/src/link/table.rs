@@ -9,7 +9,6 @@ use crate::limits::TABLE_MAX;
 use crate::time::Instant;
 use crate::types::NodeId;
 
-/// The table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     slots: [Option<Neighbour>; TABLE_MAX],
@@ -28,17 +27,14 @@ impl Default for Table {
 }
 
 impl Table {
-    /// A table of nobody.
     pub const fn new() -> Self {
         Self { slots: [const { None }; TABLE_MAX], linked: Slots(0), has_turned: false, due: None }
     }
 
-    /// The neighbour at a slot.
     pub fn get(&self, slot: usize) -> Option<&Neighbour> {
         self.slots.get(slot)?.as_ref()
     }
 
-    /// The neighbour at a slot.
     pub fn get_mut(&mut self, slot: usize) -> Option<&mut Neighbour> {
         self.due = None;
         self.hear(slot)
@@ -135,7 +131,6 @@ impl Table {
         }
     }
 
-    /// Empties a slot.
     pub fn clear(&mut self, slot: usize) {
         if let Some(kept) = self.slots.get_mut(slot) {
             *kept = None;

@@ -14,13 +14,11 @@ const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 const HURRY: Duration = Duration::from_millis(40);
 const HURRY_PAUSE: Duration = Duration::from_millis(150);
 
-/// The timer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trickle {
     min: Duration,
     doublings_max: u8,
     doublings: u8,
-    /// When this interval ends.
     ends: Instant,
     /// When the hello of this interval is due; never once it was sent.
     due: Instant,
@@ -42,7 +40,6 @@ impl Trickle {
         }
     }
 
-    /// The present interval.
     pub fn interval(&self) -> Duration {
         self.min.times(1_u32 << self.doublings.min(16))
     }

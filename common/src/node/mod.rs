@@ -1,21 +1,4 @@
-//! A whole node: discovery, links, election and timers behind one driver contract.
-//!
-//! # The driver contract
-//!
-//! The driver has a radio, a clock and something that keeps two bytes over a restart. It
-//!
-//! 1. makes a [`Node`] from a checked [`Config`] and the epoch of this boot, which it has stored *before*: one more than at
-//!    the last boot. Without an epoch (its storage failed) the node only listens;
-//! 2. tells it what happens, with the time: `handle_start`, `handle_frame`, `handle_sent`, `handle_timeout`,
-//!    `handle_signal`, `handle_epoch`;
-//! 3. after each of these asks, in this order: [`poll_transmit`](Node::poll_transmit) until there is nothing more or the radio
-//!    is busy, [`poll_notice`](Node::poll_notice) until there is nothing more, [`poll_timeout`](Node::poll_timeout) once.
-//!
-//! A frame that was given out is the driver's until it is through: sent after carrier sensing ([`Access::Csma`](crate::mac::Access::Csma), one at a
-//! time, its end told by [`handle_sent`](Node::handle_sent)), or at a given time without ([`Access::At`](crate::mac::Access::At); only
-//! acknowledgements, whose end nobody asks for). A driver that has a frame waiting for a free channel asks on and gets only
-//! acknowledgements, and looks at the channel for it only after [`quiet_until`](Node::quiet_until). Bytes are what is between the length and the checksum of the physical layer; the radio adds and checks
-//! the latter.
+//! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
 mod on_ring;
 pub mod snapshot;
@@ -58,7 +41,6 @@ const PATIENCE_PER_MEMBER_MS: u64 = 60;
 /// Peers are neighbours in an ad hoc network and members of the ring in ring mode.
 type NodeEngine = Engine<Election, MEMBERS_MAX>;
 
-/// One node.
 #[derive(Clone, Debug)]
 pub struct Node {
     boot: Boot,
@@ -76,7 +58,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
@@ -97,7 +78,6 @@ impl Node {
         })
     }
 
-    /// Starts the node.
     pub fn handle_start(&mut self, now: Instant) {
         if self.is_open {
             self.notices.push(Notice::Unprotected);
@@ -207,7 +187,6 @@ impl Node {
         self.links.quiet_until()
     }
 
-    /// This node's id.
     pub fn id(&self) -> NodeId {
         self.links.id()
     }
@@ -217,7 +196,6 @@ impl Node {
         self.leader
     }
 
-    /// The election, for checkers and displays.
     pub fn election(&self) -> &Election {
         self.engine.protocol()
     }

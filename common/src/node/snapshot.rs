@@ -10,7 +10,6 @@ use crate::types::NodeId;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Snapshot {
-    /// The node's id.
     pub id: NodeId,
     /// The leader it follows, itself included.
     pub leader: Option<NodeId>,

@@ -20,7 +20,6 @@ pub enum Arrival {
     Late,
 }
 
-/// The counts for all members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edges {
     /// The number of the next message to each member.

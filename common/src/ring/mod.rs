@@ -436,7 +436,6 @@ impl RingKeeper {
     }
 }
 
-/// Counts one more.
 fn count(counter: &mut u16) {
     *counter = counter.saturating_add(1);
 }

@@ -50,7 +50,6 @@ impl Route {
 /// What a neighbour's word on a member came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing new.
     Nothing,
     /// There is a route where there was none; it is to be announced.
     Gained,
@@ -66,7 +65,6 @@ pub enum Verdict {
     Helps,
 }
 
-/// The routes to all members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Routes {
     table: [Route; MEMBERS_MAX],

@@ -29,7 +29,6 @@ pub const PAYLOAD_MAX: usize = MESSAGE_MAX - ENVELOPE_HEADER;
 /// What a message says of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The member.
     pub position: u8,
     /// The newest number of the member's own that the sender's route stands for.
     pub number: u16,
@@ -40,7 +39,6 @@ pub struct Entry {
 /// What an envelope says on its outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// Whom it is for.
     pub to: u8,
     /// Who wrote it.
     pub from: u8,

@@ -135,7 +135,7 @@ fn sweep(algorithm: Algorithm) {
     let run = |seed| outcome(algorithm, seed, NODES_MAX).err().map(|why| format!("RING_SEED={seed}: {why}"));
     let failures: Vec<String> = seeds.filter_map(run).collect();
     let first: Vec<&str> = failures.iter().take(10).map(String::as_str).collect();
-    assert!(failures.is_empty(), "{} runs of {} fail\n{}", failures.len(), algorithm.name(), first.join("\n"));
+    assert!(failures.is_empty(), "{} runs of {} fail\n{}", failures.len(), algorithm.title(), first.join("\n"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! BBC micro:bit v2: the middle LED of the matrix, the microphone's LED for faults, buttons A and B, and the serial line of
 //! its interface chip, to which the USB socket belongs as well.
 
-use common::host_link::Board;
+use common::names::Board;
 use embassy_nrf::config::LfclkSource;
 
 /// The board's name.

@@ -1,7 +1,7 @@
 //! nRF52840-DK (PCA10056): LEDs 1 and 2, buttons 1 and 2, the serial line of its on-board probe, and a USB socket of the
 //! chip's own.
 
-use common::host_link::Board;
+use common::names::Board;
 use embassy_nrf::config::LfclkSource;
 
 /// The board's name.

@@ -3,7 +3,7 @@
 //! Flashed with a probe, the image starts at address 0 and replaces the bootloader with which the dongle comes. Built with
 //! the feature `usb-bootloader` it starts at 0x1000 and leaves the bootloader in place.
 
-use common::host_link::Board;
+use common::names::Board;
 use embassy_nrf::config::LfclkSource;
 
 /// The board's name.

@@ -182,12 +182,12 @@ pub fn candidates(seed: u64) -> Vec<Candidate> {
     let bully = BullyConfig { answer: TIMING.answer, take_over: HOP, announcement: TIMING.answer.times(4) };
     let mut coefficients = Rng::stream(seed, 0xC0EF);
     vec![
-        Candidate::new(Algorithm::Hs.name(), RING, on_ring(seed, |spot| Hs::new(spot.id, spot.ring))),
+        Candidate::new(Algorithm::Hs.title(), RING, on_ring(seed, |spot| Hs::new(spot.id, spot.ring))),
         Candidate::new("HS inside Election", RING, on_ring(seed, |spot| spot.election(Algorithm::Hs))),
-        Candidate::new(Algorithm::Height.name(), RGG, on_changing_graph(seed, height)),
-        Candidate::new(Algorithm::Hierarchy.name(), RGG, on_changing_graph(seed, three_levels)),
+        Candidate::new(Algorithm::Height.title(), RGG, on_changing_graph(seed, height)),
+        Candidate::new(Algorithm::Hierarchy.title(), RGG, on_changing_graph(seed, three_levels)),
         Candidate::new(
-            Algorithm::Frlle.name(),
+            Algorithm::Frlle.title(),
             RING,
             on_ring(seed, |spot| {
                 let coefficient = Coefficient(u16::try_from(coefficients.below(10_000)).unwrap_or(0));
@@ -195,20 +195,20 @@ pub fn candidates(seed: u64) -> Vec<Candidate> {
                 Frlle::new(spot.id, config, None)
             }),
         ),
-        Candidate::new(Algorithm::Bully.name(), CLIQUE, on_clique(seed, || Bully::new(bully))),
+        Candidate::new(Algorithm::Bully.title(), CLIQUE, on_clique(seed, || Bully::new(bully))),
         Candidate::new(
-            Algorithm::Ring.name(),
+            Algorithm::Ring.title(),
             RING,
             on_ring(seed, |spot| Ring::new(spot.order.clone(), TIMING.patience)),
         ),
-        Candidate::new(Algorithm::Lcr.name(), RING, on_ring(seed, |spot| Lcr::new(spot.ring))),
+        Candidate::new(Algorithm::Lcr.title(), RING, on_ring(seed, |spot| Lcr::new(spot.ring))),
         Candidate::new(
-            Algorithm::TimerBased.name(),
+            Algorithm::TimerBased.title(),
             RING,
             on_ring(seed, |spot| TimerBased::new(spot.ring, RING_NODES, HOP)),
         ),
-        Candidate::new(Algorithm::ModifiedBully.name(), CLIQUE, on_clique(seed, || ModifiedBully::new(bully))),
-        Candidate::new(Algorithm::Abraham.name(), RING, on_ring(seed, |spot| Abraham::new(spot.ring))),
+        Candidate::new(Algorithm::ModifiedBully.title(), CLIQUE, on_clique(seed, || ModifiedBully::new(bully))),
+        Candidate::new(Algorithm::Abraham.title(), RING, on_ring(seed, |spot| Abraham::new(spot.ring))),
     ]
 }
 

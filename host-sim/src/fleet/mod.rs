@@ -25,14 +25,13 @@ use std::path::Path;
 
 use anyhow::Context;
 use common::config::{CHANNELS, Config, FormerKey, IDS, NetworkKey, Protection};
-use common::election::Algorithm;
 use common::limits::RADIUS_MAX;
+use common::names::{Algorithm, Board, Cipher};
 use toml::de::DeTable;
 
 use crate::key;
 use crate::provision::network::pan;
-use crate::provision::settings::{ALGORITHMS, Settings};
-use crate::provision::target::Board;
+use crate::provision::settings::Settings;
 use crate::scenario::toml_section::{Problem, Section, Source};
 use crate::scenario::units::Unit;
 
@@ -71,16 +70,12 @@ fn with_keys(mut member: Member, key: &NetworkKey, former: Option<&NetworkKey>) 
 }
 
 fn put(protection: &mut Protection, key: &NetworkKey) {
-    *protection = match protection {
-        Protection::AesCcm(_) => Protection::AesCcm(key.clone()),
-        Protection::Ascon(_) | Protection::Open => Protection::Ascon(key.clone()),
-    };
+    *protection = Protection::new(protection.cipher(), key.clone());
 }
 
 /// Stands in for a key, which is read when everything else is right.
-fn unread(is_aes: bool) -> Protection {
-    let key = NetworkKey::new([0; _]);
-    if is_aes { Protection::AesCcm(key) } else { Protection::Ascon(key) }
+fn unread(cipher: Cipher) -> Protection {
+    Protection::new(cipher, NetworkKey::new([0; _]))
 }
 
 /// A fleet whose key has not been read.
@@ -102,29 +97,26 @@ fn parse(file: &str, text: &str) -> Result<Draft, Problem> {
     let key_file = root.text("key_file")?.map(str::to_owned);
     let former_key_file = root.text("former_key_file")?.map(str::to_owned);
     let former_key_id = root.integer("former_key_id", 0..4)?;
-    let former_aes = root.word("former_cipher", &CIPHERS)?;
+    let former_cipher = root.word("former_cipher", &Cipher::KEYED.map(|cipher| (cipher.name(), cipher)))?;
     let common = Common::read(&root)?;
-    let board = root.word("board", &Board::NAMES)?.unwrap_or_default();
+    let board = root.word("board", &Board::ALL.map(|board| (board.name(), board)))?.unwrap_or_default();
     let nodes = root.sections("node")?;
     root.finish()?;
     let network = network.ok_or_else(|| root.missing("network"))?;
     let key_file = key_file.ok_or_else(|| root.missing("key_file"))?;
-    if former_key_file.is_none() && (former_key_id.is_some() || former_aes.is_some()) {
+    if former_key_file.is_none() && (former_key_id.is_some() || former_cipher.is_some()) {
         return Err(root.missing("former_key_file"));
     }
     if nodes.is_empty() {
         return Err(root.problem("the fleet has no boards: write [[node]] with an id and a probe for each"));
     }
     let former_key_id = former_key_id.and_then(|id| u8::try_from(id).ok()).unwrap_or(0);
-    let former = former_key_file.is_some().then_some((former_key_id, former_aes));
+    let former = former_key_file.is_some().then_some((former_key_id, former_cipher));
     let shared = Shared { network: pan(network), common, board, former };
     let mut seen = Seen::default();
     let members = nodes.iter().map(|node| shared.member(node, &mut seen)).collect::<Result<_, _>>()?;
     Ok(Draft { key_file, former_key_file, members })
 }
-
-/// The ciphers, and whether each is AES.
-const CIPHERS: [(&str, bool); 2] = [("ascon", false), ("aes-ccm", true)];
 
 /// What may stand at the top of the file, and again at a board that differs.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +127,7 @@ struct Common {
     channel: Option<u8>,
     power_dbm: Option<i8>,
     key_id: Option<u8>,
-    aes: Option<bool>,
+    cipher: Option<Cipher>,
 }
 
 impl Common {
@@ -148,13 +140,13 @@ impl Common {
         let power = section.quantity("power", Unit::Power)?;
         let power_dbm = power.map(|dbm| whole_dbm(dbm).ok_or_else(|| section.problem_at("power", "must be whole dBm")));
         Ok(Self {
-            algorithm: section.word("algorithm", &ALGORITHMS)?,
+            algorithm: section.word("algorithm", &Algorithm::ALL.map(|algorithm| (algorithm.name(), algorithm)))?,
             ring: ring.map(|ring| ring.into_iter().filter_map(|id| u16::try_from(id).ok()).collect()),
             radii: radii.map(|radii| radii.into_iter().map(small).collect()),
             channel: section.integer("channel", channels)?.map(small),
             power_dbm: power_dbm.transpose()?,
             key_id: section.integer("key_id", 0..4)?.map(small),
-            aes: section.word("cipher", &CIPHERS)?,
+            cipher: section.word("cipher", &Cipher::KEYED.map(|cipher| (cipher.name(), cipher)))?,
         })
     }
 
@@ -167,7 +159,7 @@ impl Common {
             channel: self.channel.or(other.channel),
             power_dbm: self.power_dbm.or(other.power_dbm),
             key_id: self.key_id.or(other.key_id),
-            aes: self.aes.or(other.aes),
+            cipher: self.cipher.or(other.cipher),
         }
     }
 }
@@ -184,8 +176,8 @@ struct Shared {
     network: u16,
     common: Common,
     board: Board,
-    /// Which key the former one is, where there is one, and whether it is for AES, where that is said.
-    former: Option<(u8, Option<bool>)>,
+    /// Which key the former one is, where there is one, and its cipher, where that is said.
+    former: Option<(u8, Option<Cipher>)>,
 }
 
 /// What may be there only once.
@@ -200,7 +192,7 @@ impl Shared {
         let id = node.integer("id", u64::from(*IDS.start())..u64::from(*IDS.end()) + 1)?;
         let probe = node.text("probe")?.map(str::to_owned);
         let port = node.text("port")?.map(str::to_owned);
-        let board = node.word("board", &Board::NAMES)?.unwrap_or(self.board);
+        let board = node.word("board", &Board::ALL.map(|board| (board.name(), board)))?.unwrap_or(self.board);
         let common = Common::read(node)?.or(&self.common);
         node.finish()?;
         let id = id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| node.missing("id"))?;
@@ -213,11 +205,12 @@ impl Shared {
                 return Err(node.problem_at(key, &format!("is that of node {other}: every board has its own")));
             }
         }
-        let is_aes = common.aes.unwrap_or(false);
-        let former = self.former.map(|(key_id, aes)| FormerKey { key_id, protection: unread(aes.unwrap_or(is_aes)) });
+        let cipher = common.cipher.unwrap_or_default();
+        let former =
+            self.former.map(|(key_id, former)| FormerKey { key_id, protection: unread(former.unwrap_or(cipher)) });
         let settings = Settings {
             pan: self.network,
-            protection: unread(is_aes),
+            protection: unread(cipher),
             key_id: common.key_id.unwrap_or(0),
             former,
             algorithm: common.algorithm,

@@ -1,9 +1,8 @@
 use common::config::{NetworkKey, Protection};
-use common::election::Algorithm;
+use common::names::{Algorithm, Board};
 
 use super::{parse, with_keys};
 use crate::provision::network::pan;
-use crate::provision::target::Board;
 
 const FLEET: &str = r#"network = "garden"
 key_file = "garden.key"

@@ -76,7 +76,7 @@ fn hello(hello: &Hello) -> String {
         hello.chip,
         hello.build,
         hello.channel,
-        hello.algorithm.name()
+        hello.algorithm.title()
     );
     if let Some(before) = &hello.crash {
         text.push_str("; ");

@@ -9,14 +9,16 @@ pub mod target;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use clap::ValueEnum;
-use common::config::{Config, FormerKey, NetworkKey, Protection};
-use common::election::Algorithm;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use common::board::flash_map::FlashMap;
+use common::config::{Config, FormerKey, Protection};
+use common::names::{Algorithm, Board, Cipher, UnknownName};
 
 use self::settings::Settings;
-use self::target::{Board, FlashSteps, Format};
+use self::target::{FlashSteps, Format};
 use crate::fleet::{self, Member};
 use crate::key;
 use crate::monitor::line::Place;
@@ -51,7 +53,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "key_file")]
     unprotected: bool,
     /// The cipher
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value_t, value_parser = one_of::<Cipher>(Cipher::KEYED.map(|one| (one.name(), one.title()))))]
     cipher: Cipher,
     /// Which of four keys this is (0 to 3), so that a network can move to another key while it runs
     #[arg(long, value_name = "K", default_value_t = 0)]
@@ -63,14 +65,15 @@ pub struct Args {
     #[arg(long, value_name = "K", requires = "former_key_file", default_value_t = 0)]
     former_key_id: u8,
     /// The former key's cipher, where it is not --cipher
-    #[arg(long, value_enum, requires = "former_key_file")]
+    #[arg(long, requires = "former_key_file",
+        value_parser = one_of::<Cipher>(Cipher::KEYED.map(|one| (one.name(), one.title()))))]
     former_cipher: Option<Cipher>,
     /// The members of the ring in order, the same for every board; needed by ring algorithms
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     ring: Option<Vec<u16>>,
-    /// How the leader is elected: hs, height, hierarchy, frlle, bully, ring, lcr, timer-based, modified-bully or abraham.
-    /// Without it: hs where --ring is given, hierarchy where --radii is, and height otherwise
-    #[arg(long, value_name = "NAME", value_parser = settings::algorithm)]
+    /// How the leader is elected. Without it: hs where --ring is given, hierarchy where --radii is, and height otherwise
+    #[arg(long, value_name = "NAME",
+        value_parser = one_of::<Algorithm>(Algorithm::ALL.map(|one| (one.name(), one.title()))))]
     algorithm: Option<Algorithm>,
     /// The radio channel, 11 to 26
     #[arg(long, value_name = "C")]
@@ -82,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "HOPS", value_delimiter = ',')]
     radii: Vec<u8>,
     /// The board, which decides where the page lies
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value_t, value_parser = one_of::<Board>(Board::ALL.map(|one| (one.name(), one.title()))))]
     board: Board,
     /// Where to write the page: .hex (with its address) or .bin. There is a key in it, so that only you can read it
     /// [default: node-N.hex, or no file with --port]
@@ -107,23 +110,12 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// A cipher.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Cipher {
-    /// Ascon-AEAD128, the faster one on these boards
-    #[default]
-    Ascon,
-    /// AES-128-CCM, where AES is required
-    AesCcm,
-}
-
-impl Cipher {
-    fn with(self, key: NetworkKey) -> Protection {
-        match self {
-            Self::Ascon => Protection::Ascon(key),
-            Self::AesCcm => Protection::AesCcm(key),
-        }
-    }
+/// Words for clap to choose from, each with what it stands for.
+fn one_of<T: FromStr<Err = UnknownName> + Clone + Send + Sync + 'static>(
+    words: impl IntoIterator<Item = (&'static str, &'static str)>,
+) -> impl TypedValueParser<Value = T> {
+    let words = words.into_iter().map(|(name, title)| PossibleValue::new(name).help(title));
+    PossibleValuesParser::new(words).try_map(|name| name.parse())
 }
 
 /// Runs the command.
@@ -138,12 +130,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn provision_one(args: &Args) -> anyhow::Result<()> {
     let protection = match &args.key_file {
         None => Protection::Open,
-        Some(file) => args.cipher.with(key::read(file)?),
+        Some(file) => Protection::new(args.cipher, key::read(file)?),
     };
     let former = match &args.former_key_file {
         None => None,
         Some(file) => {
-            let protection = args.former_cipher.unwrap_or(args.cipher).with(key::read(file)?);
+            let protection = Protection::new(args.former_cipher.unwrap_or(args.cipher), key::read(file)?);
             Some(FormerKey { key_id: args.former_key_id, protection })
         }
     };
@@ -198,7 +190,7 @@ fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Res
         let format = Format::of(file)?;
         let contents = page_file::contents(&page, member.board, format);
         secret_file::write(file, &contents).with_context(|| format!("cannot write {}", file.display()))?;
-        let address = member.board.flash_map().config_page();
+        let address = FlashMap::of(member.board).config_page();
         outln!("  {}: {} bytes for address {address:#x}; the key is in it", file.display(), page.len())?;
         let steps = FlashSteps::new(file, format, member.board, member.probe.as_deref());
         if flash {
@@ -216,14 +208,10 @@ fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Res
 
 /// What a board is told, without the key.
 fn summary(config: &Config) -> String {
-    let protection = match config.protection {
-        Protection::Ascon(_) => "Ascon-AEAD128",
-        Protection::AesCcm(_) => "AES-128-CCM",
-        Protection::Open => "UNPROTECTED",
-    };
+    let protection = config.protection.cipher().title();
     let ring = config.ring.as_ref().map_or(String::new(), |ring| format!(" on a ring of {}", ring.ids().len()));
     let Config { id, pan, channel, power_dbm, algorithm, key_id, former, .. } = config;
     let keys = former.as_ref().map_or(String::new(), |former| format!(" (key {key_id}, and still {})", former.key_id));
-    let algorithm = algorithm.name();
+    let algorithm = algorithm.title();
     format!("node {id}: PAN {pan:#06x}, channel {channel}, {power_dbm} dBm, {protection}{keys}, {algorithm}{ring}")
 }

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Context;
+use common::board::flash_map::FlashMap;
 use common::config::page::{self, PAGE_MAX};
 use common::config::{Config, ConfigError};
+use common::names::Board;
 
-use super::target::{Board, Format};
+use super::target::Format;
 
 /// The bytes of a configuration's page.
 pub fn page_bytes(config: &Config) -> anyhow::Result<Vec<u8>> {
@@ -20,7 +22,7 @@ pub fn page_bytes(config: &Config) -> anyhow::Result<Vec<u8>> {
 pub fn contents(page: &[u8], board: Board, format: Format) -> Vec<u8> {
     match format {
         Format::Binary => page.to_vec(),
-        Format::Hex => intel_hex(board.flash_map().config_page(), page).into_bytes(),
+        Format::Hex => intel_hex(FlashMap::of(board).config_page(), page).into_bytes(),
     }
 }
 

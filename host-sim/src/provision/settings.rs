@@ -7,26 +7,6 @@ use common::limits::{LEVELS_MAX, RING_MAX};
 use common::members::{RingOrder, RingOrderError};
 use common::types::NodeId;
 
-/// The algorithms by the names that the command line and fleet files have for them.
-pub const ALGORITHMS: [(&str, Algorithm); 10] = [
-    ("hs", Algorithm::Hs),
-    ("height", Algorithm::Height),
-    ("hierarchy", Algorithm::Hierarchy),
-    ("frlle", Algorithm::Frlle),
-    ("bully", Algorithm::Bully),
-    ("ring", Algorithm::Ring),
-    ("lcr", Algorithm::Lcr),
-    ("timer-based", Algorithm::TimerBased),
-    ("modified-bully", Algorithm::ModifiedBully),
-    ("abraham", Algorithm::Abraham),
-];
-
-/// The algorithm of this name.
-pub fn algorithm(name: &str) -> Result<Algorithm, String> {
-    let found = ALGORITHMS.iter().find(|(known, _)| *known == name).map(|(_, algorithm)| *algorithm);
-    found.ok_or_else(|| format!("it may be {}", ALGORITHMS.map(|(name, _)| name).join(", ")))
-}
-
 /// What all boards of a network have in common.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -94,7 +74,7 @@ mod tests {
     use common::config::{FormerKey, Protection};
     use common::election::Algorithm;
 
-    use super::{ALGORITHMS, Settings};
+    use super::Settings;
 
     fn settings() -> Settings {
         Settings {
@@ -118,7 +98,6 @@ mod tests {
         assert_eq!(of(Settings { ring: Some(vec![1, 2]), ..settings() }), Algorithm::Hs);
         let chosen = Some(Algorithm::Bully);
         assert_eq!(of(Settings { ring: Some(vec![1, 2]), algorithm: chosen, ..settings() }), Algorithm::Bully);
-        assert!(Algorithm::ALL.iter().all(|algorithm| ALGORITHMS.iter().any(|(_, known)| known == algorithm)));
     }
 
     #[test]

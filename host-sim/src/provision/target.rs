@@ -6,45 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use common::board::flash_map::FlashMap;
+use common::names::Board;
 
 use crate::note;
 use crate::shell::quoted;
-
-/// A board.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Board {
-    /// nRF52840-DK
-    #[default]
-    #[value(name = "nrf52840-dk")]
-    Nrf52840Dk,
-    /// nRF52840 dongle
-    #[value(name = "nrf52840-dongle")]
-    Nrf52840Dongle,
-    /// nRF52833-DK
-    #[value(name = "nrf52833-dk")]
-    Nrf52833Dk,
-    /// BBC micro:bit v2
-    #[value(name = "microbit-v2")]
-    MicrobitV2,
-}
-
-impl Board {
-    /// The boards by their names.
-    pub const NAMES: [(&str, Self); 4] = [
-        ("nrf52840-dk", Self::Nrf52840Dk),
-        ("nrf52840-dongle", Self::Nrf52840Dongle),
-        ("nrf52833-dk", Self::Nrf52833Dk),
-        ("microbit-v2", Self::MicrobitV2),
-    ];
-
-    /// The flash of its chip.
-    pub const fn flash_map(self) -> FlashMap {
-        match self {
-            Self::Nrf52840Dk | Self::Nrf52840Dongle => FlashMap::NRF52840,
-            Self::Nrf52833Dk | Self::MicrobitV2 => FlashMap::NRF52833,
-        }
-    }
-}
 
 /// How a page is written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +40,7 @@ pub struct FlashSteps {
 impl FlashSteps {
     /// For this file and board; `probe` chooses one of several probes.
     pub fn new(file: &Path, format: Format, board: Board, probe: Option<&str>) -> Self {
-        let map = board.flash_map();
+        let map = FlashMap::of(board);
         let target = |step: &str| {
             let mut args: Vec<OsString> = ["probe-rs", step, "--chip", map.chip].map(OsString::from).into();
             if let Some(probe) = probe {
@@ -121,7 +86,9 @@ impl FlashSteps {
 mod tests {
     use std::path::Path;
 
-    use super::{Board, FlashSteps, Format};
+    use common::names::Board;
+
+    use super::{FlashSteps, Format};
 
     #[test]
     fn the_commands_name_chip_address_and_probe() {

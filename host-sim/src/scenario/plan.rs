@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::config::POWERS_DBM;
-use common::election::Algorithm;
+use common::names::{Algorithm, Cipher};
 use common::rng::Rng;
 
 pub use super::topology::Topology;
@@ -61,17 +61,6 @@ pub struct NodePlan {
     pub tx_dbm: Option<f64>,
     /// By how many millionths its clock runs fast.
     pub drift_ppm: Option<i32>,
-}
-
-/// How frames are protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cipher {
-    /// Ascon-AEAD128.
-    Ascon,
-    /// AES-128-CCM.
-    AesCcm,
-    /// Not at all.
-    Open,
 }
 
 /// The program of the nodes.
@@ -390,6 +379,11 @@ impl Scenario {
     pub fn not_a_board(&self, node: usize) -> Option<String> {
         if self.protocol.program == Program::SoftState {
             return Some("a board runs whole nodes, not kind = \"soft-state\"".to_owned());
+        }
+        if let Program::Node(algorithm) = self.protocol.program
+            && algorithm.is_comparison()
+        {
+            return Some(format!("kind = \"{algorithm}\" is for comparison on a PC, and images leave it out"));
         }
         let tx_dbm = self.nodes.get(&node).and_then(|plan| plan.tx_dbm).unwrap_or(self.radio.tx_dbm);
         if board_power(tx_dbm).is_none() {

@@ -1,17 +1,18 @@
 //! What runs on the nodes of a scenario.
 
 use common::config::{Boot, Config, ConfigError, NetworkKey, Protection};
+use common::election::Election;
 use common::election::hierarchy::{HierarchyOptions, Radii};
-use common::election::{Algorithm, Election};
 use common::host_link::ToHost;
 use common::limits::LEVELS_MAX;
 use common::members::RingOrder;
+use common::names::{Algorithm, Cipher};
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
 
 use super::checker::{Admission, View};
-use super::plan::{Cipher, Program, ProtocolPlan};
+use super::plan::{Program, ProtocolPlan};
 use crate::air::PSDU_MAX;
 use crate::air::node_station::NodeStation;
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
@@ -98,11 +99,7 @@ impl Cast {
 
     fn config(&self, id: NodeId, algorithm: Algorithm, cipher: Cipher, radii: &[u8]) -> Config {
         let key = NetworkKey::new(*b"a scenario's key");
-        let protection = match cipher {
-            Cipher::Ascon => Protection::Ascon(key),
-            Cipher::AesCcm => Protection::AesCcm(key),
-            Cipher::Open => Protection::Open,
-        };
+        let protection = Protection::new(cipher, key);
         let mut config = Config { algorithm, channel: self.channel, ..Config::ad_hoc(id, PAN, protection) };
         if algorithm.needs_ring() {
             let order: Vec<NodeId> = (1..=self.nodes).map(NodeId).collect();

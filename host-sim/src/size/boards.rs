@@ -122,9 +122,10 @@ fn build(root: &Path, features: &str) -> anyhow::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use common::names::Board;
+
     use super::{Row, Table, VARIANTS};
     use crate::elf32::tests::small_image;
-    use crate::provision::target::Board;
     use crate::size::{Footprint, Report};
 
     fn row(name: &'static str, is_usual: bool, max_flash: u64) -> Row {
@@ -134,9 +135,9 @@ mod tests {
 
     #[test]
     fn every_board_has_an_image() {
-        for (name, _) in Board::NAMES {
-            let feature = format!("board-{name}");
-            assert!(VARIANTS.iter().any(|variant| variant.is_usual && variant.features == feature), "{name}");
+        for board in Board::ALL {
+            let feature = format!("board-{board}");
+            assert!(VARIANTS.iter().any(|variant| variant.is_usual && variant.features == feature), "{board}");
         }
     }
 

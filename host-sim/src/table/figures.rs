@@ -64,8 +64,8 @@ fn chart(figure: &Figure, rows: &[Row]) -> Chart {
         let points: Vec<(f64, f64)> = mine.map(|row| (f64::from(row.n), as_f64((figure.cost)(row)))).collect();
         // Algorithms that cost the same would hide each other; they share a line.
         match series.iter_mut().find(|other| other.points == points) {
-            Some(other) => other.label = format!("{}, {}", other.label, algorithm.name()),
-            None => series.push(Series { label: algorithm.name().into(), points }),
+            Some(other) => other.label = format!("{}, {}", other.label, algorithm.title()),
+            None => series.push(Series { label: algorithm.title().into(), points }),
         }
     }
     Chart {

@@ -54,7 +54,7 @@ pub fn find(algorithm: Algorithm, case: Case, n: u16) -> anyhow::Result<Finding>
         Algorithm::ModifiedBully => find_modified_bully(case, n),
         Algorithm::Abraham => find_abraham(case, n),
         Algorithm::Frlle => find_frlle(case, n),
-        Algorithm::Height | Algorithm::Hierarchy => anyhow::bail!("{} is not in these tables", algorithm.name()),
+        Algorithm::Height | Algorithm::Hierarchy => anyhow::bail!("{} is not in these tables", algorithm.title()),
     }
 }
 

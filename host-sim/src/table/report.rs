@@ -79,7 +79,7 @@ impl Table {
     fn line(&self, algorithm: Algorithm, case: Case, rows: &[&Row]) -> Vec<String> {
         let number = cases().position(|other| other == (algorithm, case)).map_or(0, |at| at + 1);
         let printed = (self.printed)(algorithm, case).map_or("", |formula| formula.text);
-        let mut cells = vec![number.to_string(), algorithm.name().into(), case.name().into(), printed.into()];
+        let mut cells = vec![number.to_string(), algorithm.title().into(), case.name().into(), printed.into()];
         for n in SHOWN {
             let pair = rows.iter().find(|row| row.n == n).map(|row| (self.measured_and_printed)(row));
             cells.push(pair.map_or_else(String::new, |(measured, printed)| format!("{measured} / {printed}")));
@@ -142,7 +142,7 @@ fn notes(rows: &[Row]) -> String {
         } else {
             format!("messages: {}; steps: {}.", row.scenario_messages, row.scenario_steps)
         };
-        let note = format!("{}, {}: {scenario} {}", algorithm.name(), case.name(), row.reason);
+        let note = format!("{}, {}: {scenario} {}", algorithm.title(), case.name(), row.reason);
         for (at, line) in wrap(note.trim_end(), WIDTH - 4).iter().enumerate() {
             let mark = if at == 0 { number.to_string() } else { String::new() };
             // Writing to a string does not fail.

@@ -42,7 +42,7 @@ pub struct Row {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is given by serde")]
 fn by_name<S: Serializer>(algorithm: &Algorithm, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(algorithm.name())
+    serializer.serialize_str(algorithm.title())
 }
 
 /// Measures every row of one size, in the order of the tables.

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::config::page;
-use common::election::Algorithm;
 use common::host_link::{
-    Board, BuildId, ConfigAnswer, Decoder, FRAME_BYTES_MAX, Hello, Refusal, ResetReason, ToBoard, ToHost, encode,
+    BuildId, ConfigAnswer, Decoder, FRAME_BYTES_MAX, Hello, Refusal, ResetReason, ToBoard, ToHost, encode,
 };
+use common::names::{Algorithm, Board};
 use common::node::snapshot::Snapshot;
 use common::types::NodeId;
 use rustix::event::{PollFd, PollFlags, Timespec};

@@ -1,5 +1,5 @@
-use common::election::Algorithm;
-use common::host_link::{Board, BuildId, Bytes, Call, Hello, Quantity, ResetReason, ToHost};
+use common::host_link::{BuildId, Bytes, Call, Hello, Quantity, ResetReason, ToHost};
+use common::names::{Algorithm, Board};
 use common::node::snapshot::Snapshot;
 use common::notice::{Notice, Reason};
 use common::types::NodeId;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use common::election::Algorithm;
 use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
+use common::names::{Algorithm, Cipher};
 use toml::de::DeTable;
 
 use super::checker::HOLD_US;
-use super::plan::{Cipher, Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use super::plan::{Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
 use super::player::Cast;
 use super::toml_section::{Problem, Section, Source};
 use super::units::{Unit, micros, seconds};
@@ -222,18 +222,10 @@ fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
 
 fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Problem> {
     let usual = ProtocolPlan::default();
-    let kinds = [
-        ("hierarchy", Program::Node(Algorithm::Hierarchy)),
-        ("height", Program::Node(Algorithm::Height)),
-        ("hs", Program::Node(Algorithm::Hs)),
-        ("frlle", Program::Node(Algorithm::Frlle)),
-        ("bully", Program::Node(Algorithm::Bully)),
-        ("ring", Program::Node(Algorithm::Ring)),
-        ("lcr", Program::Node(Algorithm::Lcr)),
-        ("soft-state", Program::SoftState),
-    ];
+    let mut kinds = Algorithm::ALL.map(|algorithm| (algorithm.name(), Program::Node(algorithm))).to_vec();
+    kinds.push(("soft-state", Program::SoftState));
     let program = section.word("kind", &kinds)?.unwrap_or(usual.program);
-    let ciphers = [("ascon", Cipher::Ascon), ("aes-ccm", Cipher::AesCcm), ("open", Cipher::Open)];
+    let ciphers = Cipher::ALL.map(|cipher| (cipher.name(), cipher));
     let cipher = section.word("protection", &ciphers)?.unwrap_or(usual.cipher);
     let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
     section.finish()?;

@@ -2,9 +2,9 @@
 
 use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::{Config, NetworkKey, Protection};
-use common::election::Algorithm;
 use common::host_link::{ConfigAnswer, Page, Refusal, Text, ToBoard, ToHost, Warning};
 use common::members::RingOrder;
+use common::names::Algorithm;
 use common::types::NodeId;
 
 use super::bench::{Bench, PAN, any, board, config, page_of, provisioned};
@@ -56,15 +56,26 @@ fn damaged(page: &[u8], place: usize) -> Vec<u8> {
     page
 }
 
-#[test]
-fn a_cipher_that_was_not_built_in_is_refused() {
-    let aes = Config { protection: Protection::AesCcm(NetworkKey::new([7; 16])), ..config(5) };
-    let mut bench = Bench::new(vec![provisioned(5, &aes)]);
+/// A board refuses this configuration from a probe and over the cable, and names the field.
+fn is_refused(config: &Config, field: &str) {
+    let mut bench = Bench::new(vec![provisioned(5, config)]);
     bench.wait_for(0, 2_000, |message| (*message == ToHost::Warning(Warning::BadConfig)).then_some(()));
     assert!(bench.hello(0).demo);
-    let page = Page::new(&page_of(&aes)).expect("it fits");
+    let page = Page::new(&page_of(config)).expect("it fits");
     bench.tell(0, &ToBoard::SetConfig(page));
     let answer = bench
         .wait_for(0, 2_000, |message| if let ToHost::Config(answer) = message { Some(answer.clone()) } else { None });
-    assert_eq!(answer, ConfigAnswer::Refused(Refusal::Field(Text::start_of("protection"))));
+    assert_eq!(answer, ConfigAnswer::Refused(Refusal::Field(Text::start_of(field))));
+}
+
+#[test]
+fn a_cipher_that_was_not_built_in_is_refused() {
+    is_refused(&Config { protection: Protection::AesCcm(NetworkKey::new([7; 16])), ..config(5) }, "protection");
+}
+
+#[test]
+fn an_algorithm_that_was_not_built_in_is_refused() {
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.is_comparison()) {
+        is_refused(&Config { algorithm, ..ring_of_two(7) }, "algorithm");
+    }
 }
