@@ -16,6 +16,9 @@
 //!    radio is busy, [`poll_notice`](node::Node::poll_notice) until there is nothing more,
 //!    [`poll_timeout`](node::Node::poll_timeout) once.
 //!
+//! A received frame is decrypted where it stands. Its acknowledgement is urgent, so the first `poll_transmit` gives that, and
+//! only the next poll works out what else the frame means.
+//!
 //! Time never goes back and is never read, only told. The same seed and the same calls give the same bytes.
 //!
 //! A frame that was given out is the driver's until it is through. It is sent after carrier sensing
@@ -62,7 +65,7 @@
 //!             }
 //!         }
 //!         if in_range {
-//!             to.handle_frame(*now, &frame[..length], -60);
+//!             to.handle_frame(*now, &mut frame[..length], -60);
 //!         }
 //!         carried = true;
 //!     }

@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
 use crate::link::sealed::Sealed;
-use crate::link::{LinkEvent, Links};
+use crate::link::{Above, LinkEvent, Links};
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
@@ -96,12 +96,8 @@ impl Node {
     /// then at what the frame means to ring and election.
     pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
         self.finish();
-        let ring = &mut self.ring;
-        self.links.receive(now, frame, rssi_dbm, &mut |from, told| {
-            if let Some(ring) = ring {
-                ring.hear_hello(now, from, told);
-            }
-        });
+        let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
+        self.links.receive(now, frame, rssi_dbm, &mut above);
         self.unfinished = now;
     }
 
@@ -152,9 +148,8 @@ impl Node {
             return Some(answer);
         }
         self.finish();
-        let ring = &mut self.ring;
-        let transmit =
-            self.links.poll_transmit(now, buf, &mut |room| ring.as_mut().map_or(0, |ring| ring.tell(now, room)));
+        let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
+        let transmit = self.links.poll_transmit(now, buf, &mut above);
         self.hurry(now);
         transmit
     }
@@ -256,7 +251,6 @@ impl Node {
         self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
-        self.links.set_leader(leader);
         self.links.pin(|id| Some(id) == parent || place.is_some_and(|place| place.left == id || place.right == id));
     }
 
@@ -335,6 +329,29 @@ impl Node {
 const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
 const _: () =
     assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE <= PAYLOAD_MAX, "an election message fits an envelope");
+
+/// What the links see of their node.
+struct Upper<'n> {
+    now: Instant,
+    leader: Option<NodeId>,
+    ring: Option<&'n mut RingKeeper>,
+}
+
+impl Above for Upper<'_> {
+    fn leader(&self) -> NodeId {
+        self.leader.unwrap_or(NodeId(0))
+    }
+
+    fn hear(&mut self, from: NodeId, told: &[u8]) {
+        if let Some(ring) = &mut self.ring {
+            ring.hear_hello(self.now, from, told);
+        }
+    }
+
+    fn tell(&mut self, room: &mut [u8]) -> usize {
+        self.ring.as_mut().map_or(0, |ring| ring.tell(self.now, room))
+    }
+}
 
 /// The election that a configuration asks for.
 #[derive(Clone, Copy, Debug)]

@@ -211,7 +211,7 @@ pub fn operations(bytes: &[u8]) -> u32 {
             }
             9 => {
                 let ack = [2, 0, script.byte(), script.byte(), 1, 2, 3, 4];
-                driven.node.handle_frame(driven.now, &mut ack.clone()[..], -60);
+                driven.node.handle_frame(driven.now, &mut { ack }[..], -60);
             }
             // Told whether or not anything was sent.
             10 | 11 => {
