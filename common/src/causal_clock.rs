@@ -1,9 +1,8 @@
-//! Causal clocks (Tbarka 2019, section 2.3): whatever an event can have caused has a later time.
+//! Causal clocks (Tbarka 2019, section 2.3): an event has a later time than everything that can have caused it.
 
 use crate::time::Instant;
 
-/// A kind of causal clock. The time itself is kept by whoever has the clock: the kind and the time apart pack tighter
-/// than the two together.
+/// A kind of causal clock. The clock's owner keeps the time: kind and time pack tighter apart than together.
 ///
 /// Times only rise. They saturate after 2³² events (or 49 days of perfect milliseconds); a board that comes near restarts
 /// into a fresh epoch.

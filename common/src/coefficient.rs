@@ -43,8 +43,8 @@ impl Share {
 pub struct Coefficient(pub u16);
 
 impl Coefficient {
-    /// The coefficient as one byte, as the hierarchy ranks by it: coarse on purpose, so that small changes of load
-    /// move nobody.
+    /// The coefficient as one byte, by which the hierarchy ranks nodes. It is coarse on purpose, so that small changes of
+    /// load change no rank.
     pub fn as_byte(self) -> u8 {
         let scaled = u32::from(self.0.min(WHOLE)) * 255 / u32::from(WHOLE);
         u8::try_from(scaled).unwrap_or(u8::MAX)
@@ -139,7 +139,7 @@ impl Weibull {
         if t > 0.0 { -libm::expm1f(-power(t / self.scale, self.shape)) } else { 0.0 }
     }
 
-    /// The probability (3.3) of failing between the ages `t0` and `t1`; none where `t1` is not later.
+    /// The probability (3.3) of failing between the ages `t0` and `t1`; zero if `t1` is not later.
     pub fn fails_between(self, t0: f32, t1: f32) -> Share {
         let probability = (self.failed_by(t1) - self.failed_by(t0)).clamp(0.0, 1.0);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=10000")]
@@ -148,7 +148,7 @@ impl Weibull {
 }
 
 /// A positive number to a power, to within a millionth of the larger of it and one. The library's own is exact to its last
-/// digit, which nobody needs here, and takes four times as much of a board's flash.
+/// digit, which is not needed here, and takes four times as much flash.
 pub(crate) fn power(base: f32, exponent: f32) -> f32 {
     1.0 + libm::expm1f(exponent * libm::logf(base))
 }

@@ -164,7 +164,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
 
     /// A message arrived over an up link, already decoded.
     pub fn handle_decoded(&mut self, now: Instant, from: NodeId, msg: P::Msg) {
-        if self.peers.place(from).is_none() {
+        if self.peers.index_of(from).is_none() {
             self.notices.push(Notice::NotAPeer(from));
             self.run(now, Happening::Stranger(from, msg));
             return;
@@ -196,9 +196,9 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     pub fn poll_decoded(&mut self) -> Option<(NodeId, P::Msg)> {
         loop {
             let front = self.sends.first_mut()?;
-            if let Some(place) = front.to.first() {
-                front.to.remove(place);
-                if let Some(peer) = self.peers.get(place) {
+            if let Some(index) = front.to.first() {
+                front.to.remove(index);
+                if let Some(peer) = self.peers.get(index) {
                     return Some((peer, front.msg.clone()));
                 }
             } else {
@@ -215,10 +215,10 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
             }
             let Outgoing { mut to, msg } = self.sends.remove(0);
             let mut peers = Vec::new();
-            while let Some(place) = to.first() {
-                to.remove(place);
-                // There are no more places than peers, so they fit.
-                if let Some(peer) = self.peers.get(place)
+            while let Some(index) = to.first() {
+                to.remove(index);
+                // There are no more indices than peers, so they fit.
+                if let Some(peer) = self.peers.get(index)
                     && peers.push(peer).is_err()
                 {
                     self.notices.push(Notice::Fault(Fault::OutboxOverflow));
@@ -254,7 +254,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         &self.protocol
     }
 
-    /// The protocol, for whoever puts faults into it.
+    /// The protocol, for tests that inject faults.
     pub fn protocol_mut(&mut self) -> &mut P {
         &mut self.protocol
     }
@@ -309,10 +309,10 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         }
         let Err(unsent) = self.sends.push(Outgoing { to: set, msg }) else { return };
         let mut peers = unsent.to;
-        while let Some(place) = peers.first() {
-            peers.remove(place);
-            if let Some(peer) = self.peers.get(place) {
-                // As many links can end as there are peers, and the list holds as many.
+        while let Some(index) = peers.first() {
+            peers.remove(index);
+            if let Some(peer) = self.peers.get(index) {
+                // No more links can end than there are peers, and the list holds that many.
                 if ended.push(peer).is_err() {
                     self.notices.push(Notice::Fault(Fault::OutboxOverflow));
                 }
@@ -334,18 +334,18 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     fn resolve(&self, to: Dest) -> PeerSet {
         let mut set = PeerSet::EMPTY;
         if let Dest::One(peer) = to {
-            self.peers.place(peer).into_iter().for_each(|place| set.insert(place));
+            self.peers.index_of(peer).into_iter().for_each(|index| set.insert(index));
             return set;
         }
-        for (place, &peer) in self.peers.as_slice().iter().enumerate() {
+        for (index, &peer) in self.peers.as_slice().iter().enumerate() {
             let wanted = match to {
                 Dest::One(_) | Dest::All => true,
-                Dest::Places(places) => places.contains(place),
+                Dest::Peers(peers) => peers.contains(index),
                 Dest::Higher => peer > self.id,
                 Dest::Lower => peer < self.id,
             };
             if wanted {
-                set.insert(place);
+                set.insert(index);
             }
         }
         set

@@ -8,12 +8,12 @@
 //!
 //! The driver has a radio, a clock and something that keeps two bytes over a restart. It
 //!
-//! 1. makes a node from a checked [`Config`](config::Config) and the epoch of this boot, which it has stored *before*: one more
-//!    than at the last boot. Without an epoch, because storing it failed, the node only listens;
+//! 1. makes a node from a checked [`Config`](config::Config) and the epoch of this boot, one more than at the last, which it
+//!    has stored *before*. Without an epoch, because storing it failed, the node only listens;
 //! 2. tells it what happens, with the time: `handle_start`, `handle_frame`, `handle_sent`, `handle_timeout`,
 //!    `handle_signal`, `handle_epoch`;
-//! 3. after each of these asks, in this order: [`poll_transmit`](node::Node::poll_transmit) until there is nothing more or the
-//!    radio is busy, [`poll_notice`](node::Node::poll_notice) until there is nothing more,
+//! 3. after each of these asks, in this order: [`poll_transmit`](node::Node::poll_transmit) until there is nothing more or
+//!    the radio is busy, [`poll_notice`](node::Node::poll_notice) until there is nothing more,
 //!    [`poll_timeout`](node::Node::poll_timeout) once.
 //!
 //! A received frame is decrypted where it stands. Its acknowledgement is urgent, so the first `poll_transmit` gives that, and
@@ -22,11 +22,11 @@
 //! Time never goes back and is never read, only told. The same seed and the same calls give the same bytes.
 //!
 //! A frame that was given out is the driver's until it is through. It is sent after carrier sensing
-//! ([`Access::Csma`](mac::Access::Csma)), one at a time, and its end is told by [`handle_sent`](node::Node::handle_sent); or at
-//! a given time without ([`Access::At`](mac::Access::At)), which only acknowledgements are, and nobody asks for their end. A
-//! driver whose frame waits for a clear channel keeps asking, gets only acknowledgements, and does not assess the channel
-//! before [`quiet_until`](node::Node::quiet_until). The bytes are what stands between the length and the checksum of the
-//! physical layer; the radio adds and checks the latter.
+//! ([`Access::Csma`](mac::Access::Csma)), one at a time, and [`handle_sent`](node::Node::handle_sent) tells the node what
+//! became of it; or at a given time without ([`Access::At`](mac::Access::At)). Only acknowledgements are sent that way, and
+//! the node does not ask what became of them. A driver whose frame waits for a clear channel keeps asking, gets only
+//! acknowledgements, and does not assess the channel before [`quiet_until`](node::Node::quiet_until). The bytes are what
+//! stands between the length and the checksum of the physical layer; the radio adds and checks the latter.
 //!
 //! # When something is full
 //!

@@ -7,15 +7,15 @@ pub const NEIGHBOURS_MAX: usize = 16;
 /// Members of a configured ring. A bitmap of this size still fits a frame beside its header.
 pub const RING_MAX: usize = 128;
 
-/// Members of a ring that a node keeps routes to. A frame of news names nine of them, and one election among so many
-/// takes a second on the air.
+/// Members of a ring that a node keeps routes to. A hello has room for news of nine of them, and an election
+/// among 64 takes a second on the air.
 pub const MEMBERS_MAX: usize = 64;
 
 /// Levels of the leaders' hierarchy below the global leader.
 pub const LEVELS_MAX: usize = 3;
 
-/// The largest radius of a level. A head that is gone is forgotten after as many hops, so a larger one only makes a
-/// slower network.
+/// The largest radius of a level. A head that is gone is forgotten after this many hops, so a larger radius only
+/// makes the network slower.
 pub const RADIUS_MAX: u8 = 15;
 
 /// Peers a driver may give one engine: the width of [`crate::peers::PeerSet`].
@@ -43,8 +43,8 @@ const _: () = assert!(RING_MAX <= 128, "ring members are a 128-bit map");
 const _: () = assert!(PEERS_MAX <= 128, "a peer set is a 128-bit map");
 const _: () = assert!(OUTBOX_MAX <= SENDS_MAX);
 
-/// Places in the neighbour table: the links, and some more for nodes that are not linked (yet). Without the latter a full
-/// table would be deaf to those that it must let in.
+/// Slots in the neighbour table: the links, and a few more for nodes without a link. Without those a full table would be
+/// deaf to the nodes that it must let in.
 pub const TABLE_MAX: usize = NEIGHBOURS_MAX + 4;
 
 /// Messages waiting to be sent or acknowledged, over all links.
@@ -59,7 +59,7 @@ pub const BUNDLE_MAX: usize = 4;
 /// Neighbours named in one frame that carries messages: what four bits count.
 pub const NAMED_MAX: usize = 15;
 
-/// Neighbours named in one hello: a hello of sixteen is the longest frame there is.
+/// Neighbours named in one hello: a hello with sixteen names is the longest frame there is.
 pub const HELLO_NAMES_MAX: usize = 16;
 
 /// Links that a node wants of its own accord: every message goes to all of them, and the slowest decides. More come up only
@@ -69,5 +69,5 @@ pub const LINKS_ENOUGH: usize = 6;
 /// Neighbours named in a hello that also tells of the ring, and so the links of a node in ring mode.
 pub const RING_NAMES_MAX: usize = 10;
 
-const _: () = assert!(TABLE_MAX <= 32, "a set of places in the table is 32 bits");
+const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);

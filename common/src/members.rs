@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_of_a_set_is_found_by_id_not_by_place() {
+    fn the_highest_of_a_set_is_found_by_id_not_by_position() {
         let Ok(ring) = order(&[5, 2, 9, 4]) else { panic!("a ring of four") };
         assert_eq!(ring.highest(Members::of(0).with(3)), Some(NodeId(5)));
         assert_eq!(ring.highest(Members::of(1).with(2)), Some(NodeId(9)));

@@ -68,7 +68,8 @@ macro_rules! names {
     };
 }
 
-/// How a leader is elected; [`crate::election`] has a module for each. The order is that of configuration pages in the field.
+/// How a leader is elected; [`crate::election`] has a module for each. The order is that of configuration pages in the
+/// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Algorithm {

@@ -1,4 +1,4 @@
-//! What the core tells whoever watches: simulator, test, log or status light.
+//! What the core tells its observers: simulator, test, log or status light.
 
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
@@ -102,7 +102,7 @@ pub enum Notice {
     Twin(NodeId),
     /// Two boards that this node hears have one id.
     TwinsHeard(NodeId),
-    /// This node took another id, because a board with the same one is about.
+    /// This node took another id, because it heard a board with the same one.
     Renamed(NodeId),
     /// Frames are not protected: anybody in range can read and forge.
     Unprotected,
@@ -120,7 +120,7 @@ pub enum Notice {
 }
 
 /// Notices waiting to be collected. Best effort: when it is full the newest is dropped, counted, and the count is
-/// itself delivered in the place of what was lost.
+/// itself delivered in place of what was lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NoticeQueue {
     waiting: Vec<Notice, NOTICES_MAX, u8>,

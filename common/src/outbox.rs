@@ -20,8 +20,8 @@ pub enum Dest {
     Higher,
     /// Every such peer with a lower id than this node.
     Lower,
-    /// These places of [`Cx::peers`](crate::protocol::Cx::peers).
-    Places(PeerSet),
+    /// The peers at these indices of [`Cx::peers`](crate::protocol::Cx::peers).
+    Peers(PeerSet),
 }
 
 /// One thing a handler asks for.
@@ -31,7 +31,7 @@ pub enum Command<M, T> {
     /// Arm a timer this long from now.
     SetTimer(T, Duration),
     StopTimer(T),
-    /// Tell whoever watches what was done.
+    /// Tell observers what was done.
     Note(Event),
 }
 
@@ -61,7 +61,7 @@ impl<M, T> Outbox<M, T> {
         }
     }
 
-    /// Marks the outbox as overflowed, for whoever hands on another outbox's commands.
+    /// Marks the outbox as overflowed: for code that passes on the commands of another outbox.
     pub fn overflow(&mut self) {
         self.overflowed = true;
     }

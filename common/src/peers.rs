@@ -7,58 +7,58 @@ use crate::bits::Bits;
 use crate::limits::PEERS_MAX;
 use crate::types::NodeId;
 
-/// A set of places in a [`PeerTable`]. It moves with the table: inserting or removing a peer shifts it.
+/// A set of indices in a [`PeerTable`]. It moves with the table: inserting or removing a peer shifts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PeerSet(Bits);
 
 impl PeerSet {
     pub const EMPTY: Self = Self(Bits::NONE);
 
-    pub fn insert(&mut self, place: usize) {
-        debug_assert!(place < PEERS_MAX);
-        self.0.insert(place);
+    pub fn insert(&mut self, index: usize) {
+        debug_assert!(index < PEERS_MAX);
+        self.0.insert(index);
     }
 
-    pub fn remove(&mut self, place: usize) {
-        self.0.remove(place);
+    pub fn remove(&mut self, index: usize) {
+        self.0.remove(index);
     }
 
-    /// Takes all places of another set out.
+    /// Takes all indices of another set out.
     pub fn subtract(&mut self, other: Self) {
         self.0 = Bits::new(self.0.number() & !other.0.number());
     }
 
-    /// Whether a place is in the set.
-    pub fn contains(self, place: usize) -> bool {
-        self.0.contains(place)
+    /// Whether an index is in the set.
+    pub fn contains(self, index: usize) -> bool {
+        self.0.contains(index)
     }
 
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY
     }
 
-    /// The lowest place in the set.
+    /// The lowest index in the set.
     pub fn first(self) -> Option<usize> {
         if self.is_empty() { None } else { usize::try_from(self.0.number().trailing_zeros()).ok() }
     }
 
-    /// Makes room at `place`: everything from there on moves up by one.
-    fn open(&mut self, place: usize) {
+    /// Makes room at `index`: everything from there on moves up by one.
+    fn open(&mut self, index: usize) {
         let bits = self.0.number();
-        let (low, high) = (bits & below(place), bits & !below(place));
+        let (low, high) = (bits & below(index), bits & !below(index));
         self.0 = Bits::new(low | high.wrapping_shl(1));
     }
 
-    /// Closes `place`: what was there is gone and everything behind it moves down by one.
-    fn close(&mut self, place: usize) {
+    /// Closes `index`: what was there is gone and everything behind it moves down by one.
+    fn close(&mut self, index: usize) {
         let bits = self.0.number();
-        let (low, high) = (bits & below(place), (bits >> 1) & !below(place));
+        let (low, high) = (bits & below(index), (bits >> 1) & !below(index));
         self.0 = Bits::new(low | high);
     }
 }
 
-fn below(place: usize) -> u128 {
-    if place < PEERS_MAX { (1_u128 << place) - 1 } else { u128::MAX }
+fn below(index: usize) -> u128 {
+    if index < PEERS_MAX { (1_u128 << index) - 1 } else { u128::MAX }
 }
 
 /// The peers whose link is up, in ascending order. Sorted, so that two nodes with the same links are in the same
@@ -87,29 +87,27 @@ impl<const N: usize> PeerTable<N> {
         &self.ids
     }
 
-    /// Where a peer stands.
-    pub fn place(&self, id: NodeId) -> Option<usize> {
+    pub fn index_of(&self, id: NodeId) -> Option<usize> {
         self.ids.binary_search(&id).ok()
     }
 
-    /// The peer at a place.
-    pub fn get(&self, place: usize) -> Option<NodeId> {
-        self.ids.get(place).copied()
+    pub fn get(&self, index: usize) -> Option<NodeId> {
+        self.ids.get(index).copied()
     }
 
     /// Adds a peer and shifts `sets` along. True when it was not there before.
     pub fn insert<'s>(&mut self, id: NodeId, sets: impl Iterator<Item = &'s mut PeerSet>) -> Result<bool, Full> {
-        let Err(place) = self.ids.binary_search(&id) else { return Ok(false) };
-        self.ids.insert(place, id).map_err(|_| Full)?;
-        sets.for_each(|set| set.open(place));
+        let Err(index) = self.ids.binary_search(&id) else { return Ok(false) };
+        self.ids.insert(index, id).map_err(|_| Full)?;
+        sets.for_each(|set| set.open(index));
         Ok(true)
     }
 
     /// Takes a peer out, and out of all `sets`. True when it was there.
     pub fn remove<'s>(&mut self, id: NodeId, sets: impl Iterator<Item = &'s mut PeerSet>) -> bool {
-        let Ok(place) = self.ids.binary_search(&id) else { return false };
-        self.ids.remove(place);
-        sets.for_each(|set| set.close(place));
+        let Ok(index) = self.ids.binary_search(&id) else { return false };
+        self.ids.remove(index);
+        sets.for_each(|set| set.close(index));
         true
     }
 }
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_place_works() {
+    fn the_last_index_works() {
         let mut set = PeerSet::EMPTY;
         set.insert(127);
         assert_eq!(set.first(), Some(127));

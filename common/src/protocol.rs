@@ -44,7 +44,7 @@ pub enum Signal {
     /// The failure detector believes that the leader is gone.
     LeaderLost,
     LeaderHeard,
-    /// Somebody asks for an election: a button, a command.
+    /// An election was asked for by a button or a command.
     Elect,
     /// This node's place on the ring has changed.
     Ring(RingPlace),
@@ -54,12 +54,12 @@ pub enum Signal {
     Rank(u8),
     /// Neighbours may have missed what was last said, so it is said again.
     Resend,
-    /// Messages of an election may have been lost on their way: somebody is to begin again, not necessarily this node.
+    /// Messages of an election may have been lost on their way. Some node must start again, not necessarily this one.
     Disturbed,
 }
 
-/// One thing that happens to a protocol, as a value: an engine has one way through it for all of them, and on a board one
-/// copy of that way.
+/// One thing that happens to a protocol, as a value. An engine then needs one path for all of them, and a board one copy
+/// of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Happening<M, T> {
     Start,

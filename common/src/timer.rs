@@ -11,7 +11,7 @@ pub trait TimerKey: Copy + Debug + Eq + Hash + 'static {
     /// Every kind, in the order in which they fire when they are due together.
     const ALL: &'static [Self];
 
-    /// The place of this kind in [`Self::ALL`].
+    /// The index of this kind in [`Self::ALL`].
     fn index(self) -> usize;
 }
 
@@ -63,7 +63,7 @@ impl TimerTable {
         self.slots.iter().flatten().min().copied()
     }
 
-    /// Disarms every timer that is due at `now` and hands their places out, so that a handler which arms its own
+    /// Disarms every timer that is due at `now` and hands their indices out, so that a handler which arms its own
     /// timer again with no delay waits for the next call instead of spinning in this one.
     pub fn take_due<T: TimerKey>(&mut self, now: Instant) -> impl Iterator<Item = T> + use<T> {
         let mut due = [false; TIMERS_MAX];

@@ -25,7 +25,7 @@ impl fmt::Display for NodeId {
 pub struct Term(pub u32);
 
 impl Term {
-    /// The term after this one. It saturates: four thousand million elections are not outlived.
+    /// The term after this one. It saturates: no network lives to hold four billion elections.
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }

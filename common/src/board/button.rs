@@ -2,7 +2,7 @@
 
 use crate::time::Duration;
 
-/// What somebody at the board wants.
+/// What the person at the board wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Wish {

@@ -12,9 +12,9 @@ pub enum Source {
     /// The configuration page, written by a probe.
     Page,
     Cable,
-    /// Nobody has provisioned the board.
+    /// The board was never provisioned.
     Demo,
-    /// There is a configuration, but it is damaged in this way, so the board is in the demo network.
+    /// The configuration is invalid for this reason, so the board joins the demo network.
     DemoInstead(PageError),
 }
 

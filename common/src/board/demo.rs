@@ -1,7 +1,7 @@
-//! The network of boards that nobody has provisioned: an id from the chip's serial number and a key that everybody knows.
+//! The network of boards that were never provisioned: an id from the chip's serial number and a key that everybody knows.
 //!
-//! It is for trying out, and says so: a board in it warns at every boot. Provisioned boards have another key and cannot
-//! be disturbed by it.
+//! It is for trying things out: a board in it says so at every boot. Provisioned boards have another key, so it cannot
+//! disturb them.
 
 use crate::config::{Config, IDS, IdSource, NetworkKey, Protection};
 use crate::rng::Rng;
@@ -14,7 +14,7 @@ pub const PAN: u16 = 0xDE40;
 /// network does.
 const PUBLIC_KEY: [u8; 16] = *b"ringleader demo!";
 
-/// The configuration of a board without one.
+/// The configuration of a board that was never provisioned.
 pub fn config(device: u64) -> Config {
     let protection = Protection::Ascon(NetworkKey::new(PUBLIC_KEY));
     Config { id_source: IdSource::Chip, ..Config::ad_hoc(id(device), PAN, protection) }
@@ -24,13 +24,13 @@ pub fn config(device: u64) -> Config {
 /// notice and take others.
 pub fn id(device: u64) -> NodeId {
     let count = u32::from(*IDS.end() - *IDS.start()) + 1;
-    let place = Rng::new(device).below(count);
-    NodeId(u16::try_from(place).map_or(*IDS.start(), |place| IDS.start().saturating_add(place)))
+    let offset = Rng::new(device).below(count);
+    NodeId(u16::try_from(offset).map_or(*IDS.start(), |offset| IDS.start().saturating_add(offset)))
 }
 
 /// Sixteen bits of the serial number that tell two boards with one id apart.
 pub fn tag(device: u64) -> u16 {
-    // Another stream than the id's, so that boards with one id do not share the tag as well.
+    // Not the stream of the id: boards that share an id must not share the tag as well.
     let [low, high, ..] = Rng::stream(device, 1).next_u64().to_le_bytes();
     u16::from_le_bytes([low, high])
 }

@@ -4,14 +4,14 @@
 //! image ... | storage: 8 pages, written by the board itself | configuration page, written by a probe | reserved
 //! ```
 //!
-//! The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing and writing
-//! a page is not one step, so a board whose supply fails in between would have no configuration at all. A configuration that
-//! comes over the cable goes into the storage, where the old value stays until the new one is whole, together with
-//! [`crate::config::page::checksum`] of the configuration page as it is at that moment. At a start the stored one counts while the
-//! page still has that checksum; another one means that a probe has written a newer configuration since.
+//! The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing
+//! and writing a page are two steps, and a board whose supply failed between them would have no configuration at all. A
+//! configuration that comes over the cable goes into the storage, where the old value stays until the new one is whole,
+//! together with [`crate::config::page::checksum`] of the configuration page at that moment. At boot the stored one counts
+//! while the page still has that checksum; any other means that a probe has written a newer configuration since.
 //!
-//! On the nRF52840 the last 128 KiB stay free on every board: there lies the bootloader with which the dongle comes, and one
-//! map for the chip is worth more than 128 KiB that nobody needs.
+//! On the nRF52840 the last 128 KiB stay free on every board. The dongle's factory bootloader is there, and one map for
+//! the chip is worth more than 128 KiB that no board needs.
 
 use crate::names::Board;
 

@@ -1,7 +1,7 @@
 //! What a board remembers of its boots: its epoch, how long it ran each time, and how those runs ended.
 //!
-//! One small record holds all of it, so that one write at boot moves it from one sound state to the next. The epoch is in
-//! there too: a board that came so far has stored its epoch, and may send.
+//! One small record holds all of it, so a single write at boot moves it from one sound state to the next. The epoch is
+//! part of it: once the record is written, the board may send.
 
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Duration;
 
-/// Runs that are remembered. Sixteen are enough for a shape to show, and fit a few flash words.
+/// Runs that are remembered. Sixteen are enough to fit a shape, and take only a few words of flash.
 pub const RUNS_MAX: usize = 16;
 
 /// A run that ended before this many seconds counts towards a reset loop.
@@ -26,9 +26,9 @@ const HOLD_OFF_MAX_S: u64 = 600;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Ending {
-    /// Somebody wanted it: the reset pin, a debugger, a command.
+    /// On purpose: the reset pin, a debugger, a command.
     Deliberate,
-    /// The power went. It says nothing about the board, but a board whose power comes and goes must not babble.
+    /// The power failed. That says nothing about the board, but one whose power comes and goes must not flood the air.
     PowerLost,
     /// Panic, fault, lockup or watchdog.
     Failed,
@@ -70,7 +70,7 @@ impl History {
             if self.runs.is_full() {
                 self.runs.remove(0);
             }
-            // There is room: the oldest has just left.
+            // There is room: the oldest was just removed.
             let _ = self.runs.push(run);
             self.quick_ends = match run {
                 Run { ending: Ending::Deliberate, .. } => 0,
@@ -81,7 +81,7 @@ impl History {
         Some(self)
     }
 
-    /// Takes the next epoch; none when there is no more.
+    /// Takes the next epoch, if there is one left.
     pub fn advance_epoch(&mut self) -> Option<u16> {
         if self.epoch >= EPOCH_LAST {
             return None;
@@ -90,8 +90,8 @@ impl History {
         Some(self.epoch)
     }
 
-    /// How long a board keeps quiet before it joins: nothing, or two seconds doubled with each quick end, ten minutes at
-    /// most.
+    /// How long the board keeps quiet before it joins: two seconds after a quick end, doubled with each further one, up
+    /// to ten minutes.
     pub fn hold_off(&self) -> Duration {
         let Some(doublings) = self.quick_ends.checked_sub(1) else { return Duration::ZERO };
         let seconds = HOLD_OFF_FIRST_S.checked_shl(u32::from(doublings.min(32))).unwrap_or(HOLD_OFF_MAX_S);

@@ -1,7 +1,7 @@
 //! What a board's lights say, as data: one pattern for each condition, the same on every board.
 //!
 //! A pattern is a row of 125 ms steps that repeats, one step a bit. Boards with one light show it there; boards with more
-//! show a fault on their second light as well, so that it can be told from across the room.
+//! show a fault on their second light as well, so that it can be seen from across the room.
 
 use crate::node::snapshot::Snapshot;
 
@@ -13,7 +13,7 @@ pub const STEP_MS: u64 = 125;
 pub enum Condition {
     /// Waiting after a reset loop.
     HoldingOff,
-    /// Something is wrong that a person should look at: storage failed, the configuration is damaged, or another board has
+    /// Something needs a person's attention: storage failed, the configuration is damaged, or another board has
     /// the same id.
     Fault,
     /// No link to anybody.
@@ -22,7 +22,7 @@ pub enum Condition {
     Member,
     /// Leads.
     Leader,
-    /// Somebody pressed the button to see which board this is.
+    /// The button was pressed to find out which board this is.
     Identify,
 }
 
@@ -30,7 +30,7 @@ impl Condition {
     /// The condition of a node that has no fault.
     pub fn of(snapshot: &Snapshot) -> Self {
         match snapshot.leader {
-            // Alone, a node leads itself; that is nothing to show.
+            // A node that is alone leads itself, which is not worth showing.
             _ if snapshot.links_up == 0 => Self::Searching,
             Some(leader) if leader == snapshot.id => Self::Leader,
             Some(_) => Self::Member,
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn no_two_look_alike() {
-        for (place, one) in ALL.iter().enumerate() {
-            assert!(ALL[..place].iter().all(|&other| shown(other) != shown(*one)), "{one:?}");
+        for (at, one) in ALL.iter().enumerate() {
+            assert!(ALL[..at].iter().all(|&other| shown(other) != shown(*one)), "{one:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! How loaded a board is: shares over a window, from counters that only rise.
 //!
-//! The meter is read every few seconds. Each reading gives the shares since the one before, mixed with those before it, so
-//! that one busy moment does not unseat a leader.
+//! The meter is read every few seconds. Each reading takes the shares since the last one and averages them with what was
+//! known before, so that one busy moment does not unseat a leader.
 
 use crate::coefficient::{Load, Share, WHOLE};
 
@@ -9,7 +9,7 @@ use crate::coefficient::{Load, Share, WHOLE};
 const FRESH: u32 = 1;
 const WHOLE_WEIGHT: u32 = 4;
 
-/// Counters of a board at one moment. They may run over; only differences count.
+/// Counters of a board at one moment. They may wrap; only differences count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Meters {
@@ -35,7 +35,7 @@ impl LoadMeter {
         Self { before: now, cpu: None, bandwidth: 0 }
     }
 
-    /// Reads the counters. `pool` is how many places of the pool were ever in use, and of how many.
+    /// Reads the counters. `pool` is the high-water mark of the message pool and its capacity.
     pub fn read(&mut self, now: Meters, (pool_used, pool_size): (u32, u32)) -> Load {
         let window = now.now_us.wrapping_sub(self.before.now_us);
         let asleep = now.asleep_us.wrapping_sub(self.before.asleep_us);
@@ -59,7 +59,7 @@ fn mixed(before: u16, fresh: u16) -> u16 {
     u16::try_from((sum + WHOLE_WEIGHT / 2) / WHOLE_WEIGHT).unwrap_or(WHOLE)
 }
 
-/// How much a coefficient must change before the node is told, in ten-thousandths: less would only be noise on the air.
+/// How much a coefficient must change before the node hears of it, in ten-thousandths. Less is noise.
 pub const NOTEWORTHY: u16 = 100;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a board leaves in memory for its next boot: how long it ran, and where it crashed.
 //!
-//! Memory keeps its contents over every reset but a loss of power, and after one it holds noise. The record is therefore
-//! sealed with a checksum; what does not fit it is no record.
+//! Memory survives every reset except a loss of power, after which it holds noise. The record is therefore sealed with a
+//! checksum; anything that does not match it is not a record.
 //!
 //! ```text
 //! 0  length of the body   1  body, in postcard's encoding   ..  CRC-32 (ISO-HDLC) of everything before it, little-endian
@@ -24,13 +24,13 @@ const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 pub struct LastRun {
     /// How long it had run when it last wrote this, in seconds.
     pub uptime_s: u32,
-    /// Whether somebody asked for every call of the node to be reported from the start.
+    /// Whether the host asked for every call of the node to be reported from the start.
     pub record_calls: bool,
-    /// What brought it down; none where it did not see it coming.
+    /// What ended it, if the board had time to write that down.
     pub crash: Option<CrashRecord>,
 }
 
-/// What brought a run down.
+/// What ended a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CrashRecord {
@@ -46,18 +46,18 @@ pub struct CrashRecord {
     /// The source file, as much of its end as fits.
     pub file: Text<40>,
     pub line: u32,
-    /// The beginning of what was said, or the part that was stuck.
+    /// The beginning of the panic message, or the part that was stuck.
     pub message: Text<72>,
 }
 
 impl CrashRecord {
-    /// One of this kind, of which nothing else is known.
+    /// A crash of this kind about which nothing else is known.
     pub fn of(kind: CrashKind) -> Self {
         let (file, message) = (Text::default(), Text::default());
         Self { kind, pc: 0, lr: 0, sp: 0, cfsr: 0, file, line: 0, message }
     }
 
-    /// A panic at this place.
+    /// A panic in this line.
     pub fn panic(file: &str, line: u32, message: &str) -> Self {
         let (file, message) = (Text::end_of(file), Text::start_of(message));
         Self { file, line, message, ..Self::of(CrashKind::Panic) }
@@ -68,7 +68,7 @@ impl CrashRecord {
         Self { message: Text::start_of(part.name()), ..Self::of(CrashKind::Stuck) }
     }
 
-    /// As the host is told, after a run this long and so many like it in a row.
+    /// What the host is sent: the crash, how long the run lasted, and how many in a row ended so.
     pub fn report(&self, uptime_s: u32, in_a_row: u8) -> Crash {
         let Self { kind, pc, lr, file, line, .. } = self.clone();
         Crash { kind, pc, lr, file, line, uptime_s, in_a_row }
@@ -83,12 +83,12 @@ impl LastRun {
         *length = u8::try_from(used).unwrap_or(0);
         let Some((sealed, rest)) = record.split_at_mut_checked(1 + used) else { return };
         let sum = CRC.checksum(sealed).to_le_bytes();
-        if let Some(place) = rest.first_chunk_mut::<4>() {
-            *place = sum;
+        if let Some(end) = rest.first_chunk_mut::<4>() {
+            *end = sum;
         }
     }
 
-    /// Reads a record; none where the memory holds anything else.
+    /// Reads a record, if the memory holds one.
     pub fn open(record: &[u8; RECORD_MAX]) -> Option<Self> {
         let length = usize::from(*record.first()?);
         let (sealed, rest) = record.split_at_checked(1 + length)?;
@@ -134,10 +134,10 @@ mod tests {
         assert_eq!(LastRun::open(&[0xFF; RECORD_MAX]), None);
         let mut record = [0; RECORD_MAX];
         longest().seal(&mut record);
-        for place in 0..RECORD_MAX {
+        for byte in 0..RECORD_MAX {
             let mut noisy = record;
-            noisy[place] ^= 0x10;
-            assert_eq!(LastRun::open(&noisy), None, "byte {place}");
+            noisy[byte] ^= 0x10;
+            assert_eq!(LastRun::open(&noisy), None, "byte {byte}");
         }
     }
 

@@ -5,8 +5,8 @@
 //! Writing stops the processor for a while and erasing a page for tens of milliseconds, so a board writes once at boot and
 //! then rarely.
 //!
-//! Storage that makes no sense is never wiped by the board itself: its epoch would start over, and frames with it. Such a
-//! board only listens, says so, and waits for a person.
+//! A board never wipes storage that makes no sense: its epochs would start over, and it would use nonces again. Such a
+//! board only listens, reports the fault, and waits for a person.
 
 use core::fmt;
 use core::ops::Range;
@@ -36,7 +36,7 @@ const _: () = assert!(History::POSTCARD_MAX_SIZE <= VALUE_MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum StoreError {
-    /// The pages are no place for a map: not aligned, or too few.
+    /// The pages cannot hold a map: they are not aligned, or too few.
     Place,
     /// The flash refused.
     Flash,
@@ -85,10 +85,10 @@ struct Checkpoint {
 /// A configuration that came over the cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override<'a> {
-    /// The checksum of the configuration page that it replaced; none where there was no page. It counts only while the
-    /// page is still that one.
+    /// The checksum of the configuration page that it replaced, if there was one. It counts only while the page is
+    /// still that one.
     pub replaces: Option<u32>,
-    /// The configuration as a page; none where somebody asked for the demo network.
+    /// The configuration as a page; none if the host asked for the demo network.
     #[serde(borrow)]
     pub page: Option<&'a [u8]>,
 }
@@ -107,13 +107,13 @@ impl<F: NorFlash> Store<F> {
         Ok(Self { map: MapStorage::new(flash, config, Cache::new_uncached()), buffer: [0; BUFFER] })
     }
 
-    /// The history as it was last stored; an empty one where nothing ever was.
+    /// The history as last stored; empty on a new board.
     pub async fn history(&mut self) -> Result<History, StoreError> {
         self.read(HISTORY).await.map(Option::unwrap_or_default)
     }
 
-    /// Begins a boot: closes the run before it, takes the next epoch, stores both and reads them back. Only then the board
-    /// may send. The run's length is the longer of what memory and flash know of it.
+    /// Begins a boot: closes the run before it, takes the next epoch, stores both and reads them back. Only then may the
+    /// board send. The run's length is the longer of what memory and flash know of it.
     pub async fn begin_boot(&mut self, before: Run) -> Result<History, StoreError> {
         let history = self.history().await?;
         let kept = self.read::<Checkpoint>(CHECKPOINT).await?.filter(|checkpoint| checkpoint.epoch == history.epoch);

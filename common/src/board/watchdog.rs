@@ -1,13 +1,13 @@
 //! When the watchdog is fed: only while every part of the board makes progress.
 //!
-//! Each part counts up whenever it gets somewhere; whoever feeds the watchdog checks once a second. A part that has not
-//! moved for longer than it may is stuck: the watchdog is no longer fed and resets the board.
+//! Each part counts its progress, and the task that feeds the watchdog checks the counts once a second. A part that has
+//! not moved for longer than its patience is stuck: the watchdog is no longer fed and resets the board.
 
 /// The parts that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Part {
-    /// The radio's driver: it listens, and turns its receiver off and on now and then even when there is nothing to hear.
+    /// The radio's driver. It restarts its receiver now and then, so it makes progress even when there is nothing to hear.
     Radio,
     /// The driver of the node.
     Node,
@@ -31,7 +31,7 @@ impl Part {
         }
     }
 
-    /// Checks without progress after which a part is stuck. The storage may be busy with pages that take long to erase.
+    /// Checks without progress after which a part is stuck. Erasing pages can keep the storage busy for long.
     const fn patience(self) -> u8 {
         match self {
             Self::Radio | Self::Node | Self::Thread => 8,
@@ -52,7 +52,8 @@ impl Watchdog {
         Self { seen: [0; PARTS], still: [0; PARTS] }
     }
 
-    /// Compares the counts of all parts with those of the last check, in the order of [`Part::ALL`]. The first stuck part, if there is one.
+    /// Compares the counts of all parts, in the order of [`Part::ALL`], with those of the last check. Returns the first
+    /// stuck part.
     pub fn check(&mut self, counts: [u32; PARTS]) -> Option<Part> {
         let mut stuck = None;
         let parts = self.seen.iter_mut().zip(&mut self.still).zip(counts).zip(Part::ALL);

@@ -1,15 +1,15 @@
 //! A Weibull distribution fitted to a board's own history, for FRLLE's failure term.
 //!
 //! Maximum likelihood with right-censored runs: a run that failed counts with its density, one that ended for another
-//! reason only with having lasted so long. The shape solves `Σ tᵏ ln t / Σ tᵏ − 1/k = mean of ln t over failures`, whose
-//! left side rises with `k`, so that it is bisected; the scale then follows. Below [`FAILURES_MIN`] failures the shape
-//! cannot be told, and the distribution is exponential with a prior of one failure in a month: a new board is neither
+//! reason with its survival probability. The shape solves `Σ tᵏ ln t / Σ tᵏ − 1/k = mean of ln t over failures`, whose
+//! left side rises with `k`, so it is found by bisection; the scale then follows. With fewer than [`FAILURES_MIN`] failures
+//! the shape is unknown, and the distribution is exponential with a prior of one failure in a month: a new board is neither
 //! perfect nor suspect.
 
 use crate::board::history::{Ending, Run};
 use crate::coefficient::{Share, WHOLE, Weibull, WeibullError, power};
 
-/// Failures from which on a shape is fitted.
+/// The fewest failures to which a shape is fitted.
 pub const FAILURES_MIN: usize = 3;
 
 /// The time ahead for which the probability of failing counts, in seconds: a leader should last at least this long.
@@ -24,7 +24,7 @@ const SHAPE_MAX: f32 = 5.0;
 const HALVINGS: usize = 30;
 
 /// Fits a distribution to the runs of the past and the present one, which has lasted this long and goes on. Its unit of
-/// time is the second. The error is for the signature's sake: the tests hold that no history has one.
+/// time is the second. The tests show that no history gives an error.
 pub fn fit(runs: &[Run], present_s: u32) -> Result<Weibull, WeibullError> {
     let failures = runs.iter().filter(|run| run.ending == Ending::Failed).count();
     if failures < FAILURES_MIN {

@@ -1,7 +1,7 @@
-//! Everything a node is told before it starts, in one struct that is checked as a whole.
+//! A node's configuration: one struct, checked as a whole.
 //!
-//! A board reads it from its configuration page ([`page`]), the simulator makes it from a scenario. Both call
-//! [`Config::check`], and a [`crate::node::Node`] is only made from what passed.
+//! A board reads it from its configuration page ([`page`]), and the simulator makes it from a scenario. Both call
+//! [`Config::check`]; a [`crate::node::Node`] is only made from a configuration that passes.
 
 mod key;
 pub mod page;
@@ -20,7 +20,7 @@ use crate::names::{Algorithm, Cipher};
 use crate::time::Duration;
 use crate::types::NodeId;
 
-/// The short address that everybody hears.
+/// The short address that every node listens to.
 pub const BROADCAST: NodeId = NodeId(0xFFFF);
 
 /// The ids a node may have. 0 means nobody; the standard reserves 0xFFFE and 0xFFFF.
@@ -35,9 +35,9 @@ pub const POWERS_DBM: [i8; 14] = [-40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum IdSource {
-    /// Somebody chose it. Two boards with it are a mistake that only a person can mend.
+    /// A person chose it. If two boards have the same one, only a person can correct that.
     Provisioned,
-    /// It was made from the chip's serial number. Where two boards have it, both take another.
+    /// Derived from the chip's serial number. If two boards have the same one, both take another.
     Chip,
 }
 
@@ -87,19 +87,19 @@ pub struct FormerKey {
 pub struct Timings {
     /// The shortest time between hellos, in milliseconds.
     pub hello_min_ms: u16,
-    /// How often that time doubles while nothing changes.
+    /// How many times that doubles while nothing changes.
     pub hello_doublings: u8,
     /// A neighbour that was silent for this many eighths of its announced hello time is asked whether it is there.
     pub suspect_eighths: u8,
     /// How long a link stays down after it broke, in milliseconds; doubled with each break.
     pub hold_down_ms: u16,
-    /// How often an unacknowledged frame is sent before its link is given up.
+    /// How many times an unacknowledged frame is sent before its link is given up.
     pub attempts: u8,
     /// The time between two heartbeats of the leader of a ring, in milliseconds.
     pub heartbeat_ms: u16,
-    /// So many heartbeats missed are a lost leader.
+    /// Heartbeats in a row after whose loss the leader counts as lost.
     pub heartbeats_missed: u8,
-    /// How long an election may take before it is begun again, in milliseconds.
+    /// How long an election may take before it is started again, in milliseconds.
     pub patience_ms: u16,
     /// Within this time a live node answers a bully, in milliseconds.
     pub answer_ms: u16,
@@ -124,7 +124,7 @@ impl Timings {
         Duration::from_millis((self.hello_min_ms as u64) << self.hello_doublings)
     }
 
-    /// After this long without a heartbeat the leader of a ring is lost.
+    /// After this long without a heartbeat the leader of a ring counts as lost.
     pub const fn leader_silence(&self) -> Duration {
         Duration::from_millis(self.heartbeat_ms as u64 * self.heartbeats_missed as u64 + self.heartbeat_ms as u64 / 2)
     }
@@ -140,30 +140,29 @@ impl Default for Timings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Boot {
-    /// The number of this boot, already stored; none where storing it failed.
+    /// The number of this boot, already stored; none if storing it failed.
     pub epoch: Option<u16>,
     /// Randomness, different at every boot.
     pub seed: u64,
-    /// A number of this very board, such as a piece of its serial number: it tells two boards with one id apart.
+    /// Part of the board's serial number, or the like: it tells apart two boards with the same id.
     pub device: u16,
 }
 
-/// Everything a node is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 pub struct Config {
     /// The node's id, which is also its short address.
     pub id: NodeId,
     pub id_source: IdSource,
-    /// The network's number; frames of other networks are not looked at.
+    /// The network's number; frames of other networks are ignored.
     pub pan: u16,
     /// The channel, 11 to 26.
     pub channel: u8,
     pub power_dbm: i8,
     pub protection: Protection,
-    /// Which of four keys it is, so that a network can move to another while it runs.
+    /// Which of four keys `protection` holds, so that a running network can move to another.
     pub key_id: u8,
-    /// The key before this one: frames under it are still accepted, so that the boards of a network can be moved to
-    /// another key one after the other.
+    /// The key before this one. Frames under it are still accepted, so that boards can be moved to another key one at a
+    /// time.
     pub former: Option<FormerKey>,
     /// How the leader is elected.
     pub algorithm: Algorithm,
@@ -191,7 +190,7 @@ impl fmt::Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 impl Config {
-    /// A node of an ad hoc network with heights, everything else as usual.
+    /// A node of an ad hoc network that elects by heights, with defaults for everything else.
     pub fn ad_hoc(id: NodeId, pan: u16, protection: Protection) -> Self {
         Self {
             id,
@@ -209,12 +208,12 @@ impl Config {
         }
     }
 
-    /// A member of a configured ring, everything else as usual.
+    /// A member of a configured ring, with defaults for everything else.
     pub fn on_ring(id: NodeId, pan: u16, protection: Protection, algorithm: Algorithm, ring: RingOrder) -> Self {
         Self { algorithm, ring: Some(ring), ..Self::ad_hoc(id, pan, protection) }
     }
 
-    /// Holds every field against what it may be. The first that is wrong is named.
+    /// Checks every field, and names the first that is wrong.
     pub fn check(&self) -> Result<(), ConfigError> {
         let wrong = |field, must| Err(ConfigError { field, must });
         if !IDS.contains(&self.id.0) {

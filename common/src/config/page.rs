@@ -5,8 +5,7 @@
 //! 8  body: the configuration, in postcard's encoding
 //! .. CRC-32 (ISO-HDLC) of everything before it, little-endian; the rest of the page is erased flash (0xFF)
 //! ```
-//! Flash contents are input like any other: whatever is wrong is told with its place, and nothing of a page that is wrong
-//! is used.
+//! Flash contents are input like any other: an error names the byte or the field, and nothing of an invalid page is used.
 
 use core::fmt;
 
@@ -18,7 +17,7 @@ use crate::Full;
 /// What a page begins with.
 pub const MAGIC: [u8; 4] = *b"RLcf";
 
-/// The layout of the body. Another version is refused rather than guessed at.
+/// The version of the body's layout. Any other is refused.
 pub const VERSION: u8 = 1;
 
 /// The most that a page takes, in bytes.
@@ -64,7 +63,7 @@ impl fmt::Display for PageError {
 
 impl core::error::Error for PageError {}
 
-/// Writes a configuration as a page; what is used of `buf`.
+/// Writes a configuration as a page to `buf`, and returns the part it takes.
 pub fn encode<'b>(config: &Config, buf: &'b mut [u8]) -> Result<&'b [u8], Full> {
     let room = buf.get_mut(HEAD..).ok_or(Full)?;
     let length = postcard::to_slice(config, room).map_err(|_| Full)?.len();
@@ -76,7 +75,7 @@ pub fn encode<'b>(config: &Config, buf: &'b mut [u8]) -> Result<&'b [u8], Full> 
     buf.get(..HEAD + length + TAIL).ok_or(Full)
 }
 
-/// The checksum that a page carries, by which one page is told from another; none where there is no page.
+/// The checksum that a page carries, which tells pages apart; none if there is no page.
 pub fn checksum(page: &[u8]) -> Option<u32> {
     let (head, rest) = page.split_first_chunk::<HEAD>()?;
     let [m0, m1, m2, m3, _, _, low, high] = *head;
@@ -142,10 +141,10 @@ mod tests {
     fn every_damaged_byte_is_noticed() {
         let mut buf = [0xFF; PAGE_MAX];
         let Ok(used) = encode(&config(), &mut buf).map(<[u8]>::len) else { panic!("it fits") };
-        for place in 0..used {
+        for byte in 0..used {
             let mut torn = buf;
-            torn[place] ^= 0x41;
-            assert!(decode(&torn).is_err(), "byte {place}");
+            torn[byte] ^= 0x41;
+            assert!(decode(&torn).is_err(), "byte {byte}");
         }
         for length in 0..used {
             assert!(decode(&buf[..length]).is_err(), "cut at {length}");

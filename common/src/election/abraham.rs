@@ -1,8 +1,9 @@
 //! Abraham, Dolev and Halpern's fair election on a unidirectional ring.
 //!
 //! Source: a comparison row of Biswas et al. (2021), who print N² + 2N and (3N² + 3N)/2 messages and 3N steps and never
-//! define it. Our reading follows the idea of the paper they cite (Abraham, Dolev and Halpern 2013): everybody's value circulates the whole ring, the sum of all values picks
-//! the leader, so no single node can steer the choice, and the leader is then announced once around.
+//! define it. Our reading follows the idea of the paper they cite (Abraham, Dolev and Halpern 2013): everybody's value
+//! circulates the whole ring, the sum of all values picks the leader, so no single node can steer the choice, and the
+//! leader is then announced once around.
 //!
 //! Model: one FIFO channel to the right neighbour, unique ids; n is found out on the way.
 //!

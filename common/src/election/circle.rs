@@ -21,14 +21,14 @@ pub enum RingTimer {
     Patience,
     /// The time an algorithm computes with has come: Timer-based's, and that of a probe of HS which should be home.
     Decide,
-    /// An election is to be begun, unless somebody else has done so.
+    /// Start an election, unless another node has.
     Begin,
 }
 
 /// How long the node with the highest id waits before it begins, and each one after the second waits longer.
 const STAGGER: Duration = Duration::from_millis(30);
 
-/// The second waits so many times as long: until a wave of the first has passed a ring of sixteen.
+/// The second waits this many times as long: until a wave of the first has passed a ring of sixteen.
 const STAGGER_SECOND: u32 = 5;
 
 /// The lowest ones begin together: before that the election of a higher one will have reached them.
@@ -46,7 +46,7 @@ impl TimerKey for RingTimer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RingConfig {
     pub place: RingPlace,
-    /// How long an election may take before it is begun again; zero means for ever.
+    /// How long an election may take before it is started again; zero means forever.
     pub patience: Duration,
 }
 

@@ -35,7 +35,7 @@ pub struct Timing {
     pub hop: Duration,
     /// Within this time a live node has answered.
     pub answer: Duration,
-    /// How long an election may take before it is begun again; zero means for ever.
+    /// How long an election may take before it is started again; zero means forever.
     pub patience: Duration,
 }
 
@@ -137,7 +137,7 @@ impl TimerKey for ElectionTimer {
 const _: () = assert!(RingTimer::ALL.len() <= ElectionTimer::ALL.len());
 const _: () = assert!(BullyTimer::ALL.len() <= ElectionTimer::ALL.len());
 
-/// A node of whichever algorithm was chosen.
+/// A node of the chosen algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::large_enum_variant, reason = "one node runs one algorithm; without a heap there is nowhere to box it")]
 pub enum Election {
@@ -163,7 +163,7 @@ impl Election {
         let bully = BullyConfig {
             answer: timing.answer,
             take_over: timing.hop,
-            // Whoever answered asks in its turn and hears nothing before it announces itself.
+            // A node that answered asks in turn, and waits for its own answers before it announces itself.
             announcement: timing.answer.times(3) + timing.hop,
         };
         match algorithm {
@@ -191,7 +191,7 @@ impl Election {
             Algorithm::ModifiedBully => Self::ModifiedBully(ModifiedBully::new(bully)),
             #[cfg(feature = "comparison")]
             Algorithm::Abraham => Self::Abraham(Abraham::new(ring)),
-            // A configuration that asks for one of them is refused, so nobody comes here.
+            // A configuration that asks for one of these is refused, so this is never reached.
             #[cfg(not(feature = "comparison"))]
             Algorithm::TimerBased | Algorithm::ModifiedBully | Algorithm::Abraham => {
                 Self::Hs(Hs::new(id, ring).with_rules(hs))

@@ -1,7 +1,7 @@
 //! The height of a node: seven numbers that direct every link from the larger to the smaller.
 //!
-//! Source: Tbarka (2019), section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three are
-//! the reference level, the fifth and sixth the leader pair. The printed `nlts` is the negative of the time at which
+//! Source: Tbarka (2019), section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three
+//! are the reference level, the fifth and sixth the leader pair. The printed `nlts` is the negative of the time at which
 //! the leader was elected; here that time itself is kept, and a later one orders first.
 
 use core::cmp::Ordering;

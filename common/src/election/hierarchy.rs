@@ -191,13 +191,13 @@ impl<const N: usize> Hierarchy<N> {
     /// Those that have not been heard yet are asked for an answer, the others are not: two messages at most.
     fn tell_everybody(&self, cx: &mut Cx<'_, Self>) {
         let (mut forming, mut heard) = (PeerSet::EMPTY, PeerSet::EMPTY);
-        for (place, &peer) in cx.peers.iter().enumerate() {
+        for (index, &peer) in cx.peers.iter().enumerate() {
             let set = if self.core.forming().any(|id| id == peer) { &mut forming } else { &mut heard };
-            set.insert(place);
+            set.insert(index);
         }
         for (set, fresh) in [(heard, false), (forming, true)] {
             if !set.is_empty() {
-                cx.send(Dest::Places(set), self.update(fresh));
+                cx.send(Dest::Peers(set), self.update(fresh));
             }
         }
     }

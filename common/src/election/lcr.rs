@@ -1,6 +1,7 @@
 //! LCR: Le Lann, Chang and Roberts' election on a unidirectional ring.
 //!
-//! Source: Chang and Roberts (1979), as compared by Biswas et al. (2021). Model: one FIFO channel to the right neighbour, unique comparable ids.
+//! Source: Chang and Roberts (1979), as compared by Biswas et al. (2021). Model: one FIFO channel to the right neighbour,
+//! unique comparable ids.
 //!
 //! Every candidate sends its id to the right. A larger id is passed on, a smaller one swallowed (and whoever swallows
 //! one without having stood yet stands itself), one's own means leader; the leader announces itself once around.

@@ -1,8 +1,8 @@
 //! Modified Bully of Mamun, Masum and Mustafa (2004).
 //!
-//! Source: a comparison row of Biswas et al. (2021), who print its costs without defining it. Our reading: the detector asks all
-//! higher nodes, collects their answers, tells the highest of them that it is elected, and that one announces itself.
-//! The higher nodes hold no elections of their own, which is the modification.
+//! Source: a comparison row of Biswas et al. (2021), who print its costs without defining it. Our reading: the detector
+//! asks all higher nodes, collects their answers, tells the highest of them that it is elected, and that one announces
+//! itself. The higher nodes hold no elections of their own, which is the modification.
 //!
 //! Model: as for Bully. Losing the chosen node between its answer and its announcement starts the detector again. A node
 //! that leads already answers an election with COORDINATOR: a grant would be nothing new to it, and the detector, who may

@@ -1,7 +1,7 @@
 //! The Ring algorithm: ELECTION collects the live members, COORDINATOR tells everybody.
 //!
-//! Source: the ring algorithm of Tanenbaum (1995). Model: every node knows the ring's order and sends to the nearest successor whose link is up, so
-//! dead successors are skipped; FIFO channels.
+//! Source: Tanenbaum (1995), from the election notes (docs/sources.md). Model: every node knows the ring's order and sends
+//! to the nearest successor whose link is up, so dead successors are skipped; FIFO channels.
 //!
 //! ```text
 //!  Idle ──begin──► Collecting ──own ELECTION back──► Announcing ──own COORDINATOR back──► Idle
@@ -9,7 +9,7 @@
 //! ```
 //! The member list is a bitmap of ring positions: the same information, small enough for a frame. Simultaneous elections
 //! are harmless, each is removed by its originator. What the source leaves open: a message whose originator has died would
-//! circle for ever, so each carries the hops it may still make; an originator whose message does not come back in time
+//! circle forever, so each carries the hops it may still make; an originator whose message does not come back in time
 //! begins again.
 
 use postcard::experimental::max_size::MaxSize;

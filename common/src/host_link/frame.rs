@@ -8,7 +8,7 @@ use postcard::experimental::max_size::MaxSize;
 use super::message::{Message, ToBoard, ToHost};
 use crate::Full;
 
-/// The layout of the messages. A frame of another version is damaged: neither end guesses.
+/// The version of the messages' layout. A frame of another version counts as damaged: neither end guesses.
 pub const VERSION: u8 = 1;
 
 /// Bytes of the largest frame before COBS: what a decoder keeps.
@@ -29,7 +29,7 @@ const fn larger(a: usize, b: usize) -> usize {
     if a > b { a } else { b }
 }
 
-/// Writes a message as a frame; what is used of `out`. A slice of [`FRAME_BYTES_MAX`] is always enough.
+/// Writes a message as a frame to `out`, and returns the part it takes. [`FRAME_BYTES_MAX`] bytes are always enough.
 pub fn encode<'b, M: Message>(message: &M, out: &'b mut [u8]) -> Result<&'b [u8], Full> {
     let mut body = [0; BODY_MAX];
     let [version, direction, rest @ ..] = &mut body;
@@ -48,7 +48,7 @@ pub fn encode<'b, M: Message>(message: &M, out: &'b mut [u8]) -> Result<&'b [u8]
 
 /// Takes bytes as they come and gives out the messages in them.
 ///
-/// Whatever the bytes are, it goes on at the next zero; frames that were none are counted.
+/// Whatever the bytes are, it goes on after the next zero; invalid frames are counted.
 #[derive(Debug)]
 pub struct Decoder<M> {
     body: [u8; BODY_MAX],
@@ -79,7 +79,7 @@ impl<M: Message> Decoder<M> {
         }
     }
 
-    /// The next byte; a message, if it was the last of one.
+    /// Takes the next byte. Returns a message if that byte completes one.
     pub fn push(&mut self, byte: u8) -> Option<M> {
         if self.overlong {
             if byte == 0 {
@@ -91,8 +91,8 @@ impl<M: Message> Decoder<M> {
         match self.state.feed(byte) {
             Ok(DecodeResult::NoData | DecodeResult::DataStart) => None,
             Ok(DecodeResult::DataContinue(byte)) => {
-                if let Some(place) = self.body.get_mut(self.used) {
-                    *place = byte;
+                if let Some(free) = self.body.get_mut(self.used) {
+                    *free = byte;
                     self.used += 1;
                 } else {
                     self.overlong = true;
@@ -122,7 +122,7 @@ impl<M: Message> Decoder<M> {
         self.overlong || !matches!(self.state, DecoderState::Idle)
     }
 
-    /// Frames that were none: cut, damaged, too long, of the other direction or of another version.
+    /// Invalid frames: cut, damaged, too long, of the other direction or of another version.
     pub const fn damaged(&self) -> u32 {
         self.damaged
     }

@@ -55,9 +55,9 @@ pub enum ToHost {
     Config(ConfigAnswer),
     /// The answer to [`ToBoard::Ping`], with its number.
     Pong(u32),
-    /// So many messages were dropped here, because the host did not collect them.
+    /// This many messages were dropped here because the host did not collect them.
     Lost(u32),
-    /// Something a person ought to do something about.
+    /// Something that needs a person's attention.
     Warning(Warning),
 }
 
@@ -73,7 +73,7 @@ pub struct Hello {
     /// The chip's serial number (FICR.DEVICEID).
     pub chip: u64,
     pub id: NodeId,
-    /// The number of this boot; none where it could not be stored.
+    /// The number of this boot; none if it could not be stored.
     pub epoch: Option<u16>,
     pub pan: u16,
     pub channel: u8,
@@ -100,7 +100,7 @@ impl core::fmt::Display for BuildId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ResetReason {
-    /// It was switched on, or its supply had failed.
+    /// Power-on, or the supply had failed.
     Power,
     /// The reset pin or button.
     Pin,
@@ -130,7 +130,7 @@ pub struct Crash {
     pub line: u32,
     /// How long the board had run, in seconds.
     pub uptime_s: u32,
-    /// How many boots in a row ended so.
+    /// How many boots in a row ended this way.
     pub in_a_row: u8,
 }
 
@@ -263,13 +263,13 @@ impl From<PageError> for Refusal {
 pub enum Warning {
     /// The board was never provisioned: it is in the demo network, whose key everybody knows.
     DemoNetwork,
-    /// There is a configuration, but it is damaged; the board is in the demo network.
+    /// The configuration is invalid; the board has joined the demo network.
     BadConfig,
     /// Nothing can be stored; without an epoch the board only listens.
     StorageFailed,
     /// The board has been reset so often in a row that it waits before it starts again.
     ResetLoop,
-    /// The radio has heard nothing at all for long.
+    /// The radio has heard nothing at all for a long time.
     RadioSilence,
 }
 

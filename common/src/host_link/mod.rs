@@ -6,12 +6,12 @@
 //! COBS( version | direction | message in postcard's encoding | CRC-16 of everything before it, little-endian )  0
 //! ```
 //!
-//! COBS (Cheshire and Baker 1999) takes the zeros out, so that a zero is always the end of a frame. Whoever joins late or
-//! loses bytes is right again behind the next zero. The direction is there because a terminal may echo: a board does not
-//! take what it said itself for a command.
+//! COBS (Cheshire and Baker 1999) takes the zeros out, so that a zero is always the end of a frame. A reader that joins late
+//! or loses bytes is in step again after the next zero. The direction is there because a terminal may echo: a board must not
+//! take its own words for a command.
 //!
 //! Neither end waits for the other. A board drops what a host does not collect and says so with [`ToHost::Lost`]; a host
-//! that is told of no loss has everything. No message carries a key off a board: a configuration only ever goes in.
+//! that hears of no loss has everything. No message carries a key off a board: configurations only go in.
 //!
 //! [`encode`] writes a frame, a [`Decoder`] takes bytes as they come. Nothing here reads, writes or waits.
 
