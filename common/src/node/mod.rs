@@ -240,12 +240,10 @@ impl Node {
         while let Some(notice) = self.links.poll_notice() {
             self.notices.push(notice);
         }
-        let leader = self.leader_on_ring();
+        let leader = self.leader_to_follow();
         if leader != self.leader {
             self.leader = leader;
-            if self.ring.is_some() {
-                self.notices.push(Notice::Leader(leader));
-            }
+            self.notices.push(Notice::Leader(leader));
             self.leader_changes = self.leader_changes.saturating_add(1);
         }
         self.hurry(now);
