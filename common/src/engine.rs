@@ -97,7 +97,6 @@ pub struct Engine<P: Protocol, const PEERS: usize = NEIGHBOURS_MAX> {
     rng: Rng,
     sends: Vec<Outgoing<P::Msg>, SENDS_MAX, u8>,
     notices: NoticeQueue,
-    told_leader: Option<NodeId>,
 }
 
 impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
@@ -115,7 +114,6 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
             rng: Rng::stream(seed, u64::from(id.0)),
             sends: Vec::new(),
             notices: NoticeQueue::new(),
-            told_leader: None,
         }
     }
 
@@ -267,11 +265,6 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         while let Some(peer) = ended.pop() {
             self.notices.push(Notice::LinkEnded(peer, Reason::Overrun));
             self.call(now, Happening::LinkDown(peer), &mut ended);
-        }
-        let leader = self.protocol.leader();
-        if leader != self.told_leader {
-            self.told_leader = leader;
-            self.notices.push(Notice::Leader(leader));
         }
     }
 

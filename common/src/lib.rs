@@ -8,13 +8,16 @@
 //!
 //! The driver has a radio, a clock and something that keeps two bytes over a restart. It
 //!
-//! 1. makes a node from a checked [`Config`](config::Config) and the epoch of this boot, which it has stored *before*: one more
-//!    than at the last boot. Without an epoch, because storing it failed, the node only listens;
+//! 1. makes a node from a checked [`Config`](config::Config) and the epoch of this boot, one more than at the last, which it
+//!    has stored *before*. Without an epoch, because storing it failed, the node only listens;
 //! 2. tells it what happens, with the time: `handle_start`, `handle_frame`, `handle_sent`, `handle_timeout`,
 //!    `handle_signal`, `handle_epoch`;
-//! 3. after each of these asks, in this order: [`poll_transmit`](node::Node::poll_transmit) until there is nothing more or the
-//!    radio is busy, [`poll_notice`](node::Node::poll_notice) until there is nothing more,
+//! 3. after each of these asks, in this order: [`poll_transmit`](node::Node::poll_transmit) until there is nothing more or
+//!    the radio is busy, [`poll_notice`](node::Node::poll_notice) until there is nothing more,
 //!    [`poll_timeout`](node::Node::poll_timeout) once.
+//!
+//! A received frame is decrypted where it stands. Its acknowledgement is urgent, so the first `poll_transmit` gives that, and
+//! only the next poll works out what else the frame means.
 //!
 //! Time never goes back and is never read, only told. The same seed and the same calls give the same bytes.
 //!
@@ -62,7 +65,7 @@
 //!             }
 //!         }
 //!         if in_range {
-//!             to.handle_frame(*now, &frame[..length], -60);
+//!             to.handle_frame(*now, &mut frame[..length], -60);
 //!         }
 //!         carried = true;
 //!     }

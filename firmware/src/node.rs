@@ -6,7 +6,7 @@ use common::board::retained::CrashRecord;
 use common::board::watchdog::Part;
 use common::config::Boot;
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
-use common::mac::phy::{ACK_BYTES, FRAME_MAX, received};
+use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
 use common::node::Node;
 use common::node::snapshot::Snapshot;
@@ -112,7 +112,7 @@ impl Driver {
     fn hand_frame(&mut self, frame: Received) {
         let Received { at, rssi_dbm, buffer } = frame;
         let now = self.now(at);
-        if let Some(bytes) = received(buffer) {
+        if let Some(bytes) = received_mut(buffer) {
             self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
             self.node.handle_frame(now, bytes, rssi_dbm);
         }

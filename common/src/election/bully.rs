@@ -1,8 +1,8 @@
 //! The Bully algorithm, with rejoin.
 //!
-//! Source: Garcia-Molina (1982). Model: every node has a link to every other, a live node answers within the answer time,
-//! ids are comparable. A link that is up may lead to a node that has just died: sending there costs a message and gets
-//! nothing.
+//! Source: Garcia-Molina (1982), from the election notes. Model: every node has a link to every other, a live node answers
+//! within the answer time, ids are comparable. A link that is up may lead to a node that has just died: sending there costs
+//! a message and gets nothing.
 //!
 //! ```text
 //!            lost / started                     no OK in time, or nobody higher

@@ -1,8 +1,8 @@
 //! HS: Hirschberg and Sinclair's election on a bidirectional ring in O(n log n) messages.
 //!
-//! Source: Hirschberg and Sinclair (1980), after notes on it that are corrected here: the printed token `<uid, hops,
-//! direction>` needs one more bit, outbound or returning. One's own uid means *phase won* when it returns and *leader* when
-//! it is still outbound.
+//! Source: Hirschberg and Sinclair (1980), from the HS notes (docs/sources.md), corrected: their token
+//! `<uid, hops, direction>` needs one more bit, outbound or returning. One's own uid means *phase won* when it returns and
+//! *leader* when it is still outbound.
 //!
 //! Model: FIFO channels to both neighbours, unique comparable uids; neither synchrony nor the number of nodes is known.
 //! The message count is the same under every schedule.

@@ -1,7 +1,7 @@
 //! The Ring algorithm: ELECTION collects the live members, COORDINATOR tells everybody.
 //!
-//! Source: the ring algorithm of Tanenbaum (1995). Model: every node knows the ring's order and sends to the nearest
-//! successor whose link is up, so dead successors are skipped; FIFO channels.
+//! Source: Tanenbaum (1995), from the election notes (docs/sources.md). Model: every node knows the ring's order and sends
+//! to the nearest successor whose link is up, so dead successors are skipped; FIFO channels.
 //!
 //! ```text
 //!  Idle ──begin──► Collecting ──own ELECTION back──► Announcing ──own COORDINATOR back──► Idle

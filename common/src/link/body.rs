@@ -218,27 +218,86 @@ impl Rel {
 
     /// Reads one that was sent to everybody, or (where an id is given) to that node alone; bytes left over make it none.
     pub fn read(body: &[u8], to: Option<NodeId>) -> Option<Self> {
+        let rel = RelBytes::read(body, to)?;
+        let mut messages = Vec::new();
+        for message in rel.messages() {
+            messages.push(Vec::from_slice(message).ok()?).ok()?;
+        }
+        Some(Self { answer: rel.answer, entries: rel.entries().collect(), acks: rel.acks().collect(), messages })
+    }
+}
+
+/// A REL where it stands in its frame: it was looked through once and makes sense; what is wanted of it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct RelBytes<'b> {
+    /// Whether everybody in [`entries`](Self::entries) is to answer at once, one after the other.
+    pub answer: bool,
+    /// Whom it is for, where it is for one alone.
+    to: Option<NodeId>,
+    entries: &'b [u8],
+    acks: &'b [u8],
+    messages: &'b [u8],
+    /// How many messages there are.
+    pub messages_len: u8,
+}
+
+impl<'b> RelBytes<'b> {
+    /// As [`Rel::read`].
+    pub fn read(body: &'b [u8], to: Option<NodeId>) -> Option<Self> {
         let mut reader = Reader(body);
-        let [counts, acks] = reader.array()?;
-        if acks >> 4 != 0 {
+        let [counts, acks_len] = reader.array()?;
+        let (entries_len, messages_len) = (counts & 15, counts >> 4 & 7);
+        if acks_len >> 4 != 0 || usize::from(messages_len) > BUNDLE_MAX {
             return None;
         }
-        let mut rel = Self { answer: counts >> 7 != 0, ..Self::default() };
-        for _ in 0..counts & 15 {
-            let id = if let Some(id) = to { id } else { NodeId(reader.half()?) };
-            let (echo, [number, ack]) = (reader.half()?, reader.array()?);
-            rel.entries.push(Entry { id, echo, number, ack }).ok()?;
+        if to.is_some() && entries_len + acks_len != 1 {
+            return None;
         }
-        for _ in 0..acks {
-            let id = if let Some(id) = to { id } else { NodeId(reader.half()?) };
-            let (echo, ack) = (reader.half()?, reader.byte()?);
-            rel.acks.push(AckEntry { id, echo, ack }).ok()?;
-        }
-        for _ in 0..counts >> 4 & 7 {
+        let id = if to.is_some() { 0 } else { 2 };
+        let entries = reader.slice(usize::from(entries_len) * (4 + id))?;
+        let acks = reader.slice(usize::from(acks_len) * (3 + id))?;
+        let messages = reader.0;
+        for _ in 0..messages_len {
             let length = usize::from(reader.byte()?);
-            rel.messages.push(Vec::from_slice(reader.slice(length)?).ok()?).ok()?;
+            if length > PARCEL_MAX {
+                return None;
+            }
+            reader.slice(length)?;
         }
-        let one_at_most = to.is_none() || rel.entries.len() + rel.acks.len() == 1;
-        (reader.0.is_empty() && one_at_most).then_some(rel)
+        let rel = Self { answer: counts >> 7 != 0, to, entries, acks, messages, messages_len };
+        reader.0.is_empty().then_some(rel)
+    }
+
+    /// Whom the messages are for.
+    pub fn entries(self) -> impl Iterator<Item = Entry> {
+        let mut reader = Reader(self.entries);
+        core::iter::from_fn(move || {
+            let id = self.id(&mut reader)?;
+            let (echo, [number, ack]) = (reader.half()?, reader.array()?);
+            Some(Entry { id, echo, number, ack })
+        })
+    }
+
+    /// Who else gets an acknowledgement.
+    pub fn acks(self) -> impl Iterator<Item = AckEntry> {
+        let mut reader = Reader(self.acks);
+        core::iter::from_fn(move || {
+            let id = self.id(&mut reader)?;
+            let (echo, ack) = (reader.half()?, reader.byte()?);
+            Some(AckEntry { id, echo, ack })
+        })
+    }
+
+    fn id(self, reader: &mut Reader<'_>) -> Option<NodeId> {
+        if self.to.is_some() { self.to } else { reader.half().map(NodeId) }
+    }
+
+    /// The messages.
+    pub fn messages(self) -> impl Iterator<Item = &'b [u8]> {
+        let mut reader = Reader(self.messages);
+        core::iter::from_fn(move || {
+            let length = reader.byte()?;
+            reader.slice(usize::from(length))
+        })
     }
 }

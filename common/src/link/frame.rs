@@ -6,6 +6,8 @@
 //! The first nine bytes are a data frame of IEEE 802.15.4 with short addresses, so that any sniffer shows who talks to whom. The
 //! whole head is authenticated; what follows is encrypted.
 
+use core::ops::Range;
+
 use super::security::{Aead, Domain, Keys, Nonce, TAG_BYTES};
 use crate::types::NodeId;
 
@@ -87,14 +89,14 @@ impl Head {
         [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2]
     }
 
-    /// Reads the head of a frame; what follows it.
-    pub fn read(frame: &[u8]) -> Result<(Self, &[u8]), Refusal> {
-        let (head, rest) = frame.split_first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
+    /// Reads the head of a frame.
+    pub fn read(frame: &[u8]) -> Result<Self, Refusal> {
+        let head = frame.first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
         let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2] = *head;
         if [f0, f1] != FCF_DATA || kind >> 6 != VERSION {
             return Err(Refusal::Foreign);
         }
-        let head = Self {
+        Ok(Self {
             pan: u16::from_le_bytes([p0, p1]),
             to: NodeId(u16::from_le_bytes([t0, t1])),
             from: NodeId(u16::from_le_bytes([s0, s1])),
@@ -102,8 +104,7 @@ impl Head {
             kind: Kind::of(kind & 15).ok_or(Refusal::Foreign)?,
             epoch: u16::from_le_bytes([e0, e1]),
             counter: u32::from_le_bytes([c0, c1, c2, 0]),
-        };
-        Ok((head, rest))
+        })
     }
 
     fn nonce(&self) -> Nonce {
@@ -121,11 +122,17 @@ impl Head {
         Some(HEAD_BYTES + length + TAG_BYTES)
     }
 
-    /// Decrypts the body of a frame in place; its length.
-    pub fn open(&self, keys: &Keys, rest: &mut [u8]) -> Result<usize, Refusal> {
+    /// Decrypts the body of the frame that this head was read from, in place.
+    pub fn open<'f>(&self, keys: &Keys, frame: &'f mut [u8]) -> Result<&'f [u8], Refusal> {
+        let (head, rest) = frame.split_first_chunk_mut::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
         let (body, tag) = rest.split_last_chunk_mut::<TAG_BYTES>().ok_or(Refusal::Malformed)?;
-        keys.cipher(Domain::Frame).open(self.nonce(), &self.bytes(), body, *tag).map_err(|_| Refusal::Forged)?;
-        Ok(body.len())
+        keys.cipher(Domain::Frame).open(self.nonce(), head, body, *tag).map_err(|_| Refusal::Forged)?;
+        Ok(body)
+    }
+
+    /// Where the body stands in a frame of this many bytes.
+    pub const fn body(length: usize) -> Range<usize> {
+        HEAD_BYTES..length.saturating_sub(TAG_BYTES)
     }
 }
 
@@ -231,15 +238,15 @@ mod tests {
         let mut buf = [0; 40];
         buf[HEAD_BYTES..HEAD_BYTES + 5].copy_from_slice(b"hello");
         let Some(length) = HEAD.seal(&keys(), &mut buf, 5) else { panic!("it fits") };
-        let Ok((head, rest)) = Head::read(&buf[..length]) else { panic!("a frame") };
-        assert_eq!(head, HEAD);
-        let mut body = [0; 9];
-        body.copy_from_slice(rest);
-        assert_eq!(head.open(&keys(), &mut body), Ok(5));
-        assert_eq!(&body[..5], b"hello");
+        let sealed = buf;
+        assert_eq!(Head::read(&buf[..length]), Ok(HEAD));
+        assert_eq!(HEAD.open(&keys(), &mut buf[..length]), Ok(&b"hello"[..]));
+        assert_eq!(&buf[Head::body(length)], b"hello");
         let other = Keys::new(&Protection::Ascon(NetworkKey::new([4; 16])));
-        body.copy_from_slice(rest);
-        assert_eq!(head.open(&other, &mut body), Err(Refusal::Forged));
+        buf = sealed;
+        assert_eq!(HEAD.open(&other, &mut buf[..length]), Err(Refusal::Forged));
+        buf = sealed;
+        assert_eq!(HEAD.open(&keys(), &mut buf[..HEAD_BYTES + 3]), Err(Refusal::Malformed));
         assert_eq!(Head::read(&buf[..13]), Err(Refusal::Malformed));
         buf[9] ^= 0x80;
         assert_eq!(Head::read(&buf[..length]), Err(Refusal::Foreign), "another version");

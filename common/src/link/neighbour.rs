@@ -2,6 +2,7 @@
 
 use super::quality::Quality;
 use super::session::Session;
+use crate::config::Timings;
 use crate::notice::Reason;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -33,6 +34,23 @@ const PATIENCE_DOUBTED: u8 = 6;
 
 /// So many hellos in a row that name another leader are believed.
 const DISSENT: u8 = 3;
+
+/// How long neighbours are borne with.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How often an unacknowledged frame is sent before its link is given up.
+    pub attempts: u8,
+    /// After this many eighths of its announced hello time a silent neighbour is asked whether it is there.
+    pub suspect_eighths: u8,
+    /// How long a link stays down after it broke.
+    pub hold_down_ms: u16,
+}
+
+impl Patience {
+    pub const fn of(Timings { attempts, suspect_eighths, hold_down_ms, .. }: Timings) -> Self {
+        Self { attempts, suspect_eighths, hold_down_ms }
+    }
+}
 
 /// Sending and waiting for acknowledgements: one frame at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]

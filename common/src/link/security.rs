@@ -79,26 +79,26 @@ enum KeyedCipher {
     Open,
 }
 
-fn sealed<C>(key: [u8; KEY_BYTES], nonce: &[u8], header: &[u8], body: &mut [u8]) -> Option<[u8; TAG_BYTES]>
+fn sealed<C>(key: &[u8; KEY_BYTES], nonce: &[u8], header: &[u8], body: &mut [u8]) -> Option<[u8; TAG_BYTES]>
 where
     C: KeyInit + AeadInOut + AeadCore<TagSize = U4> + KeySizeUser<KeySize = ascon_aead::aead::consts::U16>,
 {
-    let nonce = Array::try_from(nonce).ok()?;
-    C::new(&Array(key)).encrypt_inout_detached(&nonce, header, InOutBuf::from(body)).ok().map(|tag| tag.0)
+    let nonce = <&Array<_, _>>::try_from(nonce).ok()?;
+    C::new(key.into()).encrypt_inout_detached(nonce, header, InOutBuf::from(body)).ok().map(|tag| tag.0)
 }
 
-fn opened<C>(key: [u8; KEY_BYTES], nonce: &[u8], header: &[u8], body: &mut [u8], tag: [u8; TAG_BYTES]) -> Option<()>
+fn opened<C>(key: &[u8; KEY_BYTES], nonce: &[u8], header: &[u8], body: &mut [u8], tag: [u8; TAG_BYTES]) -> Option<()>
 where
     C: KeyInit + AeadInOut + AeadCore<TagSize = U4> + KeySizeUser<KeySize = ascon_aead::aead::consts::U16>,
 {
-    let nonce = Array::try_from(nonce).ok()?;
-    C::new(&Array(key)).decrypt_inout_detached(&nonce, header, InOutBuf::from(body), &Array(tag)).ok()
+    let nonce = <&Array<_, _>>::try_from(nonce).ok()?;
+    C::new(key.into()).decrypt_inout_detached(nonce, header, InOutBuf::from(body), &Array(tag)).ok()
 }
 
 impl Aead for KeyedCipher {
     fn seal(&self, nonce: Nonce, header: &[u8], body: &mut [u8]) -> [u8; TAG_BYTES] {
         let bytes = nonce.bytes();
-        let tag = match *self {
+        let tag = match self {
             Self::Ascon(key) => sealed::<AsconCipher>(key, &bytes, header, body),
             #[cfg(feature = "aes-ccm")]
             Self::AesCcm(key) => sealed::<CcmCipher>(key, short(&bytes), header, body),
@@ -116,7 +116,7 @@ impl Aead for KeyedCipher {
 
     fn open(&self, nonce: Nonce, header: &[u8], body: &mut [u8], tag: [u8; TAG_BYTES]) -> Result<(), Forged> {
         let bytes = nonce.bytes();
-        let opened = match *self {
+        let opened = match self {
             Self::Ascon(key) => opened::<AsconCipher>(key, &bytes, header, body, tag),
             #[cfg(feature = "aes-ccm")]
             Self::AesCcm(key) => opened::<CcmCipher>(key, short(&bytes), header, body, tag),

@@ -37,6 +37,24 @@ impl Incarnation {
     }
 }
 
+/// Hands out tokens, none twice until all were.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens {
+    last: u16,
+}
+
+impl Tokens {
+    /// The token that is given out next. Tokens are scarce: whoever does not need it leaves it.
+    pub const fn next(&self) -> u16 {
+        if self.last >= TOKEN_MAX { 1 } else { self.last + 1 }
+    }
+
+    pub fn take(&mut self) -> u16 {
+        self.last = self.next();
+        self.last
+    }
+}
+
 /// What a step did to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {

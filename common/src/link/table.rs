@@ -5,7 +5,7 @@
 
 use super::neighbour::{Due, Neighbour};
 use super::pool::Slots;
-use crate::limits::TABLE_MAX;
+use crate::limits::{LINKS_ENOUGH, TABLE_MAX};
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -137,6 +137,20 @@ impl Table {
             self.due = None;
             self.note_link(slot);
         }
+    }
+
+    /// Whether a link is wanted: the neighbour is heard well, did not break lately, and there is room, or it must be let
+    /// in because its network has another leader.
+    pub fn is_wanted(&self, now: Instant, slot: usize, links_max: usize) -> bool {
+        let Some(neighbour) = self.get(slot) else { return false };
+        if neighbour.session.is_up() {
+            return true;
+        }
+        let must_enter = neighbour.is_pinned || neighbour.dissents();
+        let links = self.links();
+        let has_room = links < LINKS_ENOUGH || (must_enter && links < links_max);
+        let is_heard = neighbour.quality.is_good() || (neighbour.dissents() && neighbour.quality.is_fair());
+        is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.redundant().is_some()))
     }
 
     /// The slot that a newcomer may have in a full table: of somebody without a link whom nobody has been told about, who

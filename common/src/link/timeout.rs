@@ -1,14 +1,13 @@
 //! What time brings: retries that are used up, neighbours that fell silent, the next hello.
 
 use super::Links;
-use super::neighbour::{Due, Neighbour};
-use crate::config::Timings;
+use super::neighbour::{Due, Neighbour, Patience};
 use crate::limits::TABLE_MAX;
 use crate::notice::Reason;
 use crate::time::Instant;
 
-/// What is due of a neighbour, with these timings.
-pub(super) fn due_by(Timings { attempts, suspect_eighths, .. }: Timings) -> impl Fn(&Neighbour) -> Due {
+/// What is due of a neighbour, with this patience.
+pub(super) fn due_by(Patience { attempts, suspect_eighths, .. }: Patience) -> impl Fn(&Neighbour) -> Due {
     move |neighbour| neighbour.due(attempts, suspect_eighths)
 }
 
@@ -18,11 +17,11 @@ impl Links {
         for slot in 0..TABLE_MAX {
             self.attend(now, slot);
         }
-        self.trickle.pass(now, &mut self.rng);
+        self.hellos.trickle.pass(now, &mut self.rng);
     }
 
     fn attend(&mut self, now: Instant, slot: usize) {
-        let (attempts, eighths) = (self.timings.attempts, self.timings.suspect_eighths);
+        let (attempts, eighths) = (self.patience.attempts, self.patience.suspect_eighths);
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         if !neighbour.session.is_up() {
             if neighbour.forget_at() <= now && neighbour.news.down.is_none() && neighbour.held_until <= now {
@@ -40,16 +39,16 @@ impl Links {
 
     /// When [`timeout`](Self::timeout) is next wanted, or the driver should ask for a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let Due { mut timeout, mut transmit } = self.table.due(due_by(self.timings));
-        if self.trickle.is_waiting() {
-            transmit = transmit.min(self.trickle.next());
+        let Due { mut timeout, mut transmit } = self.table.due(due_by(self.patience));
+        if self.hellos.trickle.is_waiting() {
+            transmit = transmit.min(self.hellos.trickle.next());
         } else {
-            timeout = timeout.min(self.trickle.next());
+            timeout = timeout.min(self.hellos.trickle.next());
         }
-        let next = if self.in_flight.is_some() || self.epoch.is_none() {
+        let next = if self.exchange.is_in_flight() || self.epoch().is_none() {
             timeout
         } else {
-            timeout.min(transmit.max(self.quiet_until))
+            timeout.min(transmit.max(self.exchange.quiet_until()))
         };
         (next != Instant::NEVER).then_some(next)
     }

@@ -2,17 +2,17 @@
 
 use heapless::Vec;
 
-use super::body::{AckEntry, Entry, Hello, Name, Parcel, Rel};
-use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, HEAD_BYTES, Head, Kind};
+use super::body::{AckEntry, Entry, Parcel, Rel};
+use super::exchange::{Flight, InFlight};
+use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind};
 use super::pool::Slots;
-use super::receive::{ANSWER_SLOT, TURN_ROUND};
 use super::security::TAG_BYTES;
 use super::timeout::due_by;
-use super::{Flight, InFlight, Links, count};
+use super::{Above, Links, count};
 use crate::config::BROADCAST;
-use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, LINKS_ENOUGH, NAMED_MAX, RING_NAMES_MAX};
+use crate::limits::{BUNDLE_MAX, NAMED_MAX};
 use crate::mac::phy::FRAME_MAX;
-use crate::mac::{Access, Sent, Transmit};
+use crate::mac::{ANSWER_SLOT, Access, Sent, TURN_ROUND, Transmit};
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -36,60 +36,48 @@ const BUSY_REST_US: u32 = 4_000;
 type Bundle = Vec<usize, BUNDLE_MAX, u8>;
 
 impl Links {
-    /// The next frame to send, written to `buf`.
-    ///
-    /// A hello has room behind its names for what ring mode tells, which `tell` writes; it returns how many bytes.
+    /// The acknowledgement that is owed, written to `buf`.
+    pub fn poll_answer(&mut self, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
+        let reply = self.exchange.take_reply()?;
+        *buf.first_chunk_mut::<ACK_BYTES>()? = reply.bytes;
+        count(&mut self.counters.sent);
+        Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) })
+    }
+
+    /// The next frame to send other than an [answer](Self::poll_answer), written to `buf`.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
         buf: &mut [u8; FRAME_MAX],
-        tell: &mut dyn FnMut(&mut [u8]) -> usize,
+        above: &mut dyn Above,
     ) -> Option<Transmit> {
-        if let Some(reply) = self.reply.take() {
-            buf.first_chunk_mut::<ACK_BYTES>()?.copy_from_slice(&reply.bytes);
-            count(&mut self.counters.sent);
-            return Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) });
-        }
-        if self.in_flight.is_some() || self.epoch.is_none() || now < self.quiet_until {
+        if self.exchange.is_in_flight() || self.epoch().is_none() || now < self.quiet_until() {
             return None;
         }
-        let due = self.table.keep_due(due_by(self.timings));
-        if now < due.transmit && !self.trickle.is_due(now) {
+        let due = self.table.keep_due(due_by(self.patience));
+        if now < due.transmit && !self.hellos.trickle.is_due(now) {
             return None;
         }
-        self.transmit_due(now, buf, tell)
+        self.transmit_due(now, buf, above)
     }
 
-    fn transmit_due(
-        &mut self,
-        now: Instant,
-        buf: &mut [u8; FRAME_MAX],
-        tell: &mut dyn FnMut(&mut [u8]) -> usize,
-    ) -> Option<Transmit> {
+    fn transmit_due(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<Transmit> {
         // Messages are in more of a hurry than hellos, but where they never end a hello must still get through.
-        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, tell);
+        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, above);
         let length =
-            overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, tell))?;
+            overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, above))?;
         count(&mut self.counters.sent);
         Some(Transmit { length, access: Access::Csma })
     }
 
     /// The head of the next frame; none once the epoch's numbers are used up.
     fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
-        let epoch = self.epoch?;
-        if self.counter >= COUNTER_MAX {
-            self.epoch = None;
+        let had_epoch = self.epoch().is_some();
+        let head = self.numbering.next_head(to, kind);
+        if had_epoch && head.is_none() {
             self.notices.push(Notice::EpochNeeded);
-            return None;
         }
-        self.counter += 1;
-        let key_id = self.keys.first().and_then(Option::as_ref).map_or(0, |(key_id, _)| *key_id);
-        Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter })
-    }
-
-    fn seal(&self, head: Head, buf: &mut [u8], length: usize) -> Option<usize> {
-        let (_, keys) = self.keys.first()?.as_ref()?;
-        head.seal(keys, buf, length)
+        head
     }
 
     /// A hello, where one was due at a time.
@@ -98,69 +86,21 @@ impl Links {
         due: Instant,
         now: Instant,
         buf: &mut [u8; FRAME_MAX],
-        tell: &mut dyn FnMut(&mut [u8]) -> usize,
+        above: &mut dyn Above,
     ) -> Option<usize> {
-        if !self.trickle.is_due(due) {
+        if !self.hellos.trickle.is_due(due) {
             return None;
         }
-        self.trickle.sent(now);
+        self.hellos.trickle.sent(now);
         let head = self.next_head(BROADCAST, Kind::Hello)?;
-        let hello = self.hello(now);
+        let hello = self.hellos.compose(now, &self.table, above.leader(), self.twins.device());
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
-        if self.is_on_ring {
-            length += tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
+        if self.hellos.is_on_ring() {
+            length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
         }
-        let length = self.seal(head, buf, length)?;
-        self.in_flight = Some(InFlight::Hello);
+        let length = self.numbering.seal(head, buf, length)?;
+        self.exchange.launch(InFlight::Hello);
         Some(length)
-    }
-
-    /// Links are named first; those that are not linked take turns where not all fit.
-    fn hello(&mut self, now: Instant) -> Hello {
-        self.hello_number = self.hello_number.wrapping_add(1);
-        self.first_name = self.first_name.wrapping_add(1);
-        let mut names = Vec::<Name, HELLO_NAMES_MAX, u8>::new();
-        let links = self.table.links();
-        // Where links alone fill the hello, one of them gives its place to a newcomer that must be let in: a link may be
-        // left out once, a newcomer that is never named never gets one.
-        let names_max = if self.is_on_ring { RING_NAMES_MAX } else { HELLO_NAMES_MAX };
-        let is_crowded = links >= names_max;
-        // Whoever has links enough names no others but those that it must let in or that it has to say something about: hellos
-        // are most of what is on the air, and each is opened by everybody in reach.
-        let is_content = links >= LINKS_ENOUGH;
-        let others = || {
-            let unlinked = self.table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
-            unlinked.filter(|&(slot, neighbour)| {
-                let is_news = neighbour.is_lost(now) || neighbour.has_twin(now) || neighbour.dissents();
-                let is_news = is_news && !is_crowded;
-                !is_content || is_news || self.is_wanted(now, slot)
-            })
-        };
-        let count = others().count();
-        let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
-        let linked = self.table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named);
-        let turn = usize::from(self.first_name) % count.max(1);
-        for (slot, neighbour) in linked.chain(others().skip(turn)).chain(others().take(turn)) {
-            let is_twin = neighbour.has_twin(now);
-            let name = Name {
-                id: neighbour.id,
-                token: if is_twin { 0 } else { neighbour.session.mine().token },
-                willing: self.is_wanted(now, slot),
-                heard: neighbour.quality.eighths(),
-                echo: if is_twin { 0 } else { neighbour.session.echo() },
-            };
-            if names.len() == names_max || names.push(name).is_err() {
-                break;
-            }
-        }
-        Hello {
-            number: self.hello_number,
-            interval_log2: self.trickle.next_interval_log2(),
-            is_full: links + count > names_max || is_content,
-            leader: self.leader,
-            device: self.device,
-            names,
-        }
     }
 
     fn transmit_rel(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
@@ -168,12 +108,10 @@ impl Links {
         let is_for_all = to == BROADCAST;
         let head = self.next_head(to, Kind::Rel)?;
         let length = rel.write(is_for_all, buf.get_mut(HEAD_BYTES..)?).ok()?;
-        let length = self.seal(head, buf, length)?;
-        let answered = Answered { sender: self.id, epoch: head.epoch, counter: head.counter };
+        let length = self.numbering.seal(head, buf, length)?;
+        let answered = Answered { sender: self.id(), epoch: head.epoch, counter: head.counter };
         let answers = if rel.answer { u8::try_from(rel.entries.len()).unwrap_or(0) } else { 0 };
-        self.in_flight = Some(InFlight::Rel(Flight { answered, to: flight_to, answers }));
-        // An answer to an earlier frame that comes only now must not be taken for one to these messages.
-        self.asked = None;
+        self.exchange.launch(InFlight::Rel(Flight { answered, to: flight_to, answers }));
         Some(length)
     }
 
@@ -210,13 +148,13 @@ impl Links {
 
     /// The neighbour whose frame is due and whose first message is the oldest.
     fn most_urgent(&self, now: Instant) -> Option<usize> {
-        let usual = self.timings.attempts;
+        let usual = self.patience.attempts;
         let due = self.table.linked().filter(|(_, neighbour)| {
             neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(usual)
         });
         // Of those with the same message, one who is to get it for the first time: such a frame takes the others along.
         due.min_by_key(|(slot, neighbour)| {
-            let first = self.pool.queue(*slot).next().map_or(usize::MAX, |(at, _)| at);
+            let first = self.exchange.pool.queue(*slot).next().map_or(usize::MAX, |(at, _)| at);
             (first, neighbour.arq.attempts > 0)
         })
         .map(|(slot, _)| slot)
@@ -227,7 +165,7 @@ impl Links {
     fn bundle(&self, slot: usize) -> Option<Bundle> {
         let mut room = BODY_MAX - super::body::REL_BYTES - 6;
         let mut bundle = Bundle::new();
-        for (at, message) in self.pool.queue(slot).take(BUNDLE_MAX) {
+        for (at, message) in self.exchange.pool.queue(slot).take(BUNDLE_MAX) {
             let Some(left) = room.checked_sub(1 + message.len()) else { break };
             room = left;
             bundle.push(at).ok()?;
@@ -236,7 +174,7 @@ impl Links {
     }
 
     fn message(&self, slot: usize, at: usize) -> Option<Parcel> {
-        self.pool.queue(slot).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
+        self.exchange.pool.queue(slot).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
     }
 
     /// Everybody else who is due and whose next messages are the same ones. A question is for one alone.
@@ -251,7 +189,7 @@ impl Links {
                 neighbour.arq.due <= now && (!is_retry || neighbour.arq.attempts > 0) && !neighbour.arq.is_probe;
             let outstanding = usize::from(neighbour.arq.outstanding);
             let is_same = outstanding <= bundle.len();
-            let mut next = self.pool.queue(slot).map(|(at, _)| at);
+            let mut next = self.exchange.pool.queue(slot).map(|(at, _)| at);
             if more > 0 && is_due && is_same && bundle.iter().all(|&at| next.next() == Some(at)) {
                 to = to.with(Slots::of(slot));
                 more -= 1;
@@ -293,7 +231,7 @@ impl Links {
 
     /// The frame given out last is through.
     pub fn sent(&mut self, now: Instant, sent: Sent) {
-        let flight = match (self.in_flight.take(), sent) {
+        let flight = match (self.exchange.land(), sent) {
             (Some(InFlight::Rel(flight)), Sent::Done) => flight,
             (Some(InFlight::Rel(flight)), Sent::ChannelBusy) => {
                 count(&mut self.counters.busy);
@@ -305,8 +243,7 @@ impl Links {
                 return;
             }
             (Some(InFlight::Hello), Sent::Done) => {
-                // The twin has been shown this board's serial number, so that it knows as well.
-                self.must_rename |= self.has_twin;
+                self.twins.hello_sent();
                 return;
             }
             (None, _) => return,
@@ -314,7 +251,7 @@ impl Links {
         let answers = ANSWER_SLOT.times(u32::from(flight.answers));
         let wait = if flight.answers > 0 { TURN_ROUND + answers + ANSWER_WAIT } else { IMPLICIT_WAIT };
         if flight.answers > 0 {
-            self.quiet_until = now + TURN_ROUND + answers + ANSWER_WAIT;
+            self.exchange.await_answers(now + TURN_ROUND + answers + ANSWER_WAIT);
         }
         // One chance for all: those that are missing are written to together.
         let chance = self.rng.below(1_024);
@@ -327,7 +264,7 @@ impl Links {
                 neighbour.arq.due = now + wait + Duration::from_micros(gap);
             }
         }
-        self.asked = Some(flight);
+        self.exchange.ask(flight);
     }
 
     /// The channel was never clear: that is no attempt, only a delay.

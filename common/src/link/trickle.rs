@@ -22,7 +22,8 @@ pub struct Trickle {
     ends: Instant,
     /// When the hello of this interval is due; never once it was sent.
     due: Instant,
-    reset_at: Option<Instant>,
+    /// When it last started over; never, where it did not.
+    reset_at: Instant,
     sent_at: Instant,
 }
 
@@ -35,7 +36,7 @@ impl Trickle {
             doublings: 0,
             ends: Instant::ZERO,
             due: Instant::NEVER,
-            reset_at: None,
+            reset_at: Instant::NEVER,
             sent_at: Instant::ZERO,
         }
     }
@@ -60,9 +61,9 @@ impl Trickle {
 
     /// Something has changed: back to the shortest interval, but not more than once a second.
     pub fn reset(&mut self, now: Instant, rng: &mut Rng) {
-        let is_recent = self.reset_at.is_some_and(|at| now.since(at) < RESET_PAUSE);
+        let is_recent = self.reset_at != Instant::NEVER && now.since(self.reset_at) < RESET_PAUSE;
         if !is_recent && self.doublings > 0 {
-            self.reset_at = Some(now);
+            self.reset_at = now;
             self.start(now, rng);
         }
     }

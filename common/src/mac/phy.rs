@@ -42,9 +42,15 @@ pub fn received(buffer: &[u8]) -> Option<&[u8]> {
     if length == 0 || length > FRAME_MAX { None } else { rest.get(..length) }
 }
 
+/// The same, to be decrypted where it is.
+pub fn received_mut(buffer: &mut [u8]) -> Option<&mut [u8]> {
+    let length = received(buffer)?.len();
+    buffer.get_mut(1..=length)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{airtime, fcs, received};
+    use super::{airtime, fcs, received, received_mut};
     use crate::time::Duration;
 
     #[test]
@@ -68,6 +74,8 @@ mod tests {
             let expected = if (3..=127).contains(&length) { Some(usize::from(length) - 2) } else { None };
             assert_eq!(received(&buffer).map(<[u8]>::len), expected, "length {length}");
         }
+        buffer[0] = 5;
+        assert_eq!(received_mut(&mut buffer).map(|frame| frame.len()), Some(3));
         assert_eq!(received(&[]), None);
         assert_eq!(received(&[10, 1, 2]), None);
     }

@@ -15,8 +15,8 @@ use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
-use crate::link::opening::Opening;
-use crate::link::{LinkEvent, Links};
+use crate::link::sealed::Sealed;
+use crate::link::{Above, LinkEvent, Links};
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
@@ -53,6 +53,8 @@ pub struct Node {
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
+    /// When a frame came of which only the links know so far; never, where there is none.
+    unfinished: Instant,
 }
 
 impl Node {
@@ -72,6 +74,7 @@ impl Node {
             notices: NoticeQueue::new(),
             leader: None,
             leader_changes: 0,
+            unfinished: Instant::NEVER,
         })
     }
 
@@ -87,33 +90,36 @@ impl Node {
         self.work(now);
     }
 
-    /// A frame with a right checksum has arrived, with this strength.
-    pub fn handle_frame(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8) {
-        self.handle_frame_in(now, frame, rssi_dbm, &mut Opening::new());
+    /// A frame with a right checksum has arrived, with this strength. It is decrypted where it stands.
+    ///
+    /// An acknowledgement of it is in a hurry, so [`poll_transmit`](Self::poll_transmit) gives that first and looks only
+    /// then at what the frame means to ring and election.
+    pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
+        self.finish();
+        let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
+        self.links.receive(now, frame, rssi_dbm, &mut above);
+        self.unfinished = now;
     }
 
-    /// The same, opened in a place that other nodes of this process share.
-    pub fn handle_frame_in(&mut self, now: Instant, frame: &[u8], rssi_dbm: i8, opening: &mut Opening) {
-        let ring = &mut self.ring;
-        self.links.receive(now, frame, rssi_dbm, opening, &mut |from, told| {
-            if let Some(ring) = ring {
-                ring.hear_hello(now, from, told);
-            }
-        });
+    /// Works out what the last frame means, where that was not done yet.
+    fn finish(&mut self) {
+        let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if self.ring.is_some() || self.links.has_news() {
+        if now != Instant::NEVER && (self.ring.is_some() || self.links.has_news()) {
             self.work(now);
         }
     }
 
     /// The frame given out with [`Access::Csma`](crate::mac::Access::Csma) is through.
     pub fn handle_sent(&mut self, now: Instant, sent: Sent) {
+        self.finish();
         self.links.sent(now, sent);
         self.work(now);
     }
 
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.finish();
         self.links.timeout(now);
         if let Some(ring) = &mut self.ring {
             ring.timeout(now);
@@ -124,21 +130,26 @@ impl Node {
 
     /// Something else happened: a button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.finish();
         self.engine.handle_signal(now, signal);
         self.work(now);
     }
 
     /// A new epoch was stored, because [`Notice::EpochNeeded`] asked for it.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
+        self.finish();
         self.links.set_epoch(now, epoch);
         self.work(now);
     }
 
     /// The next frame to send, written to `buf`.
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
-        let ring = &mut self.ring;
-        let transmit =
-            self.links.poll_transmit(now, buf, &mut |room| ring.as_mut().map_or(0, |ring| ring.tell(now, room)));
+        if let Some(answer) = self.links.poll_answer(buf) {
+            return Some(answer);
+        }
+        self.finish();
+        let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
+        let transmit = self.links.poll_transmit(now, buf, &mut above);
         self.hurry(now);
         transmit
     }
@@ -152,11 +163,15 @@ impl Node {
 
     /// The oldest notice not yet collected.
     pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.finish();
         self.notices.pop()
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.unfinished != Instant::NEVER {
+            return Some(self.unfinished);
+        }
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         earlier(earlier(self.links.poll_timeout(), ring), self.engine.poll_timeout())
@@ -225,18 +240,15 @@ impl Node {
         while let Some(notice) = self.links.poll_notice() {
             self.notices.push(notice);
         }
-        let leader = self.leader_on_ring();
+        let leader = self.leader_to_follow();
         if leader != self.leader {
             self.leader = leader;
-            if self.ring.is_some() {
-                self.notices.push(Notice::Leader(leader));
-            }
+            self.notices.push(Notice::Leader(leader));
             self.leader_changes = self.leader_changes.saturating_add(1);
         }
         self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
-        self.links.set_leader(leader);
         self.links.pin(|id| Some(id) == parent || place.is_some_and(|place| place.left == id || place.right == id));
     }
 
@@ -315,6 +327,29 @@ impl Node {
 const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
 const _: () =
     assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE <= PAYLOAD_MAX, "an election message fits an envelope");
+
+/// What the links see of their node.
+struct Upper<'n> {
+    now: Instant,
+    leader: Option<NodeId>,
+    ring: Option<&'n mut RingKeeper>,
+}
+
+impl Above for Upper<'_> {
+    fn leader(&self) -> NodeId {
+        self.leader.unwrap_or(NodeId(0))
+    }
+
+    fn hear(&mut self, from: NodeId, told: &[u8]) {
+        if let Some(ring) = &mut self.ring {
+            ring.hear_hello(self.now, from, told);
+        }
+    }
+
+    fn tell(&mut self, room: &mut [u8]) -> usize {
+        self.ring.as_mut().map_or(0, |ring| ring.tell(self.now, room))
+    }
+}
 
 /// The election that a configuration asks for.
 #[derive(Clone, Copy, Debug)]

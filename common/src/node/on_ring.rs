@@ -32,17 +32,14 @@ impl Node {
                 if let (Notice::LinkEnded(member, _), Some(ring)) = (notice, &mut self.ring) {
                     ring.renew(now, member);
                 }
-                // Whom the node follows is told by the node.
-                if !matches!(notice, Notice::Leader(_)) {
-                    self.notices.push(notice);
-                }
+                self.notices.push(notice);
             }
         }
     }
 
     /// The leader to follow: the election's, and while that has none the last one, where it is a living member of the ring.
     /// Most elections that a change of the ring or a lost message begins end with the leader that there was.
-    pub(super) fn leader_on_ring(&self) -> Option<NodeId> {
+    pub(super) fn leader_to_follow(&self) -> Option<NodeId> {
         let keeps = |leader: &NodeId| self.ring.as_ref().is_some_and(|ring| ring.is_alive(*leader));
         self.engine.protocol().leader().or_else(|| self.leader.filter(keeps))
     }

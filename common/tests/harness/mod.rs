@@ -119,7 +119,7 @@ impl Driven {
         let length = body.len().min(FRAME_MAX - HEAD_BYTES - 4);
         buf[HEAD_BYTES..HEAD_BYTES + length].copy_from_slice(&body[..length]);
         let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
-        self.node.handle_frame(self.now, &buf[..length], strength);
+        self.node.handle_frame(self.now, &mut buf[..length], strength);
     }
 
     /// A hello that names the node and echoes what it knows, or something else: this is how links come up.
@@ -172,7 +172,7 @@ impl Driven {
 pub fn frame_bytes(bytes: &[u8]) -> u32 {
     let mut driven = Driven::new(IdSource::Provisioned);
     driven.pass(Duration::from_millis(300));
-    driven.node.handle_frame(driven.now, bytes, -60);
+    driven.node.handle_frame(driven.now, &mut bytes.to_vec()[..], -60);
     driven.settle();
     assert_eq!(driven.node.snapshot().counters.accepted, 0, "no member sent this");
     // The same bytes as the body of a member's frame: they may mean anything, and must do no harm.
@@ -211,7 +211,7 @@ pub fn operations(bytes: &[u8]) -> u32 {
             }
             9 => {
                 let ack = [2, 0, script.byte(), script.byte(), 1, 2, 3, 4];
-                driven.node.handle_frame(driven.now, &ack, -60);
+                driven.node.handle_frame(driven.now, &mut { ack }[..], -60);
             }
             // Told whether or not anything was sent.
             10 | 11 => {

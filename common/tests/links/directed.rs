@@ -1,12 +1,11 @@
 //! Things that must not happen, each brought about by hand.
 
 use common::link::LinkEvent;
-use common::link::opening::Opening;
 use common::notice::{Notice, Reason};
 use common::time::Duration;
 use common::types::NodeId;
 
-use crate::net::{Net, Passing, is_ack, is_hello};
+use crate::net::{Net, NoElection, Passing, is_ack, is_hello};
 
 const SECOND: Duration = Duration::from_millis(1_000);
 
@@ -53,7 +52,7 @@ fn a_late_answer_is_not_taken_for_one_to_the_next_frame() {
         net.send(0, to_all, b"second", false);
         let now = net.now;
         if let Some(late) = late {
-            net.links[0].receive(now, &late, -60, &mut Opening::new(), &mut |_, _| {});
+            net.links[0].receive(now, &mut late.clone()[..], -60, &mut NoElection);
         }
         let mut is_lost = false;
         net.run(SECOND, |frame| {
@@ -93,7 +92,7 @@ fn a_state_that_went_out_with_a_question_is_not_replaced_under_its_number() {
         });
     }
     let now = net.now;
-    net.links[0].receive(now, &reply.expect("it was waited for"), -60, &mut Opening::new(), &mut |_, _| {});
+    net.links[0].receive(now, &mut reply.expect("it was waited for")[..], -60, &mut NoElection);
     net.send(0, to_all, b"state 2", true);
     net.run(SECOND, |_| true);
     assert_eq!(net.messages(1), [b"state 1", b"state 2"]);

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use common::config::{Boot, Config, NetworkKey, Protection};
-use common::link::opening::Opening;
-use common::link::{LinkEvent, Links};
+use common::link::{Above, LinkEvent, Links};
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
 use common::time::{Duration, Instant};
@@ -24,6 +23,15 @@ pub fn is_ack(bytes: &[u8]) -> bool {
 /// Whether the bytes are a hello.
 pub fn is_hello(bytes: &[u8]) -> bool {
     bytes.len() > 10 && bytes[9] & 15 == 1
+}
+
+/// Links without an election: nobody leads.
+pub struct NoElection;
+
+impl Above for NoElection {
+    fn leader(&self) -> NodeId {
+        NodeId(0)
+    }
 }
 
 /// Boards, all in range of each other.
@@ -77,7 +85,7 @@ impl Net {
             let (from, is_waited_for, bytes) = self.air.remove(&key).expect("it was there");
             for to in (0..self.links.len()).filter(|&to| to != from) {
                 if passes(&Passing { from, bytes: &bytes }) {
-                    self.links[to].receive(self.now, &bytes, -60, &mut Opening::new(), &mut |_, _| {});
+                    self.links[to].receive(self.now, &mut bytes.clone()[..], -60, &mut NoElection);
                     self.settle(to);
                 }
             }
@@ -101,7 +109,12 @@ impl Net {
     /// Collects what a board wants.
     pub fn settle(&mut self, board: usize) {
         let mut buf = [0; FRAME_MAX];
-        while let Some(transmit) = self.links[board].poll_transmit(self.now, &mut buf, &mut |_| 0) {
+        loop {
+            let links = &mut self.links[board];
+            let answer = links.poll_answer(&mut buf);
+            let Some(transmit) = answer.or_else(|| links.poll_transmit(self.now, &mut buf, &mut NoElection)) else {
+                break;
+            };
             let bytes = buf[..transmit.length].to_vec();
             let airtime = Duration::from_micros((8 + bytes.len() as u64) * 32);
             let (begin, is_waited_for) = match transmit.access {

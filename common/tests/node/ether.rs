@@ -145,7 +145,7 @@ impl Ether {
     /// Throws bytes at a board, as if they had been received.
     pub fn inject(&mut self, board: usize, bytes: &[u8]) {
         let now = self.now;
-        self.boards[board].node.handle_frame(now, bytes, RSSI_DBM);
+        self.boards[board].node.handle_frame(now, &mut bytes.to_vec()[..], RSSI_DBM);
         self.settle(board);
     }
 
@@ -261,7 +261,7 @@ impl Ether {
             if to != from && self.boards[to].is_on && !is_cut && self.rng.below(1_000) >= self.loss {
                 let now = self.now;
                 let strength = self.strengths.get(&(from, to)).copied().unwrap_or(RSSI_DBM);
-                self.boards[to].node.handle_frame(now, bytes, strength);
+                self.boards[to].node.handle_frame(now, &mut bytes.to_vec()[..], strength);
                 self.settle(to);
             }
         }

@@ -96,7 +96,7 @@ fn without_an_epoch_a_node_only_listens_until_it_gets_one() {
     node.handle_start(now);
     for frame in ether.heard.take().expect("recorded") {
         now = now + seconds(1);
-        node.handle_frame(now, &frame, -60);
+        node.handle_frame(now, &mut frame.clone()[..], -60);
         node.handle_timeout(now);
         assert_eq!(node.poll_transmit(now, &mut buf), None);
     }

@@ -13,6 +13,7 @@ use crate::profile::{FunctionShare, Profile};
 pub use crate::program::{Program, ProgramError};
 use crate::rtt::Rtt;
 use crate::soc::{Chip, Identity, Pin, PowerCut, RadioUse, ResetCause, Soc, Surroundings};
+use crate::turnaround::Turnaround;
 
 /// The processor runs for at most this many cycles at a time, so that no log overflows.
 const SLICE: u64 = 64_000;
@@ -94,6 +95,7 @@ pub struct Board {
     stack_used: u32,
     has_probe: bool,
     profile: Option<Profile>,
+    turnaround: Turnaround,
 }
 
 impl Board {
@@ -136,6 +138,7 @@ impl Board {
             stack_used: 0,
             has_probe: true,
             profile: None,
+            turnaround: Turnaround::default(),
         })
     }
 
@@ -285,6 +288,9 @@ impl Board {
             if let Some(profile) = &mut self.profile {
                 profile.sample(self.cpu.instructions(), self.cpu.register(15));
             }
+            if self.soc.take_send_armed() {
+                self.turnaround.send_armed(self.cpu.instructions());
+            }
             // Many stretches are a few instructions long, and a poll costs more than they do.
             if self.asleep || self.unpolled >= SLICE / 2 {
                 self.poll_probe();
@@ -362,6 +368,9 @@ impl Board {
     /// Passes something from the air to the radio, now: the board must have run until the cycle at which it happens.
     pub fn handle_input(&mut self, input: Input) {
         if self.powered && self.trouble.is_none() {
+            if let Input::FrameEnds { .. } = input {
+                self.turnaround.frame_ends(self.cpu.instructions());
+            }
             let handled = self.soc.handle_input(self.cpu.now(), input);
             self.asleep = false;
             self.give_up_on_error(handled);
@@ -452,6 +461,11 @@ impl Board {
     /// Where the instructions went; empty unless [`Board::set_profile`] was called.
     pub fn profile(&self) -> Vec<FunctionShare> {
         self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
+    }
+
+    /// How many instructions its timed answers took.
+    pub fn turnaround(&self) -> &Turnaround {
+        &self.turnaround
     }
 
     pub fn counts(&self) -> Counts {

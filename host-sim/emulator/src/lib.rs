@@ -19,3 +19,4 @@ pub mod profile;
 pub mod program;
 pub mod rtt;
 pub mod soc;
+pub mod turnaround;

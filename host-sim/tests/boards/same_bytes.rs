@@ -16,7 +16,7 @@ use super::support::{hold, image, scenario};
 fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
     match call {
         Call::Start { .. } => node.handle_start(now),
-        Call::Frame { rssi_dbm, bytes } => node.handle_frame(now, bytes.as_slice(), *rssi_dbm),
+        Call::Frame { rssi_dbm, bytes } => node.handle_frame(now, &mut bytes.as_slice().to_vec()[..], *rssi_dbm),
         Call::Sent { busy } => node.handle_sent(now, if *busy { Sent::ChannelBusy } else { Sent::Done }),
         Call::Timeout => node.handle_timeout(now),
         Call::Elect => node.handle_signal(now, Signal::Elect),

@@ -1,9 +1,12 @@
 //! The bus: which register an address is, and who serves it.
 
 use super::events::{self, Refusal, Served};
-use super::map::{self, PAGES, offset_of, page, page_of};
+use super::map::{self, PAGES, offset_of, page, page_address, page_of};
 use super::{Soc, info, rtc};
 use crate::io::{BusError, Io, Width};
+
+/// The task that starts the transmitter.
+const RADIO_TXEN: u32 = page_address(page::RADIO);
 
 impl Soc {
     fn write_page(&mut self, now: u64, address: u32, value: u32) -> Result<(), BusError> {
@@ -17,6 +20,10 @@ impl Soc {
                 Ok(())
             }
             page::PPI => {
+                if self.ppi.switches_on(offset, value, RADIO_TXEN) {
+                    // The processor stops here, so that whoever counts its instructions knows how many there were.
+                    (self.send_armed, self.stop) = (true, true);
+                }
                 self.ppi.write(offset, value).map_err(refuse)?;
                 for page in 0..PAGES {
                     if let Some(peripheral) = self.peripheral(page) {

@@ -122,6 +122,8 @@ pub struct Soc {
     /// The processor was told to run until here. Whatever comes due earlier must stop it.
     horizon: u64,
     stop: bool,
+    /// The transmitter was wired to start by itself since somebody last asked.
+    send_armed: bool,
 }
 
 impl Soc {
@@ -153,6 +155,7 @@ impl Soc {
             interrupt_lines: 0,
             horizon: NEVER,
             stop: false,
+            send_armed: false,
         }
     }
 
@@ -211,6 +214,11 @@ impl Soc {
     pub fn set_horizon(&mut self, cycle: u64) {
         self.horizon = cycle;
         self.stop = self.radio.has_output();
+    }
+
+    /// Whether the program has wired an event to the transmitter since the last call.
+    pub fn take_send_armed(&mut self) -> bool {
+        std::mem::take(&mut self.send_armed)
     }
 
     /// Until when the processor is halted because flash is busy.

@@ -42,6 +42,12 @@ impl Ppi {
         channels.flat_map(|channel| [self.tasks[channel], self.forks[channel]]).filter(|&task| task != 0).collect()
     }
 
+    /// Whether writing this to a register switches on a channel that leads to a task.
+    pub fn switches_on(&self, offset: u32, value: u32, task: u32) -> bool {
+        let fresh = if offset == register::CHENSET { value & !self.enabled } else { 0 };
+        (0..CHANNELS).any(|channel| fresh >> channel & 1 != 0 && self.tasks[channel as usize] == task)
+    }
+
     fn enabled_channels(&self) -> impl Iterator<Item = usize> {
         let enabled = self.enabled;
         (0..CHANNELS).filter(move |channel| enabled >> channel & 1 != 0).map(|channel| channel as usize)

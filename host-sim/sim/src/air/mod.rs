@@ -13,6 +13,7 @@ pub mod grid;
 pub mod medium;
 mod memo;
 pub mod node_station;
+mod opening;
 pub mod oqpsk;
 pub mod pcapng;
 pub mod power;

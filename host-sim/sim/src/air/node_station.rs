@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 
 use common::config::{Boot, Config, ConfigError};
-use common::link::opening::Opening;
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::node::Node;
 use common::notice::{Event, Notice};
 use common::time::Instant;
 
+use super::opening::{LastOpened, Shared};
 use super::soft_state::Tally;
 use super::station::{Room, Sent, Station, Transmit};
 
@@ -72,7 +72,7 @@ impl NodeStation {
 
 thread_local! {
     /// Shared by all nodes of a run: what many hear is opened once.
-    static OPENING: RefCell<Opening> = const { RefCell::new(Opening::new()) };
+    static LAST_OPENED: RefCell<LastOpened> = const { RefCell::new(LastOpened::new()) };
 }
 
 impl Station for NodeStation {
@@ -85,7 +85,7 @@ impl Station for NodeStation {
         let Some((frame, _)) = psdu.split_last_chunk::<FCS_BYTES>() else { return };
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
         let rssi_dbm = rssi_dbm.round() as i8;
-        OPENING.with_borrow_mut(|opening| self.node.handle_frame_in(now, frame, rssi_dbm, opening));
+        LAST_OPENED.with_borrow_mut(|last| self.node.handle_frame(now, &mut Shared { frame, last }, rssi_dbm));
         self.collect();
     }
 

@@ -10,3 +10,4 @@ mod holding;
 mod hostile_air;
 mod power_cuts;
 mod serial_line;
+mod turnaround;

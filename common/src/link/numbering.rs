@@ -1,0 +1,102 @@
+//! What makes a frame this node's: its id, its network's number and keys, and frame numbers that are never used twice.
+//!
+//! A nonce is made of the id, the epoch and the frame's number, so whoever has no epoch, or no number left, sends nothing.
+
+use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, Head, Kind, Refusal, Status};
+use super::sealed::Sealed;
+use super::security::Keys;
+use crate::config::{Boot, Config};
+use crate::types::NodeId;
+
+#[derive(Clone, Debug)]
+pub struct Numbering {
+    id: NodeId,
+    pan: u16,
+    /// The present key with its number, and the one before it where there is one.
+    keys: [Option<(u8, Keys)>; 2],
+    epoch: Option<u16>,
+    /// The number of the last frame sent.
+    counter: u32,
+}
+
+impl Numbering {
+    pub fn new(config: &Config, boot: Boot) -> Self {
+        let former = config.former.as_ref().map(|former| (former.key_id, Keys::new(&former.protection)));
+        Self {
+            id: config.id,
+            pan: config.pan,
+            keys: [Some((config.key_id, Keys::new(&config.protection))), former],
+            epoch: boot.epoch,
+            counter: 0,
+        }
+    }
+
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    pub fn set_id(&mut self, id: NodeId) {
+        self.id = id;
+    }
+
+    /// The number of this boot; none where it could not be stored, or its frame numbers are used up.
+    pub fn epoch(&self) -> Option<u16> {
+        self.epoch
+    }
+
+    /// A new epoch was stored: frames are numbered from the beginning.
+    pub fn set_epoch(&mut self, epoch: u16) {
+        self.epoch = Some(epoch);
+        self.counter = 0;
+    }
+
+    /// Leaves out frame numbers up to this one.
+    pub fn skip(&mut self, up_to: u32) {
+        self.counter = self.counter.max(up_to);
+    }
+
+    /// The head of the next frame; none once the epoch's numbers are used up, and with them the epoch.
+    pub fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
+        if self.counter >= COUNTER_MAX {
+            self.epoch = None;
+        }
+        let epoch = self.epoch?;
+        self.counter += 1;
+        let key_id = self.keys.first()?.as_ref().map_or(0, |(key_id, _)| *key_id);
+        Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter })
+    }
+
+    /// Closes a frame whose body of `length` bytes stands behind the place of its head; the frame's length.
+    pub fn seal(&self, head: Head, buf: &mut [u8], length: usize) -> Option<usize> {
+        let (_, keys) = self.keys.first()?.as_ref()?;
+        head.seal(keys, buf, length)
+    }
+
+    /// Decrypts a frame of this network; its head and body.
+    pub fn open<'f>(&self, frame: &'f mut (impl Sealed + ?Sized)) -> Result<(Head, &'f [u8]), Refusal> {
+        let head = Head::read(frame.bytes())?;
+        if head.pan != self.pan {
+            return Err(Refusal::Foreign);
+        }
+        let keys = self.keys_of(head.key_id).ok_or(Refusal::Foreign)?;
+        Ok((head, frame.open(keys, &head)?))
+    }
+
+    fn keys_of(&self, key_id: u8) -> Option<&Keys> {
+        self.keys.iter().flatten().find(|(other, _)| *other == key_id).map(|(_, keys)| keys)
+    }
+
+    /// This node's acknowledgement of a frame. Without an epoch there is none: it carries no number of its own, but would
+    /// tell that the node is here.
+    pub fn acknowledge(&self, head: &Head, status: Status) -> Option<[u8; ACK_BYTES]> {
+        let answered = Answered { sender: head.from, epoch: head.epoch, counter: head.counter };
+        let keys = self.keys_of(head.key_id).filter(|_| self.epoch.is_some())?;
+        Some(answered.acknowledge(keys, self.id, status))
+    }
+
+    /// What an acknowledgement says, where it is one of this frame by `acker`.
+    pub fn status(&self, answered: Answered, acker: NodeId, ack: [u8; ACK_BYTES]) -> Option<Status> {
+        let (_, keys) = self.keys.iter().flatten().next()?;
+        answered.status(keys, acker, ack)
+    }
+}

@@ -1,0 +1,165 @@
+//! What a hello tells: who is there, how well it hears this node, whom it has lost, and whether two boards have one id.
+
+use super::body::{Hello, Name};
+use super::frame::{Head, Kind};
+use super::neighbour::Neighbour;
+use super::quality::Quality;
+use super::session::{Incarnation, Turn};
+use super::{Links, count};
+use crate::notice::{Notice, Reason};
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// So many hellos in a row that do not name this node mean that there is no link.
+const UNLISTED: u8 = 3;
+
+/// How long twins are told of after both were heard.
+const TWINS_TOLD: Duration = Duration::from_millis(30_000);
+
+impl Links {
+    /// A frame of this node's own id: its own, thrown back at it, or another board's.
+    pub(super) fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
+        let twin = match head.kind {
+            Kind::Hello => Hello::split(body).is_some_and(|(hello, _)| hello.device != self.twins.device()),
+            Kind::Rel => false,
+        };
+        if twin {
+            self.on_twin(now);
+        } else {
+            count(&mut self.counters.replayed);
+        }
+    }
+
+    fn on_twin(&mut self, now: Instant) {
+        self.notices.push(Notice::Twin(self.id()));
+        if self.twins.find() {
+            self.hellos.trickle.reset(now, &mut self.rng);
+        }
+    }
+
+    /// Holds a hello's piece of a serial number against the one heard lately under the same id.
+    pub(super) fn note_device(&mut self, now: Instant, slot: usize, device: u16) {
+        let Some(neighbour) = self.table.get(slot) else { return };
+        let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+        if neighbour.device != 0
+            && neighbour.device != device
+            && was_heard
+            && let Some(neighbour) = self.table.get_mut(slot)
+        {
+            neighbour.shun_twins(now, TWINS_TOLD);
+            self.notices.push(Notice::TwinsHeard(neighbour.id));
+        }
+    }
+
+    pub(super) fn on_hello(
+        &mut self,
+        now: Instant,
+        head: Head,
+        slot: Option<usize>,
+        hello: &Hello,
+        rssi_dbm: i8,
+        leader: NodeId,
+    ) {
+        let Some(slot) = slot.or_else(|| self.admit(now, head, hello, rssi_dbm, leader)) else {
+            count(&mut self.counters.refused);
+            return;
+        };
+        let name = hello.names.iter().find(|name| name.id == self.id()).copied();
+        if name.is_some_and(|name| self.is_of_twin(name)) {
+            self.on_twin(now);
+        }
+        self.note_hello(now, slot, head, hello, rssi_dbm, leader);
+        let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
+        let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
+        let token = self.tokens.next();
+        let Some(neighbour) = self.table.hear(slot) else { return };
+        let turn = match name {
+            Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
+                neighbour.unlisted = 0;
+                let theirs = Incarnation { epoch, token: theirs };
+                neighbour.session.hear_hello(theirs, echo, willing, i_want, || token)
+            }
+            _ => {
+                neighbour.unlisted = neighbour.unlisted.saturating_add(1);
+                neighbour.session.hear_epoch(epoch, || token)
+            }
+        };
+        let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
+        let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
+        if matches!(turn, Turn::Down(_)) {
+            self.tokens.take();
+        }
+        self.turned(now, slot, turn);
+        if is_linked && is_bad {
+            self.take_down(now, slot, Reason::Quality);
+        } else if is_linked && unlisted >= UNLISTED {
+            self.take_down(now, slot, Reason::NoSession);
+        }
+        // A neighbour with room has not heard this node; one without would not name it however often it heard it.
+        // And where two networks hear each other without having become one, the more is said the sooner they will.
+        if is_missed || (name.is_none() && !hello.is_full) {
+            self.hellos.trickle.reset(now, &mut self.rng);
+        }
+    }
+
+    /// What a hello tells, whether or not it names this node.
+    fn note_hello(&mut self, now: Instant, slot: usize, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
+        let willing = |id: NodeId| hello.names.iter().filter(|name| name.willing && name.id == id).count();
+        let linked: usize = self.table.linked().map(|(_, neighbour)| willing(neighbour.id)).sum();
+        self.note_device(now, slot, hello.device);
+        let Some(neighbour) = self.table.hear(slot) else { return };
+        let missed = if head.epoch == neighbour.last.0 {
+            neighbour.quality.hear(hello.number, rssi_dbm)
+        } else {
+            neighbour.quality.restart(hello.number, rssi_dbm);
+            // It was not the link that was at fault.
+            neighbour.breaks = 0;
+            0
+        };
+        neighbour.last = (head.epoch, head.counter);
+        neighbour.device = hello.device;
+        neighbour.heard_at = now;
+        neighbour.interval_log2 = hello.interval_log2;
+        neighbour.leader = hello.leader;
+        neighbour.shared = u8::try_from(linked).unwrap_or(u8::MAX);
+        neighbour.dissent = if hello.leader == leader { 0 } else { neighbour.dissent.saturating_add(1) };
+        neighbour.calm(now);
+        self.is_there(now, slot);
+        self.share_suspicion(now, hello);
+        self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
+    }
+
+    /// Somebody this node has a link to is named as lost: it is asked now whether it is there, unless it was heard just now.
+    /// Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
+    fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
+        for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
+            let Some(neighbour) = self.table.find(name.id).and_then(|slot| self.table.get_mut(slot)) else {
+                continue;
+            };
+            let is_silent = now.since(neighbour.heard_at).as_micros() > neighbour.interval().as_micros() / 2;
+            if neighbour.session.is_up() && is_silent {
+                neighbour.suspect(now);
+                neighbour.arq.is_doubted = true;
+            }
+        }
+    }
+
+    /// Whether a hello's words on this node are about another board with its id: it was said so, or an epoch is echoed
+    /// that this board has not reached.
+    fn is_of_twin(&self, name: Name) -> bool {
+        let ahead = (name.echo >> 12).wrapping_sub(self.epoch().unwrap_or(0)) & 15;
+        (name.token == 0 && name.echo == 0) || (name.echo != 0 && (1..8).contains(&ahead))
+    }
+
+    /// Finds a slot for a newcomer.
+    fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) -> Option<usize> {
+        let dissents = hello.leader != leader;
+        let quality = Quality::before(hello.number, rssi_dbm);
+        let slot = self.table.free().or_else(|| self.table.weakest(now, dissents, quality.is_strong()))?;
+        let session = self.new_session();
+        let neighbour = Neighbour::new(head.from, session, quality, (head.epoch, 0), now);
+        self.table.put(slot, neighbour);
+        self.hellos.trickle.reset(now, &mut self.rng);
+        Some(slot)
+    }
+}
