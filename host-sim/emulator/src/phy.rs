@@ -12,19 +12,19 @@
 //! | [`Output::AssessAborted`] | forgets that question |
 //! | [`Output::Measure`] | answers with [`Input::Measured`], at once |
 
+pub use common::mac::phy::PSDU_MAX;
+use common::mac::phy::{self, FCS_BYTES};
+
 use crate::io::CYCLES_PER_US;
 
 /// Cycles that a byte takes on the air.
-pub const BYTE: u64 = 32 * CYCLES_PER_US;
+pub const BYTE: u64 = phy::BYTE.as_micros() * CYCLES_PER_US;
 
 /// Cycles of preamble and delimiter, after which a receiver has found the frame.
-pub const SYNC: u64 = 5 * BYTE;
+pub const SYNC: u64 = phy::SYNC.as_micros() * CYCLES_PER_US;
 
 /// Cycles of a channel assessment: eight symbols, the time of four bytes.
 pub const ASSESSMENT: u64 = 4 * BYTE;
-
-/// The largest PSDU, checksum included.
-pub const PSDU_MAX: usize = 127;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -38,27 +38,20 @@ impl Frame {
     /// Adds the checksum to a payload.
     pub fn new(payload: &[u8]) -> Self {
         let mut psdu = payload.to_vec();
-        psdu.extend_from_slice(&checksum(payload).to_le_bytes());
+        psdu.extend_from_slice(&phy::fcs(payload).to_le_bytes());
         Self { length: u8::try_from(psdu.len()).unwrap_or(u8::MAX), psdu }
     }
 
     /// Whether length byte and checksum are correct.
     pub fn is_intact(&self) -> bool {
-        let Some((payload, sum)) = self.psdu.split_last_chunk::<2>() else { return false };
-        usize::from(self.length) == self.psdu.len() && checksum(payload) == u16::from_le_bytes(*sum)
+        let Some((payload, sum)) = self.psdu.split_last_chunk::<FCS_BYTES>() else { return false };
+        usize::from(self.length) == self.psdu.len() && phy::fcs(payload) == u16::from_le_bytes(*sum)
     }
 
     /// In cycles.
     pub fn airtime(&self) -> u64 {
         SYNC + (1 + self.psdu.len() as u64) * BYTE
     }
-}
-
-/// The checksum of IEEE 802.15.4: the CRC-16 of ITU-T, low bit first, with an initial value of 0.
-pub fn checksum(payload: &[u8]) -> u16 {
-    payload.iter().fold(0, |sum, &byte| {
-        (0..8).fold(sum ^ u16::from(byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0x8408 } else { sum >> 1 })
-    })
 }
 
 /// Two radios hear each other only with equal tuning.
@@ -145,12 +138,10 @@ pub enum Input {
 
 #[cfg(test)]
 mod tests {
-    use super::{Frame, Tuning, checksum};
+    use super::{Frame, Tuning};
 
     #[test]
-    fn the_checksum_is_the_published_one() {
-        // CRC-16/KERMIT of "123456789", the check value that catalogues of checksums give.
-        assert_eq!(checksum(b"123456789"), 0x2189);
+    fn a_frame_carries_its_length_and_its_checksum() {
         assert!(Frame::new(b"hello").is_intact());
         assert!(!Frame { length: 7, psdu: b"hello??".to_vec() }.is_intact());
         assert!(!Frame { length: 0, psdu: Vec::new() }.is_intact());
