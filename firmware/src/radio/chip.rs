@@ -220,28 +220,31 @@ impl Radio {
         Ok(RADIO.events_phyend().read() != 0)
     }
 
-    /// Sends an acknowledgement at a time, whatever is on the channel; false where it is too late for that. The radio is
-    /// off afterwards.
-    pub async fn send_at(&mut self, answer: [u8; ACK_BYTES], at: Instant) -> Result<bool, Stuck> {
-        let count = self.anchor.count;
+    /// Gets an acknowledgement ready that is to be sent at a time. None may be under way.
+    pub fn prepare_answer(&mut self, bytes: [u8; ACK_BYTES], at: Instant) {
         let wait = at.since(self.anchor.at).as_micros().saturating_sub(RAMP.as_micros());
-        // A time hours away would not be a mistake of this driver, but it has no place in its 32 bits.
-        let Ok(wait) = u32::try_from(wait) else { return Ok(false) };
-        let ahead = || wait.cast_signed() - stopwatch::for_radio().wrapping_sub(count).cast_signed();
+        // A time hours away, which has no place in 32 bits, is no time to answer; then it is too late at once.
+        wiring::set_start(self.anchor.count.wrapping_add(u32::try_from(wait).unwrap_or(0)));
+        let [length, contents @ .., _, _] = &mut *self.answer;
+        *length = u8::try_from(ACK_BYTES + FCS_BYTES).unwrap_or(0);
+        *contents = bytes;
+    }
+
+    /// Sends the acknowledgement that is ready at its time, whatever is on the channel; false where it is too late for
+    /// that. The radio is off afterwards.
+    pub async fn send_answer(&mut self) -> Result<bool, Stuck> {
+        let ahead = || wiring::start().wrapping_sub(stopwatch::for_radio()).cast_signed();
         if i64::from(ahead()) < SET_UP_US {
             return Ok(false);
         }
         Self::turn_off()?;
         clear_events();
-        let [length, contents @ .., _, _] = &mut *self.answer;
-        *length = u8::try_from(ACK_BYTES + FCS_BYTES).unwrap_or(0);
-        *contents = answer;
         point_at(self.answer);
         RADIO.shorts().write(|w| {
             w.set_txready_start(true);
             w.set_phyend_disable(true);
         });
-        wiring::arm(count.wrapping_add(wait));
+        wiring::arm();
         if ahead() <= 0 && !wiring::has_started() {
             wiring::disarm();
             return Ok(false);

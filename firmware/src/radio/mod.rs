@@ -120,14 +120,8 @@ pub(crate) fn count(counter: &AtomicU32) {
 /// Runs the radio for ever.
 #[embassy_executor::task]
 pub async fn run(settings: Settings) -> ! {
-    let mut driver = Driver {
-        radio: Radio::new(&settings),
-        mac: Mac::new(settings.seed),
-        frame: None,
-        answer: [0; ACK_BYTES],
-        handed: 0,
-        silent_checks: 0,
-    };
+    let mut driver =
+        Driver { radio: Radio::new(&settings), mac: Mac::new(settings.seed), frame: None, handed: 0, silent_checks: 0 };
     record::call(clock::now(), || Call::MacStart { seed: settings.seed });
     let mut failures = 0;
     loop {
@@ -150,8 +144,6 @@ struct Driver {
     mac: Mac,
     /// The frame that waits for a clear channel.
     frame: Option<&'static mut Buffer>,
-    /// The bytes of the acknowledgement that is owed.
-    answer: [u8; ACK_BYTES],
     /// Frames handed to the node; this runs over.
     handed: u32,
     silent_checks: u8,
@@ -219,7 +211,7 @@ impl Driver {
         if self.tell(clock::now(), MacEvent::Answer { at: answer.at }) == Decision::Full {
             count(&COUNTERS.late);
         } else {
-            self.answer = answer.bytes;
+            self.radio.prepare_answer(answer.bytes, answer.at);
         }
     }
 
@@ -229,7 +221,7 @@ impl Driver {
         let judged = (judged == self.handed).then_some(quiet_until);
         match self.tell(clock::now(), MacEvent::Turn { is_receiving: Radio::is_receiving(), judged }) {
             Decision::Attempt => self.attempt().await,
-            Decision::SendAt(at) => self.send_answer(at).await,
+            Decision::SendAt(_) => self.send_answer().await,
             Decision::Late => {
                 count(&COUNTERS.late);
                 Ok(())
@@ -254,8 +246,8 @@ impl Driver {
         Ok(())
     }
 
-    async fn send_answer(&mut self, at: Instant) -> Result<(), Stuck> {
-        if self.radio.send_at(self.answer, at).await? {
+    async fn send_answer(&mut self) -> Result<(), Stuck> {
+        if self.radio.send_answer().await? {
             count_airtime(airtime(ACK_BYTES));
         } else {
             count(&COUNTERS.late);

@@ -22,9 +22,18 @@ fn connect(channel: usize, event: u32, task: u32) {
     PPI.ch(channel).tep().write_value(task);
 }
 
-/// Starts the transmitter when the stopwatch reaches this.
-pub fn arm(at: u32) {
+/// Sets when the stopwatch starts the transmitter, once it is [armed](arm).
+pub fn set_start(at: u32) {
     TIMER0.cc(SEND_AT).write_value(at);
+}
+
+/// When that is.
+pub fn start() -> u32 {
+    TIMER0.cc(SEND_AT).read()
+}
+
+/// Lets the stopwatch start the transmitter.
+pub fn arm() {
     TIMER0.events_compare(SEND_AT).write_value(0);
     PPI.chenset().write(|w| w.set_ch(SEND, true));
 }

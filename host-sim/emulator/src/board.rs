@@ -288,8 +288,8 @@ impl Board {
             if let Some(profile) = &mut self.profile {
                 profile.sample(self.cpu.instructions(), self.cpu.register(15));
             }
-            if self.soc.take_send_armed() {
-                self.turnaround.send_armed(self.cpu.instructions());
+            if self.soc.take_send_timed() {
+                self.turnaround.send_timed(self.cpu.instructions());
             }
             // Many stretches are a few instructions long, and a poll costs more than they do.
             if self.asleep || self.unpolled >= SLICE / 2 {

@@ -1,7 +1,7 @@
 //! How many instructions a board takes from the end of a frame to the decision to answer it at a set time.
 //!
 //! An acknowledgement is due a fixed time after the frame it answers, so these instructions are what decides whether a real
-//! processor is fast enough. The decision is the moment at which the program wires a timer to the radio's transmitter.
+//! processor is fast enough. The decision is the moment at which the program sets the timer that starts the transmitter.
 //! A processor that sleeps executes nothing, so sleep does not count.
 
 /// Answers that are remembered; later ones are not.
@@ -19,7 +19,7 @@ impl Turnaround {
         self.frame_end = Some(executed);
     }
 
-    pub(crate) fn send_armed(&mut self, executed: u64) {
+    pub(crate) fn send_timed(&mut self, executed: u64) {
         if let Some(end) = self.frame_end.take()
             && self.taken.len() < KEPT_MAX
         {
@@ -64,13 +64,13 @@ mod tests {
     #[test]
     fn each_answer_counts_from_the_last_frame_and_once() {
         let mut turnaround = Turnaround::default();
-        turnaround.send_armed(5);
+        turnaround.send_timed(5);
         turnaround.frame_ends(10);
         turnaround.frame_ends(100);
-        turnaround.send_armed(130);
-        turnaround.send_armed(140);
+        turnaround.send_timed(130);
+        turnaround.send_timed(140);
         turnaround.frame_ends(200);
-        turnaround.send_armed(210);
+        turnaround.send_timed(210);
         assert_eq!(turnaround.taken(), [30, 10]);
         let spread = Spread { count: 2, min: 10, median: 10, p90: 10, max: 30 };
         assert_eq!(Spread::of(turnaround.taken().to_vec()), Some(spread));

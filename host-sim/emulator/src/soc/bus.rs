@@ -2,7 +2,7 @@
 
 use super::events::{self, Refusal, Served};
 use super::map::{self, PAGES, offset_of, page, page_address, page_of};
-use super::{Soc, info, rtc};
+use super::{Soc, info, rtc, timer};
 use crate::io::{BusError, Io, Width};
 
 /// The task that starts the transmitter.
@@ -20,10 +20,6 @@ impl Soc {
                 Ok(())
             }
             page::PPI => {
-                if self.ppi.switches_on(offset, value, RADIO_TXEN) {
-                    // The processor stops here, so that whoever counts its instructions knows how many there were.
-                    (self.send_armed, self.stop) = (true, true);
-                }
                 self.ppi.write(offset, value).map_err(refuse)?;
                 for page in 0..PAGES {
                     if let Some(peripheral) = self.peripheral(page) {
@@ -37,6 +33,10 @@ impl Soc {
                 Err(refuse(Refusal::Bad("started while the low-frequency clock does not run".into())))
             }
             _ => {
+                if timer::compare_event(page, offset).is_some_and(|event| self.ppi.connects(event, RADIO_TXEN)) {
+                    // The processor stops here, so that whoever counts its instructions knows how many there were.
+                    (self.send_timed, self.stop) = (true, true);
+                }
                 let peripheral = self.peripheral(page).ok_or_else(|| refuse(Refusal::Unknown))?;
                 events::write(peripheral, now, offset, value).map_err(refuse)?;
                 self.propagate(now, page, 0)

@@ -122,8 +122,8 @@ pub struct Soc {
     /// The processor was told to run until here. Whatever comes due earlier must stop it.
     horizon: u64,
     stop: bool,
-    /// The transmitter was wired to start by itself since somebody last asked.
-    send_armed: bool,
+    /// The program has set when the transmitter starts by itself, since somebody last asked.
+    send_timed: bool,
 }
 
 impl Soc {
@@ -155,7 +155,7 @@ impl Soc {
             interrupt_lines: 0,
             horizon: NEVER,
             stop: false,
-            send_armed: false,
+            send_timed: false,
         }
     }
 
@@ -216,9 +216,9 @@ impl Soc {
         self.stop = self.radio.has_output();
     }
 
-    /// Whether the program has wired an event to the transmitter since the last call.
-    pub fn take_send_armed(&mut self) -> bool {
-        std::mem::take(&mut self.send_armed)
+    /// Whether the program has set a timer that starts the transmitter since the last call.
+    pub fn take_send_timed(&mut self) -> bool {
+        std::mem::take(&mut self.send_timed)
     }
 
     /// Until when the processor is halted because flash is busy.

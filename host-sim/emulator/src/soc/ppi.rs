@@ -42,10 +42,9 @@ impl Ppi {
         channels.flat_map(|channel| [self.tasks[channel], self.forks[channel]]).filter(|&task| task != 0).collect()
     }
 
-    /// Whether writing this to a register switches on a channel that leads to a task.
-    pub fn switches_on(&self, offset: u32, value: u32, task: u32) -> bool {
-        let fresh = if offset == register::CHENSET { value & !self.enabled } else { 0 };
-        (0..CHANNELS).any(|channel| fresh >> channel & 1 != 0 && self.tasks[channel as usize] == task)
+    /// Whether a channel, switched on or not, leads from an event to a task.
+    pub fn connects(&self, event: u32, task: u32) -> bool {
+        self.events.iter().zip(&self.tasks).any(|ends| ends == (&event, &task))
     }
 
     fn enabled_channels(&self) -> impl Iterator<Item = usize> {

@@ -1,12 +1,15 @@
 //! TIMER0 to TIMER4: they count 16 MHz divided by a power of two, or COUNT tasks.
 
-use super::events::{Events, NEVER, Peripheral, Refusal, Served, index};
+use super::events::{EVENTS, Events, NEVER, Peripheral, Refusal, Served, index};
+use super::map::{page, page_address};
 use crate::io::BusError;
 use crate::memory::Memory;
 
 const COMPARE0: u32 = 16;
 /// The first shortcut that stops the timer. Those that clear it begin at 0.
 const SHORT_STOP: u32 = 8;
+
+const CHANNELS_MAX: u32 = 6;
 
 /// Tasks, by the names of the product specification.
 mod task {
@@ -24,6 +27,13 @@ mod register {
     pub const BITMODE: u32 = 0x508;
     pub const PRESCALER: u32 = 0x510;
     pub const CC: u32 = 0x540;
+}
+
+/// The address of the event that a compare register fires, where the register at this place of the memory map is one.
+pub fn compare_event(page: usize, offset: u32) -> Option<u32> {
+    let (page::TIMER0..=page::TIMER2 | page::TIMER3 | page::TIMER4) = page else { return None };
+    let channel = u32::try_from(index(offset, register::CC, CHANNELS_MAX)?).ok()?;
+    Some(page_address(page) + EVENTS + 4 * (COMPARE0 + channel))
 }
 
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use emulator::turnaround::Spread;
 use super::bench::{Bench, config, provisioned};
 
 /// Instructions that any acknowledgement may take, and half of them.
-const MAX: u64 = 22_000;
-const MEDIAN: u64 = 20_000;
+const MAX: u64 = 20_000;
+const MEDIAN: u64 = 17_000;
 
 /// Five boards elect, lose their leader and elect again.
 fn five_boards(algorithm: Algorithm) -> Spread {
