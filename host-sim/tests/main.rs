@@ -18,6 +18,7 @@ mod outsiders;
 mod overlaps;
 mod provision;
 mod reader;
+mod results;
 mod scenarios;
 mod size;
 mod study;

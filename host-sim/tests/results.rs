@@ -1,0 +1,101 @@
+//! The summaries in docs/results.md and README.md are made again here, as far as they are counts and quick to make: what is
+//! printed there is what the code does.
+
+use std::path::Path;
+use std::process::Command;
+
+use common::causal_clock::ClockKind;
+use common::layout::{LAYOUT, NODE, Row as Layout};
+use host_sim::lab::bench::elections::{Row, cases};
+use host_sim::lab::study::change::{Change, Schedule};
+use host_sim::lab::study::{Request, Rules, measure};
+use sim::scenario::report::shard::Seeds;
+
+const RESULTS: &str = "docs/results.md";
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)).expect("a page of the project")
+}
+
+/// The words of a row of a table, without the grid and without the commas in large numbers.
+fn words(row: &str) -> Vec<String> {
+    let digits = |at: usize| row[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let plain = row.char_indices().filter(|&(at, c)| c != '|' && !(c == ',' && digits(at))).map(|(_, c)| c);
+    plain.collect::<String>().split_whitespace().map(str::to_owned).collect()
+}
+
+/// A row must stand in the page, whatever its columns' widths.
+fn must_stand(page: &str, row: &str, command: &str) {
+    let wanted = words(row);
+    let stands = page.lines().any(|line| line.starts_with('|') && words(line) == wanted);
+    assert!(stands, "{RESULTS} is out of date: it has no row\n  {row}\nas `{command}` prints it");
+}
+
+#[test]
+fn the_bytes_of_states_and_messages_are_as_printed() {
+    let page = page(RESULTS);
+    for Layout { name, state, encoded_max, message, engine } in LAYOUT {
+        must_stand(&page, &format!("{name} {state} {encoded_max} {message} {engine}"), "ringleader bench core");
+    }
+}
+
+#[test]
+fn the_cost_of_a_lost_leader_is_as_printed() {
+    let request = Request {
+        seeds: 50,
+        sizes: vec![100],
+        graph: Vec::new(),
+        change: vec![Change::LeaderLost],
+        seed: 1,
+        rules: Rules::Published,
+    };
+    let groups = measure(&request, |_, _, _| ()).expect("every run ends");
+    let cells = groups.iter().map(|group| group.cell());
+    let shown: Vec<_> = cells
+        .filter(|cell| cell.case.clock == ClockKind::Lamport && cell.case.schedule == Schedule::Synchronous)
+        .collect();
+    assert_eq!(shown.len(), 5, "five kinds of graph");
+    for cell in shown {
+        let (rounds, agreed) = (cell.rounds.expect("synchronous"), cell.agreed.expect("synchronous"));
+        let row = format!(
+            "{} {:.0} {:.1} {:.1} ({}) {:.1} ({}) {:.2}",
+            cell.case.graph.name(),
+            cell.links.mean,
+            cell.diameter.mean,
+            cell.messages.mean,
+            cell.messages.max,
+            rounds.mean,
+            rounds.max,
+            agreed.mean / (3.0 * cell.diameter.mean)
+        );
+        must_stand(&page(RESULTS), &row, "ringleader study --sizes 100 --change leader-lost --seeds 50");
+    }
+}
+
+#[test]
+fn elections_on_small_rings_take_what_is_printed() {
+    let small = cases().expect("the cases are scenarios").into_iter().filter(|case| case.name.starts_with("ring8,"));
+    let rows: Vec<Row> = small.map(|case| Row::measure(&case, Seeds { from: 0, to: 50 }, 2)).collect();
+    assert_eq!(rows.len(), 3, "no loss, 10 and 20 %");
+    for row in rows {
+        must_stand(&page(RESULTS), &row.line(), "ringleader bench elections --seeds 50 --only ring8");
+    }
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_shows() {
+    let output = Command::new(env!("CARGO_BIN_EXE_ringleader")).output().expect("it starts");
+    let demo = String::from_utf8(output.stdout).expect("text");
+    let readme = page("README.md");
+    let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a picture");
+    assert!(demo.contains(shown.trim_end()), "README.md shows\n{shown}\nwhich `ringleader` does not print:\n{demo}");
+}
+
+#[test]
+fn a_node_takes_as_many_bytes_as_are_printed() {
+    let bytes = format!("{},{:03} bytes", NODE / 1_000, NODE % 1_000);
+    for name in ["README.md", RESULTS] {
+        let text = page(name).replace('\n', " ");
+        assert!(text.contains(&bytes), "{name} does not say that a node takes {bytes}");
+    }
+}
