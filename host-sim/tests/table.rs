@@ -132,7 +132,7 @@ fn json_has_one_object_for_each_algorithm_case_and_size() {
 fn the_text_names_the_crossover_and_is_what_the_results_show() {
     let text = ringleader(&["table"]);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("HS costs more up to N = 103. By the seed's own formulas"), "{text}");
+    assert!(flat.contains("HS costs more up to N = 103. By their own formulas"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 140), "{text}");
     let results = std::fs::read_to_string(docs().join("results/tables.md")).expect("the results");
     assert!(results.contains(&text), "docs/results/tables.md is out of date: paste what `ringleader table` prints");

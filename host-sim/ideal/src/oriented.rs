@@ -1,6 +1,6 @@
 //! Whether a network of the height algorithm has reached its goal: every component leader-oriented.
 //!
-//! Source: seed 001, section 3.4. As there, two nodes are linked when at least one direction between them is up.
+//! Source: Tbarka 2019, section 3.4. As there, two nodes are linked when at least one direction between them is up.
 //! Crashed nodes are no part of the network, and neither are directions that still lead to them.
 
 use std::collections::BTreeSet;
@@ -115,7 +115,7 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PE
         .try_for_each(|component| oriented(net, &links, component))
 }
 
-/// The seed's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
+/// Tbarka's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
 fn channel_graph<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Graph {
     let both_alive = |&(u, v): &(usize, usize)| net.is_alive(u) && net.is_alive(v);
     Graph::with(vec![(0.0, 0.0); net.len()], net.up_directions().filter(both_alive))

@@ -16,15 +16,15 @@ const QUIET_FOR: Duration = Duration::from_secs(2);
 /// Arguments of `table`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-Tables 3.1 (messages) and 3.2 (time steps) of seed 002 for N = 10, 20 .. 100. Every election is run
-by the core itself on an ideal synchronous network where nothing is lost; nothing shown as measured
+Tables 3.1 (messages) and 3.2 (time steps) of Biswas et al. 2021 for N = 10, 20 .. 100. Every election
+is run by the core itself on an ideal synchronous network where nothing is lost; nothing shown as measured
 comes from a formula.
 
 Columns of the text output:
   case      best or worst; messages and steps of one case may come from different scenarios, which
             the notes below the tables name
   printed formula
-            what the seed's table says
+            what the table of Biswas et al. says
   N=10 ..   measured / value of the printed formula
   verdict   how they compare over all ten N; 'measured = ...' gives the formula that does hold
 

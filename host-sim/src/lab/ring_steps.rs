@@ -2,7 +2,7 @@
 //!
 //! The order within a step is fixed: responses of the leader, then arrivals (nodes in ring order, each its left port
 //! first), then detections. With [`Mode::Joint`] two equal messages that reach a node in one step from both sides are taken
-//! as one, which is how the seed counts.
+//! as one, which is how Biswas et al. count.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! What the height algorithm costs, measured on the ideal network.
 //!
-//! Seed 001 leaves three questions open in its last chapter: the time and message complexity of the algorithm, when it
+//! Tbarka (2019) leaves three questions open in the last chapter: the time and message complexity of the algorithm, when
+//! it
 //! elects a leader unnecessarily, and how perfect clocks compare with logical ones. Each is answered here by running
 //! the core on many graphs and counting. What counts as unnecessary stands at [`runner::Outcome`].
 

@@ -1,4 +1,4 @@
-//! The height algorithm's initial states (seed 001, section 3.3) and what its runs must end in (section 3.4).
+//! The height algorithm's initial states (Tbarka 2019, section 3.3) and what its runs must end in (section 3.4).
 
 use common::election::height::{HeightElection, HeightOptions};
 use common::election::height_tuple::Height;

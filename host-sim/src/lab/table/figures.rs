@@ -1,4 +1,4 @@
-//! Figures 3.4 and 3.5 of seed 002, drawn again from what was measured.
+//! Figures 3.4 and 3.5 of Biswas et al. 2021, drawn again from what was measured.
 
 use std::path::{Path, PathBuf};
 

@@ -17,7 +17,7 @@ pub struct Measured {
     pub value: u64,
     /// What happened on the network.
     pub scenario: &'static str,
-    /// Why it is not what the seed prints; not looked at where it is.
+    /// Why it is not what Biswas et al. print; not looked at where it is.
     pub why: String,
 }
 
@@ -102,8 +102,8 @@ fn find_timer_based(case: Case, n: u16) -> anyhow::Result<Finding> {
         Case::Worst => (timer_based(&ids, Starters::All)?, "all start, ids descending in ring direction"),
     };
     let mut finding = Finding::plain(run.counts.total(), scenario, run.decided, scenario);
-    let reading = "The seed does not define this algorithm; the reading measured is LCR without an announcement, where \
-                   everybody decides by the clock, so a step counts until the last node has decided";
+    let reading = "Biswas et al. do not define this algorithm; the reading measured is LCR without an announcement, \
+                   where everybody decides by the clock, so a step counts until the last node has decided";
     finding.remark = match case {
         Case::Best => format!("{reading}."),
         Case::Worst => {
@@ -190,8 +190,8 @@ fn find_bully(case: Case, n: u16) -> anyhow::Result<Finding> {
 }
 
 fn find_modified_bully(case: Case, n: u16) -> anyhow::Result<Finding> {
-    let reading = "The seed does not define this algorithm; in the reading measured the detector asks all higher nodes, \
-                   and the highest that answers is told to lead.";
+    let reading = "Biswas et al. do not define this algorithm; in the reading measured the detector asks all higher \
+                   nodes, and the highest that answers is told to lead.";
     let mut finding = if case == Case::Best {
         both(&modified_bully(n, Starters::One(NodeId(n)))?, "the highest live node detects")
     } else {
@@ -239,7 +239,7 @@ fn find_abraham(case: Case, n: u16) -> anyhow::Result<Finding> {
             n - 1,
         ),
     };
-    finding.remark = "The seed does not define this algorithm.".into();
+    finding.remark = "Biswas et al. do not define this algorithm.".into();
     Ok(finding)
 }
 
@@ -254,7 +254,7 @@ fn run_frlle(n: u16, detectors: impl Iterator<Item = u16>, heard: &[u16]) -> Out
     })
 }
 
-/// The messages of the worst case that seed 002 describes: all detect at once on a ring sorted by coefficient.
+/// The messages of the worst case that Biswas et al. describe: all detect at once on a ring sorted by coefficient.
 pub fn frlle_all_detect(n: u16) -> anyhow::Result<u64> {
     let outcome = run_frlle(n, 1..=n, &[]);
     elects_the_fittest(&outcome)?;

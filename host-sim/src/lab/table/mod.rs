@@ -1,4 +1,4 @@
-//! Tables 3.1 and 3.2 of seed 002, measured by running the core beside the printed formulas.
+//! Tables 3.1 and 3.2 of Biswas et al. 2021, measured by running the core beside the printed formulas.
 
 mod crossover;
 mod figures;
@@ -19,7 +19,7 @@ pub use rows::{Row, SIZES};
 pub enum Case {
     /// As cheap as it gets.
     Best,
-    /// As dear as the seed takes it to get.
+    /// As dear as Biswas et al. take it to get.
     Worst,
 }
 

@@ -161,9 +161,9 @@ fn closing(measured: Crossover, printed: Crossover) -> String {
         }
     };
     format!(
-        "HS or FRLLE? The seed says that in the worst case HS costs more messages than FRLLE exactly when N <= 230. \
-         Measured at every N from {SMALLEST} to {LARGEST} (HS in its costliest arrangement, FRLLE as in its row above), \
-         HS costs more up to {}. By the seed's own formulas it would up to {}.",
+        "HS or FRLLE? Biswas et al. say that in the worst case HS costs more messages than FRLLE exactly when \
+         N <= 230. Measured at every N from {SMALLEST} to {LARGEST} (HS in its costliest arrangement, FRLLE as in its \
+         row above), HS costs more up to {}. By their own formulas it would up to {}.",
         describe(measured),
         describe(printed),
     )

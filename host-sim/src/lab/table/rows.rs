@@ -22,11 +22,11 @@ pub struct Row {
     pub n: u16,
     /// The messages counted.
     pub measured_messages: u64,
-    /// The messages that table 3.1 of seed 002 prints.
+    /// The messages that table 3.1 of Biswas et al. 2021 prints.
     pub formula_messages: u64,
     /// The steps counted.
     pub measured_steps: u64,
-    /// The steps that table 3.2 of seed 002 prints.
+    /// The steps that table 3.2 of Biswas et al. 2021 prints.
     pub formula_steps: u64,
     /// Whether the messages are as printed.
     pub messages_equal: bool,

@@ -1,6 +1,6 @@
 //! Heights: every order of deliveries and channel events, on every graph of up to four nodes.
 //!
-//! What happens to channels is the seed's own model (seed 001, sections 2.2 and 2.3): each direction of a link goes down
+//! What happens to channels is Tbarka's model (2019, sections 2.2 and 2.3): each direction of a link goes down
 //! and comes up by itself, at any moment, and its sender alone is told. So a link that changes is two *channel events*
 //! any time apart, and a direction may also flap while the other end notices nothing. All runs with up to a given
 //! number of channel events are explored; a run is judged wherever nothing is under way and the two directions of every
