@@ -87,7 +87,7 @@ fn a_change_of_any_expected_value_of_the_hierarchy_is_noticed() {
         let golden: Value = serde_json::from_str(text).unwrap();
         let mut paths = Vec::new();
         expectations(&golden, "", &mut paths);
-        // Components are compared only where nothing is under way; K is an input; a node is named by its id.
+        // Components are compared only where no message is in flight; K is an input; a node is named by its id.
         let expected = |path: &String| {
             path.contains("/expect/")
                 && !path.ends_with("/id")

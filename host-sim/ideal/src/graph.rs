@@ -18,7 +18,7 @@ pub enum Kind {
     Star,
     /// Rows and columns, as square as the number of nodes allows.
     Grid,
-    /// Everybody is everybody's neighbour.
+    /// Every node is linked to every other.
     Clique,
     /// A random recursive tree: each node hangs on an earlier one.
     Tree,
@@ -38,7 +38,6 @@ impl Kind {
         }
     }
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ring => "ring",

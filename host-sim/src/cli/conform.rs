@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::counted;
+use super::output::{counted, counted_as};
 use crate::lab::conform::{Report, replay_file};
 use crate::{note, out, outln};
 
@@ -45,10 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&total.json(&broken))?)?;
     } else {
-        let mismatches = match total.mismatches() {
-            1 => "1 mismatch".to_owned(),
-            count => format!("{count} mismatches"),
-        };
+        let mismatches = counted_as(total.mismatches(), "mismatch", "mismatches");
         outln!("{}, {mismatches}", counted(total.cases.len(), "case"))?;
     }
     Ok(if broken.is_empty() && total.mismatches() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

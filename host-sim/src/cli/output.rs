@@ -35,8 +35,13 @@ macro_rules! note {
 
 /// A number with its noun, which is plural unless there is exactly one: "1 node", "2 nodes". For nouns that take an `s`.
 pub fn counted(count: impl Display + PartialEq + From<u8>, noun: &str) -> String {
-    let ending = if count == 1.into() { "" } else { "s" };
-    format!("{count} {noun}{ending}")
+    counted_as(count, noun, &format!("{noun}s"))
+}
+
+/// The same for any other noun: "1 mismatch", "2 mismatches".
+pub fn counted_as(count: impl Display + PartialEq + From<u8>, singular: &str, plural: &str) -> String {
+    let noun = if count == 1.into() { singular } else { plural };
+    format!("{count} {noun}")
 }
 
 /// Prints a text to standard output; see the module's documentation for closed pipes.
@@ -103,7 +108,8 @@ mod tests {
     fn singular_and_plural_agree_with_the_count() {
         let phrases = [0_usize, 1, 2, 11, 21].map(|count| super::counted(count, "node"));
         assert_eq!(phrases, ["0 nodes", "1 node", "2 nodes", "11 nodes", "21 nodes"]);
-        assert_eq!(super::counted(1_u64, "more change"), "1 more change");
+        let phrases = [1_u64, 2].map(|count| super::counted_as(count, "retry", "retries"));
+        assert_eq!(phrases, ["1 retry", "2 retries"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ideal::stress::hierarchy::stress;
 
 use crate::cli::output::{self, counted};
+use crate::lab::stress_report;
 use crate::note;
 
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
@@ -72,7 +73,7 @@ fn stress_hierarchy(args: &HierarchyArgs) -> anyhow::Result<ExitCode> {
             note!("{} of {}, {failures}", summary.runs, counted(args.runs, "run"));
         }
     });
-    let text = if args.json { serde_json::to_string_pretty(&summary)? + "\n" } else { summary.to_string() };
+    let text = if args.json { serde_json::to_string_pretty(&summary)? + "\n" } else { stress_report::text(&summary) };
     output::print(&text)?;
     Ok(ExitCode::from(summary.exit_code()))
 }

@@ -22,7 +22,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 pub(super) fn push(out: &mut String, piece: Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     out.write_fmt(piece).unwrap_or_default();
 }
 

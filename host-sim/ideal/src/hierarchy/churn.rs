@@ -79,7 +79,6 @@ impl Churn {
 /// What was measured for one kind and size of graph and one set of radii.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The kind of graph.
     pub graph: &'static str,
     /// Its size.
     pub nodes: u16,

@@ -24,7 +24,6 @@ enum Act {
 /// What one change came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// What happened.
     pub what: String,
     /// Updates until all was quiet.
     pub updates: u64,
@@ -41,7 +40,6 @@ pub struct Line {
 /// What to build.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The kind of graph.
     pub kind: Kind,
     /// Its size.
     pub nodes: u16,

@@ -225,7 +225,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.queues.keys().copied()
     }
 
-    /// Whether nothing is under way.
+    /// Whether no message is in flight.
     pub fn is_quiet(&self) -> bool {
         self.queues.is_empty()
     }

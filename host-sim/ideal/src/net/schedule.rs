@@ -93,14 +93,14 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         Err(Overrun)
     }
 
-    /// Delivers one message of a channel chosen by chance; false where nothing is under way.
+    /// Delivers one message of a channel chosen by chance; false where no message is in flight.
     pub fn deliver_random(&mut self, rng: &mut Rng) -> bool {
         let count = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
         let Some(channel) = self.pending().nth(rng.below(count) as usize) else { return false };
         self.deliver(channel)
     }
 
-    /// Delivers messages in random order until nothing is under way. Timers do not fire.
+    /// Delivers messages in random order until no message is in flight. Timers do not fire.
     pub fn run_random(&mut self, rng: &mut Rng, limit: u64) -> Result<u64, Overrun> {
         for delivered in 0..limit {
             if !self.deliver_random(rng) {

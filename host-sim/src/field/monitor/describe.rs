@@ -3,7 +3,7 @@
 use common::host_link::{Call, ConfigAnswer, Crash, CrashKind, Hello, Quantity, ResetReason, ToHost, Warning};
 use common::notice::{Event, Notice, Reason};
 
-use crate::cli::output::counted;
+use crate::cli::output::{counted, counted_as};
 
 /// How important a message is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +47,7 @@ pub fn message(message: &ToHost) -> String {
                 counted(snapshot.heard, "node"),
                 counted(counters.sent, "frame"),
                 counters.accepted,
-                match counters.retries {
-                    1 => "1 retry".to_owned(),
-                    count => format!("{count} retries"),
-                }
+                counted_as(counters.retries, "retry", "retries")
             )
         }
         ToHost::Reading { quantity, value, .. } => reading(*quantity, *value),

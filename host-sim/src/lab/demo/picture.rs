@@ -60,7 +60,7 @@ mod tests {
             assert!(picture.lines().count() <= HEIGHT);
             assert!(picture.lines().all(|line| line.chars().count() <= WIDTH + 4), "{picture}");
             let shown = (0..9).filter(|node| picture.contains(&format!("[{node}]"))).count();
-            // Two nodes of a random graph may stand in one place.
+            // Two nodes of a random graph may share a character cell.
             assert!(shown == 9 || kind == Kind::Rgg && shown >= 6, "{kind:?}\n{picture}");
         }
     }

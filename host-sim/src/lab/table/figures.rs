@@ -6,7 +6,6 @@ use super::formula::ALGORITHMS;
 use super::{Case, Row};
 use crate::draw::chart::{Chart, Series};
 
-/// One of the figures.
 struct Figure {
     file: &'static str,
     title: &'static str,

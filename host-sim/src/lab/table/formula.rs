@@ -7,7 +7,6 @@ use super::Case;
 /// A cost in terms of the number of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Formula {
-    /// How it is written.
     pub text: &'static str,
     /// Its value for n nodes.
     pub value: fn(u64) -> u64,

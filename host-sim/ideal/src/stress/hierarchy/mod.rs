@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use picker::Scheduler;
 pub use plan::{Faults, Plan, radii_name};
 pub use play::{End, Played, play};
-pub use report::{Failure, FailureKind, Summary};
+pub use report::{Failure, FailureKind, Longest, Summary};
 
 /// Plays runs `from..from + runs`, and shows the summary to `watch` after each.
 pub fn stress(seed: u64, from: u64, runs: u64, mut watch: impl FnMut(&Summary)) -> Summary {

@@ -26,7 +26,6 @@ impl Scheduler {
     /// Every one.
     pub const ALL: [Self; 5] = [Self::Uniform, Self::Burst, Self::NewestFirst, Self::OldestFirst, Self::Rounds];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -78,7 +77,7 @@ impl Picker {
         }
     }
 
-    /// The next channel to deliver from; none where nothing is under way.
+    /// The next channel to deliver from; none where no message is in flight.
     pub(super) fn next<P: Protocol, const PEERS: usize>(
         &mut self,
         net: &Net<P, PEERS>,

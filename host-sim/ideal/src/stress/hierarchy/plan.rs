@@ -50,7 +50,6 @@ impl Faults {
         Self::Corruption,
     ];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forming => "forming only",
@@ -96,7 +95,6 @@ pub struct Plan {
     pub run: u64,
     /// What goes wrong.
     pub faults: Faults,
-    /// The kind of graph.
     pub kind: Kind,
     /// The number of nodes.
     pub nodes: usize,

@@ -3,7 +3,7 @@
 //! What happens to channels is Tbarka's model (2019, sections 2.2 and 2.3): each direction of a link goes down
 //! and comes up by itself, at any moment, and its sender alone is told. So a link that changes is two *channel events*
 //! any time apart, and a direction may also flap while the other end notices nothing. All runs with up to a given
-//! number of channel events are explored; a run is judged wherever nothing is under way and the two directions of every
+//! number of channel events are explored; a run is judged wherever no message is in flight and the two directions of every
 //! link agree. Three changed links are six events.
 //!
 //! That every run ends is shown too: a run without end would come back to a state it has been in, but for absolute
