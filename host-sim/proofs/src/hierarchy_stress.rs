@@ -6,7 +6,7 @@ use ideal::stress::hierarchy::{End, Faults, Plan, play, stress};
 const SEED: u64 = 20;
 const RUNS: u64 = 300;
 
-/// Plays runs of one kind, which is every ninth.
+/// Plays runs of one kind, which are every ninth.
 fn all_end_well(faults: Faults) {
     let turn = Faults::ALL.iter().position(|&kind| kind == faults).expect("a kind") as u64;
     for round in 0..RUNS {

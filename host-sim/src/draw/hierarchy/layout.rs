@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn nodes_do_not_cover_each_other() {
         for seed in 0..10 {
-            let layout = Layout::of(&Graph::new(Kind::Rgg, 60, seed).places);
+            let layout = Layout::of(&Graph::new(Kind::Rgg, 60, seed).points);
             for (at, &(x, y)) in layout.points.iter().enumerate() {
                 assert!((LEFT..=WIDTH - LEFT).contains(&x) && y < layout.bottom);
                 for other in &layout.points[..at] {

@@ -41,7 +41,7 @@ enum Shape {
 /// Draws the network as it is.
 pub fn draw(field: &Field, title: &str) -> String {
     let net = &field.net;
-    let layout = Layout::of(&field.graph.places);
+    let layout = Layout::of(&field.graph.points);
     let colours = cluster_colours(field);
     let height = layout.bottom + HEIGHT_OF_LEGEND;
     let tall = format!("{height:.0}");

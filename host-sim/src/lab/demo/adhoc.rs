@@ -98,7 +98,7 @@ impl Story<'_> {
     fn half(&self) -> Vec<bool> {
         let count = self.graph.len();
         let mut side = vec![false; count];
-        let start = (0..count).min_by(|&a, &b| self.graph.places[a].0.total_cmp(&self.graph.places[b].0)).unwrap_or(0);
+        let start = (0..count).min_by(|&a, &b| self.graph.points[a].0.total_cmp(&self.graph.points[b].0)).unwrap_or(0);
         side[start] = true;
         while side.iter().filter(|&&taken| taken).count() < count / 2 {
             let grows = |node: usize| {
@@ -118,7 +118,7 @@ impl Story<'_> {
     /// Whether the nodes not taken are still connected.
     fn is_whole(&self, taken: &[bool]) -> bool {
         let links = self.graph.edges().filter(|&(u, v)| !taken[u] && !taken[v]);
-        let rest = Graph::with(self.graph.places.clone(), links);
+        let rest = Graph::with(self.graph.points.clone(), links);
         rest.components().iter().filter(|part| part.iter().any(|&node| !taken[node])).count() == 1
     }
 

@@ -34,7 +34,6 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Longest {
     pub run: u64,
-    /// Events.
     pub steps: u64,
 }
 
