@@ -117,7 +117,7 @@ fn uids_need_not_be_small_or_dense() {
 }
 
 #[test]
-fn random_uids_name_everybody_once_and_follow_their_seed() {
+fn random_uids_name_every_node_once_and_follow_their_seed() {
     let mut uids = random_uids(1_000, 5);
     assert_eq!(uids, random_uids(1_000, 5));
     assert_ne!(uids, random_uids(1_000, 6));

@@ -34,12 +34,12 @@ macro_rules! note {
 }
 
 /// A number with its noun, which is plural unless there is exactly one: "1 node", "2 nodes". For nouns that take an `s`.
-pub fn counted(count: impl Display + PartialEq + From<u8>, noun: &str) -> String {
+pub fn counted(count: impl Copy + Display + PartialEq + From<u8>, noun: &str) -> String {
     counted_as(count, noun, &format!("{noun}s"))
 }
 
 /// The same for any other noun: "1 mismatch", "2 mismatches".
-pub fn counted_as(count: impl Display + PartialEq + From<u8>, singular: &str, plural: &str) -> String {
+pub fn counted_as(count: impl Copy + Display + PartialEq + From<u8>, singular: &str, plural: &str) -> String {
     let noun = if count == 1.into() { singular } else { plural };
     format!("{count} {noun}")
 }

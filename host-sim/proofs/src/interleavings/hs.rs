@@ -196,7 +196,7 @@ fn every_run_of_those_who_know_their_neighbours_ends_with_the_maximum() {
 }
 
 #[test]
-fn whoever_knows_everybody_and_is_the_maximum_needs_two_rounds() {
+fn a_maximum_that_knows_all_others_needs_two_rounds() {
     for n in 2..=16 {
         let ids: Vec<NodeId> = (1..=n).map(NodeId).collect();
         let mut net: Net<Hs, 16> = Net::default();

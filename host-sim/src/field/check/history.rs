@@ -1,4 +1,4 @@
-//! Plays a trace and finds when everybody agreed.
+//! Plays a trace and finds when all nodes agreed.
 //!
 //! The question is the scenario checker's: in every component of the links, do all nodes follow one leader that is on,
 //! follows itself and is within reach? A leader that is not watched (its cable is out, or it never had one) is assumed to

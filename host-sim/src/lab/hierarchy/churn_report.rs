@@ -46,8 +46,8 @@ fn by_density(out: &mut String, densities: &[Density]) {
     let Some(Density { bars: Bars { row, .. }, .. }) = densities.first() else { return };
     put(out, format_args!("{} by the number of others in range of a node away from the rim\n\n", row.graph_name()));
     out.push_str(
-        "| in reach | links per node | heads where any node leads, K = 1 / 2 / 3 | heads in these runs | Updates to form, single / K = 1 / 2 / 3 | K = 2: nodes moved \
-         per change of a link | per change of either kind | changes of links that move nobody | bars |\n\
+        "| in range | links per node | heads if any node leads, K = 1 / 2 / 3 | heads in these runs | Updates to form, single / K = 1 / 2 / 3 | K = 2: nodes moved \
+         per link change | per change of either kind | link changes that move no node | bars |\n\
          |---:|---:|---|---|---|---:|---:|---:|---|\n",
     );
     for Density { bars: Bars { row, moved_error, still_error }, others, heads } in densities {

@@ -102,7 +102,7 @@ fn find_timer_based(case: Case, n: u16) -> anyhow::Result<Finding> {
     };
     let mut finding = Finding::plain(run.counts.total(), scenario, run.decided, scenario);
     let reading = "Biswas et al. do not define this algorithm; the reading measured is LCR without an announcement, \
-                   where everybody decides by the clock, so a step counts until the last node has decided";
+                   where every node decides by the clock, so a step counts until the last node has decided";
     finding.remark = match case {
         Case::Best => format!("{reading}."),
         Case::Worst => {

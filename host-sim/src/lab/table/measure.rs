@@ -46,7 +46,6 @@ pub struct Run {
     pub steps: u64,
     /// Rounds until the last node settled on the leader it kept.
     pub decided: u64,
-    /// Whom everybody follows.
     pub leader: NodeId,
 }
 
