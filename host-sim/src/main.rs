@@ -11,7 +11,7 @@ use host_sim::note;
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///
-/// Without a command it shows the product: an election on a ring with HS, then a changing ad hoc network with heights.
+/// Without a command it runs the demo: an election on a ring with HS, then a changing ad hoc network with heights.
 #[derive(Debug, Parser)]
 #[command(name = "ringleader", version, max_term_width = 100)]
 struct Cli {
@@ -21,18 +21,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show elections happening (what no command does too)
+    /// Show the demo (the default command)
     Demo(demo::Args),
-    /// Run a scenario on the simulated air and check it
+    /// Run a scenario on the simulated air and check the outcome
     Run(run::Args),
-    /// Run a scenario with emulated boards that run the image which is flashed
+    /// Run a scenario on emulated boards that execute the real firmware image
     ///
-    /// The nodes that the scenario marks with `kind = "board"` are emulated nRF52 boards; the others are simulated, on the
-    /// same air. Where the scenario marks none, every node is a board. The image is built first where it is missing or
-    /// older than its sources. The exit code is that of `run`: 0 where everything held, 1 for bad input, 2 where safety was
-    /// violated (a board that crashed counts too), 3 where there was no agreement in time.
+    /// Nodes that the scenario marks with `kind = "board"` are emulated nRF52 boards; the others are simulated on the same
+    /// air. If the scenario marks none, every node is a board. The image is built first if it is missing or older than its
+    /// sources. Exit codes are those of `run`: 0 if everything held, 1 for bad input, 2 if safety was violated (a board that
+    /// crashed counts too), 3 if there was no agreement in time.
     Board(board::Args),
-    /// Run a scenario with many seeds: percentiles, and the seeds that fail
+    /// Run a scenario with many seeds; print percentiles and the seeds that fail
     Sweep(sweep::Args),
     /// Join the shards of a sweep
     Merge(merge::Args),
@@ -40,25 +40,25 @@ enum Command {
     Scenarios,
     /// Replay golden vectors against the core and report every mismatch
     Conform(conform::Args),
-    /// Reproduce the comparison tables of message and time costs by running the core
+    /// Reproduce the published tables of message and time costs by running the core
     Table(table::Args),
-    /// Build a hierarchy of leaders, change the network, and show who leads whom and what it cost
+    /// Build a hierarchy of leaders, change the network, and show who leads whom and at what cost
     Hierarchy(hierarchy::Args),
-    /// Put algorithms under random stress and report every run that does not end as it must
+    /// Stress algorithms with random faults and report every run that ends wrongly
     Stress(stress::Args),
-    /// Measure height elections against size and diameter, with both kinds of clock
+    /// Measure height elections by network size and diameter, with both kinds of clock
     Study(study::Args),
-    /// Measure speed and memory of the core
+    /// Measure the speed and memory use of the core, the simulator and the emulator
     Bench(bench::Args),
-    /// Measure the flash and RAM of a board's image, and hold them against a budget
+    /// Measure the flash and RAM that a firmware image takes, and check them against a budget
     Size(size::Args),
-    /// Make a network key
+    /// Create a network key
     Key(key::Args),
-    /// Tell boards their id, network and key: a page to flash, or over the cable
+    /// Give boards their id, network and key, as a page to flash or over a cable
     Provision(provision::Args),
-    /// Show what boards on cables do, live, and record a trace of it
+    /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
-    /// Check traces, of boards or of the simulator: who led when, how long elections took
+    /// Check traces of boards or of the simulator: who led when, how long elections took
     Check(check::Args),
 }
 
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Bad input is 1 everywhere; help and version are no errors.
+            // Bad input exits with 1 everywhere; help and version are not errors.
             let printed = error.print();
             if error.use_stderr() {
                 return ExitCode::FAILURE;

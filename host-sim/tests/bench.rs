@@ -1,4 +1,4 @@
-//! What `bench core` measures: that its drivers count what the core does, and that its fits find the law.
+//! `bench core`: its drivers count what the core does, and its fits find the law.
 
 use common::election::circle::RingConfig;
 use common::election::hs::Hs;
@@ -12,7 +12,7 @@ use host_sim::lab::bench::speed::{Carry, candidates};
 use host_sim::lab::fit::{Fit, Law, exponent};
 use ideal::net::Net;
 
-/// Runs the large ring's driver and checks that everybody follows the largest uid.
+/// Runs the large ring's driver and checks that all nodes follow the largest uid.
 fn elect(uids: &[u32]) -> Tally {
     let mut ring = BigRing::new(uids);
     let tally = ring.elect(|_| {});
@@ -44,9 +44,9 @@ fn elect_in_net(uids: &[u32]) -> Tally {
     tally
 }
 
-/// The messages of HS by its rule alone, without running anything. A probe of `hops` dies at the first larger uid where
-/// that is not beyond its reach and comes back otherwise; whoever has both back tries twice as far. The largest uid is
-/// met by its own probes after a whole round.
+/// The messages of HS by its rules alone, without running anything. A probe of `hops` dies at the first larger uid within
+/// its reach and comes back otherwise; a node whose probes both come back tries twice as far. The largest uid meets its
+/// own probes after a whole round.
 fn by_the_rule(uids: &[u32]) -> Tally {
     let nodes = uids.len();
     let largest = uids.iter().max();
@@ -117,7 +117,7 @@ fn uids_need_not_be_small_or_dense() {
 }
 
 #[test]
-fn random_uids_name_everybody_once_and_follow_their_seed() {
+fn random_uids_name_every_node_once_and_follow_their_seed() {
     let mut uids = random_uids(1_000, 5);
     assert_eq!(uids, random_uids(1_000, 5));
     assert_ne!(uids, random_uids(1_000, 6));
@@ -125,7 +125,7 @@ fn random_uids_name_everybody_once_and_follow_their_seed() {
     assert!(uids.into_iter().eq(0..1_000));
 }
 
-/// Counts that follow a law but for a small wobble.
+/// Counts that follow a law apart from small deviations.
 fn points(law: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let mut rng = Rng::new(11);
     (4..16).map(|log| f64::from(1 << log)).map(|n| (n, law(n) * (1.0 + f64::from(rng.below(20)) / 1_000.0))).collect()

@@ -45,7 +45,7 @@ fn a_recording_is_told_and_passes() {
         "     1.000 s  5 (2)",
         "     0.000 s  for 1.000 s after node 5 switched on",
         "    10.000 s  for 2.000 s after node 5 switched off",
-        "OK: after every change agreement came within 10 s and lasted",
+        "OK: agreement came within 10 s of every change and lasted",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }

@@ -1,4 +1,4 @@
-//! `run`, `sweep` and `merge` as they are typed.
+//! `run`, `sweep` and `merge` as users call them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,14 +12,14 @@ fn pair(within: &str) -> String {
     )
 }
 
-/// A directory for one test, with a name that a shell takes apart unless it is quoted.
+/// A directory for one test, with a name that a shell would split unless it is quoted.
 fn directory(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("ringleader it's {name} $HOME {}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
     path
 }
 
-/// Exit code, output and complaints of the program, run in a directory.
+/// Runs the program in a directory; returns its exit code, standard output and standard error.
 fn ringleader(at: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     ended(Command::new(env!("CARGO_BIN_EXE_ringleader")).args(args).current_dir(at))
 }
@@ -72,7 +72,7 @@ fn shards_are_merged_to_what_the_whole_sweep_prints() {
     assert_eq!(code, Some(1));
     assert!(said.contains("shard 2/3 is missing; --partial joins what there is"), "{said}");
     let (code, text, _) = ringleader(&directory, &["merge", "1", "3", "--partial"]);
-    assert!(code == Some(0) && text.contains(": 3 seeds of 5, 3 ok"), "{text}");
+    assert!(code == Some(0) && text.contains(": 3 of 5 seeds, 3 ok"), "{text}");
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
@@ -135,7 +135,7 @@ fn more_seeds_than_anybody_can_wait_for_are_refused() {
     for args in [&["--seeds", most][..], &["--seeds", most, "--shard", "1/10000000"]] {
         let (code, _, said) = ringleader(&here, &[&["sweep", "mesh16"], args].concat());
         assert_eq!(code, Some(1));
-        assert!(said.contains("divide them with --shard, such as --shard 1/"), "{said}");
+        assert!(said.contains("split them with --shard, such as --shard 1/"), "{said}");
     }
     let (code, _, said) = ringleader(&here, &["sweep", "mesh16", "--seeds", "0..2", "--jobs", "1000000"]);
     assert!(code == Some(1) && said.contains("--jobs must be from 1 to 1024"), "{said}");
@@ -198,7 +198,7 @@ fn no_file_is_written_over_another() {
         assert_eq!(std::fs::read_to_string(directory.join("t.toml")).unwrap(), pair("5 s"), "{args:?}");
         assert_eq!(std::fs::read_to_string(directory.join("there")).unwrap(), "before", "{args:?}");
     }
-    // What is no file keeps nothing that could be lost, and a built-in scenario has no file.
+    // A device has nothing to lose, and a built-in scenario has no file.
     #[cfg(unix)]
     assert_eq!(ringleader(&directory, &["run", "t.toml", "--trace", "/dev/null", "--pcap", "/dev/null"]).0, Some(0));
     assert_eq!(ringleader(&directory, &["run", "mesh16", "--svg", "mesh16"]).0, Some(0));
@@ -227,6 +227,6 @@ fn the_help_names_the_exit_codes() {
         assert_eq!(code, Some(0));
         assert!(help.contains("Exit codes") && help.contains("3  liveness"), "{help}");
         assert_eq!(help.contains("two runs of one seed"), command == "run", "only `run` compares two runs: {help}");
-        assert_eq!(help.contains("shards that do not go together"), command == "merge", "{help}");
+        assert_eq!(help.contains("shards that do not match"), command == "merge", "{help}");
     }
 }

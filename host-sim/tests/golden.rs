@@ -1,4 +1,5 @@
-//! The golden vectors match, every expected field is really compared, and a malformed file is refused with its place.
+//! The golden vectors match, every expected field is really compared, and a malformed file is refused with the position of
+//! the error.
 
 use common::rng::Rng;
 use host_sim::lab::conform::{Report, replay_text};
@@ -87,7 +88,7 @@ fn a_change_of_any_expected_value_of_the_hierarchy_is_noticed() {
         let golden: Value = serde_json::from_str(text).unwrap();
         let mut paths = Vec::new();
         expectations(&golden, "", &mut paths);
-        // Components are compared only where nothing is under way; K is an input; a node is named by its id.
+        // Components are compared only where no message is in flight; K is an input; a node is named by its id.
         let expected = |path: &String| {
             path.contains("/expect/")
                 && !path.ends_with("/id")
@@ -105,7 +106,7 @@ fn a_change_of_any_expected_value_of_the_hierarchy_is_noticed() {
             };
             match replay_text(&changed.to_string()) {
                 Ok(report) => assert_eq!(report.mismatches(), 1, "{name}{path} went unnoticed"),
-                // A number that no longer fits its field is refused, which is noticing too.
+                // A number that no longer fits its field is refused, which counts as noticed.
                 Err(error) => assert!(format!("{error:#}").contains("expected u8"), "{name}{path}: {error:#}"),
             }
         }
@@ -148,7 +149,7 @@ fn places(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whatever stands where in a file, it is replayed or refused; a panic would fail this test.
+/// Whatever a file contains, it is replayed or refused; a panic would fail this test.
 #[test]
 fn nonsense_anywhere_is_replayed_or_refused_with_its_place() {
     let nonsense = [
@@ -267,7 +268,7 @@ fn impossible_events_are_refused_with_their_step() {
     for (event, complaint) in [
         (json!(["deliver", 1, 2]), "holds no message"),
         (json!(["up", 7, 8]), "is up already"),
-        (json!(["down", 1, 8]), "is down already"),
+        (json!(["down", 1, 8]), "is already down"),
         (json!(["down", 1, 77]), "no node 77"),
     ] {
         let message = with_event(event);

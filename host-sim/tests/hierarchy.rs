@@ -1,4 +1,4 @@
-//! Random runs of the hierarchy, as the command plays them.
+//! Random runs of the hierarchy through the command.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Agreement has to come in time, and to come back in time.
+//! Agreement must come in time, and come back in time.
 
 use host_sim::cli::scenario_file::find;
 use host_sim::lab::many_seeds::run_seeds;
@@ -35,7 +35,7 @@ fn whoever_is_restless_is_so_at_the_change_that_was_too_many() {
     assert!((10_000..20_000).contains(&failure.at_ms), "{failure:?}");
 }
 
-/// Three nodes in a line whose links break down in such spells.
+/// Three nodes in a line whose links fade for such times.
 fn in_bursts(good: &str, bad: &str, within: &str, seed: u64) -> Outcome {
     let text = format!(
         "name = \"t\"\nduration = \"120 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"10 m\"\n[radio]\nmodel = \"plain\"\n[radio.bursts]\ngood = \"{good}\"\nbad = \"{bad}\"\nloss = \"80 dB\"\n[expect]\nagreement_within = \"{within}\"\n"
@@ -45,7 +45,7 @@ fn in_bursts(good: &str, bad: &str, within: &str, seed: u64) -> Outcome {
 
 #[test]
 fn an_agreement_that_is_lost_and_does_not_come_back_fails() {
-    // Bad spells of less than the bound follow each other so closely that nobody can agree.
+    // Fades shorter than the bound follow each other so closely that no agreement lasts.
     let lost = (0..20)
         .map(|seed| in_bursts("5 s", "5 s", "20 s", seed))
         .find_map(|outcome| outcome.failure.filter(|failure| failure.what.contains("lost their agreement")));
@@ -62,7 +62,7 @@ fn links_that_are_down_for_longer_than_the_bound_are_no_links() {
         assert!(told.iter().any(|what| what.starts_with("link") && what.ends_with("down for long")), "{told:?}");
         assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
     }
-    assert!(outcomes.iter().any(|outcome| outcome.components == 3), "everybody is alone in the end");
+    assert!(outcomes.iter().any(|outcome| outcome.components == 3), "every node is alone in the end");
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn whoever_keeps_a_link_that_has_become_faint_is_right() {
     let text = "name = \"t\"\nduration = \"40 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"5 m\"\n[radio]\nmodel = \"plain\"\n[[fault]]\nkind = \"wall\"\nstart = [2, -9]\nend = [2, 9]\nloss = \"35 dB\"\nat = \"8 s\"\n";
     let outcome = run(&read("t.toml", text).unwrap(), 1);
     assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
-    assert_eq!(outcome.components, 2, "nobody would take such a link up");
+    assert_eq!(outcome.components, 2, "no node would use such a link");
 }

@@ -26,7 +26,7 @@ mod table;
 
 use std::path::Path;
 
-/// A file that is no module would be no test, and nobody would notice.
+/// A file that is not a module would silently not be tested.
 #[test]
 fn every_file_here_is_a_module() {
     let modules = include_str!("main.rs");

@@ -1,4 +1,4 @@
-//! What the program does where its output cannot be written.
+//! What the program does if its output cannot be written.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn ringleader(args: &[&str], stdout: impl Into<Stdio>, stderr: impl Into<Stdio>)
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
-/// A pipe that nobody reads any more.
+/// A pipe whose reading end is closed.
 fn closed_pipe() -> std::io::PipeWriter {
     std::io::pipe().unwrap().1
 }

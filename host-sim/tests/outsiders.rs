@@ -1,4 +1,4 @@
-//! Radios that are no nodes, and nodes that move in groups.
+//! Radios that are not nodes, and nodes that move in groups.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Faults that overlap: what each does goes on until its own end.
+//! Overlapping faults: each stays in effect until its own end.
 
 use sim::scenario::input::read::read;
 use sim::scenario::report::outcome::Outcome;
@@ -15,7 +15,7 @@ fn outcome_of(faults: &[&str]) -> Outcome {
     run(&read("t.toml", &text).unwrap(), 1)
 }
 
-/// When a change with this text came, in milliseconds.
+/// When changes with this text happened, in milliseconds.
 fn times(outcome: &Outcome, what: &str) -> Vec<u64> {
     outcome.changes.iter().filter(|change| change.what.contains(what)).map(|change| change.at_ms).collect()
 }
@@ -44,7 +44,7 @@ fn every_corruption_has_its_share() {
     assert_eq!(times(&changes, "no longer corrupted"), [15_000]);
 }
 
-/// Each stay, from a change with one text to the next with another, is at least so long.
+/// Every interval from a change with one text to the next with another is at least this long.
 fn stays(outcome: &Outcome, comes: &str, goes: &str, least_ms: u64) {
     let (from, to) = (times(outcome, comes), times(outcome, goes));
     assert!(!from.is_empty() && from.len() == to.len(), "{:?}", outcome.changes);

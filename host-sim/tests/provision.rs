@@ -1,11 +1,11 @@
-//! Keys, pages and fleets as the command line makes them.
+//! Keys, pages and fleets as the command line creates them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::config::{NetworkKey, Protection, page};
 
-/// An empty folder of its own for each test.
+/// Each test has its own empty directory.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("provision").join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -13,10 +13,9 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Runs the command in a folder.
 fn ringleader(folder: &Path, args: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
-    // Nothing may be found that would flash something.
+    // An empty search path, so that no tool can flash anything.
     command.args(args.split_whitespace()).current_dir(folder).env("PATH", folder).output().unwrap()
 }
 
@@ -57,7 +56,7 @@ fn a_new_key_is_random_secret_and_never_overwritten() {
     assert!(!said.contains(&digits(&a)) && !said.contains(&digits(&b)), "a key was printed");
     #[cfg(unix)]
     assert_eq!(mode(&folder.join("a.key")), 0o600);
-    assert!(fails(&folder, "key new a.key").contains("is there already and stays as it is"));
+    assert!(fails(&folder, "key new a.key").contains("already exists; not overwritten"));
     assert_eq!(read("a.key"), a);
 }
 
@@ -95,7 +94,7 @@ fn a_hex_file_carries_the_same_page_to_its_address() {
     assert_eq!(data, bytes.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().concat());
     assert!(lines[1].starts_with(":10F00000"), "address 0xdf000: {}", lines[1]);
     #[cfg(unix)]
-    assert_eq!(mode(&folder.join("node-7.hex")), 0o600, "there is a key in it");
+    assert_eq!(mode(&folder.join("node-7.hex")), 0o600, "it contains a key");
     let said =
         ok(&folder, "provision --id 7 --network x --key-file known.key --board microbit-v2 --probe 0d28:0204:99");
     assert!(said.contains("--chip nRF52833_xxAA --probe 0d28:0204:99") && said.contains("0x7f000"), "{said}");
@@ -126,9 +125,9 @@ fn bad_input_is_told_and_no_key_is() {
         (with("-o page.elf"), "must end in .hex"),
         (with("--flash"), "probe-rs is not on the path"),
         (with("--port nowhere"), "cannot open nowhere"),
-        (with("--port known.key"), "this is no serial port"),
+        (with("--port known.key"), "not a serial port"),
         (fails(&folder, "provision --id 0 --network a --unprotected"), "`id` must be from 1 to 65533"),
-        (fails(&folder, "provision --id 1 --network a --key-file none"), "`ringleader key new none` makes one"),
+        (fails(&folder, "provision --id 1 --network a --key-file none"), "`ringleader key new none` creates one"),
         (fails(&folder, "provision --id 1 --network a"), "--key-file"),
     ];
     for (said, expected) in wrong {
@@ -167,7 +166,7 @@ fn a_wrong_fleet_is_told_with_file_and_line() {
         std::fs::write(folder.join("fleet.toml"), FLEET.replace(from, to)).unwrap();
         fails(&folder, "provision --fleet fleet.toml --flash")
     };
-    assert!(with("id = 2", "id = 1").contains("fleet.toml:10: `id` is 1 for the second time"));
+    assert!(with("id = 2", "id = 1").contains("fleet.toml:10: `id` 1 is already taken"));
     assert!(with("known.key", "none.key").contains("cannot read the key file none.key"));
     assert!(with("probe = \"1366:1015:2\"", "").contains("node 2 has neither `probe` nor `port`"));
     assert!(fails(&folder, "provision --fleet none.toml").contains("cannot read the fleet file none.toml"));
@@ -180,7 +179,7 @@ fn a_board_on_its_way_to_another_key_gets_both() {
     ok(&folder, "key new next.key");
     let both = "provision --id 2 --network garden --key-file next.key --key-id 1 --former-key-file known.key";
     let said = ok(&folder, &format!("{both} -o page.bin"));
-    assert!(said.contains("(key 1, and still 0)"), "{said}");
+    assert!(said.contains("(key 1, still accepting key 0)"), "{said}");
     let config = page::decode(&std::fs::read(folder.join("page.bin")).unwrap()).unwrap();
     let kept = config.former.expect("the former key");
     assert_eq!((config.key_id, kept.key_id, kept.protection), (1, 0, Protection::Ascon(former.clone())));

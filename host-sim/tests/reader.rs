@@ -1,4 +1,4 @@
-//! What the reader of scenarios refuses, with the line and a hint; and that whatever it accepts can be run.
+//! What the scenario reader refuses, with the line and a hint; whatever it accepts can be run.
 
 use common::names::Algorithm;
 use common::rng::Rng;
@@ -25,7 +25,7 @@ at = "5 s"
 agreement_within = "10 s"
 "#;
 
-/// Each change of a good text, from this to that, makes one that is refused, at this line and with these words.
+/// Each change of a good text, from this to that, is refused at this line and with these words.
 pub fn refused(good_text: &str, cases: &[(&str, &str, usize, &str)]) {
     assert!(read("good.toml", good_text).is_ok());
     for (good, bad, line, says) in cases {
@@ -194,7 +194,7 @@ const NUMBERS: [&str; 20] = [
     "18446744073709551615",
 ];
 
-/// Puts a number for some number of a text, and a word that is in another place for some word.
+/// Replaces some number of a text by another, and some word by another word of the text.
 fn changed(text: &str, rng: &mut Rng) -> String {
     let mut pieces: Vec<String> = Vec::new();
     let kind = |c: char| (c.is_ascii_digit() || c == '.', c.is_ascii_lowercase() || c == '-');

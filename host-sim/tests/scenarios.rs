@@ -1,4 +1,4 @@
-//! The built-in scenarios hold, runs repeat, and bad scenario files are explained.
+//! The built-in scenarios hold, runs are reproducible, and bad scenario files are explained.
 
 use common::rng::Rng;
 use host_sim::cli::run::failure_text;
@@ -84,7 +84,7 @@ fn what_takes_too_long_fails_and_says_how_to_see_it_again() {
 fn leaders_must_be_as_steady_as_they_are_expected_to_be() {
     let steady =
         |from_us, changes_max| Scenario { steady: Some(Steady { from_us, changes_max }), ..find("ring16").unwrap() };
-    // The leader fails after ten seconds and comes back, so everybody changes twice and goes without in between.
+    // The leader fails after ten seconds and comes back, so every node changes leaders twice.
     let outcome = run(&steady(5_000_000, 1), 7);
     assert_eq!(outcome.verdict, Verdict::Liveness);
     let text = failure_text(&outcome, "ring16");
@@ -205,7 +205,7 @@ fn bad_files_are_explained() {
     );
 }
 
-/// A directory for one test, empty and with a name of its own.
+/// Each test has its own empty directory.
 fn directory(name: &str) -> std::path::PathBuf {
     let path = std::env::temp_dir().join(format!("ringleader-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
@@ -269,7 +269,7 @@ fn nodes_may_have_channels_powers_and_places_of_their_own() {
     assert_eq!(plan.topology.nodes(), 3);
     assert_eq!((plan.nodes[&1].tx_dbm, plan.nodes[&2].channel), (Some(-8.0), Some(20)));
     let outcome = run(&plan, 1);
-    // The third is on another channel and leads itself; the others have found each other before one fails.
+    // The third is on another channel and leads itself; the others find each other before one fails.
     let last = |id: u16| outcome.follows.iter().rfind(|follow| follow.node == id).and_then(|follow| follow.leader);
     assert_eq!(last(3), Some(3));
     assert!(outcome.follows.iter().any(|follow| follow.node != 3 && follow.leader.is_some_and(|l| l != follow.node)));
@@ -283,7 +283,7 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     let recorders = Recorders { trace: file(&trace), pcap: file(&pcap) };
     let scenario = read("t", GOOD).unwrap();
     let outcome = run_recorded(&scenario, 3, recorders).unwrap();
-    assert_eq!(outcome, run(&scenario, 3), "being watched changes nothing");
+    assert_eq!(outcome, run(&scenario, 3), "recording changes nothing");
     let text = std::fs::read_to_string(&trace).unwrap();
     let records: Vec<_> = text.lines().enumerate().map(|(at, line)| parse_line(at + 1, line).unwrap()).collect();
     let frames = records.iter().filter(|record| matches!(record.event, Event::Frame { .. })).count() as u64;
@@ -303,7 +303,7 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     assert!(comparison.same && again == outcome, "{comparison:?}");
 }
 
-/// Has Wireshark's command-line tool decode a capture, where it is installed.
+/// Decodes a capture with Wireshark's command-line tool, if it is installed.
 fn decode(pcap: &std::path::Path, frames: u64) {
     let tshark = std::process::Command::new("tshark")
         .args([
@@ -325,7 +325,7 @@ fn decode(pcap: &std::path::Path, frames: u64) {
             println!("tshark is not installed: the capture was not decoded");
             return;
         }
-        Err(error) => panic!("tshark does not start: {error}"),
+        Err(error) => panic!("cannot start tshark: {error}"),
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! The `size` command as it is called: its exit code and what it says about files it cannot measure.
+//! The `size` command: its exit code, and its errors for files it cannot measure.
 
 use std::process::{Command, Output};
 
@@ -28,7 +28,7 @@ fn a_file_of_another_kind_is_refused() {
 
 #[test]
 fn the_image_of_another_machine_is_refused() {
-    // Whatever the PC's own format, it is not the board's.
+    // Whatever this PC's format is, it is not the board's.
     let complaint = complaint(&[env!("CARGO_BIN_EXE_ringleader")]);
     assert!(complaint.contains("cannot measure"), "{complaint}");
 }

@@ -31,7 +31,7 @@ fn measure(line: &str) -> anyhow::Result<Vec<Group>> {
     study::measure(&request(line), |_, _, _| ())
 }
 
-/// Ids ascend along the places.
+/// Ids in ascending order.
 fn scene(kind: Kind, nodes: u16, leader: usize) -> Scene {
     let ids = (1..=nodes).map(NodeId).collect();
     Scene { graph: Graph::new(kind, usize::from(nodes), 0), ids, leader }
@@ -48,7 +48,7 @@ fn run(scene: &Scene, flips: &[Flip], clock: ClockKind, schedule: Schedule) -> O
 
 #[test]
 fn a_line_of_four_that_loses_its_end_costs_what_was_computed_by_hand() {
-    // Node 2 searches (rounds 1 and 2), node 4 reflects (3 and 4), node 2 elects itself in round 4 and tells (5 and 6);
+    // Node 2 searches (rounds 1 and 2), node 4 reflects (3 and 4), node 2 elects itself in round 4 and announces (5, 6);
     // the last echo of that arrives in round 7. The leader, cut off, elects itself at once.
     let expected = Outcome {
         messages: 10,
@@ -119,7 +119,7 @@ fn a_lost_leader_is_replaced_once_in_every_part() {
 fn three_waves_replace_the_leader_of_a_line_or_ring() {
     let groups = measure("--graph line --graph ring --sizes 6,11,30 --seeds 15 --change leader-lost").unwrap();
     for Group { case, samples } in groups.iter().filter(|group| group.case.schedule == Schedule::Synchronous) {
-        // The two searches of a ring meet in the middle of what is left; where that is a link and not a node, the ids
+        // The two searches of a ring meet in the middle of what is left; if that is a link and not a node, the ids
         // decide on which side of it.
         let odd_ring = case.graph == Kind::Ring && !case.nodes.is_multiple_of(2);
         for sample in samples {

@@ -4,33 +4,31 @@ use std::collections::{BTreeSet, VecDeque};
 
 use common::rng::Rng;
 
-/// Others in reach of a node of a random geometric graph, away from the rim.
+/// How many others are in range of a node of a random geometric graph, away from the rim.
 const USUAL_DEGREE: f64 = 7.0;
 
-/// A kind of graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Everybody has two neighbours.
+    /// Every node has two neighbours.
     Ring,
     /// A ring with one link missing.
     Line,
-    /// One node in the middle of all others.
+    /// One node linked to all others.
     Star,
     /// Rows and columns, as square as the number of nodes allows.
     Grid,
-    /// Everybody is everybody's neighbour.
+    /// Every node is linked to every other.
     Clique,
-    /// A random recursive tree: each node hangs on an earlier one.
+    /// A random recursive tree: each node is attached to an earlier one.
     Tree,
-    /// Nodes strewn over a square, linked when near; connected.
+    /// Nodes scattered over a square, linked when near; connected.
     Rgg,
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Self; 7] = [Self::Ring, Self::Line, Self::Star, Self::Grid, Self::Clique, Self::Tree, Self::Rgg];
 
-    /// What it is called where a word must do: on the command line and in JSON.
+    /// One word, for the command line and JSON.
     pub const fn short_name(self) -> &'static str {
         match self {
             Self::Rgg => "rgg",
@@ -38,7 +36,6 @@ impl Kind {
         }
     }
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ring => "ring",
@@ -52,11 +49,11 @@ impl Kind {
     }
 }
 
-/// An undirected graph on the nodes `0..n`, with a place in the unit square for each.
+/// An undirected graph on the nodes `0..n`, each with a point in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    /// Where the nodes are drawn; for a random geometric graph also why they are linked.
-    pub places: Vec<(f64, f64)>,
+    /// Where the nodes are drawn; in a random geometric graph their distances also decide the links.
+    pub points: Vec<(f64, f64)>,
     edges: BTreeSet<(usize, usize)>,
 }
 
@@ -66,11 +63,11 @@ impl Graph {
         let mut rng = Rng::stream(seed, 0x6AF);
         match kind {
             Kind::Ring => Self::circle(nodes, (0..nodes).map(|u| (u, (u + 1) % nodes))),
-            Kind::Line => Self::with(line_places(nodes), (1..nodes).map(|v| (v - 1, v))),
+            Kind::Line => Self::with(line_points(nodes), (1..nodes).map(|v| (v - 1, v))),
             Kind::Star => {
                 let mut star = Self::circle(nodes.saturating_sub(1), std::iter::empty());
-                star.places.insert(0, (0.5, 0.5));
-                star.places.truncate(nodes);
+                star.points.insert(0, (0.5, 0.5));
+                star.points.truncate(nodes);
                 (1..nodes).for_each(|v| star.insert(0, v));
                 star
             }
@@ -78,40 +75,38 @@ impl Graph {
             Kind::Clique => Self::circle(nodes, (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v)))),
             Kind::Tree => {
                 let parents: Vec<_> = (1..nodes).map(|v| (below(&mut rng, v), v)).collect();
-                Self::with(tree_places(nodes, &parents), parents.into_iter())
+                Self::with(tree_points(nodes, &parents), parents.into_iter())
             }
             Kind::Rgg => random_geometric(nodes, USUAL_DEGREE, &mut rng),
         }
     }
 
-    /// A random geometric graph whose nodes have about this many others in reach, fewer at the rim.
+    /// A random geometric graph whose nodes have about this many others in range, fewer at the rim.
     pub fn random_geometric(nodes: usize, degree: f64, seed: u64) -> Self {
         random_geometric(nodes, degree, &mut Rng::stream(seed, 0x6AF))
     }
 
-    /// A graph of these places and links.
-    pub fn with(places: Vec<(f64, f64)>, edges: impl Iterator<Item = (usize, usize)>) -> Self {
-        let mut graph = Self { places, edges: BTreeSet::new() };
+    /// A graph of these points and links.
+    pub fn with(points: Vec<(f64, f64)>, edges: impl Iterator<Item = (usize, usize)>) -> Self {
+        let mut graph = Self { points, edges: BTreeSet::new() };
         edges.for_each(|(u, v)| graph.insert(u, v));
         graph
     }
 
     fn circle(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Self {
-        let place = |node: usize| {
+        let point = |node: usize| {
             let angle = std::f64::consts::TAU * as_f64(node) / as_f64(nodes.max(1));
             (0.5 + 0.45 * angle.sin(), 0.5 - 0.45 * angle.cos())
         };
-        Self::with((0..nodes).map(place).collect(), edges)
+        Self::with((0..nodes).map(point).collect(), edges)
     }
 
-    /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.points.len()
     }
 
-    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.points.is_empty()
     }
 
     /// The links, each once, ascending.
@@ -119,24 +114,22 @@ impl Graph {
         self.edges.iter().copied()
     }
 
-    /// Adds a link. A link of a node to itself is none.
+    /// Adds a link; one from a node to itself is ignored.
     pub fn insert(&mut self, u: usize, v: usize) {
         if u != v {
             self.edges.insert((u.min(v), u.max(v)));
         }
     }
 
-    /// Takes a link out; true where there was one.
+    /// Removes a link; returns whether there was one.
     pub fn remove(&mut self, u: usize, v: usize) -> bool {
         self.edges.remove(&(u.min(v), u.max(v)))
     }
 
-    /// Whether two nodes are linked.
     pub fn has(&self, u: usize, v: usize) -> bool {
         self.edges.contains(&(u.min(v), u.max(v)))
     }
 
-    /// The neighbours of every node.
     fn neighbours(&self) -> Vec<Vec<usize>> {
         let mut neighbours = vec![Vec::new(); self.len()];
         for &(u, v) in &self.edges {
@@ -146,12 +139,12 @@ impl Graph {
         neighbours
     }
 
-    /// Hops from one node to every other; none where there is no way.
+    /// Hops from one node to every other; none if there is no path.
     pub fn distances(&self, from: usize) -> Vec<Option<usize>> {
         hops_from(from, &self.neighbours())
     }
 
-    /// The nodes of each component, components by their smallest node.
+    /// The nodes of each component, in the order of the components' smallest nodes.
     pub fn components(&self) -> Vec<Vec<usize>> {
         let neighbours = self.neighbours();
         let mut seen = vec![false; self.len()];
@@ -169,12 +162,12 @@ impl Graph {
         components
     }
 
-    /// Whether there is a way between any two nodes.
+    /// Whether there is a path between any two nodes.
     pub fn is_connected(&self) -> bool {
         self.is_empty() || self.distances(0).iter().all(Option::is_some)
     }
 
-    /// The longest of all shortest ways, within components.
+    /// The longest of all shortest paths, within components.
     pub fn diameter(&self) -> usize {
         let neighbours = self.neighbours();
         (0..self.len()).flat_map(|node| hops_from(node, &neighbours)).flatten().max().unwrap_or(0)
@@ -206,7 +199,7 @@ fn unit(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / f64::from(u32::MAX)
 }
 
-fn line_places(nodes: usize) -> Vec<(f64, f64)> {
+fn line_points(nodes: usize) -> Vec<(f64, f64)> {
     (0..nodes).map(|node| (0.05 + 0.9 * as_f64(node) / as_f64(nodes.max(2) - 1), 0.5)).collect()
 }
 
@@ -214,14 +207,14 @@ fn grid(nodes: usize) -> Graph {
     let columns = (1..=nodes).find(|columns| columns * columns >= nodes).unwrap_or(1);
     let rows = nodes.div_ceil(columns).max(1);
     let at = |index: usize, count: usize| 0.05 + 0.9 * as_f64(index) / as_f64(count.max(2) - 1);
-    let places = (0..nodes).map(|node| (at(node % columns, columns), at(node / columns, rows))).collect();
+    let points = (0..nodes).map(|node| (at(node % columns, columns), at(node / columns, rows))).collect();
     let right = (0..nodes).filter(|node| (node + 1) % columns != 0 && node + 1 < nodes).map(|u| (u, u + 1));
     let down = (0..nodes.saturating_sub(columns)).map(|u| (u, u + columns));
-    Graph::with(places, right.chain(down))
+    Graph::with(points, right.chain(down))
 }
 
 /// Each generation on a line of its own.
-fn tree_places(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
+fn tree_points(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
     let mut depth = vec![0_usize; nodes];
     for &(parent, child) in parents {
         depth[child] = depth[parent] + 1;
@@ -239,18 +232,18 @@ fn tree_places(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Places by chance, and the reach at which they are just connected or, where that is more, have about as many others
-/// in reach as asked for.
+/// Random points, and their range: large enough that all are connected and that about as many others are in range as
+/// asked for.
 fn random_geometric(nodes: usize, degree: f64, rng: &mut Rng) -> Graph {
-    let places: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
+    let points: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
     let mut reach = (degree / (std::f64::consts::PI * as_f64(nodes.max(1)))).sqrt();
     loop {
         let near = |u: usize, v: usize| {
-            let ((ux, uy), (vx, vy)) = (places[u], places[v]);
+            let ((ux, uy), (vx, vy)) = (points[u], points[v]);
             (ux - vx).hypot(uy - vy) <= reach
         };
         let edges = (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v))).filter(|&(u, v)| near(u, v));
-        let graph = Graph::with(places.clone(), edges);
+        let graph = Graph::with(points.clone(), edges);
         if graph.is_connected() {
             return graph;
         }

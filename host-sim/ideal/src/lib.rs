@@ -1,7 +1,7 @@
-//! The ideal network of Ringleader: channels that deliver in order while they are up, the graphs to run it on, and what is
-//! run on it alone: random stress and the leaders' hierarchy. Nothing here prints: that is for the commands.
+//! The ideal network of Ringleader: channels that deliver in order while they are up, the graphs to run it on, and what
+//! runs on it alone: random stress and the hierarchy of leaders. Nothing here prints; the commands do.
 //!
-//! Part of the simulator, and a package of its own so that tests run it optimised without the rest.
+//! It is a package of its own so that tests can use it without building the rest.
 
 pub mod graph;
 pub mod hierarchy;

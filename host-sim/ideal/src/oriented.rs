@@ -1,7 +1,7 @@
 //! Whether a network of the height algorithm has reached its goal: every component leader-oriented.
 //!
-//! Source: seed 001, section 3.4. As there, two nodes are linked when at least one direction between them is up.
-//! Crashed nodes are no part of the network, and neither are directions that still lead to them.
+//! Source: Tbarka 2019, section 3.4. As there, two nodes are linked when at least one direction between them is up.
+//! Crashed nodes are not part of the network, nor are directions that still lead to them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,12 +16,7 @@ use crate::net::Net;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// Condition 1: something is still in transit.
-    InTransit {
-        /// The sender.
-        from: NodeId,
-        /// The receiver.
-        to: NodeId,
-    },
+    InTransit { from: NodeId, to: NodeId },
     /// Condition 2: a node has a wrong view of a neighbour's height.
     WrongView {
         /// The node that is wrong.
@@ -31,23 +26,20 @@ pub enum Violation {
     },
     /// Condition 3: the nodes of a component do not all follow the same leader.
     ManyLeaders {
-        /// The nodes of the component.
         component: Vec<NodeId>,
         /// The leaders they follow.
         leaders: Vec<NodeId>,
     },
     /// Condition 3: the one leader of a component is not in it.
     LeaderAway {
-        /// The nodes of the component.
         component: Vec<NodeId>,
         /// The leader they follow.
         leader: NodeId,
     },
-    /// Condition 4: the leader is not the only node without a way down.
+    /// Condition 4: the leader is not the only node without a downhill link.
     WrongSinks {
-        /// The leader of the component.
         leader: NodeId,
-        /// The nodes without a way down.
+        /// The nodes without a downhill link.
         sinks: Vec<NodeId>,
     },
 }
@@ -77,7 +69,7 @@ impl fmt::Display for Violation {
                 write!(f, "the component of {} follows {leader}, which is not in it", listed(component))
             }
             Self::WrongSinks { leader, sinks } => {
-                write!(f, "{leader} leads, but without a way down are {}", listed(sinks))
+                write!(f, "{leader} leads, but the nodes without a downhill link are {}", listed(sinks))
             }
         }
     }
@@ -92,8 +84,8 @@ fn listed(nodes: &[NodeId]) -> String {
 
 /// Checks that every component is leader-oriented.
 ///
-/// Heights are unique and totally ordered, so that links directed from the larger to the smaller form no circle: of
-/// condition 4 only the unique sink is left to check.
+/// Heights are unique and totally ordered, so links directed from the larger to the smaller form no cycle: of condition 4
+/// only the unique sink remains to be checked.
 pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Result<(), Violation> {
     if let Some(channel) = net.pending().next() {
         return Err(Violation::InTransit { from: net.id(channel.from), to: net.id(channel.to) });
@@ -115,7 +107,7 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PE
         .try_for_each(|component| oriented(net, &links, component))
 }
 
-/// The seed's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
+/// Tbarka's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
 fn channel_graph<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Graph {
     let both_alive = |&(u, v): &(usize, usize)| net.is_alive(u) && net.is_alive(v);
     Graph::with(vec![(0.0, 0.0); net.len()], net.up_directions().filter(both_alive))

@@ -24,7 +24,7 @@ mod tests {
     use common::rng::Rng;
 
     #[test]
-    fn everybody_is_there_once_and_every_order_comes_up() {
+    fn every_id_appears_once_and_every_order_occurs() {
         let mut rng = Rng::new(3);
         let mut orders = std::collections::BTreeSet::new();
         for _ in 0..200 {

@@ -10,21 +10,19 @@ use common::types::NodeId;
 
 use crate::graph::Graph;
 
-/// Where a node must stand on one level. Nodes are indices.
+/// A node's required head, distance and parent on one level. Nodes are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Its head.
     pub head: usize,
     /// Hops to it.
     pub distance: usize,
-    /// The next node on the way, the one with the smallest id where there are several; itself for a head.
+    /// The next node on the path, the one with the smallest id if there are several; itself for a head.
     pub parent: usize,
 }
 
-/// What the hierarchy is made from.
+/// What determines the hierarchy.
 #[derive(Clone, Debug)]
 pub struct Ground<'a> {
-    /// The links.
     pub graph: &'a Graph,
     /// The ids, by index.
     pub ids: &'a [NodeId],
@@ -35,7 +33,7 @@ pub struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// The one right structure: per node, per level.
+    /// The one correct structure: per node, per level.
     pub fn structure(&self, radii: &[u8]) -> Vec<Vec<Option<Expected>>> {
         let mut per_node = vec![Vec::new(); self.graph.len()];
         let mut eligible = vec![true; self.graph.len()];

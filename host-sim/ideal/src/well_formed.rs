@@ -1,9 +1,9 @@
 //! Whether a network of the hierarchy has reached its goal.
 //!
-//! Per component, with nothing under way: (v) whoever is linked has heard each other's present state; (a) one leader, agreed and present; (b) every node has a head of level 1
-//! within the radius, along parents with the same head; (c) a head is its own head, and the leader heads every level; (d)
-//! following the lowest neighbour leads to the leader; (e) the structure is the one that its definition gives
-//! ([`crate::structure`]).
+//! Per component, with nothing in flight: (v) linked nodes have heard each other's present state; (a) there is one leader,
+//! agreed and present; (b) every node has a level-1 head within the radius, along parents with the same head; (c) a head is
+//! its own head, and the leader heads every level; (d) following the lowest neighbour leads to the leader; (e) the
+//! structure is the one that its definition gives ([`crate::structure`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,11 +18,10 @@ use crate::structure::{Expected, Ground};
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The condition: `q` for something under way, otherwise `v` or `a` to `e`.
+    /// The condition: `q` for a message in flight, otherwise `v` or `a` to `e`.
     pub condition: char,
     /// The node that shows it.
     pub node: NodeId,
-    /// In words.
     pub what: String,
 }
 
@@ -42,7 +41,7 @@ pub fn link_graph<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PE
 pub fn check<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>) -> Result<(), Violation> {
     let graph = link_graph(net);
     if let Some(channel) = net.pending().next() {
-        let what = format!("an Update from {} is under way", net.id(channel.from));
+        let what = format!("an Update from {} is in flight", net.id(channel.from));
         return Err(Violation { condition: 'q', node: net.id(channel.to), what });
     }
     let ids: Vec<NodeId> = (0..net.len()).map(|node| net.id(node)).collect();
@@ -83,7 +82,7 @@ fn same(expected: Option<Expected>, got: Option<Standing>, ids: &[NodeId]) -> bo
     }
 }
 
-/// (v): both ends of every link know each other's height and records, and nobody knows anybody else.
+/// (v): both ends of every link know each other's height and records, and no node knows any other.
 pub fn views_are_true<const N: usize, const PEERS: usize>(
     net: &Net<Hierarchy<N>, PEERS>,
     graph: &Graph,
@@ -99,7 +98,7 @@ pub fn views_are_true<const N: usize, const PEERS: usize>(
         for (height, (id, records)) in state.neighbours().zip(state.neighbour_records()) {
             match unheard.remove(&id) {
                 Some(peer) if peer.height() == height && peer.records() == records => {}
-                Some(_) => return fail(format!("has an old height or old records of {id}")),
+                Some(_) => return fail(format!("has an outdated height or outdated records of {id}")),
                 None => return fail(format!("takes {id} for a neighbour")),
             }
         }
@@ -156,7 +155,7 @@ fn heads_in_reach<const N: usize, const PEERS: usize>(
         }
         let parent = net.index_of(standing.parent).and_then(|parent| net.node(parent).standing(level));
         if standing.distance == 0 && standing.head != net.id(node) {
-            return fail('c', "no way to its head");
+            return fail('c', "no path to its head");
         }
         if standing.distance > 0
             && parent.is_none_or(|p| p.head != standing.head || p.distance + 1 != standing.distance)
@@ -185,6 +184,6 @@ fn way_down<const N: usize, const PEERS: usize>(
     if at == leader {
         return Ok(());
     }
-    let what = format!("the way down ends at {} instead of {}", net.id(at), net.id(leader));
+    let what = format!("the downhill path ends at {} instead of {}", net.id(at), net.id(leader));
     Err(Violation { condition: 'd', node: net.id(node), what })
 }

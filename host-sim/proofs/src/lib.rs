@@ -1,5 +1,5 @@
-//! The election core on ideal networks, where its claims are proved or come close: every interleaving of small cases, and
-//! thousands of random runs of larger ones.
+//! Evidence for the election core's claims, on ideal networks: every interleaving of small cases, and thousands of random
+//! runs of larger ones.
 //!
 //! There is nothing here but tests: `cargo test --package proofs`.
 

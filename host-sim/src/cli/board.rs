@@ -1,4 +1,4 @@
-//! `ringleader board`: a scenario with emulated boards, which run the image that is flashed.
+//! `ringleader board`: runs a scenario on emulated boards that execute the firmware image.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::emulated::report::{self, BoardReport};
 use crate::emulated::run::{Hooks, run_boards};
 use crate::{note, out, outln};
 
-/// How often progress is shown, in microseconds of the world.
+/// How often progress is shown, in simulated microseconds.
 const PROGRESS_US: u64 = 500_000;
 
 /// The chips there are images for.
@@ -35,7 +35,6 @@ pub enum ChipName {
 }
 
 impl ChipName {
-    /// The chip.
     pub fn chip(self) -> Chip {
         match self {
             Self::Nrf52840 => Chip::Nrf52840,
@@ -44,27 +43,26 @@ impl ChipName {
     }
 }
 
-/// Arguments of `board`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    /// A built-in scenario (see `ringleader scenarios`) or a .toml file
     pub scenario: String,
-    /// Make every node a board, whatever the scenario says
+    /// Make every node a board, regardless of the scenario
     #[arg(long)]
     pub all: bool,
-    /// Run this image, instead of building the one of the nRF52840-DK from the sources
+    /// Run this image instead of building the nRF52840-DK's from the sources
     #[arg(long, value_name = "FILE")]
     pub elf: Option<PathBuf>,
-    /// The chip that the image is for
+    /// The chip the image is for
     #[arg(long, value_enum, default_value = "nrf52840")]
     pub chip: ChipName,
-    /// The root seed, instead of the scenario's own
+    /// The root seed [default: the scenario's own]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Show the boards' logs as they come, with the world's time and the board's own
+    /// Show the boards' logs as they arrive, with simulated time and the board's own
     #[arg(long)]
     pub log: bool,
-    /// Write every event to this file, a JSON object on each line
+    /// Write every event to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Write every frame to this file, as pcapng for Wireshark
@@ -82,7 +80,6 @@ struct Printed<'p> {
     boards: &'p [BoardReport],
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure_apart(
         &[("the scenario", file_of(&args.scenario)), ("--elf", args.elf.as_deref())],
@@ -124,7 +121,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         out!("{}\n{}", text(&outcome), report::table(&boards))?;
         let emulated = seconds(outcome.ran_ms * 1_000);
-        outln!("\n{emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9))?;
+        outln!("\nEmulated {emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9))?;
         outln!("{}", verdict_text(outcome.verdict))?;
     }
     if outcome.verdict != Verdict::Ok {
@@ -133,7 +130,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(outcome.verdict.exit_code()))
 }
 
-/// The command that runs the same again, in any directory.
+/// The command that repeats this run from any directory.
 fn replay_command(args: &Args, seed: u64) -> String {
     let all = if args.all { " --all" } else { "" };
     let elf = args.elf.as_ref().map_or_else(String::new, |path| {

@@ -1,5 +1,6 @@
-//! `ringleader check`: who led when in a trace, how long elections took, and whether everybody agreed in time. Traces of the
-//! simulator and recordings of boards are checked alike.
+//! `ringleader check`: who led when in a trace, how long elections took, and whether all nodes agreed in time.
+//!
+//! Traces of the simulator and recordings of boards are checked alike.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,28 +11,31 @@ use sim::scenario::input::units::secs;
 use sim::scenario::report::outcome::{Reign, Verdict};
 use sim::scenario::report::spread::Spread;
 
-use super::output;
+use super::output::{self, counted};
 use crate::field::check::history::{self, Disagreement, History};
 use crate::field::check::trace_file;
 use crate::{out, outln};
 
-/// As many changes of leaders are shown; JSON has them all.
+/// How many changes of leader the text shows; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
 
-/// Arguments of `check`.
-///
-/// Reads traces, of `ringleader monitor --record` or of the simulator, and tells who led when, how long there was no
-/// agreement and after what, and whether agreement always came within --within of the last change. Several traces are
-/// compared in a table: a field test beside the simulation of it.
-///
-/// The exit code is 0 where agreement always came in time, 3 where it did not, 1 where a trace cannot be read.
+const DETAILS: &str = "\
+Reads traces of `ringleader monitor --record` or of the simulator. Shows who led when, how long there
+was no agreement and after what, and whether agreement always came within --within of the last change.
+Several traces are compared in a table, such as a field test and its simulation.
+
+Exit codes:
+0  agreement always came in time
+1  a trace cannot be read
+3  agreement took too long";
+
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = DETAILS)]
 pub struct Args {
     /// Traces, one JSON object per line
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// How long after the last change agreement may take, in seconds
+    /// How long agreement may take after the last change, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     within: u64,
     /// Print JSON instead of text
@@ -39,7 +43,6 @@ pub struct Args {
     json: bool,
 }
 
-/// One trace and what it says.
 #[derive(Debug, Serialize)]
 struct Checked {
     file: String,
@@ -47,7 +50,6 @@ struct Checked {
     history: History,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     for path in &args.traces {
@@ -74,37 +76,39 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn text(file: &str, history: &History, within: u64) -> String {
     let mut text = format!(
-        "{file}: {}, {} nodes ({}), {} frames\n",
+        "{file}: {}, {} ({}), {}\n",
         secs(history.length_ms),
-        history.nodes.len(),
+        counted(history.nodes.len(), "node"),
         history.nodes.join(", "),
-        history.frames
+        counted(history.frames, "frame")
     );
     if history.lost > 0 {
-        let _ = writeln!(text, "CAUTION: boards lost {} messages before they could be recorded", history.lost);
+        let lost = counted(history.lost, "message");
+        let _ = writeln!(text, "CAUTION: boards lost {lost} before they could be recorded");
     }
-    let source = if history.links_told { "as the nodes told them" } else { "as frames show them" };
+    let source = if history.links_told { "as the nodes reported them" } else { "inferred from frames" };
     let _ = writeln!(text, "Links: {source}");
     text.push_str("Leaders (followers):\n");
     for reign in history.reigns.iter().take(REIGNS_SHOWN) {
         let _ = writeln!(text, "{:>12}  {}", secs(reign.at_ms), reign_text(reign));
     }
     if history.reigns.len() > REIGNS_SHOWN {
-        let _ = writeln!(text, "{:>12}  and {} more changes", "", history.reigns.len() - REIGNS_SHOWN);
+        let more = counted(history.reigns.len() - REIGNS_SHOWN, "more change");
+        let _ = writeln!(text, "{:>12}  and {more}", "");
     }
-    text.push_str("Without agreement:\n");
+    text.push_str("Periods without agreement:\n");
     for one in &history.disagreements {
         let _ = writeln!(text, "{:>12}  {}", secs(one.from_ms), disagreement_text(one));
     }
     if history.disagreements.is_empty() {
-        text.push_str("              never\n");
+        text.push_str("              none\n");
     }
     let open = history.disagreements.last().is_some_and(|last| last.lasted_ms.is_none());
     let _ = writeln!(
         text,
         "{}",
         match (history.verdict, open) {
-            (Verdict::Ok, false) => format!("OK: after every change agreement came within {within} s and lasted"),
+            (Verdict::Ok, false) => format!("OK: agreement came within {within} s of every change and lasted"),
             (Verdict::Ok, true) =>
                 format!("UNDECIDED: the trace ends without agreement, less than {within} s after the last change"),
             _ => format!("LIVENESS VIOLATED: agreement took longer than {within} s after the last change"),
@@ -119,7 +123,7 @@ fn reign_text(reign: &Reign) -> String {
 }
 
 fn disagreement_text(one: &Disagreement) -> String {
-    let lasted = one.lasted_ms.map_or("to the end".to_owned(), |ms| format!("for {}", secs(ms)));
+    let lasted = one.lasted_ms.map_or("until the end".to_owned(), |ms| format!("for {}", secs(ms)));
     let first = one.nodes.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if one.nodes.len() > 8 { " and others" } else { "" };
     format!("{lasted} after {} (nodes {first}{more}); {} after the last change", one.after, secs(one.settled_ms))

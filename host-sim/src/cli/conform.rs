@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::output::{counted, counted_as};
 use crate::lab::conform::{Report, replay_file};
 use crate::{note, out, outln};
 
-/// Arguments of `conform`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Formats: hs-golden-1, hs-extremes-1, height-golden-1, frlle-golden-1; and, without a name, scenarios of the hierarchy
-(queue, K, nodes, steps) and structures (n, edges, K, expect), one in a file or a list of them.
-The exit code is 0 when everything matches, 1 when something does not or a file cannot be read.
+Formats: hs-golden-1, hs-extremes-1, height-golden-1, frlle-golden-1. Hierarchy scenarios (queue, K,
+nodes, steps) and structures (n, edges, K, expect) have no format name; a file holds one or a list.
+The exit code is 0 if everything matches, 1 if something does not or a file cannot be read.
 
 Example:
   ringleader conform host-sim/tests/golden/*.json")]
@@ -24,7 +24,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Replays all files and reports. A file that cannot be read is an error, after the others were replayed.
+/// A file that cannot be read is an error, but only after the others have been replayed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut total = Report::default();
     let mut broken = Vec::new();
@@ -45,7 +45,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&total.json(&broken))?)?;
     } else {
-        outln!("{} cases, {} mismatches", total.cases.len(), total.mismatches())?;
+        let mismatches = counted_as(total.mismatches(), "mismatch", "mismatches");
+        outln!("{}, {mismatches}", counted(total.cases.len(), "case"))?;
     }
     Ok(if broken.is_empty() && total.mismatches() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

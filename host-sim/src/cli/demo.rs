@@ -1,4 +1,4 @@
-//! `ringleader demo`, and `ringleader` without arguments: the product at a glance.
+//! `ringleader demo`, and `ringleader` without arguments.
 
 use std::process::ExitCode;
 
@@ -6,10 +6,9 @@ use super::output;
 use crate::lab::demo::{Request, Scene, play};
 use crate::outln;
 
-/// Arguments of `demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-In the pictures a leader stands in brackets, [7], and a dead node is an x. The same seed shows the same story.")]
+In the pictures a leader is in brackets, [7], and a dead node is an x. The same seed shows the same story.")]
 pub struct Args {
     /// The seed of the whole story
     #[arg(long, default_value_t = 1)]
@@ -17,7 +16,7 @@ pub struct Args {
     /// Nodes on the ring and in the ad hoc network
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(4..=40))]
     pub nodes: u16,
-    /// Print the summary as JSON and nothing else
+    /// Print only the summary, as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -28,7 +27,6 @@ impl Default for Args {
     }
 }
 
-/// Shows the product.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stage = play(Request { seed: args.seed, nodes: args.nodes, quiet: args.json });
     if args.json {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// A file whose errors say which one it is.
+/// A file whose errors name it.
 #[derive(Debug)]
 struct NamedFile {
     path: PathBuf,
@@ -31,30 +31,30 @@ impl Write for NamedFile {
     }
 }
 
-/// Where a path leads, however it is written. A file that is yet to be made goes by its directory.
-fn place(path: &Path) -> Option<PathBuf> {
+/// The same for every spelling of a path. A file that does not exist yet is resolved through its directory.
+fn resolved(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).ok()?;
     absolute.canonicalize().ok().or_else(|| Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?)))
 }
 
-/// Fails where something would be written over what is read, or over something else that is written. Each path comes
-/// with what it is to people. Making a file empties it, so this is asked before any is made.
+/// Fails if an output file is also an input or another output. Each path comes with its name for the error message.
+/// Call this before creating any of the files, since creating one empties it.
 pub fn ensure_apart(read: &[(&str, Option<&Path>)], written: &[(&str, Option<&Path>)]) -> anyhow::Result<()> {
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
     for (index, &(what, path)) in read.iter().chain(written).enumerate() {
-        // A device or a pipe, such as /dev/null, keeps nothing that could be lost. A place that is none is told later.
+        // A device or a pipe, such as /dev/null, has nothing to lose. A path that cannot be resolved fails when opened.
         let is_kept = |path: &&Path| path.metadata().map_or(true, |found| found.is_file());
-        let Some((path, place)) = path.filter(is_kept).and_then(|path| Some((path, place(path)?))) else { continue };
-        let other = taken.iter().find(|(_, other)| index >= read.len() && *other == place);
+        let Some((path, file)) = path.filter(is_kept).and_then(|path| Some((path, resolved(path)?))) else { continue };
+        let other = taken.iter().find(|(_, other)| index >= read.len() && *other == file);
         if let Some((other, _)) = other {
             bail!("{other} and {what} are the same file, and one would overwrite the other: {}", path.display());
         }
-        taken.push((what, place));
+        taken.push((what, file));
     }
     Ok(())
 }
 
-/// A file for a recorder, or none. It is made at once, so that a path that cannot be written is told before the run.
+/// Creates a recorder's file, if there is to be one. Done before the run, so that a bad path fails early.
 pub fn create(path: Option<&Path>) -> anyhow::Result<Option<Box<dyn Write>>> {
     let Some(path) = path else { return Ok(None) };
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,9 +1,8 @@
-//! Kinds of graphs as arguments.
+//! Kinds of graph as command-line arguments.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ideal::graph::Kind;
 
-/// Reads the short name of a kind of graph.
 pub fn graph_kind() -> impl TypedValueParser<Value = Kind> {
     let values = Kind::ALL.map(|kind| PossibleValue::new(kind.short_name()).help(help(kind)));
     PossibleValuesParser::new(values).try_map(|word| {
@@ -14,12 +13,12 @@ pub fn graph_kind() -> impl TypedValueParser<Value = Kind> {
 
 fn help(kind: Kind) -> &'static str {
     match kind {
-        Kind::Ring => "Everybody has two neighbours",
+        Kind::Ring => "Every node has two neighbours",
         Kind::Line => "A ring with one link missing",
-        Kind::Star => "One node in the middle of all others",
+        Kind::Star => "One node linked to all others",
         Kind::Grid => "Rows and columns, as square as the number of nodes allows",
-        Kind::Clique => "Everybody is everybody's neighbour",
-        Kind::Tree => "A random recursive tree: each node hangs on an earlier one",
-        Kind::Rgg => "Nodes strewn over a square, linked when near; connected",
+        Kind::Clique => "Every node is linked to every other",
+        Kind::Tree => "A random recursive tree: each node is attached to an earlier one",
+        Kind::Rgg => "A connected random geometric graph: nodes scattered over a square, linked when near",
     }
 }

@@ -1,4 +1,4 @@
-//! The `hierarchy` command: builds one, changes the network, and shows who leads whom and what it cost.
+//! `ringleader hierarchy`: builds one, changes the network, and shows who leads whom and at what cost.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,28 +17,27 @@ use crate::draw;
 use crate::lab::hierarchy::{Report, churn_report, table, trees};
 use crate::note;
 
-/// What is not finished after this long says how far it is.
+/// A run that takes longer than this reports its progress.
 const QUIET_FOR: Duration = Duration::from_secs(2);
 
-/// Arguments of `hierarchy`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-Every node has a head of level 1 within the first radius, every such head one of level 2 within the
-second, and so on up to the global leader. Nodes are ranked by id, which are strewn at random; the
-smallest uncaptured one is a head and captures everybody within the radius.
+Every node has a level-1 head within the first radius, every such head has a level-2 head within the
+second, and so on up to the global leader. Nodes are ranked by id, and ids are placed at random. The
+lowest uncaptured node becomes a head and captures every node within the radius.
 
 Columns of the text output:
-  Updates   sent until all was quiet; 'single level' is the same change in the same network with
-            the global leader alone
-  rounds    until all was quiet; an Update takes one
-  moved     nodes that have another head of level 1 than before
+  Updates   messages until the network was quiet; 'single level' is the same change in the same
+  network with the global leader alone
+  rounds    until the network was quiet; an Update takes one
+  moved     nodes whose level-1 head changed
   heads     of level 1, afterwards
 
 Fields of --json: radii, changes (what, updates, single_level_updates, rounds, moved, heads), nodes
 (id, alive, leader, levels: head, distance, parent), links. With --churn: rows, one per graph and
 radii (graph, nodes, degree, radii, graphs, edges, forming_updates, updates, rounds, heads, links,
-restarts, the last two with changes, moved, moved_elsewhere, still; all sums), bars (row, moved_error,
-still_error), and densities, one per number of nodes in reach (bars, others: rows, heads).
+restarts; the last two have changes, moved, moved_elsewhere, still; all are sums), bars (row,
+moved_error, still_error), and densities, one per number of nodes in range (bars, others: rows, heads).
 
 Examples:
   ringleader hierarchy
@@ -48,23 +47,23 @@ pub struct Args {
     /// The kind of graph
     #[arg(long, value_parser = graph_kind(), default_value = "rgg", value_name = "KIND")]
     graph: Kind,
-    /// How many nodes
+    /// The number of nodes
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(2..=60))]
     nodes: u16,
     /// The radius of each level in hops, level 1 first: up to three, each from 1 to 15, such as 2 or 1,3
     #[arg(long, default_value = "2", value_parser = parse_radii, value_name = "K1[,K2..]")]
     radius: Radii,
-    /// The seed of everything
+    /// The random seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many changes: a link cut, a link up, a head restarted, the leader lost, a link cut, a link up, and again
+    /// The number of changes; they cycle through link cut, link up, head restarted, leader lost, link cut, link up
     #[arg(long, default_value_t = 6)]
     changes: u32,
-    /// Draw the network as it is in the end into this file
+    /// Draw the final network into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Instead of all this, measure how much changes move and cost: 5 graphs, 5 sets of radii, 400 changes each, and
-    /// the bars at 8 densities; about a minute
+    /// Measure instead how many nodes changes move and what they cost: 5 graphs, 5 sets of radii, 400 changes each, and
+    /// the bars at 8 densities. Takes about a minute
     #[arg(long, conflicts_with_all = ["graph", "nodes", "radius", "changes", "svg"])]
     churn: bool,
     /// Print JSON instead of text
@@ -72,7 +71,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Reads radii such as `2` or `1,3`.
 fn parse_radii(text: &str) -> Result<Radii, String> {
     let mut radii = Vec::new();
     for (piece, level) in text.split(',').zip(1..) {
@@ -81,12 +79,11 @@ fn parse_radii(text: &str) -> Result<Radii, String> {
         radii.push(u8::try_from(radius).unwrap_or(u8::MAX));
     }
     Radii::new(&radii).map_err(|error| match error {
-        RadiiError::TooMany => format!("{} levels are too many, there can be {LEVELS_MAX}", radii.len()),
-        RadiiError::OutOfRange(level) => format!("level {level}: a radius is from 1 to {RADIUS_MAX} hops"),
+        RadiiError::TooMany => format!("{} levels are too many; the maximum is {LEVELS_MAX}", radii.len()),
+        RadiiError::OutOfRange(level) => format!("level {level}: a radius must be from 1 to {RADIUS_MAX} hops"),
     })
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let text = if args.churn { churn_output(args)? } else { story_output(args)? };
     output::print(&text)?;
@@ -130,10 +127,10 @@ mod tests {
     fn radii_are_read_or_refused_with_the_reason() {
         assert!(parse_radii("1, 3,15").unwrap().iter().eq([1, 3, 15]));
         for (text, complaint) in [
-            ("0", "level 1: a radius is from 1 to 15 hops"),
-            ("2,16", "level 2: a radius is from 1 to 15 hops"),
-            ("2,272", "level 2: a radius is from 1 to 15 hops"),
-            ("1,2,3,4", "4 levels are too many, there can be 3"),
+            ("0", "level 1: a radius must be from 1 to 15 hops"),
+            ("2,16", "level 2: a radius must be from 1 to 15 hops"),
+            ("2,272", "level 2: a radius must be from 1 to 15 hops"),
+            ("1,2,3,4", "4 levels are too many; the maximum is 3"),
             ("1,,2", "level 2: '' is not a number of hops"),
             ("far", "level 1: 'far' is not a number of hops"),
         ] {

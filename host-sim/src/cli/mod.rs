@@ -1,4 +1,4 @@
-//! The commands of `ringleader`, a file each: what they take and what they print.
+//! The commands of `ringleader`, one file each: their arguments and what they print.
 
 pub mod bench;
 pub mod board;

@@ -1,4 +1,4 @@
-//! `ringleader monitor`: boards on cables, live, and a trace of what they do.
+//! `ringleader monitor`: watches boards on cables live and records a trace.
 
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -10,66 +10,63 @@ use anyhow::{Context, bail};
 use sim::air::trace::Record;
 
 use super::output;
-use crate::field::monitor::line::Place;
+use crate::field::monitor::line::Endpoint;
 use crate::field::monitor::screen::Screen;
 use crate::field::monitor::watch::{Options, Watch};
 
-/// Where the RTT server is, if it was started as the help shows.
+/// The RTT server's address if it was started as the help shows.
 const RTT_SERVER: &str = "127.0.0.1:9090";
 
-/// Arguments of `monitor`.
-///
-/// Shows what boards on serial ports say: who they are, whom they follow, links, readings and alarms, with a table of all
-/// boards. A port that vanishes is waited for. With --record everything goes into a trace like the simulator's, which
-/// `ringleader check` checks.
-///
-/// Over a debug probe, let a server pass on RTT channel 1, and give its address. With OpenOCD:
-///   openocd -f interface/jlink.cfg -c "transport select swd" -f target/nrf52.cfg -c init \
-///     -c 'rtt setup 0x20000000 0x40000 "SEGGER RTT"' -c "rtt start" -c "rtt server start 9090 1"
-///   ringleader monitor --rtt
-#[expect(clippy::doc_markdown, reason = "the help is plain text")]
+const DETAILS: &str = r#"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
+with a table of all boards. If a port vanishes, the monitor waits for it to come back. With --record
+everything goes into a trace like the simulator's, for `ringleader check`.
+
+Over a debug probe, run a server that forwards RTT channel 1 and give its address. With OpenOCD:
+openocd -f interface/jlink.cfg -c "transport select swd" -f target/nrf52.cfg -c init \
+-c 'rtt setup 0x20000000 0x40000 "SEGGER RTT"' -c "rtt start" -c "rtt server start 9090 1"
+ringleader monitor --rtt"#;
+
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = DETAILS)]
 pub struct Args {
-    /// A serial port; may be given several times. Without any: every /dev/ttyACM* or /dev/cu.usbmodem*
+    /// A serial port; may be repeated [default: every /dev/ttyACM* or /dev/cu.usbmodem*]
     #[arg(short, long, value_name = "PORT")]
     port: Vec<PathBuf>,
-    /// A server that passes on RTT channel 1, HOST:PORT; may be given several times
+    /// A server that forwards RTT channel 1, HOST:PORT; may be repeated
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = RTT_SERVER)]
     rtt: Vec<String>,
-    /// Write a trace (one JSON object per line) to this file, which must not be there yet
+    /// Write a trace (one JSON object per line) to this new file; an existing file is never overwritten
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Ask boards to report every frame they send and receive, for the trace
     #[arg(long)]
     frames: bool,
-    /// Boards live from their cable: a port that vanishes is a board switched off
+    /// Boards are USB-powered: treat a vanished port as power-off
     #[arg(long)]
     cable_is_power: bool,
-    /// Stop after so many seconds, instead of with Ctrl-C
+    /// Stop after this many seconds instead of waiting for Ctrl-C
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Show readings, snapshots and steps of the algorithm too
+    /// Also show readings, snapshots and steps of the algorithm
     #[arg(short, long)]
     verbose: bool,
-    /// Print the lines of the trace instead of text
+    /// Print trace lines (JSON) instead of text
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut places: Vec<Place> = args.port.iter().cloned().map(Place::Serial).collect();
-    places.extend(args.rtt.iter().cloned().map(Place::Rtt));
-    if places.is_empty() {
-        places = found_ports(Path::new("/dev")).into_iter().map(Place::Serial).collect();
+    let mut endpoints: Vec<Endpoint> = args.port.iter().cloned().map(Endpoint::Serial).collect();
+    endpoints.extend(args.rtt.iter().cloned().map(Endpoint::Rtt));
+    if endpoints.is_empty() {
+        endpoints = found_ports(Path::new("/dev")).into_iter().map(Endpoint::Serial).collect();
     }
-    if places.is_empty() {
-        bail!("there is no board on USB here: plug one in, or name its port with --port, or use --rtt (see --help)");
+    if endpoints.is_empty() {
+        bail!("found no board on USB: plug one in, name its port with --port, or use --rtt (see --help)");
     }
     let mut record = args.record.as_deref().map(new_trace).transpose()?;
-    let mut watch = Watch::new(places, Options { cable_is_power: args.cable_is_power, frames: args.frames });
+    let mut watch = Watch::new(endpoints, Options { cable_is_power: args.cable_is_power, frames: args.frames });
     let stdout = std::io::stdout();
     let is_terminal = stdout.is_terminal() && !args.json;
     let mut screen = Screen::new(stdout, is_terminal, args.verbose);
@@ -81,7 +78,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         let happened = watch.step(left.min(Duration::from_secs(1)));
         let lines: String = happened.iter().flat_map(|one| &one.records).map(Record::to_line).collect();
-        // Written at once, so that whatever ends the recording leaves whole lines.
+        // Written at once, so that the recording ends with a whole line however it ends.
         if let Some(file) = &mut record {
             file.write_all(lines.as_bytes()).context("cannot write the trace")?;
         }
@@ -90,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             break shown;
         }
     };
-    // Whoever read the output may have gone, and so does this.
+    // A closed pipe ends the monitor without an error.
     output::written(written).map(|()| ExitCode::SUCCESS)
 }
 
@@ -103,13 +100,13 @@ fn print_all(lines: &str) -> std::io::Result<()> {
 fn new_trace(path: &Path) -> anyhow::Result<File> {
     File::create_new(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
-            anyhow::anyhow!("{} is there already; a recording is not written over: choose another name", path.display())
+            anyhow::anyhow!("{} already exists; not overwritten: choose another name", path.display())
         }
         _ => anyhow::Error::new(error).context(format!("cannot create {}", path.display())),
     })
 }
 
-/// The serial ports of boards on USB, in order.
+/// The serial ports of boards on USB, sorted.
 fn found_ports(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let is_board = |name: &str| name.starts_with("ttyACM") || name.starts_with("cu.usbmodem");
@@ -137,6 +134,6 @@ mod tests {
     fn the_help_names_the_channel_that_boards_use() {
         let help = Cli::command().render_long_help().to_string();
         assert!(help.contains(&format!("rtt server start 9090 {RTT_CHANNEL}")), "{help}");
-        assert!(help.contains(&format!("passes on RTT channel {RTT_CHANNEL}")), "{help}");
+        assert!(help.contains(&format!("forwards RTT channel {RTT_CHANNEL}")), "{help}");
     }
 }

@@ -1,39 +1,50 @@
-//! What commands say: results to standard output, everything else to standard error.
+//! What commands print: results to standard output, everything else to standard error.
 //!
-//! Whoever reads a result may have seen enough: a closed pipe is no error, the rest is dropped and the command goes on to
-//! its exit code. Any other failure to write a result is one. What goes to standard error nobody need be able to read.
+//! A closed pipe (`| head`) does not affect the exit code: the rest of the output is dropped and the command runs to its
+//! end. Any other failure to write a result is an error. Failures to write to standard error are ignored.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::Context;
 
-/// Whether nobody reads standard output any more.
+/// Whether standard output turned out to be a closed pipe.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// How many columns the line of progress takes that is shown now.
+/// The columns that the progress line on screen takes.
 static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 
-/// Prints to standard output, like `print!`; what comes back must be heeded.
+/// Prints to standard output like `print!`, but returns the error.
 #[macro_export]
 macro_rules! out {
     ($($text:tt)*) => { $crate::cli::output::print(&::std::format!($($text)*)) };
 }
 
-/// Prints a line to standard output, like `println!`; what comes back must be heeded.
+/// Prints a line to standard output like `println!`, but returns the error.
 #[macro_export]
 macro_rules! outln {
     ($($text:tt)*) => { $crate::cli::output::print(&(::std::format!($($text)*) + "\n")) };
 }
 
-/// Says something on standard error, as a line of its own.
+/// Prints a line to standard error.
 #[macro_export]
 macro_rules! note {
     ($($text:tt)*) => { $crate::cli::output::note(::std::format_args!($($text)*)) };
 }
 
-/// Prints a text to standard output.
+/// A number with its noun, which is plural unless there is exactly one: "1 node", "2 nodes". For nouns that take an `s`.
+pub fn counted(count: impl Copy + Display + PartialEq + From<u8>, noun: &str) -> String {
+    counted_as(count, noun, &format!("{noun}s"))
+}
+
+/// The same for any other noun: "1 mismatch", "2 mismatches".
+pub fn counted_as(count: impl Copy + Display + PartialEq + From<u8>, singular: &str, plural: &str) -> String {
+    let noun = if count == 1.into() { singular } else { plural };
+    format!("{count} {noun}")
+}
+
+/// Prints a text to standard output; see the module's documentation for closed pipes.
 pub fn print(text: &str) -> anyhow::Result<()> {
     if is_closed() {
         return Ok(());
@@ -43,7 +54,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What became of writing to standard output, where somebody else has done so.
+/// Turns the result of writing to standard output into the command's, with closed pipes as success.
 pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {
@@ -54,19 +65,19 @@ pub fn written(result: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Whether nobody reads standard output any more, so that a command that only prints may stop.
+/// Whether standard output is a closed pipe, so that a command that only prints may stop.
 pub fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-/// Says something on standard error; see [`note!`](crate::note).
+/// See [`note!`](crate::note).
 pub fn note(line: fmt::Arguments<'_>) {
     clear_progress();
-    // Whoever closed standard error does not want to know.
+    // There is nowhere left to report this.
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Shows how far something is, in place of what was shown before. Only on a terminal: in a file it would be rubbish.
+/// Shows progress, overwriting what was shown before. Only on a terminal: in a file it would be noise.
 pub fn progress(line: &str) {
     let mut err = io::stderr().lock();
     if err.is_terminal() {
@@ -76,7 +87,7 @@ pub fn progress(line: &str) {
     }
 }
 
-/// Takes the line of progress away, if there is one. Whatever is printed or noted does so first.
+/// Removes the progress line, if there is one. Anything printed or noted does so first.
 pub fn clear_progress() {
     let width = PROGRESS.swap(0, Ordering::Relaxed);
     if width > 0 {
@@ -84,7 +95,7 @@ pub fn clear_progress() {
     }
 }
 
-/// A text that takes so many columns, and then goes back to where it began.
+/// Pads the text to this many columns and returns the cursor to the start of the line.
 fn over(line: &str, width: usize) -> String {
     format!("{line:width$}\r")
 }
@@ -94,13 +105,21 @@ mod tests {
     use std::io::{Error, ErrorKind};
 
     #[test]
-    fn a_line_of_progress_is_written_over_whole() {
+    fn singular_and_plural_agree_with_the_count() {
+        let phrases = [0_usize, 1, 2, 11, 21].map(|count| super::counted(count, "node"));
+        assert_eq!(phrases, ["0 nodes", "1 node", "2 nodes", "11 nodes", "21 nodes"]);
+        let phrases = [1_u64, 2].map(|count| super::counted_as(count, "retry", "retries"));
+        assert_eq!(phrases, ["1 retry", "2 retries"]);
+    }
+
+    #[test]
+    fn a_progress_line_is_overwritten_completely() {
         assert_eq!(super::over("7 of 9", 10), "7 of 9    \r");
         assert_eq!(super::over("", 3), "   \r");
     }
 
     #[test]
-    fn only_a_reader_that_has_gone_is_no_error() {
+    fn a_closed_pipe_is_the_only_failure_that_is_not_an_error() {
         let error = super::written(Err(Error::from(ErrorKind::StorageFull))).unwrap_err();
         assert!(format!("{error:#}").starts_with("cannot write to standard output: "), "{error:#}");
         assert!(!super::is_closed());

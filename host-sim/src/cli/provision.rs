@@ -1,4 +1,4 @@
-//! `ringleader provision`: tells boards who they are, by a page in their flash or over the cable.
+//! `ringleader provision`: gives boards their identity, as a page in their flash or over a cable.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,62 +10,64 @@ use common::board::flash_map::FlashMap;
 use common::config::{Config, FormerKey, Protection};
 use common::names::{Algorithm, Board, Cipher, UnknownName};
 
+use super::output::counted;
 use crate::field::fleet::{self, Member};
 use crate::field::key;
-use crate::field::monitor::line::Place;
+use crate::field::monitor::line::Endpoint;
 use crate::field::provision::settings::Settings;
 use crate::field::provision::target::{FlashSteps, Format};
 use crate::field::provision::{cable, network, page_file, secret_file};
 use crate::outln;
 
-/// Arguments of `provision`.
-///
-/// Makes the configuration page of a board: its id, its network and its key. Without --flash or --port it writes a file and
-/// prints the probe-rs commands that bring it onto the board. A board that never got one works in the demo network, whose
-/// key everybody knows.
-///
-/// To move a network that runs to another key, give every board the new key together with the one before it, one board after
-/// the other: it sends under the new one and still takes frames under the former. Then provision all once more without it.
-///
-/// One board:     ringleader provision --id 1 --network garden --key-file garden.key --ring 1,2,3
-/// All of them:   ringleader provision --fleet garden.toml --flash
-/// Another key:   ringleader provision --id 1 --network garden --key-file new.key --key-id 1 \
-///                  --former-key-file garden.key --former-key-id 0 --port /dev/ttyACM0
+const DETAILS: &str = r"Creates the configuration page of a board: its id, its network and its key. Without --flash or --port
+it writes a file and prints the probe-rs commands that flash it. A board without a page joins the demo
+network, whose key is public.
+
+To move a running network to another key, give each board in turn the new key together with the former
+one: it sends under the new key and still accepts frames under the former. Then provision all boards
+once more without the former key.
+
+Examples:
+One board:     ringleader provision --id 1 --network garden --key-file garden.key --ring 1,2,3
+All boards:    ringleader provision --fleet garden.toml --flash
+Another key:   ringleader provision --id 1 --network garden --key-file new.key --key-id 1 \
+--former-key-file garden.key --former-key-id 0 --port /dev/ttyACM0";
+
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = DETAILS)]
 pub struct Args {
     /// The board's id, 1 to 65533, unique in its network
     #[arg(long, value_name = "N", required_unless_present = "fleet")]
     id: Option<u16>,
-    /// The network's name. Boards of one name hear each other (the name gives the PAN: FNV-1a modulo 65535)
+    /// The network's name; boards with the same name share a network (its PAN is the name's FNV-1a modulo 65535)
     #[arg(long, value_name = "NAME", required_unless_present = "fleet")]
     network: Option<String>,
     /// The network's key, from `ringleader key new`
     #[arg(long, value_name = "FILE", required_unless_present_any = ["fleet", "unprotected"])]
     key_file: Option<PathBuf>,
-    /// No key: anybody in range can read and forge every frame. For experiments
+    /// Use no key: anyone in range can read and forge every frame. For experiments only
     #[arg(long, conflicts_with = "key_file")]
     unprotected: bool,
     /// The cipher
     #[arg(long, default_value_t, value_parser = one_of::<Cipher>(Cipher::KEYED.map(|one| (one.name(), one.title()))))]
     cipher: Cipher,
-    /// Which of four keys this is (0 to 3), so that a network can move to another key while it runs
+    /// The key's number (0 to 3), which lets a running network move to another key
     #[arg(long, value_name = "K", default_value_t = 0)]
     key_id: u8,
-    /// The network's key before this one: frames under it are still taken, until the board is provisioned without it
+    /// The network's former key: the board accepts frames under it until it is provisioned without it
     #[arg(long, value_name = "FILE", requires = "key_file")]
     former_key_file: Option<PathBuf>,
-    /// Which of four keys the former one is; another than --key-id
+    /// The former key's number, which must differ from --key-id
     #[arg(long, value_name = "K", requires = "former_key_file", default_value_t = 0)]
     former_key_id: u8,
-    /// The former key's cipher, where it is not --cipher
+    /// The former key's cipher [default: that of --cipher]
     #[arg(long, requires = "former_key_file",
         value_parser = one_of::<Cipher>(Cipher::KEYED.map(|one| (one.name(), one.title()))))]
     former_cipher: Option<Cipher>,
-    /// The members of the ring in order, the same for every board; needed by ring algorithms
+    /// The members of the ring in order, the same for every board; required by ring algorithms
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     ring: Option<Vec<u16>>,
-    /// How the leader is elected. Without it: hs where --ring is given, hierarchy where --radii is, and height otherwise
+    /// The election algorithm [default: hs with --ring, hierarchy with --radii, otherwise height]
     #[arg(long, value_name = "NAME",
         value_parser = one_of::<Algorithm>(Algorithm::ALL.map(|one| (one.name(), one.title()))))]
     algorithm: Option<Algorithm>,
@@ -78,41 +80,40 @@ pub struct Args {
     /// The hierarchy's radii in hops, level 1 first, such as 2,4
     #[arg(long, value_name = "HOPS", value_delimiter = ',')]
     radii: Vec<u8>,
-    /// The board, which decides where the page lies
+    /// The board, which determines the page's address
     #[arg(long, default_value_t, value_parser = one_of::<Board>(Board::ALL.map(|one| (one.name(), one.title()))))]
     board: Board,
-    /// Where to write the page: .hex (with its address) or .bin. There is a key in it, so that only you can read it
+    /// Where to write the page: .hex (with its address) or .bin. It contains the key, so only you can read it
     /// [default: node-N.hex, or no file with --port]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The probe to flash with, VID:PID:SERIAL as `probe-rs list` shows it
+    /// The probe to flash with: VID:PID:SERIAL as `probe-rs list` shows it
     #[arg(long, value_name = "PROBE")]
     probe: Option<String>,
     /// Run the probe-rs commands instead of only printing them
     #[arg(long)]
     flash: bool,
-    /// Send the page over this serial port to a board that runs, and wait for its answer
+    /// Send the page to a running board over this serial port, and wait for its answer
     #[arg(long, value_name = "PORT", conflicts_with = "flash")]
     port: Option<PathBuf>,
-    /// A fleet file (TOML): probe serials to ids, and what all boards have in common; does all boards
+    /// Provision all boards of a fleet file (TOML), which maps probe serials to ids and holds the common settings
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "network", "key_file", "unprotected",
         "former_key_file", "ring", "algorithm",
         "channel", "power", "radii", "output", "probe", "port"])]
     fleet: Option<PathBuf>,
-    /// With --fleet: the folder for the pages
+    /// With --fleet: the directory for the pages
     #[arg(long, value_name = "DIR", requires = "fleet", default_value = ".")]
     out: PathBuf,
 }
 
-/// Words for clap to choose from, each with what it stands for.
+/// Accepts one of these names; the titles explain them in the help.
 fn one_of<T: FromStr<Err = UnknownName> + Clone + Send + Sync + 'static>(
-    words: impl IntoIterator<Item = (&'static str, &'static str)>,
+    choices: impl IntoIterator<Item = (&'static str, &'static str)>,
 ) -> impl TypedValueParser<Value = T> {
-    let words = words.into_iter().map(|(name, title)| PossibleValue::new(name).help(title));
-    PossibleValuesParser::new(words).try_map(|name| name.parse())
+    let values = choices.into_iter().map(|(name, title)| PossibleValue::new(name).help(title));
+    PossibleValuesParser::new(values).try_map(|name| name.parse())
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.fleet {
         Some(file) => provision_fleet(file, args)?,
@@ -159,24 +160,24 @@ fn provision_one(args: &Args) -> anyhow::Result<()> {
 fn provision_fleet(file: &Path, args: &Args) -> anyhow::Result<()> {
     let members = fleet::read(file)?;
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
-    // Before any board is touched.
-    let lost = members.iter().find(|member| member.probe.is_none() && member.port.is_none());
-    if let Some(Member { config, .. }) = lost.filter(|_| args.flash) {
+    // Checked before any board is touched.
+    let unreachable = members.iter().find(|member| member.probe.is_none() && member.port.is_none());
+    if let Some(Member { config, .. }) = unreachable.filter(|_| args.flash) {
         let (id, file) = (config.id, file.display());
-        bail!("{file}: node {id} has neither `probe` nor `port`: --flash must know which board it is");
+        bail!("{file}: node {id} has neither `probe` nor `port`: --flash needs one to reach the board");
     }
     for member in &members {
         let output = args.out.join(format!("node-{}.hex", member.config.id));
-        // Without --flash nothing is touched that is not on this computer's disk.
+        // Without --flash only files are written.
         let here = Member { port: member.port.clone().filter(|_| args.flash), ..member.clone() };
         let flash = args.flash && here.probe.is_some();
         provision(&here, Some(&output), flash).with_context(|| format!("node {}", member.config.id))?;
     }
-    outln!("{} boards.", members.len())?;
+    outln!("{}.", counted(members.len(), "board"))?;
     Ok(())
 }
 
-/// Makes one board's page and brings it where it shall go.
+/// Creates one board's page, writes it to a file and brings it onto the board, as far as each is asked for.
 fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Result<()> {
     let page = page_file::page_bytes(&member.config)?;
     outln!("{}", summary(&member.config))?;
@@ -185,7 +186,7 @@ fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Res
         let contents = page_file::contents(&page, member.board, format);
         secret_file::write(file, &contents).with_context(|| format!("cannot write {}", file.display()))?;
         let address = FlashMap::of(member.board).config_page();
-        outln!("  {}: {} bytes for address {address:#x}; the key is in it", file.display(), page.len())?;
+        outln!("  {}: {} bytes for address {address:#x}; contains the key", file.display(), page.len())?;
         let steps = FlashSteps::new(file, format, member.board, member.probe.as_deref());
         if flash {
             steps.run()?;
@@ -194,18 +195,20 @@ fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Res
         }
     }
     if let Some(port) = member.port.as_ref().filter(|_| !flash) {
-        cable::send(&Place::Serial(port.into()), &page)?;
-        outln!("  {port}: stored; the board starts again with it")?;
+        cable::send(&Endpoint::Serial(port.into()), &page)?;
+        outln!("  {port}: stored; the board restarts with it")?;
     }
     Ok(())
 }
 
-/// What a board is told, without the key.
+/// A board's settings in one line, without the key.
 fn summary(config: &Config) -> String {
     let protection = config.protection.cipher().title();
     let ring = config.ring.as_ref().map_or(String::new(), |ring| format!(" on a ring of {}", ring.ids().len()));
     let Config { id, pan, channel, power_dbm, algorithm, key_id, former, .. } = config;
-    let keys = former.as_ref().map_or(String::new(), |former| format!(" (key {key_id}, and still {})", former.key_id));
+    let keys = former
+        .as_ref()
+        .map_or(String::new(), |former| format!(" (key {key_id}, still accepting key {})", former.key_id));
     let algorithm = algorithm.title();
     format!("node {id}: PAN {pan:#06x}, channel {channel}, {power_dbm} dBm, {protection}{keys}, {algorithm}{ring}")
 }

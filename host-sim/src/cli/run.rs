@@ -1,4 +1,4 @@
-//! `ringleader run`: one run of a scenario, for people or machines.
+//! `ringleader run`: one run of a scenario, as text or JSON.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,38 +14,36 @@ use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
 use super::scenario_file::{file_of, find, lasting_name};
-use crate::cli::output;
+use crate::cli::output::{self, counted};
 use crate::cli::shell::quoted;
 use crate::draw;
 use crate::{note, out, outln};
 
-/// As many changes of leaders are shown; JSON has them all.
+/// How many changes of leader the text shows; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
 
-/// The program, as reports name it: another version need not do the same with a seed.
+/// Named in reports, since another version may do something else with the same seed.
 pub const VERSION: &str = concat!("ringleader ", env!("CARGO_PKG_VERSION"));
 
-/// What the exit codes mean.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  everything held
   1  bad input, or a file that cannot be read or written
-  2  safety: something happened that never may (also two runs of one seed that differ)
+  2  safety: something happened that must never happen (including two runs of one seed that differ)
   3  liveness: no agreement in time";
 
-/// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Args {
-    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    /// A built-in scenario (see `ringleader scenarios`) or a .toml file
     pub scenario: String,
-    /// The root seed, instead of the scenario's own
+    /// The root seed [default: the scenario's own]
     #[arg(long)]
     pub seed: Option<u64>,
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Write faults, power, frames, receptions and leaders to this file, a JSON object on each line
+    /// Write faults, power, frames, receptions and leaders to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Write every frame to this file, as pcapng for Wireshark
@@ -54,15 +52,14 @@ pub struct Args {
     /// Draw who followed whom over time into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Show who followed whom over time as text, too, of up to 64 nodes
+    /// Also show who followed whom over time as text, for up to 64 nodes
     #[arg(long, conflicts_with = "json")]
     pub timeline: bool,
-    /// Run twice and compare every event; a difference is told and exits with 2
+    /// Run twice and compare every event; a difference is reported and exits with 2
     #[arg(long)]
     pub check_determinism: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     let seed = args.seed.unwrap_or(scenario.seed);
@@ -74,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let svg = create(args.svg.as_deref())?;
     if scenario.has_boards() {
         note!(
-            "note: its boards are simulated like other nodes here; `ringleader board {}` runs the image",
+            "note: `run` simulates boards like any other node; `ringleader board {}` emulates them with the real image",
             quoted(&args.scenario)
         );
     }
@@ -108,7 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(comparison) = determinism.filter(|comparison| !comparison.same) {
         let again = replay_command(&args.scenario, seed);
         note!("{}\n  replay: {again} --check-determinism\n  version: {VERSION}", comparison.text());
-        // What a seed promises was broken, and that never may be.
+        // A seed must always give the same run, so a difference is a safety violation.
         return Ok(ExitCode::from(Verdict::Safety.exit_code()));
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
@@ -123,17 +120,17 @@ struct Printed<'p> {
     determinism: Option<&'p Comparison>,
 }
 
-/// The command that runs the same again, in any directory and for any shell of Unix.
+/// The command that repeats a run, from any directory and in any Unix shell.
 pub fn replay_command(scenario: &str, seed: u64) -> String {
     format!("ringleader run {} --seed {seed}", quoted(&lasting_name(scenario)))
 }
 
-/// What is said about a failed run; `scenario` is the name or file that it was started with.
+/// The report of a failed run; `scenario` is the name or file that it was started with.
 pub fn failure_text(outcome: &Outcome, scenario: &str) -> String {
     failure_with(outcome, &replay_command(scenario, outcome.seed))
 }
 
-/// What is said about a failed run that this command runs again.
+/// The report of a failed run that this command repeats.
 pub fn failure_with(outcome: &Outcome, command: &str) -> String {
     let Some(failure) = &outcome.failure else { return String::new() };
     let kind = if outcome.verdict == Verdict::Safety { "SAFETY" } else { "LIVENESS" };
@@ -148,26 +145,26 @@ pub fn failure_with(outcome: &Outcome, command: &str) -> String {
     text
 }
 
-/// The summary for people.
+/// The summary of a run as text.
 pub fn text(outcome: &Outcome) -> String {
     let Outcome { scenario, seed, ran_ms, components, relapses, elections, searches, .. } = outcome;
     let mut text = format!(
-        "{scenario}, seed {seed}: {} nodes for {}, {components} component{} at the end\n\n",
-        outcome.nodes.len(),
+        "{scenario}, seed {seed}: {} for {}, {} at the end\n\n",
+        counted(outcome.nodes.len(), "node"),
         secs(*ran_ms),
-        if *components == 1 { "" } else { "s" }
+        counted(*components, "component")
     );
-    text.push_str("Leaders (and how many follow each)\n");
+    text.push_str("Leaders (followers of each)\n");
     for reign in outcome.reigns.iter().take(REIGNS_SHOWN) {
         let _ = writeln!(text, "  {:>9}  {}", secs(reign.at_ms), reign_text(reign));
     }
     if let Some(more) = outcome.reigns.len().checked_sub(REIGNS_SHOWN).filter(|more| *more > 0) {
-        let _ = writeln!(text, "  and {more} changes more; the last one:");
+        let _ = writeln!(text, "  and {}; the last one:", counted(more, "more change"));
         if let Some(last) = outcome.reigns.last() {
             let _ = writeln!(text, "  {:>9}  {}", secs(last.at_ms), reign_text(last));
         }
     }
-    text.push_str("\nChanges: noticed at a link that was made or broken, then agreed, in all\n");
+    text.push_str("\nChanges: time to detect, time to elect, total\n");
     for (index, change) in outcome.changes.iter().enumerate() {
         let _ = writeln!(text, "  {}", change_text(change, index == 0));
     }
@@ -175,18 +172,18 @@ pub fn text(outcome: &Outcome) -> String {
     let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
     let _ = writeln!(
         text,
-        "Frames: {sent} sent ({retries} of them again), {received} received, {damaged} damaged, {busy} not sent (channel busy), {refused} refused by nodes"
+        "Frames: {sent} sent ({retries} of them retries), {received} received, {damaged} damaged, {busy} not sent (channel busy), {refused} refused by nodes"
     );
     let (corrupted, malformed) =
         outcome.nodes.iter().fold((0, 0), |sum, node| (sum.0 + node.corrupted, sum.1 + node.malformed));
     if corrupted + malformed > 0 {
-        let _ = writeln!(text, "Of those received {corrupted} were corrupted; {malformed} more had impossible lengths");
+        let _ = writeln!(text, "Of those received, {corrupted} corrupted; {malformed} more with impossible lengths");
     }
     text.push_str(&battery_text(&outcome.nodes));
     text
 }
 
-/// Airtime and energy, on average and of the node that has most of it.
+/// Airtime and energy: the average, and the node with the most.
 fn battery_text(nodes: &[NodeUse]) -> String {
     let mut text = String::new();
     let count = f64::from(u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX));
@@ -200,7 +197,7 @@ fn battery_text(nodes: &[NodeUse]) -> String {
         let (most, current) = (hungriest.charge_uah, hungriest.mean_ua / 1_000.0);
         let _ = writeln!(
             text,
-            "Energy per node: {mean:.1} uAh on average, at most {most:.1} uAh (node {}, {current:.2} mA while on); typical currents of the nRF52840, chips and boards differ by several per cent",
+            "Energy per node: {mean:.1} uAh on average, at most {most:.1} uAh (node {}, {current:.2} mA while on), from typical nRF52840 currents; chips and boards differ by several per cent",
             hungriest.id
         );
         let share = |of: fn(&NodeUse) -> f64| nodes.iter().map(of).sum::<f64>() / count;
@@ -217,36 +214,29 @@ fn battery_text(nodes: &[NodeUse]) -> String {
     text
 }
 
-/// The leaders, those with most followers first, as far as they fit a line.
+/// The leaders with the most followers, as many as fit on a line.
 fn reign_text(reign: &Reign) -> String {
     let mut leaders = reign.leaders.clone();
     leaders.sort_unstable_by_key(|&(id, count)| (std::cmp::Reverse(count), id));
     let shown: Vec<String> = leaders.iter().take(8).map(|(id, count)| format!("{id} ({count})")).collect();
     let more = leaders.len().saturating_sub(8);
-    format!(
-        "{}{}",
-        shown.join(", "),
-        match more {
-            0 => String::new(),
-            1 => " and 1 other".to_owned(),
-            _ => format!(" and {more} others"),
-        }
-    )
+    let more = if more == 0 { String::new() } else { format!(" and {}", counted(more, "other")) };
+    format!("{}{more}", shown.join(", "))
 }
 
 fn change_text(change: &Change, is_start: bool) -> String {
     let Change { at_ms, what, detected_after_ms, agreed_after_ms, .. } = change;
-    let detected = detected_after_ms.map_or("noticed at no link".to_owned(), |ms| format!("noticed {ms} ms"));
+    let detected = detected_after_ms.map_or("no link changed".to_owned(), |ms| format!("detected in {ms} ms"));
     let agreed = match (agreed_after_ms, change.elected_after_ms()) {
-        (None, _) => "no lasting agreement before the next".to_owned(),
-        (Some(0), _) => "agreement went on".to_owned(),
+        (None, _) => "no lasting agreement before the next change".to_owned(),
+        (Some(0), _) => "agreement kept".to_owned(),
         (Some(all), Some(election)) => {
             // At the start there was no leader to be without.
             let wave = change.wave_ms().filter(|_| !is_start);
             let wave = wave.map(|wave| format!(" ({wave} ms without the old leader)")).unwrap_or_default();
-            format!("elected {election} ms{wave}, in all {all} ms")
+            format!("elected in {election} ms{wave}, total {all} ms")
         }
-        (Some(all), None) => format!("in all {all} ms"),
+        (Some(all), None) => format!("total {all} ms"),
     };
     format!("{:>9}  {what}: {detected}, {agreed}", secs(*at_ms))
 }

@@ -1,4 +1,4 @@
-//! `ringleader scenarios`: lists the scenarios that come with the program.
+//! `ringleader scenarios`: lists the built-in scenarios.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,6 @@ use sim::scenario::input::read::read;
 
 use crate::outln;
 
-/// Lists the built-in scenarios.
 pub fn run() -> anyhow::Result<ExitCode> {
     for (name, text) in BUILT_IN {
         let scenario = read(name, text)?;

@@ -1,6 +1,6 @@
-//! Commands as they are typed.
+//! Command lines to copy into a shell.
 
-/// A word as a shell takes it for one.
+/// Quotes a word if a Unix shell would otherwise split or expand it.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! `ringleader size`: how much flash and static RAM an image takes, and whether it keeps to a budget.
+//! `ringleader size`: how much flash and static RAM an image takes, and whether that is within a budget.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,13 +11,12 @@ use crate::field::size::boards::Table;
 use crate::field::size::{Footprint, Report};
 use crate::{out, outln};
 
-/// Arguments of `size`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The image, as the linker wrote it
+    /// The image: the ELF file from the linker
     #[arg(required_unless_present = "all_boards")]
     elf: Option<PathBuf>,
-    /// Measure the images of all boards, which are built where they are missing or old
+    /// Measure the images of all boards, building those that are missing or outdated
     #[arg(long, conflicts_with = "elf")]
     all_boards: bool,
     /// Fail when the image takes more flash than this many bytes
@@ -31,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs the command. The exit code says whether the image keeps to its budget.
+/// The exit code says whether the image is within its budget.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Some(elf) = &args.elf else {
         let table = Table::measure(args.max_flash, args.max_ram)?;

@@ -1,4 +1,4 @@
-//! `ringleader sweep`: one scenario with many seeds.
+//! `ringleader sweep`: runs one scenario with many seeds.
 
 use std::process::ExitCode;
 
@@ -10,45 +10,42 @@ use sim::scenario::report::sweep::{Origin, Row, Sweep};
 
 use super::run::replay_command;
 use super::scenario_file::{find, lasting_name};
-use crate::cli::output;
+use crate::cli::output::{self, counted};
 use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
 use crate::outln;
 
-/// As many failing seeds are shown; JSON has them all.
+/// How many failing seeds the text shows; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
 
-/// Columns of the progress bar.
+/// The width of the progress bar in columns.
 const BAR: usize = 40;
 
-/// What the exit codes mean.
 const EXIT_CODES: &str = "\
-Exit codes, by the worst of the runs:
+Exit codes, by the worst run:
   0  everything held
   1  bad input, or a file that cannot be read or written
-  2  safety: something happened that never may
+  2  safety: something happened that must never happen
   3  liveness: no agreement in time";
 
-/// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Args {
-    /// A built-in scenario (see `ringleader scenarios`) or a file that ends in .toml
+    /// A built-in scenario (see `ringleader scenarios`) or a .toml file
     pub scenario: String,
-    /// The seeds, the last one excluded: 0..100
+    /// The seeds as a half-open range: 0..100 runs seeds 0 to 99
     #[arg(long, value_parser = parse_seeds)]
     pub seeds: Seeds,
-    /// Runs at the same time; as many as there are processors where not given
+    /// Parallel runs [default: the number of processors]
     #[arg(long)]
     pub jobs: Option<usize>,
-    /// Only this part of the seeds: 1/4 is the first of four
+    /// Run only this part of the seeds: 1/4 is the first of four
     #[arg(long, value_parser = parse_shard)]
     pub shard: Option<Shard>,
-    /// Print JSON instead of text; `ringleader merge` joins it
+    /// Print JSON instead of text, for `ringleader merge`
     #[arg(long)]
     pub json: bool,
 }
 
-/// Runs `sweep`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(&args.scenario)?;
     if let Some(jobs) = args.jobs {
@@ -60,7 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!(count > 0, "no seeds are left for shard {shard}; there are fewer seeds than shards");
     ensure!(
         count <= SEEDS_MAX,
-        "{count} seeds are more than the {SEEDS_MAX} that one sweep takes; divide them with --shard, such as --shard 1/{}",
+        "{count} seeds are too many: one sweep takes at most {SEEDS_MAX}; split them with --shard, such as --shard 1/{}",
         (seeds.to - seeds.from).div_ceil(SEEDS_MAX)
     );
     let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -69,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     report(sweep, args.json)
 }
 
-/// Prints a sweep, or the sweep that shards make, and gives its exit code: that of the worst run.
+/// Prints a sweep, whole or joined from shards, and returns the exit code of its worst run.
 pub(super) fn report(mut sweep: Sweep, json: bool) -> anyhow::Result<ExitCode> {
     sweep.set_replays(replay_command);
     print(&sweep, json)?;
@@ -85,18 +82,18 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
     let (ok, safety, liveness) = (count(Verdict::Ok), count(Verdict::Safety), count(Verdict::Liveness));
     let (Origin { scenario, seeds, shard, .. }, done) = (&sweep.origin, sweep.rows.len() as u64);
     let all = seeds.count(*shard);
-    let of_all = if done < all { format!(" of {all}") } else { String::new() };
-    outln!("{scenario}: {done} seeds{of_all}, {ok} ok, {safety} safety, {liveness} liveness")?;
+    let done = if done < all { format!("{done} of {}", counted(all, "seed")) } else { counted(done, "seed") };
+    outln!("{scenario}: {done}, {ok} ok, {safety} safety, {liveness} liveness")?;
     outln!("                         count     p50     p90     p99     max")?;
     let spreads = [
         ("start, ms", &sweep.started_ms),
-        ("change noticed, ms", &sweep.detected_ms),
-        ("then elected, ms", &sweep.elected_ms),
-        ("wave of it, ms", &sweep.wave_ms),
-        ("change in all, ms", &sweep.agreed_ms),
+        ("time to detect, ms", &sweep.detected_ms),
+        ("time to elect, ms", &sweep.elected_ms),
+        ("  wave alone, ms", &sweep.wave_ms),
+        ("change, total, ms", &sweep.agreed_ms),
         ("frames sent", &sweep.sent),
         ("airtime, ppm", &sweep.airtime_ppm),
-        ("energy, nAh a node", &sweep.charge_nah),
+        ("energy, nAh/node", &sweep.charge_nah),
     ];
     for (name, spread) in spreads {
         if let Some(Spread { count, p50, p90, p99, max }) = spread {
@@ -110,12 +107,11 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
         outln!("    replay: {}", replay_command(&sweep.origin.scenario, row.seed))?;
     }
     if failed.len() > FAILURES_SHOWN {
-        outln!("  and {} failing seeds more", failed.len() - FAILURES_SHOWN)?;
+        outln!("  and {}", counted(failed.len() - FAILURES_SHOWN, "more failing seed"))?;
     }
     Ok(())
 }
 
-/// How far it is.
 fn bar(done: usize, all: usize) -> String {
     let full = BAR * done / all.max(1);
     format!("[{}{}] {done} of {all} seeds", "#".repeat(full), " ".repeat(BAR - full))

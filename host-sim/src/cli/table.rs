@@ -10,27 +10,26 @@ use super::output;
 use crate::lab::table::{SIZES, measure_all, text, write_figures};
 use crate::note;
 
-/// What is not finished after this long says how far it is.
+/// A run that takes longer than this reports its progress.
 const QUIET_FOR: Duration = Duration::from_secs(2);
 
-/// Arguments of `table`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-Tables 3.1 (messages) and 3.2 (time steps) of seed 002 for N = 10, 20 .. 100. Every election is run
-by the core itself on an ideal synchronous network where nothing is lost; nothing shown as measured
-comes from a formula.
+Tables 3.1 (messages) and 3.2 (time steps) of Biswas et al. 2021 for N = 10, 20 .. 100. The core itself
+runs every election on an ideal synchronous network that loses nothing; no measured value comes from a
+formula.
 
 Columns of the text output:
-  case      best or worst; messages and steps of one case may come from different scenarios, which
-            the notes below the tables name
+  case      best or worst; the messages and steps of one case may come from different scenarios,
+  named in the notes below the tables
   printed formula
-            what the seed's table says
+            the formula in the published table
   N=10 ..   measured / value of the printed formula
-  verdict   how they compare over all ten N; 'measured = ...' gives the formula that does hold
+  verdict   how they compare over all ten N; 'measured = ...' gives the formula that holds
 
-A step is the time one message takes. Steps run until the last message has arrived, for Timer-based
-until the last node has decided. Bully and Modified Bully have N live nodes and a crashed leader
-above them; the rings consist of the N live nodes.
+A step is the time one message takes. Steps are counted until the last message has arrived, or for
+Timer-based until the last node has decided. Bully and Modified Bully have N live nodes and a crashed
+leader above them; the rings consist of the N live nodes.
 
 Fields of --json: algorithm, case, n, measured_messages, formula_messages, measured_steps,
 formula_steps, messages_equal, steps_equal, scenario_messages, scenario_steps, reason.
@@ -48,7 +47,6 @@ pub struct Args {
     svg: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let rows = measure_all(|n| {

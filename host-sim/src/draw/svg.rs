@@ -1,8 +1,8 @@
-//! What all pictures are made with. Written by hand: the pictures need little of SVG.
+//! The pieces that all pictures share. Written by hand, since the pictures need little of SVG.
 
 use std::fmt::{Arguments, Display, Write as _};
 
-/// The beginning of a picture with a title and the usual letters, as far as its background.
+/// The opening tag with a title and the default font.
 pub(super) fn head(width: f64, height: impl Display, title: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -12,23 +12,20 @@ pub(super) fn head(width: f64, height: impl Display, title: &str) -> String {
     )
 }
 
-/// A background of this colour.
 pub(super) fn background(width: f64, height: impl Display, fill: &str) -> String {
     format!("<rect width=\"{width}\" height=\"{height}\" fill=\"{fill}\"/>\n")
 }
 
-/// A text as it may stand between tags or in quotes.
+/// Escapes a text for use between tags or in attributes.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Adds a piece to a picture.
 pub(super) fn push(out: &mut String, piece: Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     out.write_fmt(piece).unwrap_or_default();
 }
 
-/// A count as a length.
 pub(super) fn as_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -1,4 +1,4 @@
-//! Who followed whom over time, with the changes marked, as a picture.
+//! A picture of who followed whom over time, with the changes marked.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use sim::scenario::report::timeline::{leaders, stretches};
 
 use super::svg::{as_f64, escape};
 
-/// Colours that stay apart for the colour-blind (after Okabe and Ito); leaders beyond share them.
+/// Colours that colour-blind readers can tell apart (after Okabe and Ito); further leaders share them.
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#636363"];
 
 const LEFT: f64 = 70.0;
@@ -15,7 +15,7 @@ const PLOT: f64 = 900.0;
 const ROW: f64 = 14.0;
 const TOP: f64 = 40.0;
 
-/// The timeline as an SVG picture: a bar for each node in its leader's colour, a line for each change.
+/// A bar for each node in its leader's colour, and a line for each change.
 pub fn svg(outcome: &Outcome) -> String {
     let rows = stretches(outcome);
     let ranked = leaders(&rows);

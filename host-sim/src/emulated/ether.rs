@@ -1,8 +1,8 @@
 //! The simulated air as emulated boards see it.
 //!
-//! Boards count cycles, 64 to a microsecond; the world counts whole microseconds. What a radio does happens in the world in
-//! the microsecond in which it does it, so that airtimes stay what they are, and what the world tells a radio comes at the
-//! first cycle of its microsecond: never more than a microsecond early, and never late.
+//! Boards count cycles, 64 per microsecond; the world counts whole microseconds. An action of a radio happens in the world
+//! in the same microsecond, so that airtimes stay exact. What the world tells a radio arrives at the first cycle of its
+//! microsecond: never more than a microsecond early, and never late.
 
 use emulator::io::CYCLES_PER_US;
 use emulator::network::Ether;
@@ -14,16 +14,14 @@ use sim::air::world::{Heard, RawFrame, Said, World};
 /// The delimiter of IEEE 802.15.4.
 const DELIMITER: u8 = 0xA7;
 
-/// A channel on which none of the world's nodes is, for radios that are set to anything else.
+/// A channel that no node of the world uses, for radios tuned to anything that is not IEEE 802.15.4.
 const ELSEWHERE: u8 = 0;
 
-/// A world that is lent to boards.
+/// A world lent to the boards for the length of a call.
 pub struct WorldEther<'w, S, W> {
-    /// The world.
     pub world: &'w mut World<S>,
-    /// Who looks on.
     pub watcher: &'w mut W,
-    /// Which node each board is, in ascending order.
+    /// The node of each board, in ascending order.
     pub nodes: &'w [usize],
 }
 

@@ -1,6 +1,7 @@
 //! The emulated boards of a scenario, on the simulated air.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use common::board::flash_map::FlashMap;
 use common::config::Config;
@@ -20,61 +21,57 @@ use super::ether::WorldEther;
 use super::report::BoardReport;
 use crate::field::provision::page_file::page_bytes;
 
-/// Calls kept of a board that is recorded; more are dropped, and the record says so by its length.
+/// The most calls kept for a recorded board; further ones are dropped, which shows in the record's length.
 const CALLS_MAX: usize = 1_000_000;
 
-/// What boards are made of.
+/// The firmware image that boards run, and which nodes are boards.
 #[derive(Clone)]
 pub struct Image {
-    /// What is flashed.
     pub program: Program,
-    /// The chip it is for.
     pub chip: Chip,
-    /// Whether every node is a board, and not only those that the scenario says are.
+    /// Whether every node is a board, not only those that the scenario marks.
     pub all: bool,
-    /// The nodes, by id, whose every call is recorded, from a start of their own shortly after the first.
+    /// The ids of the nodes whose every call is recorded. They are reset shortly after their first start, so that the
+    /// record begins with a start.
     pub record: BTreeSet<u16>,
 }
 
-/// What came from a board: decoded messages and lines of its log.
+/// What a board has sent since the last time it was asked.
 #[derive(Debug, Default)]
 pub struct News {
-    /// What it said.
     pub said: Vec<ToHost>,
-    /// What it logged.
+    /// New lines of its log.
     pub lines: Vec<Line>,
 }
 
-/// One board of the scenario.
 struct Member {
     config: Config,
-    ear: Decoder<ToHost>,
-    /// Whether it still has to be told to start anew and record.
+    decoder: Decoder<ToHost>,
+    /// Whether it must still be told to restart and record.
     to_record: bool,
     calls: Vec<(u64, Call)>,
-    /// Messages of the board that never came.
+    /// Messages that the board could not deliver.
     lost: u64,
 }
 
-/// All boards. There may be none.
+/// All boards of a scenario. There may be none.
 #[derive(Default)]
 pub struct Fleet {
     boards: Boards,
-    /// Which node each board is, in ascending order.
+    /// The node of each board, in ascending order.
     nodes: Vec<usize>,
     members: Vec<Member>,
-    storage: Option<(u32, usize)>,
+    storage: Range<u32>,
 }
 
 impl Fleet {
-    /// Boards for these nodes with their configurations, without power.
+    /// Creates boards for these nodes, provisioned but not powered.
     pub fn new(image: &Image, configs: &BTreeMap<usize, Config>, seed: u64) -> anyhow::Result<Self> {
         let map = match image.chip {
             Chip::Nrf52840 => FlashMap::NRF52840,
             Chip::Nrf52833 => FlashMap::NRF52833,
         };
-        let storage = map.storage();
-        let mut fleet = Self { storage: Some((storage.start, storage.len())), ..Self::default() };
+        let mut fleet = Self { storage: map.storage(), ..Self::default() };
         for (&node, config) in configs {
             let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node as u64);
             let mut board = Board::new(image.chip, &image.program, chance.next_u64(), chance.next_u64())?;
@@ -84,7 +81,7 @@ impl Fleet {
             fleet.nodes.push(node);
             fleet.members.push(Member {
                 config: config.clone(),
-                ear: Decoder::new(),
+                decoder: Decoder::new(),
                 to_record: image.record.contains(&config.id.0),
                 calls: Vec::new(),
                 lost: 0,
@@ -93,22 +90,21 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Which nodes are boards, in ascending order.
+    /// The nodes that are boards, in ascending order.
     pub fn nodes(&self) -> &[usize] {
         &self.nodes
     }
 
-    /// The board of a node.
+    /// The index of a node's board; none if the node is simulated.
     fn number(&self, node: usize) -> Option<usize> {
         self.nodes.binary_search(&node).ok()
     }
 
-    /// Whose board a node is.
     pub fn id(&self, node: usize) -> Option<NodeId> {
         Some(self.members[self.number(node)?].config.id)
     }
 
-    /// Runs boards and world until this time of the world.
+    /// Runs the boards and the world until this time.
     pub fn run_until<S: Station>(&mut self, until_us: u64, world: &mut World<S>, watcher: &mut impl Watcher<S>) {
         if !self.nodes.is_empty() {
             let ether = &mut WorldEther { world: &mut *world, watcher: &mut *watcher, nodes: &self.nodes };
@@ -117,13 +113,13 @@ impl Fleet {
         world.run_until(until_us, watcher);
     }
 
-    /// Power for a node that is a board, with what it then finds in its flash.
+    /// Powers a board on, with its flash in this condition.
     pub fn power_on(&mut self, node: usize, flash: Flash) {
         let Some(number) = self.number(node) else { return };
         let board = self.boards.board(number);
         board.soc_mut().set_flash_worn(flash == Flash::Failing);
-        if let (Flash::Erased, Some((start, length))) = (flash, self.storage) {
-            let _it_fits = board.load_flash(start, &vec![0xFF; length]);
+        if flash == Flash::Erased {
+            let _it_fits = board.load_flash(self.storage.start, &vec![0xFF; self.storage.len()]);
         }
         if flash == Flash::Torn {
             board.plan_power_cut(Some(PowerCut { operation: 1, percent: 50 }));
@@ -131,21 +127,21 @@ impl Fleet {
         self.boards.power_on(number);
     }
 
-    /// Takes a board's power away, wherever it is.
+    /// Cuts a board's power, whatever it is doing.
     pub fn power_off(&mut self, node: usize) {
         if let Some(number) = self.number(node) {
             self.boards.power_off(number);
         }
     }
 
-    /// From now on a board's slow clock runs fast by this many millionths, or slow.
+    /// Makes a board's low-frequency clock run fast (or slow, if negative) by this many millionths from now on.
     pub fn set_drift(&mut self, node: usize, ppm: i32) {
         if let Some(number) = self.number(node) {
             self.boards.board(number).set_drift(ppm);
         }
     }
 
-    /// Says something to a board through its probe.
+    /// Sends a message to a board through its debug probe.
     pub fn tell(&mut self, node: usize, message: &ToBoard) {
         let mut bytes = [0; FRAME_BYTES_MAX];
         if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
@@ -153,24 +149,24 @@ impl Fleet {
         }
     }
 
-    /// Whether a board has power: it may have lost it in the middle of a write.
+    /// Whether a board has power. A planned power cut takes it away in the middle of a write.
     pub fn is_on(&self, node: usize) -> bool {
         self.number(node).is_some_and(|number| self.boards.all()[number].is_on())
     }
 
-    /// What stopped a board for good, if anything did.
+    /// Why a board stopped for good, if it did.
     pub fn trouble(&self, node: usize) -> Option<String> {
         let board = &self.boards.all()[self.number(node)?];
         board.trouble().map(str::to_owned)
     }
 
-    /// What a board has said since the last time.
+    /// Takes what a board has sent since the last call; calls for the record are kept aside.
     pub fn news(&mut self, node: usize) -> News {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
         let mut news = News { said: Vec::new(), lines: board.take_log() };
         for byte in board.take_probe(RTT_CHANNEL) {
-            let Some(message) = member.ear.push(byte) else { continue };
+            let Some(message) = member.decoder.push(byte) else { continue };
             match message {
                 ToHost::Call { at_us, call } => {
                     if member.calls.len() < CALLS_MAX {
@@ -192,12 +188,12 @@ impl Fleet {
         news
     }
 
-    /// Instructions that all boards together have executed.
+    /// The instructions that all boards together have executed.
     pub fn instructions(&self) -> u64 {
         self.boards.all().iter().map(|board| board.counts().instructions).sum()
     }
 
-    /// What became of the boards.
+    /// The reports of all boards, with their recorded calls, which are taken.
     pub fn reports(&mut self) -> Vec<BoardReport> {
         let now = self.boards.now();
         let members = self.members.iter_mut();
@@ -209,7 +205,7 @@ impl Fleet {
     }
 }
 
-/// How lines of boards' logs are shown: when by the world's clock, which board, when by its own, and what it says.
+/// A line of a board's log for display: simulated time, board, the board's own time, level and text.
 pub fn log_line(world_us: u64, id: NodeId, line: &Line) -> String {
     let Line { time, level, text, .. } = line;
     format!("{:>9.2} s  node {:<3} {time:>11} {level:<5} {text}", sim::scenario::input::units::seconds(world_us), id.0)

@@ -1,7 +1,7 @@
 //! Emulated boards on the simulated air.
 //!
-//! They are on the same air as the simulated nodes ([`ether`] joins them), get their configuration page as `ringleader
-//! provision` would write it ([`fleet`]), and are judged by what they say over their debug probe.
+//! Boards share the air with simulated nodes ([`ether`] joins them), get the configuration page that `ringleader
+//! provision` would write ([`fleet`]), and are judged by what they report over their debug probe.
 
 pub mod ether;
 pub mod fleet;

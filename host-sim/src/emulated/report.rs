@@ -1,4 +1,4 @@
-//! What a run on boards has to tell about each of them: work, current, stack.
+//! What a run on emulated boards reports about each of them: load, current, stack.
 
 use std::fmt::Write as _;
 
@@ -10,49 +10,43 @@ use serde::Serialize;
 use sim::air::energy::Activity;
 use sim::air::world::Usage;
 
-/// What became of a board.
 #[derive(Clone, Debug, Serialize)]
 pub struct BoardReport {
-    /// The node.
     pub id: u16,
     /// How long it had power, in microseconds.
     pub powered_us: u64,
-    /// Instructions that it executed.
     pub instructions: u64,
-    /// Instructions for each second with power.
+    /// Instructions per second with power.
     pub instructions_per_second: f64,
-    /// The share of its time in which the processor worked, in percent, one instruction a cycle of 64 MHz.
+    /// The share of powered time in which the processor worked, in per cent, at one instruction per cycle of 64 MHz.
     pub awake_percent: f64,
     /// The mean current while it had power, in microamperes, by the published currents of the nRF52840.
     pub mean_ua: f64,
-    /// The same without its radio: what the processor and its sleep took.
+    /// The same without the radio: the processor at work and asleep.
     pub processor_ua: f64,
-    /// The most bytes that were on the stack, and how many there are for it.
+    /// The most bytes that were on the stack, and the stack's size; none if unknown.
     pub stack: Option<(u32, u32)>,
-    /// Resets that the program asked for, the one of its very first start included.
+    /// Resets that the program asked for, including the one of its very first start.
     pub software_resets: u32,
-    /// Resets by the watchdog.
     pub watchdog_resets: u32,
     /// Resets because the processor locked up.
     pub lockups: u32,
-    /// Times the power came on.
     pub power_ons: u32,
     /// Writes and erases of flash.
     pub flash_operations: u64,
-    /// Messages to its host that it lost on the way.
+    /// Messages to its host that the board had to drop.
     pub lost_messages: u64,
-    /// What stopped it for good, if anything did.
+    /// Why it stopped for good, if it did.
     pub trouble: Option<String>,
-    /// Its configuration.
     #[serde(skip)]
     pub config: Config,
-    /// Every call of its node since it was told to record, with the node's time.
+    /// Every call of its node since it was told to record, each with the node's time in microseconds.
     #[serde(skip)]
     pub calls: Vec<(u64, Call)>,
 }
 
 impl BoardReport {
-    /// What a board's counters say at this cycle.
+    /// Reads a board's counters at this cycle.
     pub(super) fn new(board: &Board, config: Config, now: u64) -> Self {
         let counts = board.counts();
         let radio = board.soc().radio_use(now);
@@ -91,7 +85,6 @@ fn per_second(counts: Counts) -> f64 {
     counts.awake() * 64e6
 }
 
-/// The boards as a table for people.
 pub fn table(reports: &[BoardReport]) -> String {
     let mut text = String::from(
         "Boards\n  node   powered  instructions/s    awake   current  (processor)   stack used   resets  flash writes\n",

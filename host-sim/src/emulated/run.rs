@@ -1,4 +1,4 @@
-//! Runs a scenario whose boards are emulated.
+//! Runs a scenario with emulated boards.
 
 use common::host_link::ToHost;
 use common::types::NodeId;
@@ -13,22 +13,20 @@ use sim::scenario::run::player::Player;
 use super::fleet::{Fleet, Image};
 use super::report::BoardReport;
 
-/// Gets every line of a board's log: the world's time, the node and the line.
+/// Called with every line of a board's log: simulated time in microseconds, the node and the line.
 pub type LogHook<'h> = &'h mut dyn FnMut(u64, NodeId, &Line);
 
-/// Gets the world's time and the boards, a hundred times in every second of the world.
+/// Called a hundred times per simulated second, with the time in microseconds and the boards.
 pub type ProgressHook<'h> = &'h mut dyn FnMut(u64, &Fleet);
 
-/// Who wants to see a run on boards while it goes on.
+/// Callbacks to observe a run on boards.
 #[derive(Default)]
 pub struct Hooks<'h> {
-    /// The logs.
     pub log: Option<LogHook<'h>>,
-    /// How far it is.
     pub progress: Option<ProgressHook<'h>>,
 }
 
-/// Runs a scenario with its boards as emulated boards that run an image, and says what became of each.
+/// Runs a scenario whose boards execute this image, and reports on each board.
 pub fn run_boards(
     scenario: &Scenario,
     seed: u64,
@@ -42,7 +40,6 @@ pub fn run_boards(
     Ok((outcome, watched.fleet.reports()))
 }
 
-/// Boards, and those who look on.
 struct Watched<'h> {
     fleet: Fleet,
     hooks: Hooks<'h>,

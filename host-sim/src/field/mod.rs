@@ -1,4 +1,4 @@
-//! Tools for real boards: keys, configuration pages, fleets, what boards tell, and what an image takes.
+//! Tools for real boards: keys, configuration pages, fleets, monitoring, traces and image sizes.
 
 pub mod check;
 pub mod fleet;

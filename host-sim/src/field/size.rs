@@ -1,4 +1,4 @@
-//! How much flash and static RAM an image takes, read from its ELF file; or those of all boards.
+//! How much flash and static RAM a firmware image takes, read from its ELF file.
 
 pub mod boards;
 
@@ -7,32 +7,27 @@ use std::fmt;
 use emulator::elf::{self, Elf, ElfError};
 use serde::Serialize;
 
-/// What one section takes.
+/// The bytes that one section takes in each memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Section {
-    /// Its name.
     pub name: String,
-    /// Where it is while the image runs.
+    /// Its address at run time.
     pub address: u32,
-    /// Bytes in flash.
     pub flash: u64,
-    /// Bytes in RAM.
     pub ram: u64,
 }
 
-/// What an image takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Footprint {
-    /// Bytes that are written to flash, the initial values of variables and padding included.
+    /// Bytes written to flash, including padding and the initial values of variables.
     pub flash: u64,
-    /// Bytes of RAM that variables take from the start; the stack is not among them.
+    /// Bytes of RAM for static variables, without the stack.
     pub ram: u64,
     /// The sections that take memory.
     pub sections: Vec<Section>,
 }
 
 impl Footprint {
-    /// Measures an ELF file.
     pub fn of(bytes: &[u8]) -> Result<Self, ElfError> {
         let elf = Elf::parse(bytes)?;
         let flash = elf.segments()?.iter().map(|segment| segment.bytes.len() as u64).sum();
@@ -57,19 +52,15 @@ impl Footprint {
 /// A footprint held against a budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Whether it keeps to the budget; what has no limit does.
+    /// A missing limit is always kept.
     pub within_budget: bool,
-    /// The most flash it may take.
     pub max_flash: Option<u64>,
-    /// The most RAM it may take.
     pub max_ram: Option<u64>,
-    /// What it takes.
     #[serde(flatten)]
     pub footprint: Footprint,
 }
 
 impl Report {
-    /// Compares a footprint with its limits.
     pub fn new(footprint: Footprint, max_flash: Option<u64>, max_ram: Option<u64>) -> Self {
         let fits = |used: u64, limit: Option<u64>| limit.is_none_or(|limit| used <= limit);
         let within_budget = fits(footprint.flash, max_flash) && fits(footprint.ram, max_ram);

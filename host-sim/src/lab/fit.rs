@@ -1,5 +1,5 @@
-//! Least squares: which law counts follow (n, n log n or n²), the power law and the straight line nearest to points, and how
-//! much of the variance each explains.
+//! Least squares: fits laws of growth (n, n log n or n²), power laws and straight lines to points, and tells how much of
+//! the variance each explains.
 
 use serde::Serialize;
 
@@ -18,10 +18,8 @@ pub enum Law {
 }
 
 impl Law {
-    /// Every law.
     pub const ALL: [Self; 3] = [Self::Linear, Self::Linearithmic, Self::Quadratic];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linear => "n",
@@ -43,14 +41,12 @@ impl Law {
 /// How well one law fits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fit {
-    /// The law.
     pub law: Law,
-    /// Its factor.
     pub factor: f64,
-    /// The share of the variance that it explains; below zero where it does worse than a constant.
+    /// The share of the variance that it explains; below zero if it does worse than a constant.
     pub r_squared: f64,
-    /// The largest deviation of a point from the law, as a share of the point. The largest points decide the other two
-    /// numbers nearly alone; this one minds them all.
+    /// The largest relative deviation of a point from the law. The largest points dominate the other two numbers; this one
+    /// weighs all points equally.
     pub deviation: f64,
 }
 
@@ -78,9 +74,7 @@ impl Fit {
 /// `y = coefficient · x^exponent`, fitted on the logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// The factor in front.
     pub coefficient: f64,
-    /// The power of x.
     pub exponent: f64,
     /// The share of the variance of `ln y` that it explains.
     pub r2: f64,
@@ -97,15 +91,15 @@ pub struct Line {
     pub r2: f64,
 }
 
-/// Fits a power law to the points where both numbers are positive. None where those have fewer than two different x, or
-/// y does not vary.
+/// Fits a power law to the points whose two numbers are positive. None if those have fewer than two different x, or y does
+/// not vary.
 pub fn power(points: &[(f64, f64)]) -> Option<Power> {
     let logs: Vec<_> = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| (x.ln(), y.ln())).collect();
     let Line { slope, intercept, r2 } = line(&logs)?;
     Some(Power { coefficient: intercept.exp(), exponent: slope, r2 })
 }
 
-/// Fits a straight line. None where there are fewer than two different x, or y does not vary.
+/// Fits a straight line. None if there are fewer than two different x, or y does not vary.
 pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     let Moments { mean_x, mean_y, xx, xy, yy } = Moments::of(points)?;
     if xx <= f64::EPSILON || yy <= f64::EPSILON {
@@ -142,7 +136,7 @@ impl Moments {
     }
 }
 
-/// The mean of some numbers; none of none.
+/// None of no numbers.
 pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     (count > 0.0).then(|| sum / count)

@@ -1,14 +1,14 @@
-//! The arrangements of uids on which HS costs most and least, exactly, for any size of ring.
+//! The exact arrangements of uids on which HS costs most and least, for any ring size.
 //!
-//! When everybody starts, what a node's probes cost depends only on how far away the nearest larger uid is on either
-//! side. Cut the ring at the maximum: what remains is a gap of n − 1 nodes between two larger ones. The largest of a
-//! gap splits it into two smaller gaps that have nothing more to do with each other, so the best split of every length
-//! follows from those of the shorter ones: dynamic programming in n² steps instead of n! runs.
+//! When all nodes start, what a node's probes cost depends only on how far away the nearest larger uid is on either
+//! side. Cut the ring at the maximum: what remains is a gap of n − 1 nodes between two larger ones. The largest node of
+//! a gap splits it into two smaller gaps that are independent of each other, so the best split of every length follows
+//! from those of the shorter ones: dynamic programming in n² steps instead of n! runs.
 
 /// An arrangement and what it costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extreme {
-    /// Probes out and back when everybody starts; the announcement, n more, is not included.
+    /// Probes out and back when all nodes start; the announcement, n more, is not included.
     pub election_messages: u64,
     /// An arrangement that costs this much: the uids 1 to n in ring order, the maximum first.
     pub uids: Vec<u16>,
@@ -38,9 +38,9 @@ pub fn worst_counts(largest: usize) -> Vec<u64> {
 
 /// The best way to split every gap shorter than a ring, by the length of the gap.
 struct Splits {
-    /// What all nodes of the gap cost together.
+    /// The total cost of the gap's nodes.
     messages: Vec<u64>,
-    /// Where its largest node stands, counted from 1.
+    /// The position of its largest node, counted from 1.
     largest_at: Vec<usize>,
 }
 
@@ -49,7 +49,7 @@ impl Splits {
         let mut splits = Self { messages: vec![0], largest_at: vec![0] };
         for gap in 1..ring {
             let cost_at = |at: usize| probes(at, gap + 1 - at) + splits.messages[at - 1] + splits.messages[gap - at];
-            // A gap and its mirror image cost the same, so half of it is enough to look at.
+            // A gap and its mirror image cost the same, so half of the positions suffice.
             let mut chosen = (1, cost_at(1));
             for at in 2..=gap.div_ceil(2) {
                 let cost = cost_at(at);
@@ -71,8 +71,8 @@ impl Splits {
         assert!(n > 0, "a ring has at least one node");
         let mut uid = u16::try_from(n).unwrap_or_else(|_| panic!("{n} nodes are more than there are uids"));
         let mut uids = vec![uid; n];
-        // Gaps still to fill, as the place of the larger node before them and their length. Whatever order they are
-        // filled in, a gap's own largest comes before everybody that it must exceed.
+        // Gaps still to fill, as the position of the larger node before them and their length. In whatever order they
+        // are filled, a gap's largest node gets its uid before all nodes that it must exceed.
         let mut open = vec![(0, n - 1)];
         while let Some((before, gap)) = open.pop() {
             if gap > 0 {
@@ -87,7 +87,7 @@ impl Splits {
     }
 }
 
-/// What the probes of a node cost whose nearest larger uids are this far away.
+/// The cost of the probes of a node whose nearest larger uids are this far away.
 fn probes(left: usize, right: usize) -> u64 {
     let mut total = 0;
     let mut reach = 1;
@@ -105,7 +105,7 @@ fn probe(larger_at: usize, reach: usize) -> u64 {
     if larger_at <= reach { larger_at as u64 } else { 2 * reach as u64 }
 }
 
-/// What the probes of the maximum cost: both ways out and back while they do not reach around, then once around each.
+/// The cost of the maximum's probes: out and back both ways while they do not reach around, then once around each.
 fn maximum(n: usize) -> u64 {
     if n < 2 {
         return 0;
@@ -122,7 +122,7 @@ mod tests {
     use super::{best, worst, worst_counts};
     use crate::lab::table::measure::{Starters, hs};
 
-    /// Probe messages that the core sends on a ring when everybody starts.
+    /// Probe messages that the core sends on a ring when all nodes start.
     fn measured(uids: &[u16]) -> u64 {
         let ids: Vec<NodeId> = uids.iter().map(|&uid| NodeId(uid)).collect();
         let run = hs(&ids, Starters::All).expect("HS ends");

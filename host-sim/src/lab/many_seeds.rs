@@ -1,4 +1,4 @@
-//! One scenario with many seeds, on as many threads as one likes.
+//! Runs one scenario with many seeds on several threads.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -7,16 +7,16 @@ use sim::scenario::input::plan::Scenario;
 use sim::scenario::report::sweep::Row;
 use sim::scenario::run::drive;
 
-/// More runs at the same time than this are a slip of the pen, and more threads than an operating system gives.
+/// A request for more parallel runs than this is taken for a typing error.
 pub const JOBS_MAX: usize = 1_024;
 
-/// Runs every seed; what comes of it does not depend on the number of jobs.
+/// Runs every seed; the result does not depend on the number of jobs.
 pub fn run_seeds<S>(scenario: &Scenario, seeds: S, jobs: usize, mut progress: impl FnMut(usize)) -> BTreeMap<u64, Row>
 where
     S: IntoIterator<Item = u64, IntoIter: Send>,
 {
     let seeds = Mutex::new(seeds.into_iter());
-    // A worker that has panicked ends the program in any case.
+    // A worker that panicked ends the program anyway, so the lock's poison tells nothing new.
     let next = || seeds.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (done, results) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -24,7 +24,7 @@ where
             let (next, done) = (&next, done.clone());
             scope.spawn(move || {
                 while let Some(seed) = next() {
-                    // The other end lives until all workers are done.
+                    // Cannot fail: the receiver outlives the workers.
                     let _ = done.send(Row::from(drive::run(scenario, seed)));
                 }
             });

@@ -1,4 +1,4 @@
-//! The laboratory: what the algorithms cost, measured, compared and held against golden results.
+//! The laboratory: measures what the algorithms cost, compares them, and checks them against golden results.
 
 pub mod bench;
 pub mod conform;
@@ -8,5 +8,6 @@ pub mod hierarchy;
 pub mod hs_extremes;
 pub mod many_seeds;
 pub mod ring_steps;
+pub mod stress_report;
 pub mod study;
 pub mod table;

@@ -1,8 +1,8 @@
 //! FRLLE on a synchronous ring, step by step: a message sent in one step arrives in the next.
 //!
-//! The order within a step is fixed: responses of the leader, then arrivals (nodes in ring order, each its left port
-//! first), then detections. With [`Mode::Joint`] two equal messages that reach a node in one step from both sides are taken
-//! as one, which is how the seed counts.
+//! The order within a step is fixed: responses of the leader, then arrivals (nodes in ring order, left port first), then
+//! detections. With [`Mode::Joint`] two equal messages that reach a node from both sides in one step count as one, which
+//! is how Biswas et al. count.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace, Side};
 use ideal::net::ROUND;
 
-/// Whether copies that arrive together are taken as one.
+/// Whether copies that arrive together count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Every message on its own, as a radio would have it.
+    /// Every message counts, as on a radio.
     Sequential,
-    /// Two equal messages from both sides in one step are one.
+    /// Two equal messages from both sides in one step count as one.
     Joint,
 }
 
@@ -31,22 +31,19 @@ pub enum Mode {
 pub struct Script {
     /// The live nodes in ring order, each with its coefficient.
     pub ring: Vec<(NodeId, Coefficient)>,
-    /// The leader that has failed, whom everybody follows at first.
+    /// The leader that has failed, which every node follows at first.
     pub failed: NodeId,
-    /// Who notices the failure, and when; in this order where the times are equal.
+    /// The step in which each node detects the failure; in list order within a step.
     pub detections: Vec<(u64, NodeId)>,
-    /// Whom the old leader answers, and when.
+    /// The step in which each node hears from the old leader.
     pub responses: Vec<(u64, NodeId)>,
-    /// How copies are taken.
     pub mode: Mode,
 }
 
-/// What happened.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The leader each node follows in the end, in ring order.
     pub leaders: Vec<Option<NodeId>>,
-    /// Messages by type.
     pub messages: BTreeMap<&'static str, u64>,
     /// Messages sent in each step.
     pub sent_per_step: Vec<u64>,
@@ -54,14 +51,13 @@ pub struct Outcome {
     pub declarers: Vec<NodeId>,
     /// Who found the old leader alive, in order.
     pub recovery_creators: Vec<NodeId>,
-    /// The last step in which a node came by the leader it ended with.
+    /// The last step in which a node adopted its final leader.
     pub agreed_at: u64,
     /// The step in which the last message arrived.
     pub quiet_at: u64,
 }
 
 impl Outcome {
-    /// All messages.
     pub fn total(&self) -> u64 {
         self.messages.values().sum()
     }
@@ -80,7 +76,7 @@ struct Run {
     nodes: Vec<Frlle>,
     /// What arrives in the next step.
     arriving: Vec<Ports>,
-    /// The leader each node last came by, and when.
+    /// The leader each node last adopted, and the step.
     obtained: Vec<Option<(NodeId, u64)>>,
     rng: Rng,
     step: u64,
@@ -222,7 +218,7 @@ impl Run {
             Event::ElectedSelf => id,
             _ => return,
         };
-        // Coming by the same leader again is no news.
+        // Adopting the same leader again changes nothing.
         if self.obtained[at].is_none_or(|(known, _)| known != leader) {
             self.obtained[at] = Some((leader, self.step));
         }

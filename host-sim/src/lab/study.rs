@@ -1,8 +1,8 @@
 //! What the height algorithm costs, measured on the ideal network.
 //!
-//! Seed 001 leaves three questions open in its last chapter: the time and message complexity of the algorithm, when it
-//! elects a leader unnecessarily, and how perfect clocks compare with logical ones. Each is answered here by running
-//! the core on many graphs and counting. What counts as unnecessary stands at [`runner::Outcome`].
+//! Tbarka (2019) leaves three questions open in the last chapter: the time and message complexity of the algorithm, when
+//! it elects a leader unnecessarily, and how perfect clocks compare with logical ones. The study answers them by running
+//! the core on many graphs and counting. [`runner::Outcome`] defines what counts as unnecessary.
 
 pub mod change;
 pub mod figures;
@@ -24,7 +24,7 @@ use runner::Setting;
 use scene::Scene;
 use stats::{Case, Cell, Group, Sample};
 
-/// What each stream of chance decides.
+/// What each random stream decides.
 mod stream {
     pub const IDS: u64 = 0x51D;
     pub const LEADER: u64 = 0x1EAD;
@@ -46,30 +46,25 @@ pub enum Rules {
     Radio,
 }
 
-/// What is to be studied.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Runs of each case.
     pub seeds: u32,
-    /// Numbers of nodes.
     pub sizes: Vec<usize>,
-    /// Kinds of graph; the usual five where there are none.
+    /// Empty for the default five kinds.
     pub graph: Vec<Kind>,
-    /// Changes; all where there are none.
+    /// Empty for all changes.
     pub change: Vec<Change>,
-    /// The seed of the first run.
     pub seed: u64,
-    /// The rules the nodes follow.
     pub rules: Rules,
 }
 
 /// The statistics as `--json` prints them.
 pub fn json(groups: &[Group]) -> anyhow::Result<String> {
     let cells: Vec<Cell> = groups.iter().map(Group::cell).collect();
-    serde_json::to_string_pretty(&cells).context("the statistics cannot be written as JSON")
+    serde_json::to_string_pretty(&cells).context("cannot write the statistics as JSON")
 }
 
-/// Makes every run that is asked for, and tells `progress` what comes next, how much is done, and of how much.
+/// Runs everything that is asked for; `progress` gets what comes next, how much is done, and the total.
 pub fn measure(request: &Request, progress: impl Fn(&str, usize, usize)) -> anyhow::Result<Vec<Group>> {
     ensure!(request.seeds > 0, "--seeds must be at least 1");
     ensure!(!request.sizes.is_empty(), "--sizes needs at least one number");
@@ -141,7 +136,7 @@ fn broken(request: &Request, case: &Case, seed: u64, failure: &runner::Failure) 
     )
 }
 
-/// A value as the command line spells it.
+/// A value in the spelling of the command line.
 fn option_name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Boards elect, lose their leader, get it back, are parted and joined, also together with simulated nodes.
+//! Boards elect, lose their leader, get it back, split and merge, also together with simulated nodes.
 
 use host_sim::cli::scenario_file::find;
 use sim::scenario::judge::observer::Recorders;
@@ -61,7 +61,7 @@ fn boards_and_simulated_nodes_agree() {
     let (outcome, boards) = hold(&scenario, 1, &image(false));
     assert_eq!(boards.iter().map(|board| board.id).collect::<Vec<_>>(), [2, 5, 9]);
     assert!(matches!(last_reign(&outcome), [(_, 9)]), "{:?}", last_reign(&outcome));
-    // What one kind sends the other receives.
+    // Each kind receives what the other sends.
     assert!(outcome.nodes.iter().all(|node| node.sent > 20 && node.received > 20), "{:?}", outcome.nodes);
 }
 

@@ -32,7 +32,7 @@ fn a_board_whose_write_is_torn_loses_its_power_in_it_and_starts_again() {
 fn a_board_whose_flash_is_worn_out_only_listens() {
     let (outcome, boards) = hold(&returns("failing"), 1, &image(true));
     assert_eq!(boards[1].power_ons, 2);
-    assert_eq!(outcome.components, 1, "it is no part of any component");
+    assert_eq!(outcome.components, 1, "it is not part of any component");
     assert!(last_reign(&outcome).iter().any(|&(_, followers)| followers == 2), "{:?}", last_reign(&outcome));
 }
 

@@ -1,4 +1,4 @@
-//! What comes from the air at its worst.
+//! The worst that can arrive over the air.
 
 use super::support::{Heights, hold, image, last_reign};
 
@@ -34,5 +34,5 @@ fn malformed_lengths_forged_frames_and_saturating_noise_are_survived() {
     assert!(outcome.nodes.iter().all(|node| node.corrupted > 0), "{:?}", outcome.nodes);
     assert!(outcome.refused > 100, "{} frames refused", outcome.refused);
     assert!(matches!(last_reign(&outcome), [(_, 4)]), "{:?}", last_reign(&outcome));
-    assert!(boards.iter().all(|board| board.software_resets == 1), "nobody was made to start again");
+    assert!(boards.iter().all(|board| board.software_resets == 1), "no board restarted");
 }

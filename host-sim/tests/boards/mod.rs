@@ -1,4 +1,4 @@
-//! The image that is flashed, on emulated boards that share the simulated air: elections, faults, attacks, and the proof that
+//! The real firmware image on emulated boards that share the simulated air: elections, faults, attacks, and the proof that
 //! a board runs the same code as the simulator.
 
 mod elections;

@@ -1,4 +1,4 @@
-//! Same code, same bytes: what a board's node was told, told to a node on the PC, makes it give out the same frames.
+//! Same code, same bytes: the calls of a board's node, repeated to a node on the PC, make it send the same frames.
 
 use common::config::Boot;
 use common::host_link::{Bytes, Call};
@@ -12,7 +12,7 @@ use host_sim::emulated::report::BoardReport;
 
 use super::support::{hold, image, scenario};
 
-/// Tells a node one call of a record; false for what it gave out itself.
+/// Repeats one recorded call to a node; false if the record is an output of the node.
 fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
     match call {
         Call::Start { .. } => node.handle_start(now),
@@ -28,7 +28,7 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
     true
 }
 
-/// The next frame that a node gives out, as a record has it.
+/// The next frame that a node sends, in the form of a record.
 fn given(node: &mut Node, now: Instant) -> Option<Call> {
     let mut buf = [0; FRAME_MAX];
     let transmit = node.poll_transmit(now, &mut buf)?;
@@ -39,7 +39,7 @@ fn given(node: &mut Node, now: Instant) -> Option<Call> {
     Some(Call::Transmit { at_us, bytes: Bytes::new(&buf[..transmit.length]).expect("it fits a frame") })
 }
 
-/// Runs a board's record on the PC; how many frames were the same.
+/// Replays a board's record on the PC; returns how many frames were the same.
 fn replay(board: &BoardReport) -> usize {
     assert_eq!(board.lost_messages, 0, "the record has no gaps");
     let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
@@ -53,12 +53,12 @@ fn replay(board: &BoardReport) -> usize {
     let mut calls = of_the_node().peekable();
     while let Some((at_us, call)) = calls.next() {
         let now = Instant::from_micros(*at_us);
-        assert!(tell(&mut node, now, call), "the node of the PC does not give out {call:?} at {at_us} us");
+        assert!(tell(&mut node, now, call), "the node on the PC does not send {call:?} at {at_us} us");
         while let Some((_, recorded)) = calls.next_if(|(_, call)| matches!(call, Call::Transmit { .. })) {
             assert_eq!(given(&mut node, now).as_ref(), Some(recorded), "after {call:?} at {at_us} us");
             frames += 1;
         }
-        // The run may have ended between a call and the report of what it gave out.
+        // The run may have ended between a call and the report of its output.
         assert!(calls.peek().is_none() || given(&mut node, now).is_none(), "after {call:?} at {at_us} us");
         while node.poll_notice().is_some() {}
     }
@@ -79,10 +79,6 @@ fn a_boards_record_gives_the_same_frames_on_the_pc() {
         let board = boards.iter().find(|board| board.id == id).expect("it is a board");
         let received = board.calls.iter().filter(|(_, call)| matches!(call, Call::Frame { .. })).count();
         let frames = replay(board);
-        assert!(
-            frames > least && received > least,
-            "{}: {frames} frames given out, {received} received",
-            scenario.name
-        );
+        assert!(frames > least && received > least, "{}: {frames} frames sent, {received} received", scenario.name);
     }
 }

@@ -1,5 +1,5 @@
-//! Same MAC, same decisions: the radio task of a board and the simulated air drive one [`Mac`]. What either of them told its
-//! own, told to another with the same seed, gives the same decisions and the same times; and both come when they were asked to.
+//! Same MAC, same decisions: the radio task of a board and the simulated air drive one [`Mac`]. The inputs of either,
+//! repeated to another with the same seed, give the same decisions and the same times; and both drivers are punctual.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use sim::air::world::{RawFrame, Watcher, World};
 
 use super::support::{hold, image, scenario};
 
-/// One thing that a driver told its MAC, what came of it, and when the MAC then wanted its turn.
+/// One input that a driver gave its MAC, the MAC's decision, and when it next wanted to be called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
     now: Instant,
@@ -37,7 +37,8 @@ enum Case {
 
 const ALL_CASES: [Case; 5] = [Case::Sent, Case::Acknowledged, Case::Held, Case::Busy, Case::GivenUp];
 
-/// Tells another MAC the same; which cases occurred. No turn may come before it was asked for, or later than the driver can.
+/// Repeats the inputs to another MAC; returns which cases occurred. No call may come before it was asked for, or later than
+/// the driver allows.
 fn replay(who: &str, mut mac: Mac, steps: &[Step], latest: Duration) -> BTreeSet<Case> {
     let mut cases = BTreeSet::new();
     let mut asked_for = mac.poll_timeout();
@@ -46,7 +47,7 @@ fn replay(who: &str, mut mac: Mac, steps: &[Step], latest: Duration) -> BTreeSet
         if let MacEvent::Turn { .. } = step.event {
             let asked_for = asked_for.unwrap_or_else(|| panic!("{who}: nobody asked for {step:?}"));
             assert!(step.now >= asked_for, "{who}: {step:?} comes before {asked_for:?}");
-            // What the radio was doing when the turn came is finished first.
+            // What the radio was doing at that time is finished first.
             let is_punctual = step.now.since(asked_for.max(before)) <= latest;
             assert!(is_punctual, "{who}: {step:?} was wanted at {asked_for:?}, and the radio was free at {before:?}");
         }
@@ -101,14 +102,14 @@ fn a_board_decides_as_the_pc_does() {
                 _ => None,
             })
             .collect();
-        // A tick of its timer, and a send or a reception that is dealt with first.
+        // A tick of its timer, and a send or a reception that is handled first.
         let latest = Duration::from_micros(400);
         cases.extend(replay(&format!("board {id}"), Mac::new(seed.expect("it has started")), &steps, latest));
     }
     assert_eq!(cases.into_iter().collect::<Vec<_>>(), ALL_CASES);
 }
 
-/// Writes down what a station's MAC is told.
+/// Records the inputs of a station's MAC.
 struct Recorder {
     node: usize,
     steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! The image, and scenarios that run it.
+//! The firmware image, and scenarios that run it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use sim::scenario::input::read::read;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Outcome, Verdict};
 
-/// Boards of the image, whose logs nobody reads. Every node is one, or only those that the scenario says are.
+/// The image without its log. Every node is a board, or only those that the scenario marks.
 pub fn image(all: bool) -> Image {
     let elf = images::elf("firmware").expect("the image builds");
     let program = Program::without_log(&elf).expect("an image");
@@ -29,7 +29,7 @@ pub fn scenario(text: &str) -> Scenario {
     read("test.toml", text).expect("a scenario")
 }
 
-/// A few boards that elect by heights in an air without fading.
+/// A few boards that elect by heights on an air without fading.
 pub struct Heights {
     pub name: &'static str,
     pub seconds: u32,
@@ -40,7 +40,7 @@ pub struct Heights {
 }
 
 impl Heights {
-    /// The scenario, with what else happens in it.
+    /// The scenario with these additions.
     pub fn with(&self, rest: &str) -> Scenario {
         let Self { name, seconds, topology, nodes, spacing_m, agreement_within_s } = self;
         scenario(&format!(
@@ -62,7 +62,7 @@ agreement_within = "{agreement_within_s} s"
     }
 }
 
-/// Runs a scenario, which must hold.
+/// Runs a scenario, which must succeed.
 pub fn hold(scenario: &Scenario, seed: u64, image: &Image) -> (Outcome, Vec<BoardReport>) {
     let (outcome, boards) = run(scenario, seed, image, Recorders::default());
     let again = format!("the scenario {} of this test with seed {seed}", scenario.name);
@@ -74,12 +74,12 @@ pub fn hold(scenario: &Scenario, seed: u64, image: &Image) -> (Outcome, Vec<Boar
     (outcome, boards)
 }
 
-/// Runs a scenario and writes it down.
+/// Runs a scenario and records it.
 pub fn run(scenario: &Scenario, seed: u64, image: &Image, recorders: Recorders) -> (Outcome, Vec<BoardReport>) {
     run_boards(scenario, seed, recorders, image, Hooks::default()).expect("the boards can be made")
 }
 
-/// Who led last, and how many followed.
+/// The last leaders, with the number of their followers.
 pub fn last_reign(outcome: &Outcome) -> &[(u16, usize)] {
     outcome.reigns.last().map_or(&[], |reign| &reign.leaders)
 }
@@ -90,7 +90,7 @@ pub fn reign_before(outcome: &Outcome, second: u64) -> Vec<(u16, usize)> {
     before.map(|reign| reign.leaders.clone()).unwrap_or_default()
 }
 
-/// A file in memory that two can hold.
+/// A file in memory with two owners.
 #[derive(Clone, Debug, Default)]
 pub struct Paper(Rc<RefCell<Vec<u8>>>);
 

@@ -1,10 +1,10 @@
-//! What a fuzzer does with the text of a scenario. Shared by the tests and the target in `fuzz/`.
+//! Fuzzing the text of a scenario. Shared by the tests and the target in `fuzz/`.
 
 use sim::scenario::input::plan::{Fault, Scenario, When};
 use sim::scenario::input::read::read;
 use sim::scenario::run::drive::run;
 
-/// Reads bytes as a scenario: it is accepted and can be run, or what is wrong is said with its line. How many were accepted.
+/// Reads bytes as a scenario, which is either accepted and can be run, or refused with a line. Returns how many were accepted.
 pub fn scenario_text(bytes: &[u8]) -> u32 {
     let text = String::from_utf8_lossy(bytes);
     match read("changed.toml", &text) {
@@ -22,7 +22,7 @@ pub fn scenario_text(bytes: &[u8]) -> u32 {
     }
 }
 
-/// Runs the beginning of a scenario, with all of its faults in it. Whatever the reader accepts must come through that.
+/// Runs the beginning of a scenario with all of its faults. Whatever the reader accepts must survive that.
 pub fn begin(scenario: Scenario, duration_us: u64) {
     let at_once = |(index, fault): (usize, Fault)| {
         let at_us = duration_us / 2 + index as u64 % (duration_us / 2);

@@ -1,4 +1,4 @@
-//! A board that is a thread behind a pseudo-terminal.
+//! A fake board: a thread behind a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,10 +17,10 @@ use common::types::NodeId;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pty::OpenptFlags;
 
-/// Nothing takes this long, unless it never happens.
+/// Longer than anything takes that happens at all.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a board says when it is asked.
+/// What a board answers.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Who it is.
@@ -33,7 +33,7 @@ pub struct Script {
     pub stores: bool,
 }
 
-/// A board that runs until it is dropped, which pulls its plug.
+/// A board that runs until it is dropped, which unplugs it.
 pub struct FakeBoard {
     say: Sender<Vec<u8>>,
     heard: Receiver<ToBoard>,
@@ -41,7 +41,7 @@ pub struct FakeBoard {
 }
 
 impl FakeBoard {
-    /// Plugs a board in: `port` is where its port appears.
+    /// Plugs a board in; its port appears at `port`.
     pub fn plug_in(port: &Path, script: Script) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
         let master = rustix::pty::openpt(flags).unwrap();
@@ -56,7 +56,7 @@ impl FakeBoard {
         Self { say, heard, thread: Some(thread) }
     }
 
-    /// Says something unasked.
+    /// Sends a message unasked.
     pub fn say(&self, message: &ToHost) {
         self.say_bytes(&frame(message));
     }
@@ -66,12 +66,12 @@ impl FakeBoard {
         self.say.send(bytes.to_vec()).unwrap();
     }
 
-    /// Waits until the board was told this.
+    /// Waits until the board has received this.
     pub fn await_command(&self, wanted: &ToBoard) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            if self.heard.recv_timeout(left).unwrap_or_else(|_| panic!("never told {wanted:?}")) == *wanted {
+            if self.heard.recv_timeout(left).unwrap_or_else(|_| panic!("never received {wanted:?}")) == *wanted {
                 return;
             }
         }
@@ -80,7 +80,7 @@ impl FakeBoard {
 
 impl Drop for FakeBoard {
     fn drop(&mut self) {
-        // The thread ends when nobody can tell it anything any more.
+        // The thread ends when its channel closes.
         let (closed, _) = mpsc::channel();
         self.say = closed;
         if let Some(thread) = self.thread.take() {
@@ -108,7 +108,7 @@ fn live(mut line: File, script: &Script, to_say: &Receiver<Vec<u8>>, heard: &Sen
         let a_moment = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
         rustix::event::poll(&mut watched, Some(&a_moment)).unwrap();
         if !watched[0].revents().contains(PollFlags::IN) {
-            // While nobody has the other end open, a pseudo-terminal reports a hang-up at once, every time.
+            // While the other end is closed, a pseudo-terminal keeps reporting a hang-up.
             std::thread::yield_now();
             continue;
         }

@@ -11,7 +11,7 @@ use self::fake_board::{FakeBoard, PATIENCE, Script, frame};
 use common::host_link::{Quantity, ToBoard, ToHost};
 use common::notice::Notice;
 use common::types::NodeId;
-use host_sim::field::monitor::line::Place;
+use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::table;
 use host_sim::field::monitor::watch::{Options, Watch, What};
 use sim::air::trace::{Event, Record, parse_line};
@@ -55,7 +55,7 @@ fn two_boards_are_watched_at_once() {
     let ports = [folder.join("a"), folder.join("b")];
     let a = FakeBoard::plug_in(&ports[0], script(5, Some(5)));
     let b = FakeBoard::plug_in(&ports[1], script(6, Some(5)));
-    let mut watch = Watch::new(ports.map(Place::Serial), Options { frames: true, ..Options::default() });
+    let mut watch = Watch::new(ports.map(Endpoint::Serial), Options { frames: true, ..Options::default() });
     let both = |watch: &Watch| watch.boards().all().iter().filter(|board| board.snapshot.is_some()).count() == 2;
     until(&mut watch, "both have said how they stand", |watch, _| both(watch));
     a.await_command(&ToBoard::Record(true));
@@ -80,12 +80,12 @@ fn noise_and_cut_frames_are_counted_and_passed_over() {
     let folder = folder("noise");
     let port = folder.join("a");
     let board = FakeBoard::plug_in(&port, script(5, Some(5)));
-    let mut watch = Watch::new([Place::Serial(port)], Options::default());
+    let mut watch = Watch::new([Endpoint::Serial(port)], Options::default());
     until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some());
     let said = frame(&ToHost::Notice { at_us: 9, notice: Notice::Leader(Some(NodeId(3))) });
     board.say_bytes(b"boot text of something else\r\n");
     board.say_bytes(&said[3..]);
-    until(&mut watch, "damage is told", |_, what| matches!(what, What::Damaged(1..)));
+    until(&mut watch, "damage is reported", |_, what| matches!(what, What::Damaged(1..)));
     // Byte by byte, as a slow line would bring it.
     for byte in &said {
         board.say_bytes(&[*byte]);
@@ -100,8 +100,8 @@ fn noise_and_cut_frames_are_counted_and_passed_over() {
 fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
     let folder = folder("plug");
     let port = folder.join("a");
-    let mut watch = Watch::new([Place::Serial(port.clone())], Options::default());
-    until(&mut watch, "it is waited for", |_, what| matches!(what, What::Waiting(_)));
+    let mut watch = Watch::new([Endpoint::Serial(port.clone())], Options::default());
+    until(&mut watch, "the monitor waits for it", |_, what| matches!(what, What::Waiting(_)));
     let board = FakeBoard::plug_in(&port, script(5, Some(5)));
     let first =
         until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some_and(|board| board.snapshot.is_some()));
@@ -124,7 +124,7 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
 fn rtt_comes_over_a_socket() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap().to_string();
-    let mut watch = Watch::new([Place::Rtt(address)], Options::default());
+    let mut watch = Watch::new([Endpoint::Rtt(address)], Options::default());
     until(&mut watch, "it is open", |_, what| matches!(what, What::Opened));
     let (mut socket, _) = server.accept().unwrap();
     std::io::Write::write_all(&mut socket, &frame(&ToHost::Pong(4))).unwrap();
@@ -160,7 +160,7 @@ fn the_command_records_a_trace_that_survives_being_killed() {
         text = std::fs::read_to_string(&trace).unwrap_or_default();
         if text.contains("\"leader\":5") && !is_told {
             is_told = true;
-            // Later by the board's clock than everything it has said, and so in the trace.
+            // Later by the board's clock than everything before, and so in the trace too.
             board.say(&ToHost::Notice { at_us: 60_000_000, notice: Notice::Leader(Some(NodeId(9))) });
         }
         std::thread::yield_now();
@@ -176,7 +176,7 @@ fn the_command_records_a_trace_that_survives_being_killed() {
     let said = String::from_utf8(checked.stdout).unwrap();
     assert!(checked.status.success() && said.contains("1 nodes (5)") && said.contains("9 (1)"), "{said}");
     let refused = command.stdout(Stdio::null()).output().unwrap();
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("is there already; a recording is not written over"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("already exists; not overwritten"));
 }
 
 fn provision_over(port: &Path) -> std::process::Output {
@@ -193,7 +193,7 @@ fn a_board_is_provisioned_over_its_cable() {
     let output = provision_over(&port);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("UNPROTECTED") && said.contains("stored; the board starts again with it"), "{said}");
+    assert!(said.contains("UNPROTECTED") && said.contains("stored; the board restarts with it"), "{said}");
     drop(board);
     let _worn = FakeBoard::plug_in(&port, Script { stores: false, ..script(5, None) });
     let output = provision_over(&port);

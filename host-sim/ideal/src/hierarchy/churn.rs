@@ -1,4 +1,4 @@
-//! How much a change moves and costs, measured over many changes of many graphs.
+//! How many nodes a change moves and what it costs, measured over many changes of many graphs.
 
 use std::fmt;
 
@@ -25,27 +25,26 @@ pub const INSTANCES: u64 = 8;
 /// See [`INSTANCES`].
 pub const CHANGES: u32 = 50;
 
-/// Others in reach of a node of the random geometric graphs, away from the rim. Churn falls with it: where there are few
-/// ways, losing one often moves somebody. The design that the bars come from does not say how dense its graphs are, but
-/// how many heads they have: 12.7, 7.3 and 5.4 for K = 1, 2 and 3. With nine in reach there are as many.
+/// How many others are in range of a node of the random geometric graphs, away from the rim. Churn falls as it grows:
+/// where there are few paths, losing one often moves a node. The design that the bars come from does not say how dense
+/// its graphs are, but how many heads they have: 12.7, 7.3 and 5.4 for K = 1, 2 and 3. Nine in range give as many.
 pub const DEGREE: f64 = 9.0;
 
 /// The graph and radii that have bars.
 pub const BARRED: (Kind, u16, &[u8]) = (Kind::Rgg, 60, &[2]);
 
-/// Graphs that the bars are measured on: enough that the mean is known to two digits.
+/// Graphs that the bars are measured on: enough to know the mean to two digits.
 pub const BAR_INSTANCES: u64 = 1_000;
 
-/// What changes of one kind moved.
+/// How many nodes the changes of one kind moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Churn {
-    /// How many changes there were.
     pub changes: u64,
-    /// Nodes that were led by another head of level 1 afterwards, those that restarted included.
+    /// Nodes whose level-1 head changed, including those that restarted.
     pub moved: u64,
-    /// Of these, those whose former head led neither end of the link, or was not the head of the node that restarted.
+    /// Of these, nodes whose former head led neither end of the link, or was not the head of the restarted node.
     pub moved_elsewhere: u64,
-    /// Changes after which everybody had the same head as before.
+    /// Changes that moved no node.
     pub still: u64,
 }
 
@@ -60,12 +59,11 @@ impl Churn {
         ratio(self.moved_elsewhere, self.changes)
     }
 
-    /// The share of changes that moved nobody, in per cent.
+    /// The share of changes that moved no node, in per cent.
     pub fn still_percent(self) -> f64 {
         100.0 * ratio(self.still, self.changes)
     }
 
-    /// Both together.
     pub fn and(self, other: Self) -> Self {
         Self {
             changes: self.changes + other.changes,
@@ -79,23 +77,18 @@ impl Churn {
 /// What was measured for one kind and size of graph and one set of radii.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The kind of graph.
     pub graph: &'static str,
-    /// Its size.
     pub nodes: u16,
-    /// Others in reach of a node away from the rim, where the graph is geometric; elsewhere it means nothing.
+    /// How many others are in range of a node away from the rim; meaningful for geometric graphs only.
     pub degree: f64,
     /// The radii; none for the election of the global leader alone.
     pub radii: &'static [u8],
-    /// How many graphs were measured.
     pub graphs: u64,
     /// Their links before anything changed.
     pub edges: u64,
     /// Updates until they had formed.
     pub forming_updates: u64,
-    /// Updates after changes.
     pub updates: u64,
-    /// Rounds after changes.
     pub rounds: u64,
     /// Heads of level 1, counted after every change.
     pub heads: u64,
@@ -106,27 +99,22 @@ pub struct Row {
 }
 
 impl Row {
-    /// The graph in words.
     pub fn graph_name(&self) -> String {
         format!("{} {}", self.graph, self.nodes)
     }
 
-    /// The radii in words.
     pub fn radii_name(&self) -> String {
         radii_name(self.radii)
     }
 
-    /// All changes.
     pub fn all(&self) -> Churn {
         self.links.and(self.restarts)
     }
 
-    /// Updates per change.
     pub fn mean_updates(&self) -> f64 {
         ratio(self.updates, self.all().changes)
     }
 
-    /// Rounds per change.
     pub fn mean_rounds(&self) -> f64 {
         ratio(self.rounds, self.all().changes)
     }
@@ -172,18 +160,18 @@ impl Row {
     }
 }
 
-/// What the bars are held against: many more graphs than a row has, since few changes move many nodes.
+/// The measurement for the bars: over many more graphs than a row has, since few changes move many nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bars {
     /// All graphs together.
     pub row: Row,
     /// The standard error of the nodes moved per change of a link, from the differences between graphs.
     pub moved_error: f64,
-    /// The standard error of the share of changes of links that move nobody, in per cent.
+    /// The standard error of the share of link changes that move no node, in per cent.
     pub still_error: f64,
 }
 
-/// A network did not end as it must while it was measured.
+/// A network ended wrongly while it was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(String);
 
@@ -195,7 +183,6 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// All that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Graphs in order, and for each all radii.
@@ -206,7 +193,7 @@ pub struct Measured {
     pub densities: Vec<Density>,
 }
 
-/// Measures everything; `progress` is told what is being measured.
+/// Measures everything; `progress` gets what is being measured.
 pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Measured, Broken> {
     let mut rows = Vec::new();
     for (kind, nodes) in GRAPHS {
@@ -220,7 +207,7 @@ pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Measured, Br
     Ok(Measured { rows, bars, densities: density::measure(seed, progress)? })
 }
 
-/// Measures so many graphs of a row.
+/// Measures this many graphs of a row.
 pub(super) fn measure_row(mut row: Row, kind: Kind, seed: u64, instances: u64) -> Result<Row, Broken> {
     for instance in 0..instances {
         measure_graph(&mut row, kind, instance, seed)?;
@@ -251,7 +238,7 @@ fn standard_error(values: &[f64]) -> f64 {
     (spread / count).sqrt()
 }
 
-/// A graph with ids strewn over it.
+/// A graph with ids in random order.
 pub(super) fn strew(kind: Kind, nodes: u16, degree: f64, seed: u64, rng: &mut Rng) -> (Graph, Vec<NodeId>) {
     let graph = match kind {
         Kind::Rgg => Graph::random_geometric(nodes.into(), degree, seed),
@@ -297,8 +284,8 @@ fn row_name(kind: Kind, nodes: u16, radii: &[u8]) -> String {
     format!("{} {nodes}, {}", kind.name(), radii_name(radii))
 }
 
-/// The next change: of twenty, nine cut a link, nine bring back one that was cut, two restart a node. Where nothing is
-/// cut, or everything, it is the other of the two.
+/// The next change: of twenty, nine cut a link, nine restore one, two restart a node. If there is no link to restore, one
+/// is cut, and vice versa.
 fn draw(whole: &Graph, now: &Graph, rng: &mut Rng) -> Change {
     let kind = rng.below(20);
     let cut: Vec<_> = whole.edges().filter(|&(u, v)| !now.has(u, v)).collect();

@@ -1,4 +1,4 @@
-//! How the churn that has bars depends on how dense the graphs are, and what tells one density from another.
+//! How the churn that has bars depends on the density of the graphs, and what distinguishes the densities.
 
 use common::rng::Rng;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::churn::{BARRED, Bars, Broken, Row, measure_bars, measure_row, strew};
 use crate::structure::Ground;
 
-/// Others in reach of a node, away from the rim.
+/// How many others are in range of a node, away from the rim.
 const DEGREES: [f64; 8] = [5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0];
 
 /// The radii beside the one that has bars.
@@ -31,16 +31,15 @@ pub struct Density {
     pub bars: Bars,
     /// The single level, K = 1 and K = 3.
     pub others: Vec<Row>,
-    /// Heads for K = 1, 2 and 3 where the leader is any node, whatever its rank.
+    /// Heads for K = 1, 2 and 3 if any node may lead, whatever its rank.
     pub heads: [f64; 3],
 }
 
-/// Measures all densities.
 pub(super) fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Vec<Density>, Broken> {
     let (kind, nodes, _) = BARRED;
     let mut densities = Vec::new();
     for degree in DEGREES {
-        progress(&format!("graphs with {degree} in reach"));
+        progress(&format!("graphs with {degree} in range"));
         let other = |radii| measure_row(Row::new(kind, nodes, radii, degree), kind, seed, OTHER_GRAPHS);
         let others = OTHER_RADII.into_iter().map(other).collect::<Result<_, _>>()?;
         let bars = measure_bars(seed, degree, BAR_GRAPHS)?;
@@ -49,8 +48,8 @@ pub(super) fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Vec<D
     Ok(densities)
 }
 
-/// How many heads the definition gives where any node leads. Nodes that have just formed a network follow the one with
-/// the smallest id, which is the best by rank too; a leader of any other rank is one more head.
+/// The number of heads by definition if any node may lead. Nodes that have just formed a network follow the smallest id,
+/// which also has the best rank; a leader of any other rank is one more head.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
 fn mean_heads(degree: f64, radius: u8, seed: u64) -> f64 {
     let (kind, nodes, _) = BARRED;

@@ -1,4 +1,4 @@
-//! A network of the hierarchy to which one thing happens at a time, each settled and counted before the next.
+//! A network of the hierarchy that changes one thing at a time, settling and counting before the next.
 
 use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii};
 use common::types::NodeId;
@@ -16,23 +16,21 @@ pub type HierarchyNet = Net<Hierarchy<LINKS_MAX>, LINKS_MAX>;
 /// What happens to a network. Nodes are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A link goes down.
     Cut(usize, usize),
-    /// A link comes up.
     Link(usize, usize),
-    /// A node loses its state and starts anew; its neighbours notice, and its links come up again.
+    /// A node loses its state and restarts; its neighbours detect that, and its links come up again.
     Restart(usize),
-    /// A node is gone for good, and its neighbours notice.
+    /// A node is gone for good, and its neighbours detect that.
     Lose(usize),
 }
 
 impl Change {
-    /// Whether it is about a link and not about a node.
+    /// Whether it concerns a link rather than a node.
     pub const fn is_of_link(self) -> bool {
         matches!(self, Self::Cut(..) | Self::Link(..))
     }
 
-    /// The nodes that notice it first.
+    /// The nodes that detect it first.
     pub fn nodes(self) -> Vec<usize> {
         match self {
             Self::Cut(u, v) | Self::Link(u, v) => vec![u, v],
@@ -44,7 +42,7 @@ impl Change {
 /// What it took to settle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Updates sent; one that was replaced before it left is not counted.
+    /// Updates sent, not counting those replaced before they left.
     pub updates: u64,
     /// Rounds until the last of them had arrived.
     pub rounds: u64,
@@ -53,9 +51,8 @@ pub struct Cost {
 /// A network at rest.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// The nodes.
     pub net: HierarchyNet,
-    /// The links that are up, with places to draw.
+    /// The links that are up, with points to draw.
     pub graph: Graph,
     radii: Radii,
     seed: u64,
@@ -75,7 +72,7 @@ impl Field {
         Ok((field, cost))
     }
 
-    /// Lets something happen and settles it.
+    /// Applies a change and lets the network settle.
     pub fn apply(&mut self, change: Change) -> Result<Cost, Violation> {
         match change {
             Change::Cut(u, v) => {
@@ -105,7 +102,7 @@ impl Field {
         self.settle()
     }
 
-    /// The head of level 1 of every live node; none where there are no levels.
+    /// The level-1 head of every live node; none if there are no levels.
     pub fn heads(&self) -> Vec<Option<NodeId>> {
         let head = |node: usize| self.net.node(node).standing(0).map(|standing| standing.head);
         (0..self.net.len()).map(|node| self.net.is_alive(node).then(|| head(node)).flatten()).collect()
@@ -117,7 +114,7 @@ impl Field {
         (0..self.net.len()).filter(|&node| heads[node] == Some(self.net.id(node))).count()
     }
 
-    /// A node stops, and its neighbours notice; gives the links that it had.
+    /// A node stops, and its neighbours detect that; returns its links.
     fn crash(&mut self, node: usize) -> Vec<(usize, usize)> {
         self.net.crash(node);
         let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == node || v == node).collect();
@@ -140,7 +137,7 @@ impl Field {
     }
 }
 
-/// How many nodes are led by another head than before, of those that are alive before and after.
+/// How many nodes that are alive before and after changed their head.
 pub fn moved(before: &[Option<NodeId>], after: &[Option<NodeId>]) -> Vec<usize> {
     let has_moved = |&node: &usize| before[node].is_some() && after[node].is_some() && before[node] != after[node];
     (0..before.len()).filter(has_moved).collect()

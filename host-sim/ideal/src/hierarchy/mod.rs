@@ -1,4 +1,4 @@
-//! Leaders' hierarchies that form and change: single stories, and what many changes cost and move.
+//! Hierarchies of leaders that form and change: single stories, and what many changes cost and move.
 
 mod churn;
 mod density;

@@ -1,4 +1,4 @@
-//! A network that forms and to which a few things happen, beside the same one without levels.
+//! A network that forms and changes a few times, compared with the same network without levels.
 
 use common::election::hierarchy::Radii;
 use common::rng::Rng;
@@ -10,7 +10,6 @@ use crate::graph::{Graph, Kind};
 use crate::shuffle::shuffled_ids;
 use crate::well_formed::Violation;
 
-/// What happens, in turn.
 const PROGRAMME: [Act; 6] = [Act::Cut, Act::Link, Act::RestartHead, Act::LoseLeader, Act::Cut, Act::Link];
 
 #[derive(Clone, Copy)]
@@ -21,31 +20,26 @@ enum Act {
     LoseLeader,
 }
 
-/// What one change came to.
+/// The effect of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// What happened.
     pub what: String,
-    /// Updates until all was quiet.
+    /// Updates until the network was quiet.
     pub updates: u64,
     /// The same without levels.
     pub single_level_updates: u64,
-    /// Rounds until all was quiet.
+    /// Rounds until the network was quiet.
     pub rounds: u64,
-    /// Nodes that were led by another head of level 1 afterwards.
+    /// Nodes whose level-1 head changed.
     pub moved: Vec<NodeId>,
     /// Heads of level 1 afterwards.
     pub heads: usize,
 }
 
-/// What to build.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The kind of graph.
     pub kind: Kind,
-    /// Its size.
     pub nodes: u16,
-    /// The radii.
     pub radii: Radii,
     /// The seed of everything.
     pub seed: u64,
@@ -56,7 +50,6 @@ pub struct Request {
 /// A network after its changes.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// The network.
     pub field: Field,
     /// What happened, forming included.
     pub lines: Vec<Line>,
@@ -65,7 +58,7 @@ pub struct Story {
 }
 
 impl Story {
-    /// Forms the network and lets everything happen.
+    /// Forms the network and applies all changes.
     pub fn tell(request: Request) -> Result<Self, Violation> {
         let Request { kind, nodes, radii, seed, changes } = request;
         let mut rng = Rng::stream(seed, 0x41E);
@@ -76,7 +69,7 @@ impl Story {
         let mut story = Self { field, lines: Vec::new(), single, rng };
         story.note("the network forms".into(), cost, single_cost, Vec::new());
         for act in PROGRAMME.into_iter().cycle().take(changes as usize) {
-            // Where there is nobody left for an act, something else happens.
+            // If no node or link is left for a change, the next one in the list happens.
             if let Some((change, what)) = [act, Act::Link, Act::Cut].into_iter().find_map(|act| story.plan(act)) {
                 story.happen(change, what)?;
             }
@@ -99,7 +92,7 @@ impl Story {
         self.lines.push(Line { what, updates, single_level_updates, rounds, moved, heads });
     }
 
-    /// Whom or which link an act is about; none where there is nobody left for it.
+    /// The change with its node or link, in words; none if no node or link is left for it.
     fn plan(&mut self, act: Act) -> Option<(Change, String)> {
         let net = &self.field.net;
         let alive: Vec<usize> = (0..net.len()).filter(|&node| net.is_alive(node)).collect();
@@ -126,7 +119,7 @@ impl Story {
                 Some((Change::Restart(node), format!("head {} restarts without its state", net.id(node))))
             }
             Act::LoseLeader => {
-                // Where there are several components, the leader of the first large enough to go on.
+                // With several components, the leader of the first one large enough to go on.
                 let parts = self.field.graph.components();
                 let part = parts.iter().find(|part| part.len() > 1)?;
                 let leader = net.node(part[0]).height().leader.lid;

@@ -1,10 +1,9 @@
-//! What is counted: messages by type and phase, and by sender.
+//! Counts messages by type and phase, and by sender.
 
 use std::collections::BTreeMap;
 
 use common::protocol::Message;
 
-/// Messages counted.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Messages sent, by type and phase.
@@ -23,7 +22,6 @@ impl Counts {
         *self.by_node.entry(node).or_default() += 1;
     }
 
-    /// All messages sent.
     pub fn total(&self) -> u64 {
         self.by_kind.values().sum()
     }
@@ -33,12 +31,10 @@ impl Counts {
         self.by_kind.iter().filter(|((name, _), _)| *name == kind).map(|(_, count)| count).sum()
     }
 
-    /// Messages of one type in one phase.
     pub fn in_phase(&self, kind: &'static str, phase: u8) -> u64 {
         self.by_kind.get(&(kind, phase)).copied().unwrap_or(0)
     }
 
-    /// Messages sent by one node.
     pub fn by(&self, node: usize) -> u64 {
         self.by_node.get(&node).copied().unwrap_or(0)
     }

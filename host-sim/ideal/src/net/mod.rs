@@ -1,7 +1,7 @@
 //! The ideal network: FIFO channels, each direction up or down on its own, no losses while up.
 //!
-//! It drives the very [`Engine`] that a board runs. Three ways to decide what happens next: one chosen channel at a
-//! time ([`Net::deliver`]), a seeded random channel ([`Net::deliver_random`]), or time in rounds
+//! It drives the same [`Engine`] that a board runs. There are three ways to decide what happens next: one chosen channel
+//! at a time ([`Net::deliver`]), a seeded random channel ([`Net::deliver_random`]), or time in rounds
 //! ([`Net::run_rounds`]), where a message takes one round (or a random number of them) and timers fire.
 
 mod counts;
@@ -51,7 +51,7 @@ struct Slot<P: Protocol, const PEERS: usize> {
 pub struct Step<M> {
     /// Messages put on up channels, with their receivers.
     pub sends: Vec<(NodeId, M)>,
-    /// What the algorithm said it did.
+    /// What the algorithm reported.
     pub events: Vec<Event>,
 }
 
@@ -69,7 +69,7 @@ pub struct Net<P: Protocol, const PEERS: usize = 128> {
     /// Only channels that hold something.
     queues: BTreeMap<Channel, VecDeque<InFlight<P::Msg>>>,
     up: BTreeSet<(usize, usize)>,
-    /// Up at the sender, but the receiver has crashed since: swallows everything until the sender notices.
+    /// Up at the sender, but the receiver has crashed: everything is lost until the sender detects that.
     broken: BTreeSet<(usize, usize)>,
     now: Instant,
     delay: Delay,
@@ -108,7 +108,6 @@ impl<P: Protocol, const PEERS: usize> Default for Net<P, PEERS> {
 }
 
 impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
-    /// An empty network.
     pub fn new(delay: Delay) -> Self {
         Self {
             nodes: Vec::new(),
@@ -124,7 +123,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         }
     }
 
-    /// Queues messages another way.
+    /// Chooses how channels queue messages.
     pub fn with_queueing(mut self, queueing: Queueing) -> Self {
         self.queueing = queueing;
         self
@@ -136,12 +135,12 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     /// When the id is taken.
     pub fn add(&mut self, id: NodeId, seed: u64, protocol: P) -> usize {
         let index = self.nodes.len();
-        assert!(self.index.insert(id, index).is_none(), "node {id} is there already");
+        assert!(self.index.insert(id, index).is_none(), "node {id} already exists");
         self.nodes.push(Slot { engine: Engine::new(id, seed, protocol), alive: true });
         index
     }
 
-    /// Makes both directions between two nodes up from the beginning, without telling either.
+    /// Makes both directions between two nodes up from the beginning, without an event at either.
     ///
     /// # Panics
     /// When a node has more links than its table holds.
@@ -160,17 +159,14 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.nodes.len()
     }
 
-    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// The id of the node at an index.
     pub fn id(&self, node: usize) -> NodeId {
         self.nodes[node].engine.id()
     }
 
-    /// The index of a node.
     pub fn index_of(&self, id: NodeId) -> Option<usize> {
         self.index.get(&id).copied()
     }
@@ -195,7 +191,6 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.up.iter().copied()
     }
 
-    /// The present time.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -205,7 +200,6 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.now = self.now.max(now);
     }
 
-    /// What has been counted so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -225,7 +219,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.queues.keys().copied()
     }
 
-    /// Whether nothing is under way.
+    /// Whether no message is in flight.
     pub fn is_quiet(&self) -> bool {
         self.queues.is_empty()
     }
@@ -241,23 +235,21 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.queues.iter().filter(|(channel, _)| on(channel)).map(|(_, queue)| queue.len()).sum()
     }
 
-    /// The messages under way, channels in delivery order and each channel's oldest first.
+    /// The messages in flight, channels in delivery order and each channel's oldest first.
     pub fn under_way(&self) -> impl Iterator<Item = (Channel, &P::Msg)> + '_ {
         self.queues.iter().flat_map(|(&channel, queue)| queue.iter().map(move |message| (channel, &message.msg)))
     }
 
-    /// Starts a node.
     pub fn start(&mut self, node: usize) {
         let now = self.now;
         self.drive(node, |engine| engine.handle_start(now));
     }
 
-    /// Starts every node.
     pub fn start_all(&mut self) {
         (0..self.len()).for_each(|node| self.start(node));
     }
 
-    /// Tells a node something.
+    /// Gives a node a signal.
     pub fn signal(&mut self, node: usize, signal: Signal) {
         let now = self.now;
         self.drive(node, |engine| engine.handle_signal(now, signal));
@@ -302,8 +294,8 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.link_down(v, u);
     }
 
-    /// A node stops and forgets everything. Nobody is told: what it had sent and not delivered is lost, and so is what
-    /// others send to it until their own direction goes down.
+    /// A node stops and forgets everything, without an event elsewhere. What it had sent but not delivered is lost, and so
+    /// is what others send to it until their own direction goes down.
     pub fn crash(&mut self, node: usize) {
         self.nodes[node].alive = false;
         self.up.retain(|&(from, _)| from != node);
@@ -312,13 +304,13 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.empty_channels(|channel| channel.from == node || channel.to == node);
     }
 
-    /// A crashed node comes back with a new state and no links. It still has to be started.
+    /// A crashed node comes back with a new state and no links. It must still be started.
     pub fn restart(&mut self, node: usize, seed: u64, protocol: P) {
         let id = self.id(node);
         self.nodes[node] = Slot { engine: Engine::new(id, seed, protocol), alive: true };
     }
 
-    /// Delivers the oldest message of a channel; false where there is none.
+    /// Delivers the oldest message of a channel; false if there is none.
     pub fn deliver(&mut self, channel: Channel) -> bool {
         let Some(msg) = self.take(channel) else { return false };
         self.counts.delivered += 1;
@@ -327,14 +319,14 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         true
     }
 
-    /// Loses the oldest message of a channel, as a fault; false where there is none.
+    /// Loses the oldest message of a channel, as a fault; false if there is none.
     pub fn lose(&mut self, channel: Channel) -> bool {
         let lost = self.take(channel).is_some();
         self.counts.lost += u64::from(lost);
         lost
     }
 
-    /// Lets a fault change a node's state behind its back: it neither reacts nor says anything.
+    /// Changes a node's state as a fault: it neither reacts nor reports anything.
     pub fn tamper(&mut self, node: usize, fault: impl FnOnce(&mut P)) {
         fault(self.nodes[node].engine.protocol_mut());
     }
@@ -359,7 +351,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         });
     }
 
-    /// Gives a node one input and moves everything that comes out of it to where it belongs.
+    /// Gives a node one input and routes all its outputs.
     fn drive(&mut self, node: usize, input: impl FnOnce(&mut Engine<P, PEERS>)) {
         self.last.sends.clear();
         self.last.events.clear();

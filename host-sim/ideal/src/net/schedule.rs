@@ -1,4 +1,4 @@
-//! When messages arrive, and running until nothing is left to do.
+//! When messages arrive, and how to run the network to its end.
 
 use common::protocol::Protocol;
 use common::rng::Rng;
@@ -6,18 +6,12 @@ use common::time::{Duration, Instant};
 
 use super::{Channel, Net, ROUND};
 
-/// How long messages take.
 #[derive(Clone, Debug)]
 pub enum Delay {
     /// One round each.
     Round,
-    /// Between one round and this many, by chance, in order.
-    Random {
-        /// The longest.
-        rounds: u32,
-        /// The chance.
-        rng: Rng,
-    },
+    /// A random number of rounds, in order.
+    Random { rounds: u32, rng: Rng },
 }
 
 impl Delay {
@@ -36,7 +30,7 @@ impl Delay {
 pub enum Queueing {
     /// It waits behind it.
     Fifo,
-    /// It takes its place where both only tell a state (see `Message::is_latest_value`), and is not counted again.
+    /// It replaces it if both only carry a state (see `Message::is_latest_value`), and is not counted again.
     Latest,
 }
 
@@ -46,13 +40,13 @@ pub struct Overrun;
 
 impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     /// Moves time to the next arrival or deadline, delivers what arrives then (receivers in index order, the
-    /// right-moving lane first), and fires the timers that are due. False where nothing is left to happen.
+    /// right-moving lane first), and fires the timers that are due. False if nothing is left to do.
     pub fn step_round(&mut self) -> bool {
         self.step_round_watched(|_, _| ())
     }
 
-    /// As [`step_round`](Self::step_round), and shows the network to `watch` after every input of the round, with the
-    /// index of the node that took it: [`last_step`](Self::last_step) alone only tells of the last one.
+    /// As [`step_round`](Self::step_round), but calls `watch` after every input of the round with the network and the index
+    /// of the node that took it, since [`last_step`](Self::last_step) covers only the last input.
     pub fn step_round_watched(&mut self, mut watch: impl FnMut(&Self, usize)) -> bool {
         let Some(next) = self.next_event() else { return false };
         self.set_now(next);
@@ -77,7 +71,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         true
     }
 
-    /// Runs until nothing is left to happen; gives the time since the start of the run until the last message arrived.
+    /// Runs to the end; returns the time from the start of the run until the last message arrived.
     pub fn run_rounds(&mut self, limit: u64) -> Result<Duration, Overrun> {
         let start = self.now;
         let mut last_arrival = start;
@@ -93,14 +87,14 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         Err(Overrun)
     }
 
-    /// Delivers one message of a channel chosen by chance; false where nothing is under way.
+    /// Delivers one message of a random channel; false if no message is in flight.
     pub fn deliver_random(&mut self, rng: &mut Rng) -> bool {
         let count = u32::try_from(self.queues.len()).unwrap_or(u32::MAX);
         let Some(channel) = self.pending().nth(rng.below(count) as usize) else { return false };
         self.deliver(channel)
     }
 
-    /// Delivers messages in random order until nothing is under way. Timers do not fire.
+    /// Delivers messages in random order until no message is in flight. Timers do not fire.
     pub fn run_random(&mut self, rng: &mut Rng, limit: u64) -> Result<u64, Overrun> {
         for delivered in 0..limit {
             if !self.deliver_random(rng) {
@@ -113,7 +107,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     fn next_event(&self) -> Option<Instant> {
         let arrivals = self.queues.values().filter_map(|queue| queue.front()).map(|message| message.due);
         let deadlines = self.nodes.iter().filter(|slot| slot.alive).filter_map(|slot| slot.engine.poll_timeout());
-        // A deadline that passed while time was moved by hand is due now.
+        // A deadline that passed while time was set by hand is due now.
         arrivals.chain(deadlines).min().map(|at| at.max(self.now))
     }
 }

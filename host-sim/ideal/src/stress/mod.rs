@@ -1,3 +1,3 @@
-//! Random stress: thousands of runs, each of which can be played again from its number.
+//! Random stress: thousands of runs, each of which can be repeated by its number.
 
 pub mod hierarchy;

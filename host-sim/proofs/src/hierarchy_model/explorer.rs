@@ -1,8 +1,8 @@
-//! Every interleaving of deliveries with a few events: a search over all states that can be reached.
+//! Every interleaving of deliveries with a few events: a search over all reachable states.
 //!
-//! A state is known again by its hash. Every event moves a clock forward or, where the receiver has no channel to the
-//! sender, only takes a message away (`State::progress`); so no state comes twice on a run, and a search that
-//! finishes shows that every run ends.
+//! A state is recognised by its hash. Every event moves a clock forward or, if the receiver has no channel to the sender,
+//! only removes a message (`State::progress`). So no state occurs twice in a run, and a search that finishes shows that
+//! every run ends.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ fn id(node: usize) -> NodeId {
 pub enum Event {
     Up(usize, usize),
     Down(usize, usize),
-    /// The node loses its state and starts anew at once.
+    /// The node loses its state and restarts at once.
     Crash(usize),
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// Events, each with the places of those that must come before it.
+/// Events, each with the indices of those that must come before it.
 #[derive(Clone, Debug, Default)]
 pub struct Script(Vec<(Event, Vec<usize>)>);
 
@@ -103,7 +103,7 @@ impl Script {
         self.0.len() - 1
     }
 
-    /// Both ends notice a change of a link, each in its own time, but changes of one direction in order.
+    /// Both ends detect a change of a link, each at its own time, but changes of one direction in order.
     pub fn change(mut self, u: usize, v: usize, up: bool) -> Self {
         for (from, to) in [(u, v), (v, u)] {
             let event = if up { Event::Up(from, to) } else { Event::Down(from, to) };
@@ -115,7 +115,7 @@ impl Script {
         self
     }
 
-    /// A node loses its state; it and its neighbours, each in its own time, have their links back.
+    /// A node loses its state; it and its neighbours get their links back, each at its own time.
     pub fn crash(mut self, node: usize, graph: &Graph) -> Self {
         let crash = self.push(Event::Crash(node), &[]);
         for peer in (0..graph.len()).filter(|&peer| graph.has(node, peer)) {
@@ -132,14 +132,14 @@ impl Script {
 pub struct Found {
     pub states: usize,
     pub terminal: usize,
-    /// Who stands where at the end, with the number of end states that have it.
+    /// The final structures, with the number of end states that have each.
     pub structures: BTreeMap<Structure, usize>,
 }
 
 /// Per node its leader and, per level, its head, distance and parent.
 pub type Structure = Vec<(NodeId, Vec<Option<(NodeId, u8, NodeId)>>)>;
 
-/// Searches everything; the error is the first end state that is not well-formed, with the way there.
+/// Searches everything; the error is the first end state that is not well-formed, with the path to it.
 pub fn explore(setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Result<Found, String> {
     let mut found = Found::default();
     let mut seen = BTreeSet::new();
@@ -159,7 +159,7 @@ pub fn explore(setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Result<F
             *found.structures.entry(structure(&state.net)).or_default() += 1;
         }
         for (state, step) in next {
-            assert!(state.progress() > before, "{step:?} went round in circles");
+            assert!(state.progress() > before, "{step:?} made no progress");
             if seen.insert(state.fingerprint()) {
                 stack.push((state, Some(step)));
             }
@@ -190,7 +190,7 @@ struct State {
 }
 
 impl State {
-    /// Rises with every event: more of the script has happened, or the clocks have moved, or less is under way.
+    /// Rises with every event: more of the script has happened, clocks have moved, or fewer messages are in flight.
     fn progress(&self) -> (u32, u64, Reverse<usize>) {
         let clocks = (0..self.net.len()).map(|node| u64::from(self.net.node(node).time())).sum();
         (self.done.count_ones(), clocks, Reverse(self.net.pending().count()))

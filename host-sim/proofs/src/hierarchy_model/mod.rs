@@ -1,6 +1,6 @@
 //! The hierarchy on small networks, every interleaving: each end must be well-formed, and every run must end.
 //!
-//! Covered here, with one Update per channel (the latest), every delivery and every notice at any moment:
+//! Covered here, with one Update per channel (the latest), every delivery and every detection at any moment:
 //!
 //! | what happens | networks | radii | led by | rules |
 //! |---|---|---|---|---|
@@ -46,7 +46,7 @@ fn setup(radii: &[u8], nodes: usize, rules: HeightRules) -> Setup<'_> {
     Setup { radii, fitness: &EQUAL[..nodes], rules }
 }
 
-/// Searches of one kind; what they came to is printed at the end.
+/// Searches of one kind; their totals are printed at the end.
 struct Searches {
     name: &'static str,
     scenarios: usize,
@@ -59,7 +59,7 @@ impl Searches {
         Self { name, scenarios: 0, states: 0, terminal: 0 }
     }
 
-    /// Searches everything, and fails the test where an end is wrong.
+    /// Searches everything, and fails the test if an end is wrong.
     fn search(&mut self, setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Found {
         let found = explore(setup, start, script).unwrap_or_else(|error| {
             let links: Vec<_> = start.up_directions().collect();
@@ -145,7 +145,7 @@ fn two_links_change_among_three_nodes() {
     }
 }
 
-/// Two changes in all networks of four nodes with so many links.
+/// Two changes in all networks of four nodes with these numbers of links.
 fn two_links_change_among_four(radii: &[u8], links: &[usize], searches: &mut Searches) {
     let setup = setup(radii, 4, HeightRules::Claiming);
     for graph in connected(4).into_iter().filter(|graph| links.contains(&graph.edges().count())) {
@@ -193,8 +193,8 @@ fn a_node_of_four_loses_its_state() {
     }
 }
 
-/// Six nodes, led by the last, which hangs on one link: the network in which a published attempt at such a hierarchy
-/// gets stuck when that link is cut. Here the five left behind end in one structure, whatever the order.
+/// Six nodes, led by the last, which has one link: the network in which a published attempt at such a hierarchy gets
+/// stuck when that link is cut. Here the remaining five end in one structure, whatever the order.
 #[test]
 fn a_leader_is_cut_off() {
     let mut searches = Searches::new("a leader is cut off");
@@ -211,7 +211,7 @@ fn a_leader_is_cut_off() {
             panic!("{} structures", found.structures.len())
         };
         let leaders: Vec<NodeId> = structure.iter().map(|(leader, _)| *leader).collect();
-        assert_eq!(leaders, [5, 5, 5, 5, 5, 6].map(NodeId), "whoever noticed leads the rest");
+        assert_eq!(leaders, [5, 5, 5, 5, 5, 6].map(NodeId), "the node that detected the cut leads the rest");
         let heads: Vec<_> = structure.iter().map(|(_, places)| places[0].map(|(head, ..)| head)).collect();
         assert_eq!(heads, [1, 1, 1, 1, 5, 6].map(|head| Some(NodeId(head))));
     }

@@ -1,11 +1,11 @@
-//! FRLLE: every order of deliveries and recoveries on rings of three and four, whoever detects.
+//! FRLLE: every order of deliveries and recoveries on rings of three and four, whichever nodes detect.
 //!
 //! `RINGLEADER_DEEP=1` lets the old leader be heard twice on rings of four too: 8 million states.
 //!
-//! Time moves one round per event, and a hop is said to take one round, so a message is never younger than it says and
-//! the recovery condition means what it should. What is left out of a state's key: absolute time; and when a node heard
-//! the old leader, once that is too long ago for any message under way. (A message's delay grows by one round per hop
-//! and the time since by one per event, so that never changes again.)
+//! Time moves one round per event, and a hop is declared to take one round, so a message is never younger than it claims
+//! and the recovery condition means what it should. A state's key omits absolute time, and when a node heard the old
+//! leader once that is too long ago for any message in flight. (A message's delay grows by one round per hop and the time
+//! since by one per event, so that never changes again.)
 
 use std::hash::{Hash, Hasher};
 
@@ -23,10 +23,10 @@ use crate::interleavings::walk::{Space, Walk};
 use crate::support::fold::Fold;
 use crate::support::ring::{join_ring, patient};
 
-/// The leader believed lost. It is not on the ring any more.
+/// The leader believed lost. It is no longer on the ring.
 const OLD: NodeId = NodeId(99);
 
-/// When the election begins: long after everybody has last heard the old leader, at time zero.
+/// When the election begins: long after every node last heard the old leader, at time zero.
 const BEGIN: Instant = Instant::from_millis(1_000);
 
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Space for Ring {
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         actions.clear();
         actions.extend(state.net.pending().map(Action::Deliver));
-        // After the last message nobody asks any more.
+        // After the last message no node asks any more.
         if state.hears_left > 0 && !state.net.is_quiet() {
             actions.extend((0..state.net.len()).map(Action::Hear));
         }
@@ -136,7 +136,7 @@ impl Space for Ring {
     }
 }
 
-/// The node as it would be had it heard the old leader at this time.
+/// The node as if it had heard the old leader at this time.
 fn with_heard(node: &Frlle, at: Instant) -> Frlle {
     let mut node = node.clone();
     let (mut rng, mut out) = (Rng::new(0), Outbox::new());
@@ -171,8 +171,8 @@ fn explore(orders: &[Vec<u16>], rules: FrlleRules, hears: u8) -> Result<u64, Str
     Ok(states)
 }
 
-/// Only the order of the candidates enters the rules, and a ring has no beginning and no handedness. That leaves three
-/// orders of four: who is opposite the best. Each is made with two ties, which the larger id wins.
+/// Only the order of the candidates matters to the rules, and a ring has no beginning and no handedness. That leaves three
+/// orders of four: which node is opposite the best. Each has two ties, which the larger id wins.
 fn four() -> Vec<Vec<u16>> {
     vec![vec![0, 1, 0, 1], vec![1, 1, 0, 0], vec![0, 1, 1, 0]]
 }

@@ -1,12 +1,12 @@
 //! HS: every order of deliveries on rings of up to five, explored with stateright.
 //!
-//! A state counts its deliveries, so no state comes twice on a run and a finished exploration shows that every run ends.
+//! A state counts its deliveries, so no state occurs twice in a run and a finished exploration shows that every run ends.
 //!
 //! When all nodes start, or the maximum alone, the cost is the formula's under every schedule. When some others start it
-//! is at most that: a sleeping node that hears of the leader before a smaller probe reaches it is spared standing.
+//! is at most that: a sleeping node that hears of the leader before a smaller probe reaches it never becomes a candidate.
 //!
-//! Where candidates know others ([`HsRules::Known`]) they are given their two neighbours to know: whoever is larger than both
-//! goes round at once, and most of those are mistaken.
+//! With [`HsRules::Known`] candidates know their two neighbours: one that is larger than both sends its probes around at
+//! once, and most of those are mistaken.
 
 use common::election::hs::{Hs, HsRules};
 use common::protocol::Protocol;
@@ -23,7 +23,7 @@ struct State {
     delivered: u64,
 }
 
-/// One ring, and who starts; the others sleep until a message wakes them.
+/// One ring and its starters; the others sleep until a message wakes them.
 struct Ring {
     ids: Vec<NodeId>,
     starters: Vec<usize>,
@@ -41,7 +41,7 @@ impl Ring {
         Self { expected: messages(order, &starters), ids, starters, rules: HsRules::Published, exact }
     }
 
-    /// The same where candidates know their neighbours. One that goes round in vain makes a whole circle at most.
+    /// The same if candidates know their neighbours. A mistaken one costs at most a whole circle.
     fn known(order: &[usize], starters: Vec<usize>) -> Self {
         let n = order.len() as u64;
         let ring = Self::new(order, starters);
@@ -93,14 +93,14 @@ impl Model for Ring {
                 state.delivered <= ring.expected
             }),
             Property::always(
-                "everybody follows the maximum in the end, at the formula's cost",
+                "all nodes follow the maximum in the end, at the formula's cost",
                 |ring, state: &State| !state.net.is_quiet() || ring.is_over(state),
             ),
         ]
     }
 }
 
-/// The messages of an election by the rules alone: who stands, how far each probe of each phase gets, who comes back.
+/// The messages of an election by the rules alone: who is a candidate, how far each probe gets, and which return.
 fn messages(order: &[usize], starters: &[usize]) -> u64 {
     let n = order.len();
     if n == 1 {
@@ -118,7 +118,7 @@ fn messages(order: &[usize], starters: &[usize]) -> u64 {
     for _ in 0..n {
         for node in (0..n).filter(|&node| stands[node]).collect::<Vec<_>>() {
             for (hops, step) in sides(node).into_iter().zip([1, n - 1]) {
-                // Whoever swallows a probe stands.
+                // A node that swallows a probe becomes a candidate.
                 if hops <= 1 << last_phase(node) {
                     stands[(node + hops * step) % n] = true;
                 }
@@ -136,12 +136,12 @@ fn messages(order: &[usize], starters: &[usize]) -> u64 {
     (election + n) as u64
 }
 
-/// Explores one ring and gives the number of states.
+/// Explores one ring and returns the number of states.
 fn explore(ring: Ring) -> usize {
     let what = format!("ring {:?} of which {:?} start", ring.ids, ring.starters);
     let checker = ring.checker().threads(1).spawn_dfs().join();
     if let Some((property, path)) = checker.discoveries().into_iter().next() {
-        panic!("{what}, not so: {property}\n{:?}", path.into_actions());
+        panic!("{what}, violated: {property}\n{:?}", path.into_actions());
     }
     checker.unique_state_count()
 }
@@ -196,7 +196,7 @@ fn every_run_of_those_who_know_their_neighbours_ends_with_the_maximum() {
 }
 
 #[test]
-fn whoever_knows_everybody_and_is_the_maximum_needs_two_rounds() {
+fn a_maximum_that_knows_all_others_needs_two_rounds() {
     for n in 2..=16 {
         let ids: Vec<NodeId> = (1..=n).map(NodeId).collect();
         let mut net: Net<Hs, 16> = Net::default();

@@ -1,4 +1,4 @@
-//! Every interleaving of small cases, on the very core that a board runs.
+//! Every interleaving of small cases, on the same core that a board runs.
 
 mod arrange;
 mod frlle;

@@ -1,8 +1,8 @@
 //! A walk through all runs: depth first, over fingerprints of 64 bits.
 //!
 //! A general checker (stateright, which explores HS here) takes several times as long for the same states, does not know
-//! that a state with more events left covers the same one with fewer, and does not see cycles. The last is essential
-//! where fingerprints leave out absolute times: there a run that never ends comes back to where it was.
+//! that a state with more events left covers the same one with fewer, and does not detect cycles. The last is essential
+//! since fingerprints omit absolute times: an endless run comes back to where it was.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Debug;
@@ -10,30 +10,28 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// What is explored.
 pub trait Space {
-    /// A state.
     type State: Clone;
     /// Something that can happen.
     type Action: Copy + Debug;
 
-    /// What is to be tried next; nothing in a state in which nothing can happen.
+    /// What to try next; empty if nothing can happen.
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>);
-    /// Makes it happen.
+    /// Applies an action.
     fn apply(&self, state: &mut Self::State, action: Self::Action);
-    /// States of the same key have the same future, but for the events left.
+    /// States with the same key have the same future, apart from the events left.
     fn key(&self, state: &Self::State) -> u64;
-    /// How many events from outside may still come. It never rises, and whatever can happen in a state can happen in the
+    /// How many external events may still happen. It never rises, and whatever can happen in a state can also happen in the
     /// same state with more of them left.
     fn left(&self, state: &Self::State) -> u8;
-    /// Whether the run may end here, and if so what is wrong with such an end.
+    /// Whether the run may end here, and if so, whether that end is correct.
     fn end(&self, state: &Self::State) -> Option<Result<(), String>>;
 }
 
 /// What a walk has seen.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// States, not counting those on a way without a choice.
+    /// States, not counting those on a path without a choice.
     pub states: u64,
-    /// Events.
     pub events: u64,
     /// Keys of states in which a run may end.
     pub ends: BTreeSet<u64>,
@@ -49,7 +47,7 @@ struct Frame<S: Space> {
     next: usize,
 }
 
-/// The longest way without a choice. No run of so few nodes comes near.
+/// The longest path without a choice. No run of so few nodes comes close.
 const LONGEST: usize = 10_000;
 
 /// A walk through one space.
@@ -63,28 +61,25 @@ pub struct Walk<S: Space> {
 }
 
 impl<S: Space> Walk<S> {
-    /// A walk that has not begun.
     pub fn new(space: S) -> Self {
         Self { space, known: HashMap::default(), frames: Vec::new(), spare: Vec::new(), seen: Seen::default() }
     }
 
-    /// What is walked through.
     pub fn space(&self) -> &S {
         &self.space
     }
 
-    /// Everything that has been seen.
     pub fn seen(self) -> Seen {
         self.seen
     }
 
-    /// Explores everything that can happen from here on. Where a run does not end, or not as it should, gives that run;
-    /// events without an alternative are left out of it.
+    /// Explores everything that can happen from here on. If a run does not end, or ends wrongly, returns that run; events
+    /// without an alternative are omitted.
     pub fn explore(&mut self, start: S::State) -> Result<(), String> {
         self.enter(start)?;
         while let Some(frame) = self.frames.last_mut() {
             let Some(&action) = frame.actions.get(frame.next) else {
-                let done = self.frames.pop().expect("the frame looked at");
+                let done = self.frames.pop().expect("the frame just examined");
                 self.spare.push(done.actions);
                 continue;
             };

@@ -1,4 +1,4 @@
-//! The height algorithm's initial states (seed 001, section 3.3) and what its runs must end in (section 3.4).
+//! The height algorithm's initial states (Tbarka 2019, section 3.3) and required final states (section 3.4).
 
 use common::election::height::{HeightElection, HeightOptions};
 use common::election::height_tuple::Height;
@@ -7,10 +7,9 @@ use ideal::graph::Graph;
 use ideal::net::Net;
 use ideal::oriented;
 
-/// A network of heights.
 pub type HeightNet<const N: usize> = Net<HeightElection<N>, N>;
 
-/// The graph's network as section 3.3 has it: each component follows one of its nodes, distances and views are exact.
+/// The graph's network as in section 3.3: each component follows one of its nodes, distances and views are exact.
 /// Node `i` has the id `i + 1`; `leaders[i]` is the index of the leader of node `i`.
 pub fn initial<const N: usize>(graph: &Graph, leaders: &[usize], options: HeightOptions) -> HeightNet<N> {
     let height = |node: usize| {
@@ -34,8 +33,8 @@ pub fn id(node: usize) -> NodeId {
     NodeId(u16::try_from(node + 1).expect("few nodes"))
 }
 
-/// What is wrong with a network in which nothing moves any more; nothing where every component is leader-oriented and
-/// the directions of each link agree.
+/// What is wrong with a network at rest; none if every component is leader-oriented and the directions of each link
+/// agree.
 pub fn fault<const N: usize>(net: &HeightNet<N>) -> Option<String> {
     let one_sided = net.up_directions().find(|&(u, v)| !net.is_up(v, u));
     if let Some((u, v)) = one_sided {

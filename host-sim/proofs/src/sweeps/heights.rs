@@ -1,4 +1,4 @@
-//! Heights on networks whose links come and go, each end noticing in its own time, while messages are under way.
+//! Heights on networks whose links come and go while messages are in flight; each end detects that at its own time.
 
 use common::causal_clock::ClockKind;
 use common::election::height::{HeightElection, HeightOptions, HeightRules};
@@ -20,7 +20,7 @@ struct Field {
     graph: Graph,
     rng: Rng,
     events: u64,
-    /// Directions whose end has not noticed yet: sender, receiver, whether it comes up.
+    /// Changes that their sender has not detected yet: sender, receiver, whether the direction comes up.
     unnoticed: Vec<(usize, usize, bool)>,
     options: HeightOptions,
 }
@@ -47,7 +47,7 @@ impl Field {
         self.rng.below(u32::try_from(count).unwrap()) as usize
     }
 
-    /// One delivery or one notice, by chance.
+    /// One delivery or one detection, at random.
     fn step(&mut self) -> bool {
         self.events += 1;
         self.net.set_now(Instant::from_millis(self.events));
@@ -59,7 +59,7 @@ impl Field {
         if choice >= self.unnoticed.len() {
             return self.net.deliver_random(&mut self.rng);
         }
-        // What happens to one direction happens in order.
+        // Changes of one direction are detected in order.
         let (from, to, _) = self.unnoticed[choice];
         let first = self.unnoticed.iter().position(|&(u, v, _)| (u, v) == (from, to)).unwrap();
         let (from, to, up) = self.unnoticed.remove(first);
@@ -158,7 +158,7 @@ fn changes() {
 fn restarts() {
     sweep("heights::restarts", 1_500, |seed| {
         let mut field = Field::new(seed);
-        // Published, the algorithm takes nodes to keep their state.
+        // The published algorithm assumes that nodes keep their state.
         if field.options.rules == HeightRules::Published {
             return;
         }

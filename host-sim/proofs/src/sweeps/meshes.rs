@@ -1,4 +1,4 @@
-//! Bully and its modification: everybody linked, leaders die and come back.
+//! Bully and its modification: all nodes linked, leaders die and come back.
 
 use common::election::Algorithm;
 use common::protocol::Signal;
@@ -29,7 +29,7 @@ fn mesh_case(algorithm: Algorithm, seed: u64) {
     settle(&mut net);
     assert_eq!(agreed(&net, &all), ids[count - 1], "the highest leads");
 
-    // It dies. Some notice by asking in vain, the others when their link is declared down.
+    // It dies. Some detect that by asking in vain, the others when their link is declared down.
     net.crash(count - 1);
     for node in 0..count - 1 {
         if rng.below(2) == 0 {

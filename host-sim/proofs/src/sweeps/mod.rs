@@ -1,4 +1,4 @@
-//! Thousands of random elections on the ideal network, all algorithms through the run-time choice.
+//! Thousands of random elections on the ideal network, with all algorithms dispatched at run time.
 //!
 //! A failure names its seed; `RINGLEADER_SEED=<seed> cargo test -p proofs sweeps::<test>` runs that one alone.
 
@@ -57,7 +57,7 @@ fn election(id: NodeId, algorithm: Algorithm, ids: &[NodeId], at: usize) -> Elec
     Election::new(id, config)
 }
 
-/// Some nodes are as fit as others, so that ties come up.
+/// Some nodes are equally fit, so that ties occur.
 fn coefficient(id: NodeId) -> Coefficient {
     Coefficient(id.0.wrapping_mul(31) % 7)
 }
@@ -70,11 +70,11 @@ fn settle(net: &mut Net<Election, 32>) {
     });
 }
 
-/// The one leader that every live node of these follows.
+/// The one leader that all live nodes among these follow.
 fn agreed(net: &Net<Election, 32>, nodes: &[usize]) -> NodeId {
     let alive: Vec<usize> = nodes.iter().copied().filter(|&node| net.is_alive(node)).collect();
     let leaders: Vec<Option<NodeId>> = alive.iter().map(|&node| net.node(node).leader()).collect();
-    let first = leaders[0].expect("everybody knows a leader");
+    let first = leaders[0].expect("every node knows a leader");
     assert!(leaders.iter().all(|&leader| leader == Some(first)), "{leaders:?}");
     assert!(alive.iter().any(|&node| net.id(node) == first), "the leader {first} is dead");
     first

@@ -27,7 +27,7 @@ impl Circle {
         for (at, &id) in ids.iter().enumerate() {
             net.add(id, seed, election(id, algorithm, &ids, at));
         }
-        // The Ring algorithm skips dead successors over links that are there already.
+        // The Ring algorithm skips dead successors over existing links.
         for at in 0..count {
             let last = if algorithm == Algorithm::Ring { count } else { 2 };
             (1..last.max(2)).for_each(|hop| {
@@ -50,7 +50,7 @@ impl Circle {
         (0..self.ids.len()).filter(|&node| self.net.is_alive(node)).collect()
     }
 
-    /// Who should win among the live nodes; none where the algorithm draws lots.
+    /// The expected winner among the live nodes; none if the algorithm is random.
     fn best(&self) -> Option<NodeId> {
         let alive = self.alive().into_iter().map(|node| self.ids[node]);
         match self.algorithm {

@@ -5,17 +5,30 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 
-use crate::cli::output;
+use crate::cli::output::{self, counted};
 use crate::lab::bench::air_bench::{Model, Outcome, SECONDS_MAX, measure};
 use crate::{out, outln};
 
-/// The rows of the committed table: nodes and seconds.
-const TABLE: [(usize, u32); 6] = [(100, 60), (400, 60), (900, 20), (2_500, 20), (10_000, 10), (40_000, 4)];
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    nodes: usize,
+    seconds: u32,
+}
 
-/// Arguments of `bench air`.
+/// The rows of the committed table: the larger the network, the shorter the run.
+const TABLE: [Row; 6] = [
+    Row { nodes: 100, seconds: 60 },
+    Row { nodes: 400, seconds: 60 },
+    Row { nodes: 900, seconds: 20 },
+    Row { nodes: 2_500, seconds: 20 },
+    Row { nodes: 10_000, seconds: 10 },
+    Row { nodes: 40_000, seconds: 4 },
+];
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Nodes on the grid; the committed table where none are given
+    /// Nodes on the grid [default: the rows of the committed table]
     #[arg(long)]
     pub nodes: Option<usize>,
     /// Seconds to simulate
@@ -24,8 +37,8 @@ pub struct Args {
     /// Metres between neighbours on the grid
     #[arg(long, default_value_t = 20.0)]
     pub spacing: f64,
-    /// Whose radios: this project's (noise floor -100.5 dBm, capture, carrier sense) or those of ns-3's lr-wpan (noise
-    /// floor -106.99 dBm, frames from -5 dB on, no capture, energy detection at -96.58 dBm, 192 us to turn round)
+    /// The radio model: this project's (noise floor -100.5 dBm, capture, carrier sense) or that of ns-3's lr-wpan (noise
+    /// floor -106.99 dBm, frames from -5 dB on, no capture, energy detection at -96.58 dBm, 192 us turnaround)
     #[arg(long, value_enum, default_value_t = Model::Usual)]
     pub model: Model,
     /// Noise floor in dBm, instead of the model's
@@ -39,12 +52,11 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!(args.spacing > 0.0 && args.spacing.is_finite(), "--spacing must be a positive number of metres");
     ensure!(args.seconds <= SECONDS_MAX, "--seconds must be at most {SECONDS_MAX}");
     ensure!(args.nodes.is_none_or(|nodes| nodes > 0), "--nodes must be at least 1");
-    let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![(nodes, args.seconds)]);
+    let rows = args.nodes.map_or(TABLE.to_vec(), |nodes| vec![Row { nodes, seconds: args.seconds }]);
     let noise_dbm = args.noise.unwrap_or(args.model.noise_dbm());
     ensure!((-150.0..=0.0).contains(&noise_dbm), "--noise must be between -150 and 0 dBm");
     let mut outcomes = Vec::new();
@@ -53,8 +65,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             " nodes  seconds     sent    received     events  wall s  setup s   CPU s    arrivals  ns/arrival  ns/reception  peak MiB"
         )?;
     }
-    for (nodes, seconds) in rows {
-        output::progress(&format!("{nodes} nodes for {seconds} s ..."));
+    for Row { nodes, seconds } in rows {
+        output::progress(&format!("{} for {seconds} s ...", counted(nodes, "node")));
         let outcome = measure(nodes, seconds, args.spacing, args.model, noise_dbm, args.seed);
         output::clear_progress();
         if !args.json {
@@ -76,9 +88,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     Ok(ExitCode::SUCCESS)
 }
+
 /// What became of the frames that were strong enough to be received.
 fn decomposition(outcomes: &[Outcome]) -> String {
-    let mut text = "\nFrames strong enough, and what became of them\n nodes    in range  received   damaged  occupied    buried overtaken unfinished half-duplex\n".to_owned();
+    let mut text = "\nFrames strong enough to be received, and what became of them\n nodes    in range  received   damaged  occupied    buried overtaken unfinished half-duplex\n".to_owned();
     for outcome in outcomes {
         let Outcome {
             nodes, in_range, received, damaged, occupied, buried, overtaken, unfinished, half_duplex, ..

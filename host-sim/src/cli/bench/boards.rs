@@ -14,13 +14,12 @@ use crate::lab::bench::board_bench::{CASES, Measured, SETTLED_US, measure};
 use crate::lab::bench::machine::Machine;
 use crate::outln;
 
-/// Arguments of `bench boards`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Run this image, instead of building the one of the nRF52840-DK from the sources
+    /// Run this image instead of building the nRF52840-DK's from the sources
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
-    /// The chip that the image is for
+    /// The chip the image is for
     #[arg(long, value_enum, default_value = "nrf52840")]
     chip: ChipName,
     /// Print JSON instead of text
@@ -28,7 +27,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (program, chip) = (program(args.elf.as_deref(), false)?, args.chip.chip());
     let image = Image { program, chip, all: true, record: BTreeSet::new() };
@@ -43,7 +41,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         outln!("{}", serde_json::to_string_pretty(&(machine, measured))?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    outln!("{}, one core; from {} s on", machine.cpu.as_deref().unwrap_or("unknown processor"), seconds(SETTLED_US))?;
+    let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
+    outln!("{cpu}, one core; measured from {} s on", seconds(SETTLED_US))?;
     outln!(
         "{:<28} {:>9} {:>7}  {:>16}  {:>14} {:>16} {:>9}",
         "",

@@ -5,20 +5,19 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use sim::scenario::report::shard::{SEEDS_MAX, Seeds};
 
-use crate::cli::output;
+use crate::cli::output::{self, counted};
 use crate::lab::bench::elections::{OTHERS, Row, cases};
 use crate::outln;
 
-/// Arguments of `bench elections`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Seeds of each row
+    /// Seeds per row
     #[arg(long, default_value_t = 100)]
     pub seeds: u64,
-    /// Only the rows whose name contains this, such as ring16 or "20 %"
+    /// Run only the rows whose name contains this, such as ring16 or "20 %"
     #[arg(long)]
     pub only: Option<String>,
-    /// Runs at the same time; as many as there are processors where not given
+    /// Parallel runs [default: the number of processors]
     #[arg(long)]
     pub jobs: Option<usize>,
     /// Print JSON instead of text
@@ -26,7 +25,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs `bench elections`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!((1..=SEEDS_MAX).contains(&args.seeds), "--seeds must be from 1 to {SEEDS_MAX}");
     ensure!(args.jobs != Some(0), "--jobs must be at least 1");
@@ -37,17 +35,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         cases.retain(|case| case.name.contains(only.as_str()));
         ensure!(
             !cases.is_empty(),
-            "no row is called anything like \"{only}\"; they are ring8 to ring64 and mesh16 to mesh36, \"0 %\" to \"20 %\", {}",
+            "no row's name contains \"{only}\"; the rows are ring8 to ring64 and mesh16 to mesh36 with \"0 %\" to \"20 %\", {}",
             OTHERS.join(", ")
         );
     }
     if !args.json {
         outln!(
-            "{} seeds a row; times are p50 / p99 in seconds, the rest is p50; energy is a node's, in uAh for the whole run",
-            args.seeds
+            "{} per row; times are p50 / p99 in seconds, the rest is p50; energy is per node, in uAh for the whole run",
+            counted(args.seeds, "seed")
         )?;
         outln!(
-            "network          failed     noticed, s      elected, s      of it wave       in all, s  frames  airtime  energy     floor  factor"
+            "network          failed    detected, s      elected, s   wave alone, s        total, s  frames  airtime  energy     floor  factor"
         )?;
     }
     let mut rows = Vec::new();

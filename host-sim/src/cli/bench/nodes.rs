@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use crate::cli::output;
+use crate::cli::output::{self, counted};
 use crate::lab::bench::node_bench::{Report, Request, measure};
 use crate::outln;
 
-/// Arguments of `bench nodes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Nodes on the grid, 20 m apart
@@ -18,7 +17,7 @@ pub struct Args {
     /// The root seed
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How often it is run; the fastest counts, since whatever else the machine does only makes it slower
+    /// How often to run it; the fastest run counts, since other load can only slow a run down
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub runs: u32,
     /// Print one JSON object instead of text
@@ -26,7 +25,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let request = Request { nodes: args.nodes, seconds: args.seconds, seed: args.seed, runs: args.runs };
     let report = measure(request, |run| output::progress(&format!("run {} of {} ...", run + 1, args.runs)))?;
@@ -37,12 +35,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let Report { nodes, seconds, runs, cpu_seconds, times_real_time, sent, received, ns_per_reception, .. } = &report;
     let Report { node_bytes, node_bytes_max, .. } = &report;
-    outln!("{nodes} whole nodes for {seconds} s, the fastest of {runs} runs on one core:")?;
-    outln!("  {cpu_seconds:.3} s of the processor, {times_real_time:.0} times as fast as real time")?;
-    outln!("  {sent} frames sent, {received} received, {ns_per_reception:.0} ns for each of the latter")?;
-    outln!("  {node_bytes} bytes for each node, of {node_bytes_max} that it may take")?;
+    outln!("{nodes} whole nodes for {seconds} s, fastest of {} on one core:", counted(*runs, "run"))?;
+    outln!("  {cpu_seconds:.3} s of processor time, {times_real_time:.0} times as fast as real time")?;
+    outln!("  {sent} frames sent, {received} received, {ns_per_reception:.0} ns per reception")?;
+    outln!("  {node_bytes} bytes per node, of at most {node_bytes_max}")?;
     if !report.machine.optimised {
-        outln!("  (not optimised: build with --release to learn anything from this)")?;
+        outln!("  (not optimised: build with --release for meaningful numbers)")?;
     }
     Ok(ExitCode::SUCCESS)
 }

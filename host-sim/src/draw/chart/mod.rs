@@ -1,8 +1,7 @@
 //! Line charts as SVG.
 //!
-//! Axes, ticks and a legend below the plot are little code, and everything stands where it does not
-//! cover anything else. Lines differ in colour, dashes and marker, so that they can be told apart in print and by
-//! whoever sees colours differently.
+//! The legend is below the plot, where it covers nothing. Lines differ in colour, dashes and marker, so that they can be
+//! told apart in print and by colour-blind readers.
 
 mod scale;
 
@@ -14,27 +13,22 @@ use scale::Scale;
 
 use super::svg::{as_f64, background, escape, head, push};
 
-/// One line of a chart.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Its name in the legend.
+    /// Shown in the legend.
     pub label: String,
-    /// Its points, by rising x.
+    /// In ascending order of x.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A chart of several lines over a common x axis.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it shows.
     pub title: String,
-    /// What x is.
     pub x_label: String,
-    /// What y is.
     pub y_label: String,
     /// Whether y is drawn on a logarithmic scale; every y must then be positive.
     pub log_y: bool,
-    /// The lines.
     pub series: Vec<Series>,
 }
 
@@ -47,9 +41,9 @@ const X_AXIS: f64 = 56.0;
 const LEGEND_LINE: f64 = 24.0;
 /// The length of a line in the legend.
 const SAMPLE: f64 = 44.0;
-/// What one character takes at the size of labels; a little more than most do.
+/// The width of a character in a label, slightly overestimated.
 const CHARACTER: f64 = 7.6;
-/// Lines with more points than this get a marker only now and then.
+/// Lines with more points than this mark only some of them.
 const MARKERS_MAX: usize = 16;
 
 /// Colours that stay apart for the colour-blind (after Okabe and Ito), strong enough for lines on white.
@@ -57,7 +51,6 @@ const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#b0508c", "#000000
 const DASHES: [&str; 4] = ["none", "9 4", "3 3", "12 4 3 4"];
 
 impl Chart {
-    /// Draws the chart into an SVG file.
     pub fn write_svg(&self, path: &Path) -> anyhow::Result<()> {
         let svg = self.svg().with_context(|| format!("cannot draw {}", path.display()))?;
         std::fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
@@ -103,7 +96,7 @@ impl Drawing<'_> {
         out.push_str(&self.axes());
         let mut marks = String::new();
         for (number, series) in self.chart.series.iter().enumerate() {
-            let points: Vec<(f64, f64)> = series.points.iter().map(|&point| self.place(point)).collect();
+            let points: Vec<(f64, f64)> = series.points.iter().map(|&point| self.to_picture(point)).collect();
             out.push_str(&line(number, &points));
             marks.push_str(&markers(number, &points));
         }
@@ -123,11 +116,12 @@ impl Drawing<'_> {
         WIDTH - self.left - RIGHT
     }
 
-    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+    /// From the values of a point to its coordinates in the picture.
+    fn to_picture(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.left + self.x.share(x) * self.plot_width(), TOP + (1.0 - self.y.share(y)) * PLOT_HEIGHT)
     }
 
-    /// How many names stand side by side below the plot, and how wide each may be.
+    /// The number of columns of the legend and their width.
     fn legend_columns(&self) -> (usize, f64) {
         let longest = self.chart.series.iter().map(|series| series.label.chars().count()).max().unwrap_or(0);
         let wanted = SAMPLE + 8.0 + as_f64(longest) * CHARACTER + 16.0;
@@ -177,8 +171,8 @@ fn line(number: usize, points: &[(f64, f64)]) -> String {
     )
 }
 
-/// The markers of a line. Where there are too many, each line marks other points, so that lines that run together
-/// do not cover each other's.
+/// The markers of a line. If there are too many points, each line marks different ones, so that lines that run together
+/// do not hide each other's markers.
 fn markers(number: usize, points: &[(f64, f64)]) -> String {
     let every = points.len().div_ceil(MARKERS_MAX).max(1);
     let colour = COLOURS[number % COLOURS.len()];
@@ -186,7 +180,7 @@ fn markers(number: usize, points: &[(f64, f64)]) -> String {
     for &(x, y) in points.iter().skip(number % every).step_by(every) {
         push(&mut path, format_args!("{}", marker(number, x, y)));
     }
-    // Every other line has hollow markers, a little larger: one of each kind can be seen at the same point.
+    // Every other line has slightly larger hollow markers: a solid and a hollow one remain visible at the same point.
     let fill = if number.is_multiple_of(2) { colour } else { "none" };
     format!("<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"1.6\" fill=\"{fill}\"/>\n")
 }

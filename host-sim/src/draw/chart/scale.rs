@@ -1,33 +1,31 @@
-//! Axes: which values they span and where their ticks are.
+//! Axes: the values they span and the positions of their ticks.
 
 /// A marked value on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where it is: 0 at the beginning of the axis, 1 at its end.
+    /// Its position: 0 at the beginning of the axis, 1 at its end.
     pub share: f64,
-    /// What stands beside it.
     pub label: String,
 }
 
-/// One axis.
 #[derive(Clone, Debug)]
 pub struct Scale {
     first: f64,
     last: f64,
     logarithmic: bool,
     marked: Vec<f64>,
-    /// Decimals of every label; on a logarithmic axis each has as many as it needs.
+    /// Decimals of every label; on a logarithmic axis each label has as many as it needs.
     decimals: usize,
 }
 
-/// Ticks that a linear axis has at most, its ends included.
+/// The most ticks on a linear axis, its ends included.
 const TICKS_MAX: i32 = 11;
 
-/// Ticks at 1, 2 and 5 that a logarithmic axis has at most; beyond that only powers of ten are marked.
+/// The most ticks at 1, 2 and 5 on a logarithmic axis; beyond that only powers of ten are marked.
 const LOG_TICKS_MAX: usize = 16;
 
 impl Scale {
-    /// An axis just longer than its values.
+    /// An axis slightly longer than the range of its values.
     pub fn spread(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values);
         let margin = if low < high { (high - low) * 0.02 } else { 1.0 };
@@ -36,7 +34,7 @@ impl Scale {
         Self { first: low - margin, last: high + margin, logarithmic: false, marked: all, decimals: decimals(step) }
     }
 
-    /// An axis from zero, or from below where there are negative values, that ends on ticks.
+    /// An axis that includes zero and ends on ticks.
     pub fn from_zero(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values);
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -47,7 +45,7 @@ impl Scale {
         Self { first, last, logarithmic: false, marked: all, decimals: decimals(step) }
     }
 
-    /// A logarithmic axis that ends on ticks beyond all values, which are positive.
+    /// A logarithmic axis that ends on ticks beyond all values, which must be positive.
     pub fn logarithmic(values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values);
         let enclosing = |factors: &[f64]| {
@@ -64,7 +62,7 @@ impl Scale {
         Self { first, last, logarithmic: true, decimals: 0, marked }
     }
 
-    /// Where a value is: 0 at the beginning of the axis, 1 at its end.
+    /// The position of a value: 0 at the beginning of the axis, 1 at its end.
     pub fn share(&self, value: f64) -> f64 {
         if self.logarithmic {
             (value / self.first).ln() / (self.last / self.first).ln()
@@ -73,7 +71,7 @@ impl Scale {
         }
     }
 
-    /// Its ticks, ascending.
+    /// In ascending order.
     pub fn ticks(&self) -> Vec<Tick> {
         let label = |value: f64| {
             let decimals = if self.logarithmic { decimals(value) } else { self.decimals };
@@ -101,14 +99,14 @@ fn step(span: f64) -> f64 {
     [1.0, 2.0, 5.0].map(|factor| factor * power).into_iter().find(|&step| step >= smallest).unwrap_or(10.0 * power)
 }
 
-/// The multiples of a step between two values. Each is computed by itself, so that no error adds up.
+/// The multiples of a step between two values. Each is computed from scratch, so that errors do not add up.
 fn multiples(step: f64, first: f64, last: f64) -> Vec<f64> {
     let from = (first / step - 1e-9).ceil();
     let count = (0..=TICKS_MAX).map(f64::from);
     count.map(|k| (from + k) * step).take_while(|&value| value <= last + step * 1e-9).collect()
 }
 
-/// Decimals that multiples of a step need.
+/// The decimals that multiples of a step need.
 fn decimals(step: f64) -> usize {
     usize::try_from(-decade(step * 1.000_001)).unwrap_or(0)
 }

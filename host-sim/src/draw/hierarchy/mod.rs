@@ -8,7 +8,7 @@ use super::svg::{as_f64, background, head, push};
 use ideal::hierarchy::{Field, HierarchyNet};
 use layout::{HEIGHT_OF_LEGEND, LEFT, Layout, WIDTH};
 
-/// Colours that stay apart for the colour-blind (Okabe and Ito, grey for black), and what is readable on each.
+/// Colours that colour-blind readers can tell apart (Okabe and Ito, grey for black), and a readable text colour on each.
 const COLOURS: [(&str, &str); 8] = [
     ("#e69f00", "#000000"),
     ("#56b4e9", "#000000"),
@@ -29,11 +29,10 @@ const DASHED: &str =
 const TIP: &str = "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"5\" markerHeight=\"5\" \
                    orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#333333\"/></marker></defs>\n";
 
-/// What a node is drawn as.
 #[derive(Clone, Copy)]
 enum Shape {
     Member,
-    /// The levels that it heads.
+    /// With the number of levels that it heads.
     Head(usize),
     Leader,
     Lost,
@@ -42,7 +41,7 @@ enum Shape {
 /// Draws the network as it is.
 pub fn draw(field: &Field, title: &str) -> String {
     let net = &field.net;
-    let layout = Layout::of(&field.graph.places);
+    let layout = Layout::of(&field.graph.points);
     let colours = cluster_colours(field);
     let height = layout.bottom + HEIGHT_OF_LEGEND;
     let tall = format!("{height:.0}");
@@ -57,14 +56,14 @@ pub fn draw(field: &Field, title: &str) -> String {
         ),
     );
     for (u, v) in field.graph.edges() {
-        out.push_str(&line(layout.places[u], layout.places[v], LINK));
+        out.push_str(&line(layout.points[u], layout.points[v], LINK));
     }
     for node in (0..net.len()).filter(|&node| net.is_alive(node)) {
         out.push_str(&arrows(net, &layout, node));
     }
     for node in 0..net.len() {
         let colour = COLOURS[colours[node]];
-        out.push_str(&mark(shape(net, node), layout.places[node], colour, &net.id(node).to_string()));
+        out.push_str(&mark(shape(net, node), layout.points[node], colour, &net.id(node).to_string()));
     }
     out.push_str(&legend(net, layout.bottom));
     out.push_str("</svg>\n");
@@ -83,29 +82,29 @@ fn shape(net: &HierarchyNet, node: usize) -> Shape {
     }
 }
 
-/// To the next node on the way to its head and, from a head, to its head on the next level.
+/// An arrow to the next node on the path to its head or, from a head, to its head on the next level.
 fn arrows(net: &HierarchyNet, layout: &Layout, node: usize) -> String {
     let mut out = String::new();
     let id = net.id(node);
-    let (here, size) = (layout.places[node], radius(shape(net, node)));
+    let (here, size) = (layout.points[node], radius(shape(net, node)));
     for level in 0..usize::from(net.node(node).radii().levels()) {
         let Some(standing) = net.node(node).standing(level) else { break };
         if standing.head == id {
             continue;
         }
-        // Further levels are for heads only: whoever relays for them is not drawn as if it belonged to them.
+        // Higher levels are for heads only: a node that merely relays for them is not drawn as a member.
         let target = if level == 0 { standing.parent } else { standing.head };
         if let Some(there) = net.index_of(target) {
             let gaps = (size, radius(shape(net, there)) + 2.0);
-            out.push_str(&arrow(here, layout.places[there], gaps, level > 0));
+            out.push_str(&arrow(here, layout.points[there], gaps, level > 0));
         }
         break;
     }
     out
 }
 
-/// One colour per cluster, such that clusters that are linked differ: by id of the head, of the colours that no
-/// linked cluster has, the one that is rarest so far.
+/// One colour per cluster, such that linked clusters differ. Clusters choose in the order of their heads' ids: of the
+/// colours that no linked cluster has, the one used least so far.
 fn cluster_colours(field: &Field) -> Vec<usize> {
     let heads = field.heads();
     let mut clusters: Vec<NodeId> = heads.iter().copied().flatten().collect();
@@ -126,7 +125,6 @@ fn cluster_colours(field: &Field) -> Vec<usize> {
     heads.iter().map(|head| colour(head).unwrap_or(COLOURS.len() - 1)).collect()
 }
 
-/// How far a shape reaches.
 fn radius(shape: Shape) -> f64 {
     match shape {
         Shape::Member | Shape::Lost => 12.0,
@@ -218,7 +216,7 @@ fn legend(net: &HierarchyNet, top: f64) -> String {
     at = LEFT;
     let row = top + 66.0;
     let lines = [
-        (SOLID, "the way to its head", true),
+        (SOLID, "path to its head", true),
         (DASHED, "a head's head on the next level", levels > 1),
         (LINK, "link", true),
     ];
@@ -240,8 +238,8 @@ fn line((x0, y0): (f64, f64), (x1, y1): (f64, f64), style: &str) -> String {
     format!("<path d=\"M{x0:.1} {y0:.1}L{x1:.1} {y1:.1}\" {style}/>\n")
 }
 
-/// An arrow that leaves room for the shapes at its ends. Between heads it is dashed, and bent so that it does not lie on
-/// the links and arrows along the same way.
+/// An arrow that leaves room for the shapes at its ends. Between heads it is dashed, and bent so that it does not cover
+/// the links and arrows along the same path.
 fn arrow(from: (f64, f64), to: (f64, f64), gaps: (f64, f64), between_heads: bool) -> String {
     let bend = if between_heads { 0.18 } else { 0.0 };
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
@@ -252,7 +250,7 @@ fn arrow(from: (f64, f64), to: (f64, f64), gaps: (f64, f64), between_heads: bool
     format!("<path d=\"M{x0:.1} {y0:.1}Q{:.1} {:.1} {x1:.1} {y1:.1}\" {style}/>\n", middle.0, middle.1)
 }
 
-/// The point at a distance from one place in the direction of another.
+/// The point at this distance from one point in the direction of another.
 fn towards(from: (f64, f64), to: (f64, f64), distance: f64) -> (f64, f64) {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let share = distance / dx.hypot(dy).max(1.0);

@@ -1,8 +1,8 @@
-//! Plays a trace and finds when everybody agreed.
+//! Plays a trace and finds when all nodes agreed.
 //!
 //! The question is the scenario checker's: in every component of the links, do all nodes follow one leader that is on,
-//! follows itself and is within reach? A leader that nobody watches (its cable is out, or it never had one) is taken to be
-//! where its followers think it is.
+//! follows itself and is within reach? A leader that is not watched (its cable is out, or it never had one) is assumed to
+//! be where its followers think it is.
 
 use std::collections::BTreeMap;
 
@@ -16,75 +16,78 @@ use super::links::Links;
 use super::trace_file::Trace;
 use crate::field::monitor::boards::LOST_NOTE;
 
-/// Links that frames show are looked at this often.
-const GRID_US: u64 = 100_000;
+/// How often agreement is judged between records, since links inferred from frames fade without a record.
+const JUDGE_EVERY_US: u64 = 100_000;
 
-/// A time without agreement.
+/// A period without agreement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Disagreement {
-    /// From when on, in milliseconds.
     pub from_ms: u64,
-    /// How long it took until an agreement that lasted; none where the trace ends first.
+    /// The time to an agreement that lasted; none if the trace ends first.
     pub lasted_ms: Option<u64>,
     /// Of that, how long after the last change of the network.
     pub settled_ms: u64,
-    /// What happened last before it began.
+    /// The last change before it began.
     pub after: String,
-    /// The nodes that did not agree, at its beginning.
+    /// The nodes that disagreed at its beginning.
     pub nodes: Vec<String>,
 }
 
 /// What a trace says.
 #[derive(Clone, Debug, Serialize)]
 pub struct History {
-    /// How long it is, in milliseconds.
     pub length_ms: u64,
-    /// The nodes by their ids, or by their numbers where the trace does not tell.
+    /// The nodes by id, or by number if the trace has no ids.
     pub nodes: Vec<String>,
-    /// Whether links were told by the nodes; otherwise frames show them.
+    /// Whether the nodes reported their links; otherwise links are inferred from frames.
     pub links_told: bool,
-    /// Who led when.
     pub reigns: Vec<Reign>,
-    /// When there was no agreement; the first is usually the start.
+    /// Periods without agreement; the first is usually the start.
     pub disagreements: Vec<Disagreement>,
     /// Frames sent.
     pub frames: u64,
     /// Messages that boards could not deliver.
     pub lost: u64,
-    /// Whether agreement came in time.
     pub verdict: Verdict,
 }
 
-/// Plays a trace; agreement must come within so long after the last change.
+/// Plays a trace; agreement must come within this time after the last change.
 pub fn play(trace: &Trace, within_us: u64) -> History {
     let are_told = trace.records.iter().any(|record| matches!(record.event, Event::Link { .. }));
-    let mut player = Player::new(trace, are_told);
-    let mut next_look = 0;
+    let mut replay = Replay::new(trace, are_told);
+    let mut next_check = 0;
     for record in &trace.records {
-        while record.time_us > next_look {
-            player.judge(next_look);
-            next_look += GRID_US;
+        while record.time_us > next_check {
+            replay.check_agreement(next_check);
+            next_check += JUDGE_EVERY_US;
         }
-        player.apply(record);
+        replay.apply(record);
     }
     let end_us = trace.records.last().map_or(0, |record| record.time_us);
-    player.judge(end_us);
-    player.finish(trace, end_us, within_us)
+    replay.check_agreement(end_us);
+    replay.finish(trace, end_us, within_us)
 }
 
-/// Whether a node is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Off,
     On,
+    /// Its cable is out, so nobody knows.
     Unseen,
 }
 
-/// A stretch without agreement, while it is played.
+/// The latest change of the network.
+#[derive(Clone, Debug)]
+struct Change {
+    at_us: u64,
+    what: String,
+}
+
+/// A period without agreement, which may still be open.
 #[derive(Clone, Debug)]
 struct Span {
     from_us: u64,
-    /// Since when it is over, if it is.
+    /// When it ended, if it has.
     until_us: Option<u64>,
     last_change_us: u64,
     after: String,
@@ -92,7 +95,7 @@ struct Span {
 }
 
 #[derive(Debug)]
-struct Player {
+struct Replay {
     states: Vec<State>,
     leaders: Vec<Option<NodeId>>,
     ids: BTreeMap<usize, NodeId>,
@@ -100,16 +103,16 @@ struct Player {
     components: Vec<Vec<usize>>,
     spans: Vec<Span>,
     reigns: Vec<Reign>,
-    last_change: (u64, String),
+    last_change: Change,
     frames: u64,
     lost: u64,
-    /// Something that bears on agreement has happened since it was last judged.
+    /// Something that affects agreement has happened since it was last checked.
     is_stale: bool,
 }
 
-impl Player {
+impl Replay {
     fn new(trace: &Trace, are_told: bool) -> Self {
-        // A trace that never says so has everybody on from the start.
+        // In a trace without power events every node is on from the start.
         let is_power_told = trace.records.iter().any(|record| matches!(record.event, Event::PowerOn {}));
         let state = if is_power_told { State::Off } else { State::On };
         let state_of = |node: usize| if trace.in_use.contains(&node) { state } else { State::Off };
@@ -121,7 +124,7 @@ impl Player {
             components: Vec::new(),
             spans: Vec::new(),
             reigns: Vec::new(),
-            last_change: (0, "the start".into()),
+            last_change: Change { at_us: 0, what: "the start".into() },
             frames: 0,
             lost: 0,
             is_stale: true,
@@ -166,7 +169,7 @@ impl Player {
             Event::Damaged { .. } | Event::Corrupted { .. } => {}
         }
         if self.is_stale {
-            self.judge(time_us);
+            self.check_agreement(time_us);
         }
     }
 
@@ -185,13 +188,12 @@ impl Player {
         if let Some(span) = self.spans.last_mut().filter(|span| span.until_us.is_none()) {
             span.last_change_us = time_us;
         }
-        self.last_change = (time_us, what);
+        self.last_change = Change { at_us: time_us, what };
         self.is_stale = true;
     }
 
-    /// Looks whether everybody agrees.
-    fn judge(&mut self, time_us: u64) {
-        // Links that frames show come and go without a line that says so.
+    fn check_agreement(&mut self, time_us: u64) {
+        // Links inferred from frames come and go without a record.
         if !self.is_stale && self.links.are_told() {
             return;
         }
@@ -199,7 +201,7 @@ impl Player {
         let nodes = self.states.len();
         let is_on = |node: usize| self.states.get(node) == Some(&State::On);
         let is_off = |node: usize| self.states.get(node) == Some(&State::Off);
-        // Whoever is on has an id rather than whoever only used it: forgers send under the ids of others.
+        // A node that is on owns its id before one that merely used it: forgers send under other nodes' ids.
         let mut index: BTreeMap<NodeId, usize> = BTreeMap::new();
         for (&node, &id) in &self.ids {
             let holder = index.entry(id).or_insert(node);
@@ -207,11 +209,11 @@ impl Player {
                 *holder = node;
             }
         }
-        // Leaders that nobody watches get places behind those of the nodes.
+        // Leaders that are not watched get indices after those of the nodes.
         let mut unwatched: Vec<NodeId> = Vec::new();
-        let mut places = vec![None; nodes];
+        let mut followed = vec![None; nodes];
         for node in (0..nodes).filter(|&node| is_on(node)) {
-            places[node] = self.leaders[node].map(|id| match index.get(&id) {
+            followed[node] = self.leaders[node].map(|id| match index.get(&id) {
                 Some(&at) if is_on(at) || is_off(at) => at,
                 _ => {
                     nodes
@@ -223,14 +225,14 @@ impl Player {
             });
         }
         let reach: Vec<(usize, usize)> =
-            (0..nodes).filter_map(|node| Some((node, places[node]?))).filter(|pair| pair.1 >= nodes).collect();
+            (0..nodes).filter_map(|node| Some((node, followed[node]?))).filter(|pair| pair.1 >= nodes).collect();
         let all = nodes + unwatched.len();
         let components = Components::of_links(all, is_on, self.links.now(time_us, &index), reach);
-        let leader = |node: usize| if node < nodes { places[node] } else { Some(node) };
+        let leader = |node: usize| if node < nodes { followed[node] } else { Some(node) };
         let dissenters = components.dissenters(leader);
         if components.usable != self.components {
             self.components = components.usable;
-            if self.last_change.0 != time_us {
+            if self.last_change.at_us != time_us {
                 self.change(time_us, "links changed".into());
                 self.is_stale = false;
             }
@@ -243,15 +245,15 @@ impl Player {
         match (self.spans.last_mut(), dissenters.is_empty()) {
             (Some(span), true) => span.until_us = span.until_us.or(Some(time_us)),
             (None, true) => {}
-            // An agreement that did not last is none.
+            // An agreement that did not last does not end the period.
             (Some(span), false) if span.until_us.is_none_or(|until| time_us < until + HOLD_US) => {
-                if span.until_us.take().is_some() && self.last_change.0 > span.last_change_us {
-                    span.last_change_us = self.last_change.0;
+                if span.until_us.take().is_some() && self.last_change.at_us > span.last_change_us {
+                    span.last_change_us = self.last_change.at_us;
                 }
             }
             (_, false) => {
-                let (changed_us, after) = self.last_change.clone();
-                let last_change_us = changed_us.min(time_us);
+                let Change { at_us, what: after } = self.last_change.clone();
+                let last_change_us = at_us.min(time_us);
                 self.spans.push(Span { from_us: time_us, until_us: None, last_change_us, after, nodes: dissenters });
             }
         }
@@ -272,7 +274,7 @@ impl Player {
 
     fn finish(self, trace: &Trace, end_us: u64, within_us: u64) -> History {
         let settled_us = |span: &Span| {
-            // A change after which somebody disagrees at once may stand before the span's beginning.
+            // The change that broke the agreement may lie before the period's beginning.
             span.until_us.unwrap_or(end_us).saturating_sub(span.last_change_us.max(span.from_us))
         };
         let is_late = self.spans.iter().any(|span| settled_us(span) > within_us);

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::types::NodeId;
 
-/// Receptions are looked back at this long: a few hellos of every neighbour.
-const LOOK_BACK_S: u64 = 3;
+/// How far back receptions count: long enough for a few hellos from every neighbour.
+const WINDOW_S: u64 = 3;
 
-/// The links of a trace. Where nodes tell of their links, those count; in a trace of frames, two nodes are linked while each
-/// receives at least half of what the other sends.
+/// The links of a trace. If the nodes report their links, those count. Otherwise two nodes are linked while each receives
+/// at least half of what the other sends.
 #[derive(Clone, Debug)]
 pub struct Links {
-    /// Whether nodes tell of their links.
+    /// Whether the nodes report their links.
     are_told: bool,
     told: BTreeSet<(usize, NodeId)>,
     /// Frames sent, by node and second.
@@ -20,7 +20,7 @@ pub struct Links {
     received: BTreeMap<(usize, usize), Seconds>,
 }
 
-/// Counts of the last seconds, the oldest first: `(second, count)`.
+/// Counts per second, the oldest first: `(second, count)`.
 #[derive(Clone, Debug, Default)]
 struct Seconds(Vec<(u64, u32)>);
 
@@ -31,27 +31,25 @@ impl Seconds {
             Some((last, count)) if *last == second => *count += 1,
             _ => self.0.push((second, 1)),
         }
-        self.0.retain(|&(at, _)| at + LOOK_BACK_S > second);
+        self.0.retain(|&(at, _)| at + WINDOW_S > second);
     }
 
-    fn lately(&self, time_us: u64) -> u32 {
+    fn recent(&self, time_us: u64) -> u32 {
         let second = time_us / 1_000_000;
-        self.0.iter().filter(|&&(at, _)| at + LOOK_BACK_S > second).map(|&(_, count)| count).sum()
+        self.0.iter().filter(|&&(at, _)| at + WINDOW_S > second).map(|&(_, count)| count).sum()
     }
 }
 
 impl Links {
-    /// No links.
     pub fn new(are_told: bool) -> Self {
         Self { are_told, told: BTreeSet::new(), sent: BTreeMap::new(), received: BTreeMap::new() }
     }
 
-    /// Whether nodes tell of their links.
     pub fn are_told(&self) -> bool {
         self.are_told
     }
 
-    /// A node tells of a link.
+    /// A node reports a link up or down.
     pub fn tell(&mut self, node: usize, peer: NodeId, up: bool) {
         if up {
             self.told.insert((node, peer));
@@ -67,12 +65,10 @@ impl Links {
         self.received.retain(|&(from, to), _| from != node && to != node);
     }
 
-    /// A node sent a frame.
     pub fn sent(&mut self, time_us: u64, node: usize) {
         self.sent.entry(node).or_default().add(time_us);
     }
 
-    /// A node received a frame.
     pub fn received(&mut self, time_us: u64, from: usize, to: usize) {
         self.received.entry((from, to)).or_default().add(time_us);
     }
@@ -85,8 +81,8 @@ impl Links {
             return pairs.iter().copied().filter(|&(a, b)| a < b && pairs.contains(&(b, a))).collect();
         }
         let hears = |from: usize, to: usize| {
-            let sent = self.sent.get(&from).map_or(0, |seconds| seconds.lately(time_us));
-            let received = self.received.get(&(from, to)).map_or(0, |seconds| seconds.lately(time_us));
+            let sent = self.sent.get(&from).map_or(0, |seconds| seconds.recent(time_us));
+            let received = self.received.get(&(from, to)).map_or(0, |seconds| seconds.recent(time_us));
             received > 0 && received * 2 >= sent
         };
         let pairs = self.received.keys().copied().filter(|&(a, b)| a < b);

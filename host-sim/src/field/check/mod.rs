@@ -1,5 +1,5 @@
-//! What a trace says: who led when, how long elections took, and whether everybody agreed in time. Traces of the simulator and
-//! recordings of boards are read alike.
+//! What a trace shows: who led when, how long elections took, and whether all nodes agreed in time. Traces of the simulator
+//! and recordings of boards are read alike.
 
 pub mod history;
 mod links;

@@ -1,4 +1,4 @@
-//! Reads a whole trace and puts it in order.
+//! Reads a whole trace and sorts it by time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -10,23 +10,21 @@ use sim::air::trace::{Event, LineError, Record, parse_line};
 
 use crate::field::monitor::mac;
 
-/// More nodes than this are a mistake in the file.
+/// A file with more nodes than this is taken to be wrong.
 const NODES_MAX: usize = 10_000;
 
-/// A trace, ordered by time, with everybody's id.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// What happened.
+    /// In order of time.
     pub records: Vec<Record>,
-    /// All nodes have smaller numbers than this; not every one of them need be in use.
+    /// One more than the highest node number; not every number need be in use.
     pub nodes: usize,
-    /// The numbers of the nodes. Whoever only sends is none where others are said to be on or to have ids.
+    /// The numbers in use. If the trace introduces nodes with ids or power events, only those count, not bare senders.
     pub in_use: BTreeSet<usize>,
-    /// The id that each node had first.
+    /// Each node's first id.
     pub ids: BTreeMap<usize, NodeId>,
 }
 
-/// Reads a trace.
 pub fn read(path: &Path) -> anyhow::Result<Trace> {
     let name = path.display();
     let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
@@ -37,7 +35,7 @@ pub fn read(path: &Path) -> anyhow::Result<Trace> {
             .map_err(|LineError { line, reason }| anyhow::anyhow!("{name}:{line}: {reason}"))?;
         ensure!(
             record.node.is_none_or(|node| node < NODES_MAX),
-            "{name}:{number}: there are at most {NODES_MAX} nodes"
+            "{name}:{number}: a node's number must be below {NODES_MAX}"
         );
         records.push(record);
     }
@@ -45,12 +43,12 @@ pub fn read(path: &Path) -> anyhow::Result<Trace> {
     Ok(in_order(records))
 }
 
-/// Puts records in order. Boards on different cables are told of in the order in which their messages arrived.
+/// Sorts records by time. A recording of several boards has them in the order in which their messages arrived.
 pub fn in_order(mut records: Vec<Record>) -> Trace {
     records.sort_by_key(|record| record.time_us);
     let nodes = records.iter().filter_map(|record| record.node).max().map_or(0, |last| last + 1);
     let mut ids = BTreeMap::new();
-    // What a node is said to be counts; where nothing is said of any, their own frames tell.
+    // Id records take precedence; without any, the frames' source addresses serve.
     let is_said = records.iter().any(|record| matches!(record.event, Event::Id { .. }));
     for Record { node, event, .. } in &records {
         let id = match event {

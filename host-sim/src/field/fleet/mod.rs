@@ -1,9 +1,9 @@
-//! A fleet file: which board gets which id, and what all of them have in common.
+//! A fleet file: which board gets which id, and the settings they share.
 //!
 //! ```toml
 //! network = "garden"
 //! key_file = "garden.key"       # beside this file
-//! # While the network moves to this key: the one before it, which of the four it is, and its cipher where that differs.
+//! # While the network moves to this key: the former key, its number, and its cipher if that differs.
 //! # key_id = 1
 //! # former_key_file = "old.key"
 //! # former_key_id = 0
@@ -38,17 +38,16 @@ use crate::field::provision::settings::Settings;
 /// One board of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its configuration, checked.
+    /// Already checked.
     pub config: Config,
-    /// What it is.
     pub board: Board,
-    /// The probe it hangs on, as probe-rs selects it: `VID:PID:SERIAL`.
+    /// The debug probe it is attached to, as probe-rs selects it: `VID:PID:SERIAL`.
     pub probe: Option<String>,
-    /// The serial port it hangs on.
+    /// The serial port it is attached to.
     pub port: Option<String>,
 }
 
-/// Reads a fleet file and the key file that it names.
+/// Reads a fleet file and the key files that it names.
 pub fn read(path: &Path) -> anyhow::Result<Vec<Member>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the fleet file {name}"))?;
@@ -60,11 +59,10 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Member>> {
     Ok(draft.members.into_iter().map(|member| with_keys(member, &key, former.as_ref())).collect())
 }
 
-/// Puts the keys in.
 fn with_keys(mut member: Member, key: &NetworkKey, former: Option<&NetworkKey>) -> Member {
     put(&mut member.config.protection, key);
-    if let Some((place, key)) = member.config.former.as_mut().zip(former) {
-        put(&mut place.protection, key);
+    if let Some((slot, key)) = member.config.former.as_mut().zip(former) {
+        put(&mut slot.protection, key);
     }
     member
 }
@@ -73,12 +71,12 @@ fn put(protection: &mut Protection, key: &NetworkKey) {
     *protection = Protection::new(protection.cipher(), key.clone());
 }
 
-/// Stands in for a key, which is read when everything else is right.
+/// A placeholder for the key, which is read only once everything else is correct.
 fn unread(cipher: Cipher) -> Protection {
     Protection::new(cipher, NetworkKey::new([0; _]))
 }
 
-/// A fleet whose key has not been read.
+/// A fleet whose keys have not been read yet.
 #[derive(Debug)]
 struct Draft {
     key_file: String,
@@ -111,14 +109,14 @@ fn parse(file: &str, text: &str) -> Result<Draft, Problem> {
         return Err(root.problem("the fleet has no boards: write [[node]] with an id and a probe for each"));
     }
     let former_key_id = former_key_id.and_then(|id| u8::try_from(id).ok()).unwrap_or(0);
-    let former = former_key_file.is_some().then_some((former_key_id, former_cipher));
+    let former = former_key_file.is_some().then_some(Former { key_id: former_key_id, cipher: former_cipher });
     let shared = Shared { network: pan(network), common, board, former };
     let mut seen = Seen::default();
     let members = nodes.iter().map(|node| shared.member(node, &mut seen)).collect::<Result<_, _>>()?;
     Ok(Draft { key_file, former_key_file, members })
 }
 
-/// What may stand at the top of the file, and again at a board that differs.
+/// Settings for all boards at the top of the file, which each board may override.
 #[derive(Clone, Debug, Default)]
 struct Common {
     algorithm: Option<Algorithm>,
@@ -150,7 +148,7 @@ impl Common {
         })
     }
 
-    /// This where it says something, otherwise the other.
+    /// These settings, with the other's where unset.
     fn or(self, other: &Self) -> Self {
         Self {
             algorithm: self.algorithm.or(other.algorithm),
@@ -170,17 +168,24 @@ fn whole_dbm(dbm: f64) -> Option<i8> {
     ((f64::from(whole) - dbm).abs() < 1e-9).then_some(whole)
 }
 
-/// What the file says about all boards.
+/// What the top of the file says for all boards.
 #[derive(Debug)]
 struct Shared {
     network: u16,
     common: Common,
     board: Board,
-    /// Which key the former one is, where there is one, and its cipher, where that is said.
-    former: Option<(u8, Option<Cipher>)>,
+    former: Option<Former>,
 }
 
-/// What may be there only once.
+/// The former key of a network that is moving to another.
+#[derive(Clone, Copy, Debug)]
+struct Former {
+    key_id: u8,
+    /// None if it is the same as the present key's.
+    cipher: Option<Cipher>,
+}
+
+/// What must be unique among the boards.
 #[derive(Debug, Default)]
 struct Seen {
     ids: BTreeSet<u16>,
@@ -197,17 +202,18 @@ impl Shared {
         node.finish()?;
         let id = id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| node.missing("id"))?;
         if !seen.ids.insert(id) {
-            return Err(node.problem_at("id", &format!("is {id} for the second time: every board needs its own")));
+            return Err(node.problem_at("id", &format!("{id} is already taken: every board needs its own")));
         }
         for (key, line) in [("probe", &probe), ("port", &port)] {
             let before = line.as_ref().and_then(|line| seen.lines.insert(line.clone(), id));
             if let Some(other) = before {
-                return Err(node.problem_at(key, &format!("is that of node {other}: every board has its own")));
+                return Err(node.problem_at(key, &format!("is already used by node {other}: every board has its own")));
             }
         }
         let cipher = common.cipher.unwrap_or_default();
-        let former =
-            self.former.map(|(key_id, former)| FormerKey { key_id, protection: unread(former.unwrap_or(cipher)) });
+        let former = self
+            .former
+            .map(|former| FormerKey { key_id: former.key_id, protection: unread(former.cipher.unwrap_or(cipher)) });
         let settings = Settings {
             pan: self.network,
             protection: unread(cipher),

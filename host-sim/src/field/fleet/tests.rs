@@ -62,7 +62,7 @@ fn a_fleet_on_its_way_to_another_key_keeps_the_former_one() {
     assert!(problem("ring =", "former_key_id = 1\nring =").contains("needs the key `former_key_file`"));
 }
 
-/// What is said about the file with one place changed.
+/// The error for the file with one change.
 fn problem(from: &str, to: &str) -> String {
     assert!(FLEET.contains(from), "{from}");
     parse("fleet.toml", &FLEET.replacen(from, to, 1)).unwrap_err().to_string()
@@ -73,13 +73,13 @@ fn everything_wrong_is_told_with_its_line() {
     let wrong = [
         ("network = \"garden\"", "", "fleet.toml:1: the file needs the key `network`"),
         ("key_file", "keyfile", "fleet.toml:2: unknown key `keyfile`; did you mean `key_file`?"),
-        ("ring = [1, 2, 3]", "ring = [1, 2, 2]", "`ring` is no ring: 2 is on it twice"),
+        ("ring = [1, 2, 3]", "ring = [1, 2, 2]", "`ring` is not a ring: 2 is on it twice"),
         ("ring = [1, 2, 3]", "ring = [1, 2]", "fleet.toml:16: node 3: `ring` must be a list with this node's id on it"),
         ("channel = 20", "channel = 27", "fleet.toml:4: `channel` must be a whole number from 11 to 26"),
-        ("id = 2", "id = 1", "fleet.toml:11: `id` is 1 for the second time"),
+        ("id = 2", "id = 1", "fleet.toml:11: `id` 1 is already taken"),
         ("id = 2", "id = 0", "fleet.toml:11: `id` must be a whole number from 1 to 65533"),
         ("id = 2", "", "[node] needs the key `id`"),
-        ("0d28:0204:2", "1366:1015:1", "fleet.toml:12: `probe` is that of node 1"),
+        ("0d28:0204:2", "1366:1015:1", "fleet.toml:12: `probe` is already used by node 1"),
         (
             "microbit-v2",
             "microbit-v1",

@@ -1,4 +1,4 @@
-//! What is known about boards from what they said, and the trace of it. No input or output here.
+//! What is known about boards from what they reported, and the trace of it. Does no input or output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,45 +12,44 @@ use super::board_clock::BoardClock;
 use super::describe;
 use super::mac;
 
-/// What a note about lost messages begins with; a number follows.
+/// The beginning of a note about lost messages; a number follows.
 pub const LOST_NOTE: &str = "lost: ";
 
-/// One board.
+/// A board that has said hello.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// What it said of itself last.
+    /// The latest one.
     pub hello: Hello,
-    /// Its id, which may have changed since.
+    /// May have changed since the hello.
     pub id: NodeId,
-    /// Whom it follows.
     pub leader: Option<NodeId>,
-    /// How it stood last.
     pub snapshot: Option<Snapshot>,
-    /// What it measured last.
+    /// The latest value of each quantity.
     pub readings: BTreeMap<Quantity, i32>,
-    /// Messages that never came.
+    /// Messages that never arrived.
     pub lost: u64,
     /// Whether its cable is in.
     pub is_seen: bool,
-    /// Whether the trace must be told the leader anew, although it may not have changed.
+    /// Whether the trace needs the leader again, even if it has not changed.
     is_leader_untold: bool,
     /// Whether the trace has it switched off.
     is_off: bool,
     clock: BoardClock,
-    /// The latest time of its own that it spoke of, and when it was last heard by the monitor's clock.
+    /// The latest time on its own clock that it reported.
     heard_us: u64,
+    /// When it was last heard, by the monitor's clock.
     heard_at_us: u64,
 }
 
-/// All boards. Their places in the list are the nodes of the trace.
+/// All boards. Their indices are the nodes of the trace.
 #[derive(Clone, Debug, Default)]
 pub struct Boards {
     known: Vec<Known>,
-    /// Which board is at which port.
+    /// The board at each port.
     at_port: BTreeMap<usize, usize>,
-    /// Since when a port is open.
+    /// When each port was opened.
     open_since: BTreeMap<usize, u64>,
-    /// Ports of boards that are watched at another port already: a development kit has two sockets.
+    /// Ports of boards that are already watched at another port: a development kit has two sockets.
     spare: BTreeSet<usize>,
 }
 
@@ -60,22 +59,21 @@ impl Boards {
         &self.known
     }
 
-    /// The board at a port, where it has said who it is.
+    /// The board at a port, once it has said hello.
     pub fn at(&self, port: usize) -> Option<&Known> {
         self.known.get(*self.at_port.get(&port)?)
     }
 
-    /// Whether the board at a port is watched at another one already, so that everything is heard twice.
+    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     pub fn is_spare(&self, port: usize) -> bool {
         self.spare.contains(&port)
     }
 
-    /// A port was opened.
     pub fn open(&mut self, now_us: u64, port: usize) {
         self.open_since.insert(port, now_us);
     }
 
-    /// A port is gone. With `is_power` the board has lost its power with the cable, otherwise nobody knows.
+    /// A port is gone. With `is_power` the board has lost power with it; otherwise its state is unknown.
     pub fn lose(&mut self, now_us: u64, port: usize, is_power: bool) -> Vec<Record> {
         self.spare.remove(&port);
         let Some(node) = self.at_port.remove(&port) else { return Vec::new() };
@@ -85,8 +83,8 @@ impl Boards {
         vec![Record { time_us: now_us, node: Some(node), event }]
     }
 
-    /// A board said something; what the trace has to say about it. Before a board has said who it is, that is nothing.
-    pub fn hear(&mut self, now_us: u64, port: usize, message: &ToHost) -> Vec<Record> {
+    /// Handles a board's message and returns the records for the trace. Until the board has said hello there are none.
+    pub fn receive(&mut self, now_us: u64, port: usize, message: &ToHost) -> Vec<Record> {
         if let ToHost::Hello(hello) = message {
             return self.greet(now_us, port, hello);
         }
@@ -115,7 +113,7 @@ impl Boards {
             ToHost::Call { at_us, call } => (board.time(now_us, *at_us), on_the_air(call, &senders)),
             ToHost::Lost(count) => {
                 board.lost += u64::from(*count);
-                // Among what was lost may be a change of leader; the next snapshot tells.
+                // A change of leader may be among the lost messages; the next snapshot shows it.
                 (now_us, Some(note(format!("{LOST_NOTE}{count}"))))
             }
             ToHost::Config(_) | ToHost::Warning(_) => (now_us, Some(note(describe::message(message)))),
@@ -123,7 +121,7 @@ impl Boards {
         event.map(|event| Record { time_us, node: Some(node), event }).into_iter().collect()
     }
 
-    /// A board says who it is: a new one, one that has started again, or one that is back.
+    /// Handles the hello of a new board, of one that has restarted, or of one that is back.
     fn greet(&mut self, now_us: u64, port: usize, hello: &Hello) -> Vec<Record> {
         let known = self.known.iter().position(|board| board.hello.chip == hello.chip);
         let node = known.unwrap_or(self.known.len());
@@ -132,7 +130,7 @@ impl Boards {
             return Vec::new();
         }
         self.spare.remove(&port);
-        // Before the port was open, nobody could have seen the board.
+        // The board was not observed before the port was open.
         let opened = self.open_since.get(&port).copied().unwrap_or(0);
         let since = now_us.saturating_sub(hello.at_us).max(opened);
         let fresh = Known {
@@ -185,8 +183,8 @@ impl Boards {
 }
 
 impl Known {
-    /// Whether a hello is of the boot that is known. The epoch alone does not tell: a board that has used one up takes
-    /// another. But a board that started before it was last heard has not started again since.
+    /// Whether a hello belongs to the known boot. The epoch alone cannot tell: a board that has used one up takes another.
+    /// But a board that started before it was last heard has not restarted since.
     fn is_same_boot(&self, now_us: u64, hello: &Hello) -> bool {
         let goes_on = self.heard_us <= hello.at_us.saturating_add(1_000_000);
         let started_us = i128::from(now_us) - i128::from(hello.at_us);
@@ -195,7 +193,7 @@ impl Known {
 
     fn time(&mut self, now_us: u64, at_us: u64) -> u64 {
         (self.heard_us, self.heard_at_us) = (self.heard_us.max(at_us), now_us);
-        self.clock.place(now_us, at_us)
+        self.clock.monitor_time(now_us, at_us)
     }
 
     fn notice(&mut self, notice: Notice) -> Option<Event> {
@@ -211,7 +209,7 @@ impl Known {
                 self.lost += u64::from(count);
                 Some(note(format!("{LOST_NOTE}{count}")))
             }
-            // The steps of an algorithm are many, and a trace of the simulator has none of them either.
+            // An algorithm takes many steps, and the simulator's traces omit them too.
             Notice::Event(_) => None,
             other => Some(note(describe::notice(other))),
         }
@@ -224,10 +222,10 @@ impl Known {
     }
 }
 
-/// What a call of the node's driver says about the air.
+/// The frame that a call of the node's driver sent or received.
 fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, usize>) -> Option<Event> {
     match call {
-        // The trace has whole frames, with room for the checksum that the radio adds.
+        // The trace has whole frames, including the checksum that the radio adds.
         Call::Transmit { bytes, .. } => Some(Event::Frame { psdu: [bytes.as_slice(), &[0, 0]].concat() }),
         Call::Frame { rssi_dbm, bytes } => Some(match mac::sender(bytes.as_slice()) {
             Some(id) => match senders.get(&id) {

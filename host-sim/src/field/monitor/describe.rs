@@ -1,20 +1,21 @@
-//! Messages of boards in words.
+//! Describes boards' messages in words.
 
 use common::host_link::{Call, ConfigAnswer, Crash, CrashKind, Hello, Quantity, ResetReason, ToHost, Warning};
 use common::notice::{Event, Notice, Reason};
 
-/// How much somebody should mind.
+use crate::cli::output::{counted, counted_as};
+
+/// How important a message is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Goes on all the time.
+    /// Routine; shown only on request.
     Detail,
     /// Worth knowing.
     News,
-    /// Somebody ought to do something.
+    /// Needs attention.
     Alarm,
 }
 
-/// How much somebody should mind a message.
 pub fn weight(message: &ToHost) -> Weight {
     match message {
         ToHost::Warning(_) | ToHost::Lost(_) | ToHost::Config(ConfigAnswer::Refused(_) | ConfigAnswer::NotStored) => {
@@ -33,7 +34,6 @@ pub fn weight(message: &ToHost) -> Weight {
     }
 }
 
-/// A message in words.
 pub fn message(message: &ToHost) -> String {
     match message {
         ToHost::Hello(said) => hello(said),
@@ -42,18 +42,22 @@ pub fn message(message: &ToHost) -> String {
             let leader = snapshot.leader.map_or("nobody".to_owned(), |id| id.to_string());
             let counters = snapshot.counters;
             format!(
-                "follows {leader}, {} links up, {} heard; {} frames sent, {} accepted, {} again",
-                snapshot.links_up, snapshot.heard, counters.sent, counters.accepted, counters.retries
+                "follows {leader}, {} up, {} heard; {} sent, {} accepted, {}",
+                counted(snapshot.links_up, "link"),
+                counted(snapshot.heard, "node"),
+                counted(counters.sent, "frame"),
+                counters.accepted,
+                counted_as(counters.retries, "retry", "retries")
             )
         }
         ToHost::Reading { quantity, value, .. } => reading(*quantity, *value),
         ToHost::Call { call: said, .. } => call(said),
-        ToHost::Config(ConfigAnswer::Stored) => "configuration stored; starting again".into(),
-        ToHost::Config(ConfigAnswer::Erased) => "configuration erased; starting again in the demo network".into(),
-        ToHost::Config(ConfigAnswer::NotStored) => "the configuration could not be stored".into(),
+        ToHost::Config(ConfigAnswer::Stored) => "configuration stored; restarting".into(),
+        ToHost::Config(ConfigAnswer::Erased) => "configuration erased; restarting in the demo network".into(),
+        ToHost::Config(ConfigAnswer::NotStored) => "cannot store the configuration".into(),
         ToHost::Config(ConfigAnswer::Refused(why)) => format!("configuration refused: {why:?}"),
-        ToHost::Pong(number) => format!("is there ({number})"),
-        ToHost::Lost(count) => format!("{count} messages were lost on the board: the host was too slow"),
+        ToHost::Pong(number) => format!("answers ping {number}"),
+        ToHost::Lost(count) => format!("the board dropped {}: the host was too slow", counted(*count, "message")),
         ToHost::Warning(warning) => self::warning(*warning).into(),
     }
 }
@@ -85,7 +89,7 @@ fn hello(hello: &Hello) -> String {
     text
 }
 
-/// What ended a boot.
+/// Describes what ended the previous boot.
 pub fn crash(crash: &Crash) -> String {
     let kind = match crash.kind {
         CrashKind::Panic => "a panic",
@@ -94,16 +98,15 @@ pub fn crash(crash: &Crash) -> String {
         CrashKind::CoreFault => "a defect of the election core",
         CrashKind::Stuck => "a stuck task",
     };
-    let place = if crash.file.as_str().is_empty() {
+    let location = if crash.file.as_str().is_empty() {
         format!("pc {:#010x}, lr {:#010x}", crash.pc, crash.lr)
     } else {
         format!("{}:{}", crash.file, crash.line)
     };
     let again = if crash.in_a_row > 1 { format!(", {} times in a row", crash.in_a_row) } else { String::new() };
-    format!("the boot before ended with {kind} at {place} after {} s{again}", crash.uptime_s)
+    format!("the previous boot ended with {kind} at {location} after {} s{again}", crash.uptime_s)
 }
 
-/// A notice of a node in words.
 pub fn notice(notice: Notice) -> String {
     match notice {
         Notice::Leader(None) => "has no leader".into(),
@@ -111,25 +114,25 @@ pub fn notice(notice: Notice) -> String {
         Notice::Event(step) => event(step),
         Notice::PeerRefused(id) => format!("refused {id}: the table of neighbours is full"),
         Notice::LinkEnded(id, why) => format!("ended the link to {id}: {}", reason(why)),
-        Notice::BadMessage(id) => format!("dropped a message from {id} that made no sense"),
+        Notice::BadMessage(id) => format!("dropped an invalid message from {id}"),
         Notice::NotAPeer(id) => format!("dropped a message from {id}, which has no link"),
         Notice::LinkUp(id) => format!("link to {id} up"),
         Notice::LinkDown(id, why) => format!("link to {id} down: {}", reason(why)),
-        Notice::Twin(id) => format!("another board has the id {id} too"),
-        Notice::TwinsHeard(id) => format!("two boards with the id {id} are about"),
+        Notice::Twin(id) => format!("another board also has the id {id}"),
+        Notice::TwinsHeard(id) => format!("two boards in range have the id {id}"),
         Notice::Renamed(id) => format!("took the id {id}"),
-        Notice::Unprotected => "sends without protection: anybody can read and forge".into(),
+        Notice::Unprotected => "sends without protection: anyone can read and forge its frames".into(),
         Notice::EpochNeeded => "only listens until a new epoch is stored".into(),
-        Notice::RingPlace(left, right) => format!("stands between {left} and {right} on the ring"),
+        Notice::RingPlace(left, right) => format!("is between {left} and {right} on the ring"),
         Notice::LeaderSilent(id) => format!("has not heard its leader {id} for too long"),
         Notice::Fault(fault) => format!("DEFECT of the election core: {fault:?}"),
-        Notice::Lost(count) => format!("{count} notices were lost in the node"),
+        Notice::Lost(count) => format!("the node dropped {}", counted(count, "notice")),
     }
 }
 
 fn event(event: Event) -> String {
     match event {
-        Event::Adopted(id) | Event::Followed(id) => format!("step: took a leader over ({id})"),
+        Event::Adopted(id) | Event::Followed(id) => format!("step: adopted {id} as leader"),
         Event::Declared(id) => format!("step: declared {id} the winner"),
         other => format!("step: {other:?}"),
     }
@@ -141,15 +144,14 @@ fn reason(reason: Reason) -> &'static str {
         Reason::Unacknowledged => "nothing was acknowledged",
         Reason::Silent => "silent for too long",
         Reason::Quality => "too weak",
-        Reason::NewIncarnation => "the other end began anew",
+        Reason::NewIncarnation => "the other end restarted",
         Reason::NoSession => "the other end knows of no link",
         Reason::Unwilling => "the other end no longer wants it",
-        Reason::MadeRoom => "made room for another",
+        Reason::MadeRoom => "dropped to make room for another",
         Reason::Renamed => "this node changed its id",
     }
 }
 
-/// A measured value with its unit.
 pub fn reading(quantity: Quantity, value: i32) -> String {
     let hundredths = |value: i32| f64::from(value) / 100.0;
     let percent = |value: i32| f64::from(value) / 10_000.0;
@@ -176,11 +178,11 @@ fn call(call: &Call) -> String {
 fn warning(warning: Warning) -> &'static str {
     match warning {
         Warning::DemoNetwork => {
-            "DEMO network: never provisioned, and its key is public (`ringleader provision` gives it its own)"
+            "in the DEMO network, whose key is public: never provisioned (see `ringleader provision`)"
         }
-        Warning::BadConfig => "its configuration is damaged, so it is in the DEMO network; provision it again",
-        Warning::StorageFailed => "it can store nothing and only listens; its flash may be worn out",
-        Warning::ResetLoop => "it was reset so often in a row that it waits before it starts again",
-        Warning::RadioSilence => "its radio has heard nothing at all for long",
+        Warning::BadConfig => "in the DEMO network, because its configuration is damaged; provision it again",
+        Warning::StorageFailed => "cannot store anything and only listens; its flash may be worn out",
+        Warning::ResetLoop => "was reset so often in a row that it waits before restarting",
+        Warning::RadioSilence => "its radio has heard nothing for a long time",
     }
 }

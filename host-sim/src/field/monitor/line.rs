@@ -1,4 +1,4 @@
-//! A line to a board: a serial port, or an RTT server's socket. Nothing here ever waits longer than it is told.
+//! A line to a board: a serial port, or an RTT server's socket. Nothing here waits longer than the caller allows.
 
 use std::fmt;
 use std::fs::File;
@@ -7,23 +7,22 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The speed of UARTs. USB has none and takes any.
+/// The speed of UARTs. USB ignores it.
 #[cfg(unix)]
 const BAUD: u32 = 115_200;
 
-/// So long a board may take nothing before it is given up.
+/// How long a board may accept nothing before writing gives up.
 const WRITE_WAIT: Duration = Duration::from_secs(1);
 
-/// Where a board is.
+/// Where to reach a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A serial port.
+pub enum Endpoint {
     Serial(PathBuf),
-    /// A server that passes an RTT channel on, `HOST:PORT`.
+    /// A server that forwards an RTT channel, `HOST:PORT`.
     Rtt(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Serial(path) => path.display().fmt(f),
@@ -35,18 +34,15 @@ impl fmt::Display for Place {
 /// An open line.
 #[derive(Debug)]
 pub enum Line {
-    /// A serial port.
     Serial(File),
-    /// A socket.
     Socket(TcpStream),
 }
 
 impl Line {
-    /// Opens it.
-    pub fn open(place: &Place) -> io::Result<Self> {
-        match place {
-            Place::Serial(path) => open_serial(path).map(Self::Serial),
-            Place::Rtt(address) => {
+    pub fn open(endpoint: &Endpoint) -> io::Result<Self> {
+        match endpoint {
+            Endpoint::Serial(path) => open_serial(path).map(Self::Serial),
+            Endpoint::Rtt(address) => {
                 let socket = TcpStream::connect(address)?;
                 socket.set_nonblocking(true)?;
                 socket.set_nodelay(true)?;
@@ -55,7 +51,7 @@ impl Line {
         }
     }
 
-    /// What has arrived; none where nothing has. A line that is gone is an error.
+    /// Reads without waiting; none if nothing has arrived. A line that is gone is an error.
     pub fn read(&mut self, buf: &mut [u8]) -> io::Result<Option<usize>> {
         let read = match self {
             Self::Serial(file) => file.read(buf),
@@ -69,7 +65,7 @@ impl Line {
         }
     }
 
-    /// Sends all of it, unless the other end takes nothing for a second.
+    /// Sends everything, unless that takes longer than a second.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + WRITE_WAIT;
         while !bytes.is_empty() {
@@ -84,7 +80,7 @@ impl Line {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
-                        return Err(io::Error::new(ErrorKind::TimedOut, "the board takes nothing"));
+                        return Err(io::Error::new(ErrorKind::TimedOut, "the board accepts no data"));
                     }
                     wait_for_room(self, left);
                 }
@@ -100,11 +96,10 @@ fn open_serial(path: &std::path::Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-    // Without NONBLOCK a UART without a carrier would block here, and every read without data later.
+    // Without NONBLOCK, opening a UART without a carrier would block, and so would every read without data.
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let port = rustix::fs::open(path, flags, Mode::empty())?;
-    let mut settings =
-        tcgetattr(&port).map_err(|_| io::Error::new(ErrorKind::InvalidInput, "this is no serial port"))?;
+    let mut settings = tcgetattr(&port).map_err(|_| io::Error::new(ErrorKind::InvalidInput, "not a serial port"))?;
     settings.make_raw();
     settings.set_speed(BAUD)?;
     tcsetattr(&port, OptionalActions::Now, &settings)?;
@@ -113,11 +108,11 @@ fn open_serial(path: &std::path::Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open_serial(_path: &std::path::Path) -> io::Result<File> {
-    let what = "serial ports need Linux or macOS; here, `--rtt` works";
+    let what = "serial ports need Linux or macOS; use `--rtt` here";
     Err(io::Error::new(ErrorKind::Unsupported, what))
 }
 
-/// Waits until one of the lines has something to read, at most so long.
+/// Waits until one of the lines has something to read, but no longer than this.
 #[cfg(unix)]
 pub fn wait<'l>(lines: impl Iterator<Item = &'l Line>, at_most: Duration) {
     use rustix::event::{PollFd, PollFlags};
@@ -142,11 +137,11 @@ fn poll_fd(line: &Line, flags: rustix::event::PollFlags) -> rustix::event::PollF
 fn poll(watched: &mut [rustix::event::PollFd<'_>], at_most: Duration) {
     let millis = i64::try_from(at_most.as_millis()).unwrap_or(i64::MAX);
     let timeout = rustix::event::Timespec { tv_sec: millis / 1_000, tv_nsec: millis % 1_000 * 1_000_000 };
-    // An interrupted wait is a short one; the caller looks at its clock anyway.
+    // An interrupted wait is merely a short one; the caller checks its clock anyway.
     let _ = rustix::event::poll(watched, Some(&timeout));
 }
 
-/// Waits a moment: elsewhere, files and sockets cannot be waited for together.
+/// Polls: without Unix there is no common way to wait for files and sockets.
 #[cfg(not(unix))]
 pub fn wait<'l>(_lines: impl Iterator<Item = &'l Line>, at_most: Duration) {
     std::thread::sleep(at_most.min(Duration::from_millis(10)));

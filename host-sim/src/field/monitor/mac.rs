@@ -1,8 +1,8 @@
-//! Who sent a frame, by its IEEE 802.15.4 header.
+//! The sender of a frame, from its IEEE 802.15.4 header.
 
 use common::types::NodeId;
 
-/// The short address of a frame's sender, where it has one.
+/// The short source address of a frame, if it has one.
 pub fn sender(psdu: &[u8]) -> Option<NodeId> {
     const SHORT: u16 = 2;
     const VERSION_2015: u16 = 2;
@@ -16,7 +16,7 @@ pub fn sender(psdu: &[u8]) -> Option<NodeId> {
         _ => None,
     };
     let to = address(to_mode)? + if to_mode == 0 { 0 } else { 2 };
-    // With one network for both ends it is named once.
+    // With PAN ID compression both ends share the PAN, which appears once.
     let is_network_named_once = control & 0x40 != 0;
     let network = if is_network_named_once { 0 } else { 2 };
     let at = 2 + usize::from(has_number) + to + network;

@@ -1,7 +1,7 @@
-//! Boards on cables, live, and a trace of what they do.
+//! Watches boards on cables live and records a trace.
 //!
-//! Boards speak [`common::host_link`]. [`mod@line`] is a cable, [`watch`] keeps several of them, [`boards`] knows what was said
-//! and makes the trace's lines of it, [`screen`] shows it.
+//! Boards speak [`common::host_link`]. A [`mod@line`] is a cable, [`watch`] serves several of them, [`boards`] keeps what the
+//! boards reported and turns it into trace records, and [`screen`] shows it.
 
 mod board_clock;
 pub mod boards;

@@ -1,4 +1,4 @@
-//! What a person sees: a line for everything that happens, and on a terminal a table of the boards below them.
+//! The text output: a line for every event, and on a terminal a table of the boards below.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -8,20 +8,20 @@ use common::host_link::Quantity;
 use super::boards::Known;
 use super::describe::{self, Weight};
 use super::watch::{Happening, Watch, What};
+use crate::cli::output::counted;
 
-/// A screen, or what stands in for one.
+/// A terminal or any other writer.
 #[derive(Debug)]
 pub struct Screen<W: Write> {
     out: W,
-    /// Whether it understands colours and can be written over.
+    /// Whether it supports colours and can be overwritten.
     is_terminal: bool,
     is_verbose: bool,
-    /// Lines of the table that stand below the others.
+    /// Lines of the table at the bottom.
     table_lines: usize,
 }
 
 impl<W: Write> Screen<W> {
-    /// An empty screen.
     pub fn new(out: W, is_terminal: bool, is_verbose: bool) -> Self {
         Self { out, is_terminal, is_verbose, table_lines: 0 }
     }
@@ -44,7 +44,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// The table once more, where it was not shown all the time.
+    /// Prints the final table, unless a terminal shows it already.
     pub fn finish(&mut self, watch: &Watch) -> io::Result<()> {
         if !self.is_terminal {
             self.out.write_all(table(watch.boards().all()).as_bytes())?;
@@ -54,14 +54,14 @@ impl<W: Write> Screen<W> {
 
     fn line(&self, happening: &Happening, watch: &Watch) -> String {
         let Happening { time_us, port, what, .. } = happening;
-        let place = watch.place(*port).map_or(String::new(), ToString::to_string);
-        let who = watch.boards().at(*port).map_or_else(|| place.clone(), |board| format!("node {}", board.id));
+        let endpoint = watch.endpoint(*port).map_or(String::new(), ToString::to_string);
+        let who = watch.boards().at(*port).map_or_else(|| endpoint.clone(), |board| format!("node {}", board.id));
         let said = match what {
-            What::Opened => format!("{place} is open"),
-            What::Waiting(error) => format!("waiting for {place}: {error}{}", hint(&place)),
-            What::Gone(_) => format!("{place} is gone; waiting for it to come back"),
+            What::Opened => format!("{endpoint} is open"),
+            What::Waiting(error) => format!("waiting for {endpoint}: {error}{}", hint(&endpoint)),
+            What::Gone(_) => format!("{endpoint} is gone; waiting for it to come back"),
             What::Said(message) => describe::message(message),
-            What::Damaged(count) => format!("{count} damaged frames so far at {place}"),
+            What::Damaged(count) => format!("{} so far at {endpoint}", counted(*count, "damaged frame")),
         };
         let (begin, end) = match (self.is_terminal, weight(happening)) {
             (true, Weight::Alarm) => ("\x1b[31m", "\x1b[0m"),
@@ -81,14 +81,13 @@ fn weight(happening: &Happening) -> Weight {
     }
 }
 
-fn hint(place: &str) -> &'static str {
-    if place.starts_with("rtt:") { "; is an RTT server running? (see `ringleader monitor --help`)" } else { "" }
+fn hint(endpoint: &str) -> &'static str {
+    if endpoint.starts_with("rtt:") { "; is an RTT server running? (see `ringleader monitor --help`)" } else { "" }
 }
 
-/// A table of boards.
 pub fn table(boards: &[Known]) -> String {
     if boards.is_empty() {
-        return "no board has said who it is yet\n".into();
+        return "no board has identified itself yet\n".into();
     }
     let mut text = format!(
         "{:>5}  {:>6}  {:>5}  {:>5}  {:>5}  {:>7}  {:>6}  {:>6}  {}\n",

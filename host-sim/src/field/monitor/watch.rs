@@ -1,4 +1,4 @@
-//! Several lines at once: opened, read, and opened again when they come back.
+//! Serves several lines at once: opens them, reads them, and reopens them when they come back.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -7,55 +7,47 @@ use common::host_link::{Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
 use sim::air::trace::Record;
 
 use super::boards::Boards;
-use super::line::{self, Line, Place};
+use super::line::{self, Endpoint, Line};
 
-/// A line that is gone is tried again after this long.
+/// How often to try to reopen a line that is gone.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// Boards are asked how they stand this often.
+/// How often to ask boards for a snapshot.
 const ASK: Duration = Duration::from_secs(2);
 
-/// What the watch may assume and shall ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// A board has no power but that of its cable.
+    /// Boards are powered by their cables.
     pub cable_is_power: bool,
-    /// Boards shall report every frame.
+    /// Ask boards to report every frame.
     pub frames: bool,
 }
 
-/// Something happened at a port.
+/// What can happen at a port.
 #[derive(Debug)]
 pub enum What {
-    /// It was opened.
     Opened,
-    /// It could not be opened; told once.
+    /// It could not be opened; reported once.
     Waiting(io::Error),
-    /// It is gone.
     Gone(io::Error),
-    /// A board said something.
     Said(ToHost),
-    /// So many frames since it was opened were none.
+    /// The number of damaged frames since it was opened.
     Damaged(u32),
 }
 
-/// Something that happened, and what the trace has to say about it.
 #[derive(Debug)]
 pub struct Happening {
-    /// When, since the watch began.
+    /// Since the watch began.
     pub time_us: u64,
-    /// At which port.
     pub port: usize,
-    /// What.
     pub what: What,
-    /// Lines for the trace.
+    /// What goes into the trace.
     pub records: Vec<Record>,
 }
 
-/// One line and what was read from it.
 #[derive(Debug)]
 struct Port {
-    place: Place,
+    endpoint: Endpoint,
     line: Option<Line>,
     decoder: Decoder<ToHost>,
     damaged_told: u32,
@@ -63,7 +55,6 @@ struct Port {
     is_wait_told: bool,
 }
 
-/// Watches boards.
 #[derive(Debug)]
 pub struct Watch {
     ports: Vec<Port>,
@@ -74,38 +65,36 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch over these places. Nothing is opened yet.
-    pub fn new(places: impl IntoIterator<Item = Place>, options: Options) -> Self {
+    /// Opens nothing yet; [`step`](Self::step) does.
+    pub fn new(endpoints: impl IntoIterator<Item = Endpoint>, options: Options) -> Self {
         let start = Instant::now();
-        let port = |place| Port {
-            place,
+        let port = |endpoint| Port {
+            endpoint,
             line: None,
             decoder: Decoder::new(),
             damaged_told: 0,
             next_try: start,
             is_wait_told: false,
         };
-        let ports = places.into_iter().map(port).collect();
+        let ports = endpoints.into_iter().map(port).collect();
         Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK }
     }
 
-    /// What is known about the boards.
     pub fn boards(&self) -> &Boards {
         &self.boards
     }
 
-    /// Where a port is.
-    pub fn place(&self, port: usize) -> Option<&Place> {
-        self.ports.get(port).map(|port| &port.place)
+    pub fn endpoint(&self, port: usize) -> Option<&Endpoint> {
+        self.ports.get(port).map(|port| &port.endpoint)
     }
 
-    /// Sends a message to whatever is at a port; whether there is anything.
+    /// Sends a message to a port; false if it is not open or takes nothing.
     pub fn send(&mut self, port: usize, message: &ToBoard) -> bool {
         let Some(line) = self.ports.get_mut(port).and_then(|port| port.line.as_mut()) else { return false };
         say(line, message).is_ok()
     }
 
-    /// Waits at most so long for something to happen, and tells what did.
+    /// Waits no longer than this for something to happen, and returns what did.
     pub fn step(&mut self, at_most: Duration) -> Vec<Happening> {
         let mut happened = Vec::new();
         self.open_missing(&mut happened);
@@ -134,10 +123,10 @@ impl Watch {
                 continue;
             }
             port.next_try = now + RETRY;
-            let what = match Line::open(&port.place) {
+            let what = match Line::open(&port.endpoint) {
                 Ok(mut line) => {
-                    // The zero in front ends whatever the board may have got from the line before. A board that takes
-                    // nothing is still worth listening to.
+                    // The leading zero terminates any partial frame the board may hold. A board that accepts nothing is
+                    // still worth listening to.
                     let _ = line.write(&[0]);
                     let _ = say(&mut line, &ToBoard::GetHello);
                     let _ = say(&mut line, &ToBoard::GetSnapshot);
@@ -170,7 +159,7 @@ impl Watch {
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
                         let Some(message) = port.decoder.push(byte) else { continue };
-                        let records = self.boards.hear(time_us, number, &message);
+                        let records = self.boards.receive(time_us, number, &message);
                         if self.boards.is_spare(number) {
                             continue;
                         }
@@ -190,7 +179,7 @@ impl Watch {
                 Err(error) => {
                     port.line = None;
                     port.next_try = Instant::now() + RETRY;
-                    // It is known to be away, and told.
+                    // Its loss has been reported; do not report the wait as well.
                     port.is_wait_told = true;
                     let records = self.boards.lose(time_us, number, self.options.cable_is_power);
                     happened.push(Happening { time_us, port: number, what: What::Gone(error), records });
@@ -200,7 +189,7 @@ impl Watch {
         }
     }
 
-    /// Asks boards how they stand, and those that have not said who they are.
+    /// Asks boards for snapshots, and for a hello if they have not identified themselves.
     fn ask(&mut self) {
         if Instant::now() < self.next_ask {
             return;

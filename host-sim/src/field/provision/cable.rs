@@ -1,31 +1,31 @@
-//! Provisioning over the cable: the board is told its configuration and says what it made of it.
+//! Provisioning over the cable: sends the configuration to the board and waits for its answer.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use common::host_link::{ConfigAnswer, Decoder, FRAME_BYTES_MAX, Page, Refusal, ToBoard, ToHost, encode};
 
-use crate::field::monitor::line::{self, Line, Place};
+use crate::field::monitor::line::{self, Endpoint, Line};
 
 /// A board erases flash before it answers, and may be busy with its radio.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
-/// Sends a page to the board at this place and waits for its answer.
-pub fn send(place: &Place, page: &[u8]) -> anyhow::Result<()> {
-    let mut line = Line::open(place).with_context(|| format!("cannot open {place}"))?;
+/// Sends a page to the board at this endpoint and waits for its answer.
+pub fn send(endpoint: &Endpoint, page: &[u8]) -> anyhow::Result<()> {
+    let mut line = Line::open(endpoint).with_context(|| format!("cannot open {endpoint}"))?;
     let message = Page::new(page).ok().map(ToBoard::SetConfig).context("a page fits a frame")?;
     let mut buf = [0; FRAME_BYTES_MAX];
     let frame = encode(&message, &mut buf).ok().context("a message fits its frame")?;
-    // The zero in front ends whatever the board may have got from the line before.
-    line.write(&[0]).and_then(|()| line.write(frame)).with_context(|| format!("cannot send to {place}"))?;
-    match await_answer(&mut line).with_context(|| format!("waiting for the board at {place}"))? {
+    // The leading zero terminates any partial frame the board may hold.
+    line.write(&[0]).and_then(|()| line.write(frame)).with_context(|| format!("cannot send to {endpoint}"))?;
+    match await_answer(&mut line).with_context(|| format!("waiting for the board at {endpoint}"))? {
         ConfigAnswer::Stored => Ok(()),
-        ConfigAnswer::Refused(refusal) => bail!("the board at {place} refuses the configuration: {}", why(&refusal)),
+        ConfigAnswer::Refused(refusal) => bail!("the board at {endpoint} refuses the configuration: {}", why(&refusal)),
         ConfigAnswer::NotStored => {
-            bail!("the board at {place} cannot store the configuration; its flash may be worn out")
+            bail!("the board at {endpoint} cannot store the configuration; its flash may be worn out")
         }
         ConfigAnswer::Erased => {
-            bail!("the board at {place} has erased its configuration, as somebody else asked it to")
+            bail!("the board at {endpoint} erased its configuration at the request of another host")
         }
     }
 }
@@ -48,12 +48,12 @@ fn await_answer(line: &mut Line) -> anyhow::Result<ConfigAnswer> {
         if left.is_zero() {
             let seconds = ANSWER_WAIT.as_secs();
             bail!(match (heard, decoder.damaged()) {
-                (true, _) => format!("it speaks, but has not answered within {seconds} s"),
+                (true, _) => format!("it is running but did not answer within {seconds} s"),
                 (false, 0) =>
-                    format!("nothing was heard within {seconds} s: is this the right port, and does the image run?"),
+                    format!("it sent nothing within {seconds} s: is this the right port, and is the image running?"),
                 (false, _) =>
-                    "what arrives are no frames of this version: the image on the board is older or newer, or \
-                               something else speaks there"
+                    "it sent no valid frames: the image on the board is older or newer than this program, or \
+                    something else is at this port"
                         .to_owned(),
             });
         }

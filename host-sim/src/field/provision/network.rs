@@ -1,12 +1,12 @@
-//! The number of a network, made from its name.
+//! Derives a network's PAN from its name.
 
 use sim::fnv;
 
 /// The PAN of a network with this name: the 64-bit FNV-1a hash of its UTF-8 bytes, modulo 65535. It is never 0xFFFF, which
 /// would mean every network.
 ///
-/// Two names may have the same number. That does no harm: their keys differ, so that the boards of one take those of the
-/// other for forgers and count them.
+/// Two names may have the same PAN. That is harmless: their keys differ, so that the boards of one network count the
+/// frames of the other as forged.
 pub fn pan(name: &str) -> u16 {
     u16::try_from(fnv::extend(fnv::EMPTY, name.bytes()) % 0xFFFF).unwrap_or(0)
 }

@@ -10,7 +10,7 @@ use common::names::Board;
 
 use super::target::Format;
 
-/// The bytes of a configuration's page.
+/// Checks a configuration and encodes its page.
 pub fn page_bytes(config: &Config) -> anyhow::Result<Vec<u8>> {
     config.check().map_err(|ConfigError { field, must }| anyhow::anyhow!("`{field}` must be {must}"))?;
     let mut buf = [0; PAGE_MAX];
@@ -18,7 +18,6 @@ pub fn page_bytes(config: &Config) -> anyhow::Result<Vec<u8>> {
     Ok(page.to_vec())
 }
 
-/// The contents of the file for a page.
 pub fn contents(page: &[u8], board: Board, format: Format) -> Vec<u8> {
     match format {
         Format::Binary => page.to_vec(),
@@ -26,7 +25,7 @@ pub fn contents(page: &[u8], board: Board, format: Format) -> Vec<u8> {
     }
 }
 
-/// Intel HEX: each line a count, a 16-bit address, a type, data and a sum that makes it zero.
+/// Intel HEX: each line has a count, a 16-bit address, a type, data and a checksum that makes the sum zero.
 fn intel_hex(address: u32, bytes: &[u8]) -> String {
     const DATA: u8 = 0;
     const END: u8 = 1;
@@ -34,7 +33,7 @@ fn intel_hex(address: u32, bytes: &[u8]) -> String {
     let [upper_high, upper_low, ..] = address.to_be_bytes();
     let mut text = String::new();
     hex_line(&mut text, 0, UPPER_ADDRESS, &[upper_high, upper_low]);
-    // A page lies within one stretch of 64 KiB, so the upper half of the address is the same throughout.
+    // A page lies within one 64 KiB block, so the upper half of the address is constant.
     for (chunk, at) in bytes.chunks(16).zip((address..).step_by(16)) {
         let [.., high, low] = at.to_be_bytes();
         hex_line(&mut text, u16::from_be_bytes([high, low]), DATA, chunk);

@@ -1,15 +1,15 @@
-//! Files that only their owner may read: keys, and the pages that keys are in.
+//! Files that only their owner may read: keys, and the pages that contain keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Creates a file that must not be there yet.
+/// Creates a file, which must not exist yet.
 pub fn create_new(path: &Path) -> io::Result<File> {
     options().create_new(true).open(path)
 }
 
-/// Writes a file, new or old. An old one is closed to others before anything is in it.
+/// Creates or replaces a file. An existing one is closed to others before anything is written.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut file = options().create(true).truncate(true).open(path)?;
     close_to_others(&file)?;
@@ -30,14 +30,14 @@ fn close_to_others(file: &File) -> io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
 
-/// Whether others than its owner may read a file.
+/// Whether anyone but its owner may read a file.
 #[cfg(unix)]
 pub fn is_open_to_others(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o077 != 0)
 }
 
-// Elsewhere a file has the permissions of the folder it is in.
+// Elsewhere a file inherits the permissions of its directory.
 #[cfg(not(unix))]
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -50,7 +50,7 @@ fn close_to_others(_file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether others than its owner may read a file; not known here.
+/// Unknown here, so assumed closed.
 #[cfg(not(unix))]
 pub fn is_open_to_others(_path: &Path) -> bool {
     false

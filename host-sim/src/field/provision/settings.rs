@@ -1,4 +1,4 @@
-//! What all boards of a network have in common, and the configuration of one of them.
+//! The settings that a network's boards share, and the configuration of each board.
 
 use anyhow::{Context, anyhow, ensure};
 use common::config::{Config, FormerKey, Protection};
@@ -7,26 +7,22 @@ use common::limits::{LEVELS_MAX, RING_MAX};
 use common::members::{RingOrder, RingOrderError};
 use common::types::NodeId;
 
-/// What all boards of a network have in common.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The network's number.
     pub pan: u16,
-    /// The key.
     pub protection: Protection,
-    /// Which of four keys it is.
     pub key_id: u8,
-    /// The key before it, while the network moves from one to the other.
+    /// The former key, while the network moves to another.
     pub former: Option<FormerKey>,
-    /// The algorithm; where none is chosen, HS on a ring, the hierarchy where there are radii, and heights otherwise.
+    /// By default HS on a ring, the hierarchy if there are radii, and heights otherwise.
     pub algorithm: Option<Algorithm>,
-    /// The ring, in order.
+    /// The members in ring order.
     pub ring: Option<Vec<u16>>,
-    /// The hierarchy's radii.
+    /// The hierarchy's radii in hops, level 1 first.
     pub radii: Vec<u8>,
-    /// The channel; none for the usual one.
+    /// None for the default channel.
     pub channel: Option<u8>,
-    /// Transmit power; none for the usual one.
+    /// None for the default transmit power.
     pub power_dbm: Option<i8>,
 }
 
@@ -42,7 +38,7 @@ impl Settings {
         };
         let mut radii = [0; LEVELS_MAX];
         ensure!(self.radii.len() <= LEVELS_MAX, "`radii` must be at most {LEVELS_MAX}, one for each level");
-        radii.iter_mut().zip(&self.radii).for_each(|(place, radius)| *place = *radius);
+        radii.iter_mut().zip(&self.radii).for_each(|(slot, radius)| *slot = *radius);
         let config = Config {
             algorithm: self.algorithm.unwrap_or(fitting),
             ring,
@@ -62,11 +58,11 @@ fn ring_order(ids: &[u16]) -> anyhow::Result<RingOrder> {
     let ids: Vec<NodeId> = ids.iter().copied().map(NodeId).collect();
     RingOrder::new(&ids)
         .map_err(|error| match error {
-            RingOrderError::Empty => anyhow!("nobody is on it"),
+            RingOrderError::Empty => anyhow!("it has no members"),
             RingOrderError::TooLong => anyhow!("it has {} members, and at most {RING_MAX} fit", ids.len()),
             RingOrderError::Twice(id) => anyhow!("{id} is on it twice"),
         })
-        .context("`ring` is no ring")
+        .context("`ring` is not a ring")
 }
 
 #[cfg(test)]

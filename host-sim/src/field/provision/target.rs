@@ -1,4 +1,4 @@
-//! The boards that can be provisioned, and what probe-rs has to be told to write a page to one.
+//! The probe-rs commands that write a page to a board.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,7 +11,7 @@ use common::names::Board;
 use crate::cli::shell::quoted;
 use crate::note;
 
-/// How a page is written to a file.
+/// The format of a page file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Intel HEX: the address is in the file.
@@ -21,7 +21,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file's name asks for.
+    /// The format that a file's extension asks for.
     pub fn of(path: &Path) -> anyhow::Result<Self> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("hex" | "ihex") => Ok(Self::Hex),
@@ -31,7 +31,7 @@ impl Format {
     }
 }
 
-/// The steps that bring a page in a file onto a board: write it, then start the board with it.
+/// The steps that bring a page onto a board: write it, then reset the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlashSteps {
     steps: [Vec<OsString>; 2],
@@ -60,7 +60,7 @@ impl FlashSteps {
         Self { steps: [write, target("reset")] }
     }
 
-    /// The steps as they are typed.
+    /// The steps as shell commands.
     pub fn lines(&self) -> [String; 2] {
         self.steps.each_ref().map(|step| {
             let words: Vec<String> = step.iter().map(|word| quoted(&word.to_string_lossy())).collect();
@@ -68,7 +68,6 @@ impl FlashSteps {
         })
     }
 
-    /// Does them.
     pub fn run(&self) -> anyhow::Result<()> {
         for (step, line) in self.steps.iter().zip(self.lines()) {
             let [program, args @ ..] = step.as_slice() else { continue };

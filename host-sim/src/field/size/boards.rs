@@ -1,10 +1,11 @@
-//! The images of all boards: built where they are missing or old, and measured one after the other.
+//! Builds and measures the images of all boards.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
+use common::names::Board;
 use serde::Serialize;
 
 use super::{Footprint, Report};
@@ -13,59 +14,59 @@ use crate::note;
 const TARGET: &str = "thumbv7em-none-eabihf";
 const PROFILE: &str = "firmware";
 
-/// An image: what it is for, and the features of the firmware that make it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An image and the firmware features that it is built with.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Variant {
-    name: &'static str,
-    features: &'static str,
-    /// Whether it is what people are told to flash, and held to the budget.
+    name: String,
+    features: String,
+    /// Whether users are told to flash it, so that the budget applies.
     is_usual: bool,
 }
 
-const VARIANTS: [Variant; 6] = [
-    Variant { name: "nrf52840-dk", features: "board-nrf52840-dk", is_usual: true },
-    Variant { name: "nrf52840-dongle", features: "board-nrf52840-dongle", is_usual: true },
-    Variant {
-        name: "nrf52840-dongle, USB bootloader",
-        features: "board-nrf52840-dongle,usb-bootloader",
-        is_usual: true,
-    },
-    Variant { name: "nrf52833-dk", features: "board-nrf52833-dk", is_usual: true },
-    Variant { name: "microbit-v2", features: "board-microbit-v2", is_usual: true },
-    Variant { name: "nrf52840-dk with AES-CCM", features: "board-nrf52840-dk,aes-ccm", is_usual: false },
-];
+/// One image per board, one more for the dongle's bootloader, and one with the other cipher for comparison.
+fn variants() -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for board in Board::ALL {
+        let (name, features) = (board.to_string(), format!("board-{board}"));
+        variants.push(Variant { name, features, is_usual: true });
+        if board == Board::Nrf52840Dongle {
+            let (name, features) = (format!("{board}, USB bootloader"), format!("board-{board},usb-bootloader"));
+            variants.push(Variant { name, features, is_usual: true });
+        }
+    }
+    let board = Board::Nrf52840Dk;
+    let (name, features) = (format!("{board} with AES-CCM"), format!("board-{board},aes-ccm"));
+    variants.push(Variant { name, features, is_usual: false });
+    variants
+}
 
-/// What all images take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Table {
-    /// Whether all that have to keep to the budget do.
+    /// Whether every image that the budget applies to is within it.
     pub within_budget: bool,
-    /// One line for each image.
     pub images: Vec<Row>,
 }
 
-/// What one image takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The board, and what is special about the image.
-    pub name: &'static str,
-    /// The features it was built with.
-    pub features: &'static str,
-    /// Whether it is held to the budget.
+    pub name: String,
+    pub features: String,
+    /// Whether the budget applies.
     pub is_usual: bool,
-    /// What it takes.
     #[serde(flatten)]
     pub report: Report,
 }
 
 impl Table {
-    /// Builds and measures every image. Progress goes to the error output, since it can take minutes.
+    /// Builds and measures every image. Progress goes to standard error, since this can take minutes.
     pub fn measure(max_flash: Option<u64>, max_ram: Option<u64>) -> anyhow::Result<Self> {
         let root = workspace()?;
         let mut images = Vec::new();
-        for (number, Variant { name, features, is_usual }) in (1..).zip(VARIANTS) {
-            note!("{name} ({number} of {}): cargo looks whether its image is there and builds it", VARIANTS.len());
-            let path = build(&root, features)?;
+        let variants = variants();
+        for (number, Variant { name, features, is_usual }) in (1..).zip(variants.clone()) {
+            note!("{name} ({number} of {}): building its image if it is outdated", variants.len());
+            let path = build(&root, &features)?;
             let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let footprint = Footprint::of(&bytes).with_context(|| format!("cannot measure {}", path.display()))?;
             images.push(Row { name, features, is_usual, report: Report::new(footprint, max_flash, max_ram) });
@@ -85,7 +86,7 @@ impl fmt::Display for Table {
             let verdict = match (report.within_budget, is_usual) {
                 (true, _) => "",
                 (false, true) => "  TOO MUCH",
-                (false, false) => "  beyond the budget, to which it is not held",
+                (false, false) => "  over the budget, which does not apply to it",
             };
             writeln!(f, "{name:<34}{:>10}{:>12}{verdict}", report.footprint.flash, report.footprint.ram)?;
         }
@@ -98,15 +99,12 @@ fn workspace() -> anyhow::Result<PathBuf> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.parent().unwrap_or(package);
     if !root.join("firmware/Cargo.toml").is_file() {
-        bail!(
-            "the sources in {} are not there any more: build this program again where they are, or name an image",
-            root.display()
-        );
+        bail!("the sources are no longer in {}: rebuild this program where they are, or name an image", root.display());
     }
     Ok(root.to_path_buf())
 }
 
-/// Builds an image in a directory of its own: the usual one may be locked by the cargo that runs this.
+/// Builds an image in its own target directory: the default one may be locked by the cargo that runs this program.
 fn build(root: &Path, features: &str) -> anyhow::Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let directory = target.join("images");
@@ -115,28 +113,19 @@ fn build(root: &Path, features: &str) -> anyhow::Result<PathBuf> {
     cargo.args(["--features", features, "--target", TARGET, "--profile", PROFILE, "--target-dir"]).arg(&directory);
     let status = cargo.status().with_context(|| format!("cannot run {cargo:?}"))?;
     if !status.success() {
-        bail!("{cargo:?} failed; `rustup target add {TARGET}` installs the target where it is missing");
+        bail!("{cargo:?} failed; if the target is missing, run `rustup target add {TARGET}`");
     }
     Ok(directory.join(TARGET).join(PROFILE).join("firmware"))
 }
 
 #[cfg(test)]
 mod tests {
-    use common::names::Board;
-
-    use super::{Row, Table, VARIANTS};
+    use super::{Row, Table};
     use crate::field::size::{Report, tests::footprint};
 
-    fn row(name: &'static str, is_usual: bool, max_flash: u64) -> Row {
-        Row { name, features: "", is_usual, report: Report::new(footprint(), Some(max_flash), None) }
-    }
-
-    #[test]
-    fn every_board_has_an_image() {
-        for board in Board::ALL {
-            let feature = format!("board-{board}");
-            assert!(VARIANTS.iter().any(|variant| variant.is_usual && variant.features == feature), "{board}");
-        }
+    fn row(name: &str, is_usual: bool, max_flash: u64) -> Row {
+        let report = Report::new(footprint(), Some(max_flash), None);
+        Row { name: name.to_owned(), features: String::new(), is_usual, report }
     }
 
     #[test]
@@ -145,7 +134,7 @@ mod tests {
         assert!(table.within_budget);
         let text = table.to_string();
         assert!(text.contains("one                                       24         128\n"), "{text}");
-        assert!(text.contains("beyond the budget"), "{text}");
+        assert!(text.contains("over the budget"), "{text}");
         assert!(!Table::of(vec![row("one", true, 23)]).within_budget);
     }
 }

@@ -45,8 +45,8 @@ impl Model {
         }
     }
 
-    /// The workload is about the air: frames are dealt with at once. The radio of ns-3 looks at the channel without a ramp, and
-    /// turns round in twelve symbols of 16 us.
+    /// The workload is about the air, so nodes process frames in no time. The radio of ns-3 senses the channel without a
+    /// ramp, and turns around in twelve symbols of 16 us.
     const fn timing(self) -> RadioTiming {
         let embassy = RadioTiming { processing_min_us: 0, processing_max_us: 0, ..RadioTiming::EMBASSY };
         match self {
@@ -56,14 +56,11 @@ impl Model {
     }
 }
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Nodes.
     pub nodes: usize,
-    /// Seconds simulated.
     pub seconds: u32,
-    /// Frames sent.
     pub sent: u64,
     /// Frames received intact, over all receivers.
     pub received: u64,
@@ -71,15 +68,15 @@ pub struct Outcome {
     pub model: Model,
     /// Pairs of a frame and a radio at which it was strong enough to be received; the next six add up to it, with `received`.
     pub in_range: u64,
-    /// Of those: the radio was sending, or looking whether it may.
+    /// Of those: the radio was sending or sensing the channel.
     pub half_duplex: u64,
-    /// The radio was receiving another frame and kept to it.
+    /// The radio was receiving another frame and stayed with it.
     pub occupied: u64,
-    /// Too much else was on the air to find its preamble.
+    /// Interference hid its preamble.
     pub buried: u64,
     /// A stronger frame took over.
     pub overtaken: u64,
-    /// The radio began to look or to send while it received, or the run ended.
+    /// The radio began to sense or to send during reception, or the run ended.
     pub unfinished: u64,
     /// Frames that a receiver had locked on to and found damaged.
     pub damaged: u64,
@@ -87,17 +84,17 @@ pub struct Outcome {
     pub events: u64,
     /// Seconds it took.
     pub wall_seconds: f64,
-    /// Of those, to find out who reaches whom before the first frame.
+    /// Of those, to compute who reaches whom before the first frame.
     pub setup_seconds: f64,
-    /// Seconds that a processor spent on it, where the system tells; less than the former on a busy machine.
+    /// Processor time in seconds, if the system reports it; less than the wall time on a busy machine.
     pub cpu_seconds: Option<f64>,
     /// Signals that arrived at radios, for most of them only as interference.
     pub arrivals: u64,
-    /// Nanoseconds of processor time (or, where that is not told, of any time) per frame received, after the setup.
+    /// Nanoseconds of processor time (or else wall time) per frame received, after the setup.
     pub ns_per_reception: f64,
     /// The same per signal that arrived.
     pub ns_per_arrival: f64,
-    /// Peak memory of the process so far in MiB, where the system tells.
+    /// Peak memory of the process so far in MiB, if the system reports it.
     pub peak_mib: Option<u64>,
 }
 
@@ -134,7 +131,6 @@ impl Station for Beacon {
     }
 }
 
-/// Runs the workload once.
 pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm: f64, seed: u64) -> Outcome {
     let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
     let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
@@ -143,8 +139,8 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
     let mut phases = Rng::stream(seed, 0xBEAC);
     for node in 0..nodes {
         let next = phases.below(PERIOD_US);
-        let place = (at(node % columns), at(node / columns));
-        world.add(place, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
+        let position = (at(node % columns), at(node / columns));
+        world.add(position, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
     }
     let start = (WallClock::now(), processor_seconds());
     world.medium_mut().refresh();

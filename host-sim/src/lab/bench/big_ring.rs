@@ -1,9 +1,9 @@
 //! One HS election on a ring too large for engines and radio addresses.
 //!
-//! A thin driver of the protocol's own handlers, with one outbox for all nodes. The ring is cut into stretches that fit a
-//! processor's cache, each with one queue for its nodes, and a stretch is worked off before the next has its turn. Every
-//! message stands in its receiver's queue in the order of sending, so every channel is FIFO and the schedule is a legal
-//! asynchronous one; the message count of HS is the same under all of them.
+//! A thin driver of the protocol's own handlers, with one outbox for all nodes. The ring is cut into stretches that fit
+//! the processor's cache. Each stretch has one queue, which is emptied before the next stretch has its turn. Messages are
+//! queued in the order of sending, so every channel is FIFO and the schedule is a legal asynchronous one; the message
+//! count of HS is the same under all of them.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,6 @@ const STRETCH: usize = 4_096;
 /// How many messages pass between two calls of the watcher.
 const WATCH_EVERY: u64 = 1 << 22;
 
-/// The messages of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PhaseCount {
     /// Probes on their way out.
@@ -79,8 +78,8 @@ impl BigRing {
         Self { nodes: uids.iter().map(|&uid| Hs::new(uid, config)).collect() }
     }
 
-    /// Starts every node and delivers until nothing is under way. The watcher is told from time to time how many
-    /// messages have been delivered.
+    /// Starts every node and delivers until no message is in flight. `watch` gets the number of delivered messages from time
+    /// to time.
     ///
     /// # Panics
     /// When a handler issues more commands than its outbox holds, which is a defect of the core.
@@ -112,7 +111,7 @@ impl BigRing {
         tally
     }
 
-    /// The uid that every node follows; none where they do not agree.
+    /// The uid that every node follows; none if they disagree.
     pub fn leader(&self) -> Option<u32> {
         let leader = self.nodes.first()?.winner();
         leader.filter(|_| self.nodes.iter().all(|node| node.winner() == leader))
@@ -125,7 +124,7 @@ fn context<'a>(rng: &'a mut Rng, out: &'a mut HsOutbox) -> Cx<'a, Hs<u32>> {
 
 type HsOutbox = Outbox<HsMsg<u32>, RingTimer>;
 
-/// Everything under way, by the stretch of its receiver.
+/// Messages in flight, by the stretch of their receiver.
 struct Mail {
     nodes: usize,
     queues: Vec<VecDeque<(u32, HsMsg<u32>)>>,
@@ -140,7 +139,7 @@ impl Mail {
         self.queues.iter().all(VecDeque::is_empty)
     }
 
-    /// Moves what a handler sent to the queues. A message's lane says which way it goes and thereby who receives it.
+    /// Moves what a handler sent to the queues. A message's lane gives its direction and thereby its receiver.
     fn send(&mut self, sender: usize, out: &mut HsOutbox, tally: &mut Tally) {
         assert!(!out.overflowed(), "defect in the core: outbox overflow");
         for command in out.commands() {

@@ -1,4 +1,4 @@
-//! How fast boards are emulated, and how much an idle one works.
+//! How fast boards are emulated, and the load of an idle board.
 
 use std::time::Instant;
 
@@ -12,26 +12,23 @@ use super::machine::processor_seconds;
 use crate::emulated::fleet::{Fleet, Image};
 use crate::emulated::run::{Hooks, run_boards};
 
-/// Until then boards start and elect, which is not what is measured.
+/// Measuring begins here, once the boards have started and elected.
 pub const SETTLED_US: u64 = 20_000_000;
 
 /// Cycles in a second.
 const HZ: f64 = 64e6;
 
-/// One measurement.
 pub struct Case {
-    /// What it is called.
     pub name: &'static str,
     boards: u32,
     seconds: u64,
     algorithm: &'static str,
-    /// Times real time that it is meant to reach.
+    /// The speed it should reach, as a multiple of real time.
     pace_bar: Option<f64>,
-    /// Percent of its time that a board's processor may work.
+    /// The highest acceptable load of a board's processor, in per cent.
     awake_bar: Option<f64>,
 }
 
-/// All measurements.
 pub const CASES: [Case; 3] = [
     Case {
         name: "sixteen in range, heights",
@@ -59,18 +56,15 @@ pub const CASES: [Case; 3] = [
     },
 ];
 
-/// What one measurement gave, from when everybody had elected on.
+/// The result of one measurement, after the election.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// What was measured.
     pub name: &'static str,
-    /// Boards.
     pub boards: u32,
-    /// Emulated seconds.
     pub emulated_s: f64,
-    /// Seconds that a processor of this machine spent on them.
+    /// Processor time of this machine, in seconds.
     pub processor_s: f64,
-    /// Emulated seconds for each of those.
+    /// Emulated seconds per second of processor time.
     pub times_real_time: f64,
     /// What that is meant to reach.
     pub pace_bar: Option<f64>,

@@ -1,4 +1,4 @@
-//! The election core: runs the measurements and gathers them into one report.
+//! Measures the election core and gathers the results into one report.
 
 use std::time::{Duration, Instant};
 
@@ -13,49 +13,43 @@ use super::speed::{self, Speed};
 use super::text;
 use crate::note;
 
-/// How many nodes the largest election has unless told otherwise.
+/// The default number of nodes of the largest election.
 pub const NODES: u32 = 1_000_000;
 
-/// The time in which that election is to be over.
+/// The time that election may take.
 pub const SECONDS_MAX: f64 = 10.0;
 
-/// The memory in which it is to fit.
+/// The memory it may take.
 pub const BYTES_MAX: u64 = 1 << 30;
 
-/// How long to be silent.
+/// How often to report progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The largest election.
 #[derive(Clone, Debug, Serialize)]
 pub struct BigRingReport {
-    /// How many nodes took part.
     pub nodes: u32,
     /// The uid that won, which is the largest.
     pub leader: u32,
-    /// All messages.
     pub messages: u64,
     /// The messages by kind.
     pub tally: Tally,
     /// Seconds from the first start to the last delivery.
     pub seconds: f64,
-    /// What of that the processor spent on it; none where the system does not tell.
+    /// The processor time of that; none if the system does not report it.
     pub processor_seconds: Option<f64>,
     /// The whole time divided by the messages; none where there were none.
     pub ns_per_message: Option<f64>,
     /// Seconds to lay out the ring before.
     pub setup_seconds: f64,
-    /// The most memory that the process had held by then, in bytes; none where the system does not tell.
+    /// The most memory that the process had held by then, in bytes; none if the system does not report it.
     pub peak_bytes: Option<u64>,
 }
 
 /// Everything that `bench core` has measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Where all chance came from.
     pub seed: u64,
-    /// Where it was measured.
     pub machine: Machine,
-    /// The largest election.
     pub big_ring: BigRingReport,
     /// The time per message of each algorithm.
     pub speed: Vec<Speed>,
@@ -65,9 +59,9 @@ pub struct Report {
     pub layout: &'static [Row],
 }
 
-/// Measures everything; says on the way what it is at.
+/// Measures everything, noting progress on standard error.
 pub fn measure(nodes: u32, seed: u64) -> anyhow::Result<Report> {
-    // First, so that the peak of memory is this one's.
+    // First, so that the peak memory is that of this election.
     let big_ring = elect(nodes, seed)?;
     let candidates = speed::candidates(seed);
     let measured = speed::measure(&candidates, |repetition| {
@@ -95,7 +89,7 @@ fn elect(nodes: u32, seed: u64) -> anyhow::Result<BigRingReport> {
     let spent = processor_seconds().zip(processor_begin).map(|(end, begin)| end - begin);
     let peak_bytes = peak_memory();
     let leader = nodes - 1;
-    ensure!(ring.leader() == Some(leader), "the core is broken: not everybody follows the largest uid");
+    ensure!(ring.leader() == Some(leader), "defect in the core: not all nodes follow the largest uid");
     let messages = tally.total();
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 messages")]
     let ns_per_message = (messages > 0).then(|| seconds * 1e9 / messages as f64);

@@ -1,9 +1,9 @@
-//! How long whole nodes on the air are without a leader, and what that costs.
+//! How long whole nodes on the air go without a leader, and what an election costs.
 //!
-//! Rings of 8 to 64 with HS and meshes of 16 to 36 with heights lose their leader while 0, 10 and 20 % of all frames are lost;
-//! besides that the scenarios with a partition and its merge, and with nodes that walk. The factor is the wave of the election
-//! over the time that the radio alone needs for it. With HS the wave begins with the first node that lets go of its leader, since
-//! a ring waits for a detour before; with heights it begins with the link that broke, since the search does, too.
+//! Rings of 8 to 64 with HS and meshes of 16 to 36 with heights lose their leader while 0, 10 and 20 % of all frames are
+//! lost. Two more scenarios have a partition with its merge, and mobile nodes. The factor is the election's wave over the
+//! time that the radio alone needs for it. With HS the wave begins with the first node that gives up its leader, since a
+//! ring first waits for a detour; with heights it begins with the broken link, where the search begins too.
 
 use std::fmt::Write as _;
 
@@ -36,9 +36,8 @@ const MESHES: [u64; 3] = [4, 5, 6];
 /// Scenarios that have their own changes.
 pub const OTHERS: [&str; 2] = ["partition-merge", "mobile40"];
 
-/// A network, and the time that its wave takes at least.
+/// A network, and the shortest time that its wave can take.
 pub struct Case {
-    /// What it is called.
     pub name: String,
     scenario: Scenario,
     is_ring: bool,
@@ -53,7 +52,7 @@ pub struct Row {
     failed: usize,
     detected_ms: Option<Spread>,
     elected_ms: Option<Spread>,
-    /// With HS: from the first node that let go of its leader to agreement.
+    /// With HS: from the first node that gave up its leader to agreement.
     wave_ms: Option<Spread>,
     agreed_ms: Option<Spread>,
     frames: Option<Spread>,
@@ -72,7 +71,6 @@ fn text(name: &str, topology: &str, kind: &str, loss: u32) -> String {
     )
 }
 
-/// Every row.
 pub fn cases() -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     let mut add = |name: String, topology: &str, kind: &str, loss, floor_us| -> anyhow::Result<()> {
@@ -117,7 +115,7 @@ impl Row {
             started_ms,
             ..
         } = Sweep::new(Origin::new(case.name.clone(), &case.scenario, seeds, Shard::WHOLE), rows);
-        // Where nothing but motion changes, which seldom disturbs an agreement, the time is that of the start.
+        // Motion alone seldom disturbs an agreement; if there were few changes, report the start instead.
         let agreed_ms = agreed_ms.filter(|spread| spread.count * 2 >= count).or(started_ms);
         let wave_ms = wave_ms.filter(|_| case.is_ring);
         let median = wave_ms.as_ref().or(elected_ms.as_ref()).map(|spread| spread.p50);
@@ -140,7 +138,6 @@ impl Row {
         }
     }
 
-    /// The row as text.
     pub fn line(&self) -> String {
         let seconds = |spread: &Option<Spread>| {
             spread.as_ref().map_or_else(String::new, |Spread { p50, p99, .. }| {
@@ -164,7 +161,7 @@ impl Row {
             charge % 1_000 / 100,
         );
         if let Some((floor, factor)) = self.floor_us.zip(self.factor) {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(line, " {:>6} ms {factor:>4}", floor / 1_000);
         }
         line

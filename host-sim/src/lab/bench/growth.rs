@@ -26,7 +26,6 @@ const LCR_ORDERS: u64 = 16;
 /// The messages of one election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// How many nodes took part.
     pub nodes: u32,
     /// How many messages were sent, announcements included.
     pub messages: u64,
@@ -48,11 +47,9 @@ impl Point {
 /// How the messages of one algorithm grow in one scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct Growth {
-    /// The algorithm.
     pub name: &'static str,
     /// Who starts and how the nodes are arranged.
     pub scenario: &'static str,
-    /// What was counted.
     pub points: Vec<Point>,
     /// The exponent of the power law nearest to it.
     pub exponent: f64,
@@ -60,10 +57,8 @@ pub struct Growth {
     pub fits: [Fit; 3],
 }
 
-/// One scenario to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// The algorithm.
     pub name: &'static str,
     /// Who starts and how the nodes are arranged.
     pub scenario: &'static str,
@@ -106,7 +101,7 @@ fn hs(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     Ok(tally.total())
 }
 
-/// The count depends much on where the largest ids stand, so this is a mean.
+/// A mean, since the count depends strongly on the positions of the largest ids.
 fn lcr_random(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     let mut total = 0;
     for order in 0..LCR_ORDERS {
@@ -133,10 +128,10 @@ fn ring(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     finish(net, members.iter().max().copied())
 }
 
-/// As many live nodes as asked for and one more, the leader, which crashes.
+/// As many live nodes as asked for, plus a leader that crashes.
 fn bully(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     let members = ids(0..=nodes)?;
-    // A question and its answer take two rounds; then whoever asked waits one more for those that come just then.
+    // A question and its answer take two rounds; the third catches answers that arrive exactly then.
     let answer = ROUND.times(3);
     let config = BullyConfig { answer, take_over: ROUND, announcement: answer.times(3) };
     let mut net = Net::<Bully>::default();
@@ -154,7 +149,7 @@ fn bully(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     finish(net, highest)
 }
 
-/// The leader that everybody has lost is on the ring no more.
+/// The failed leader is no longer on the ring.
 fn frlle(nodes: u32, _seed: u64) -> anyhow::Result<u64> {
     let members = ids(1..=nodes)?;
     let failed = NodeId(0);
@@ -186,7 +181,7 @@ fn ring_net<P: Protocol>(order: &[NodeId], protocol: impl Fn(NodeId, RingPlace) 
     net
 }
 
-/// Runs an election to its end and counts its messages, provided that all live nodes follow the one who had to win.
+/// Runs an election to its end and counts its messages; fails unless all live nodes follow the expected winner.
 fn finish<P: Protocol, const PEERS: usize>(mut net: Net<P, PEERS>, winner: Option<NodeId>) -> anyhow::Result<u64> {
     net.run_rounds(ROUNDS_MAX).map_err(|_| anyhow::anyhow!("the election did not end"))?;
     let follows = |node: usize| !net.is_alive(node) || net.node(node).leader() == winner;

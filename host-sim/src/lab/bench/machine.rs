@@ -1,22 +1,20 @@
-//! The machine that the numbers come from, as far as it tells.
+//! The machine that the numbers come from, as far as the system describes it.
 
 use std::fs;
 
 use serde::Serialize;
 
-/// What is known of the machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
-    /// The processor's name; none where the system does not tell.
+    /// The processor's name; none if the system does not report it.
     pub cpu: Option<String>,
-    /// How many cores this process may use; none where the system does not tell.
+    /// How many cores this process may use; none if the system does not report it.
     pub cores: Option<usize>,
     /// Whether the compiler was asked to optimise.
     pub optimised: bool,
 }
 
 impl Machine {
-    /// This machine.
     pub fn this() -> Self {
         Self {
             cpu: field("/proc/cpuinfo", "model name"),
@@ -26,14 +24,14 @@ impl Machine {
     }
 }
 
-/// The most memory that this process has held so far, in bytes; none where the system does not tell.
+/// The most memory that this process has held so far, in bytes; none if the system does not report it.
 pub fn peak_memory() -> Option<u64> {
     let kilobytes = field("/proc/self/status", "VmHWM")?;
     let number: u64 = kilobytes.strip_suffix("kB")?.trim().parse().ok()?;
     number.checked_mul(1_024)
 }
 
-/// The seconds that a processor has spent on this thread so far; none where the system does not tell. Where other
+/// The seconds that a processor has spent on this thread so far; none if the system does not report it. Where other
 /// programs want the same cores this is less than the time that has passed.
 pub fn processor_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;

@@ -1,7 +1,7 @@
 //! How fast whole nodes are simulated.
 //!
-//! Everything that a board runs is on: discovery, links, authentication of every frame, election by heights. They stand on a
-//! grid with the usual radio, and most of them hear each other.
+//! Everything that a board runs is on: discovery, links, authentication of every frame, election by heights. The nodes form
+//! a grid with the usual radio, and most of them hear each other.
 
 use anyhow::{Context as _, bail};
 use common::layout::{NODE, NODE_MAX};
@@ -13,41 +13,32 @@ use sim::scenario::run::drive;
 
 use super::machine::{Machine, processor_seconds};
 
-/// What is to be measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Nodes on the grid, 20 m apart.
     pub nodes: u16,
     /// Seconds to simulate.
     pub seconds: u32,
-    /// The root seed.
     pub seed: u64,
-    /// How often it is run.
     pub runs: u32,
 }
 
-/// What it came to.
+/// The result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Where it was measured.
     pub machine: Machine,
-    /// Nodes.
     pub nodes: u16,
-    /// Seconds simulated.
     pub seconds: u32,
-    /// How often.
     pub runs: u32,
     /// Seconds that the processor spent on the fastest run, setting up included.
     pub cpu_seconds: f64,
     /// How many times faster than real time that is.
     pub times_real_time: f64,
-    /// Frames sent.
     pub sent: u64,
     /// Frames received intact, over all nodes.
     pub received: u64,
     /// The processor's time for each of those, all of the rest included.
     pub ns_per_reception: f64,
-    /// Bytes of one node.
     pub node_bytes: usize,
     /// The most that it may take.
     pub node_bytes_max: usize,
@@ -55,7 +46,6 @@ pub struct Report {
     pub digest: String,
 }
 
-/// The scenario that is measured.
 pub fn scenario(nodes: u16, seconds: u32) -> anyhow::Result<Scenario> {
     let text = format!(
         "name = \"nodes\"\nduration = \"{seconds} s\"\n[topology]\nkind = \"grid\"\nnodes = {nodes}\nspacing = \"20 m\"\n[radio]\nmodel = \"usual\"\n[protocol]\n[expect]\nagreement_within = \"30 s\"\n"
@@ -63,20 +53,19 @@ pub fn scenario(nodes: u16, seconds: u32) -> anyhow::Result<Scenario> {
     read("bench nodes", &text).map_err(|problem| anyhow::anyhow!("{problem}"))
 }
 
-/// Runs the measurement; `progress` is told how many runs are over.
+/// Runs the measurement; `progress` gets the number of finished runs.
 pub fn measure(request: Request, mut progress: impl FnMut(u32)) -> anyhow::Result<Report> {
     let scenario = scenario(request.nodes, request.seconds)?;
     let mut fastest: Option<(f64, Outcome)> = None;
     for run in 0..request.runs {
         progress(run);
-        let clock =
-            || processor_seconds().context("this system does not tell how long a processor worked for a thread");
+        let clock = || processor_seconds().context("this system does not report the processor time of a thread");
         let before = clock()?;
         let outcome = drive::run(&scenario, request.seed);
         let took = clock()? - before;
         if outcome.verdict != Verdict::Ok {
             bail!(
-                "{} nodes found no lasting agreement with seed {}, so this measures nothing; try another --seed",
+                "{} nodes reached no lasting agreement with seed {}, so there is nothing to measure; try another --seed",
                 request.nodes,
                 request.seed
             );
@@ -114,7 +103,7 @@ mod tests {
         let mut told = Vec::new();
         let report = measure(request, |run| told.push(run)).unwrap();
         assert_eq!(told, [0, 1]);
-        // Everybody hears everybody: each frame is received by up to five others.
+        // All nodes hear each other: each frame is received by up to five others.
         assert!(report.sent > 60 && report.received > 3 * report.sent && report.received <= 5 * report.sent);
         assert_eq!(report.digest, measure(request, |_| ()).unwrap().digest);
     }

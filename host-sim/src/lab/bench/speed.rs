@@ -44,7 +44,7 @@ const TIMING: Timing = Timing { hop: HOP, answer: Duration::from_millis(3), pati
 
 const RING: &str = "ring of 64, all start";
 const CLIQUE: &str = "clique of 32, all start";
-const RGG: &str = "60 strewn nodes, all links cut and restored";
+const RGG: &str = "60 scattered nodes, all links cut and restored";
 
 /// How messages travel between the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +58,7 @@ pub enum Carry {
 /// One workload run to its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// How long it took.
     pub time: WallTime,
-    /// How many messages were handled.
     pub messages: u64,
 }
 
@@ -73,9 +71,7 @@ impl Sample {
 
 /// An algorithm to measure and the workload it is measured on.
 pub struct Candidate {
-    /// The algorithm.
     pub name: &'static str,
-    /// What it has to do.
     pub workload: &'static str,
     run: Box<dyn Fn(Carry) -> anyhow::Result<Sample>>,
 }
@@ -121,9 +117,7 @@ impl Candidate {
 /// The speed of one algorithm: medians of [`REPETITIONS`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Speed {
-    /// The algorithm.
     pub name: &'static str,
-    /// What it had to do.
     pub workload: &'static str,
     /// How many messages one run of the workload takes.
     pub messages: u64,
@@ -139,8 +133,8 @@ pub struct Speed {
     pub to_hs: f64,
 }
 
-/// Measures every candidate. Each repetition goes once through all of them, so that a machine that slows down for a
-/// while slows them all; the watcher is told before each.
+/// Measures every candidate. Each repetition goes through all of them once, so that a machine that slows down for a
+/// while slows them all. `watch` is called before each repetition.
 pub fn measure(candidates: &[Candidate], mut watch: impl FnMut(usize)) -> anyhow::Result<Vec<Speed>> {
     let mut decoded = vec![Vec::new(); candidates.len()];
     let mut encoded = vec![Vec::new(); candidates.len()];
@@ -171,7 +165,7 @@ pub fn measure(candidates: &[Candidate], mut watch: impl FnMut(usize)) -> anyhow
     .collect()
 }
 
-/// Sorts the values and gives the one in the middle.
+/// Sorts the values and returns the middle one.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -212,7 +206,7 @@ pub fn candidates(seed: u64) -> Vec<Candidate> {
     ]
 }
 
-/// A place to set a node up for.
+/// What a protocol needs to set up one node of a ring.
 struct Spot<'a> {
     id: NodeId,
     ring: RingConfig,
@@ -235,7 +229,7 @@ impl Spot<'_> {
     }
 }
 
-/// A ring in random order on which everybody starts.
+/// A ring in random order on which every node starts.
 fn on_ring<P: Protocol>(seed: u64, mut protocol: impl FnMut(Spot<'_>) -> P) -> Workload<P, NEIGHBOURS_MAX> {
     let members: Vec<NodeId> = random_uids(u32::from(RING_NODES), seed).into_iter().map(node_id).collect();
     let order = RingOrder::new(&members).expect("a random order of distinct ids is a ring");
@@ -252,7 +246,7 @@ fn on_ring<P: Protocol>(seed: u64, mut protocol: impl FnMut(Spot<'_>) -> P) -> W
     Workload::new(engines, vec![(0..nodes).map(Input::Start).collect()])
 }
 
-/// Everybody is everybody's neighbour and starts.
+/// Every node is linked to every other and starts.
 fn on_clique<P: Protocol>(seed: u64, protocol: impl Fn() -> P) -> Workload<P, CLIQUE_NODES> {
     let members: Vec<NodeId> = (0..).take(CLIQUE_NODES).map(NodeId).collect();
     let others = |id: NodeId| members.iter().copied().filter(move |&other| other != id);
@@ -260,8 +254,8 @@ fn on_clique<P: Protocol>(seed: u64, protocol: impl Fn() -> P) -> Workload<P, CL
     Workload::new(engines, vec![(0..CLIQUE_NODES).map(Input::Start).collect()])
 }
 
-/// A random geometric graph with a leader, whose links are then cut one after the other until everybody is alone, and
-/// come up again in the same way.
+/// A random geometric graph with a leader, whose links are then cut one after another until every node is alone, and
+/// restored in the same way.
 fn on_changing_graph<P: Protocol>(seed: u64, protocol: impl Fn(NodeId) -> P) -> Workload<P, NEIGHBOURS_MAX> {
     let graph = sparse_graph(seed);
     // A workload finds its nodes by id.
@@ -282,7 +276,7 @@ fn three_levels(id: NodeId) -> Hierarchy {
     Hierarchy::new(id, HierarchyOptions { radii, ..HierarchyOptions::default() })
 }
 
-/// The first random geometric graph in which nobody has more neighbours than a board keeps.
+/// The first random geometric graph in which no node has more neighbours than a board keeps.
 fn sparse_graph(seed: u64) -> Graph {
     (0..1_000)
         .map(|attempt| Graph::new(Kind::Rgg, RGG_NODES, seed.wrapping_add(attempt)))

@@ -1,14 +1,14 @@
-//! The report of `bench core` for people.
+//! The report of `bench core` as text.
 
 use std::fmt::{self, Write};
 
 use super::core_bench::{BYTES_MAX, BigRingReport, NODES, Report, SECONDS_MAX};
 use super::growth::Growth;
 use super::speed::{REPETITION, REPETITIONS, Speed};
+use crate::cli::output::counted;
 use crate::lab::fit::Fit;
 use common::layout::Row;
 
-/// The whole report.
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
     write_report(&mut text, report).expect("writing to a string cannot fail");
@@ -31,10 +31,10 @@ pub fn grouped(number: u64) -> String {
 fn write_report(text: &mut String, report: &Report) -> fmt::Result {
     let machine = &report.machine;
     let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
-    let cores = machine.cores.map_or("unknown number of".to_owned(), |cores| cores.to_string());
-    writeln!(text, "machine: {cpu}, {cores} cores, one used; seed {}", report.seed)?;
+    let cores = machine.cores.map_or("unknown number of cores".to_owned(), |cores| counted(cores, "core"));
+    writeln!(text, "machine: {cpu}, {cores}, one used; seed {}", report.seed)?;
     if !machine.optimised {
-        writeln!(text, "this is a debug build: times mean nothing, build with --release")?;
+        writeln!(text, "this is a debug build: times are meaningless; build with --release")?;
     }
     write_big_ring(text, &report.big_ring)?;
     write_speed(text, &report.speed)?;

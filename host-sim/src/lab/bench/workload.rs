@@ -1,7 +1,7 @@
 //! Workloads to time: engines, and what happens to them.
 //!
-//! Messages go through one queue in the order of sending and take no time; timers fire when nothing is under way. That
-//! is as little around the engines as there can be, so that the time measured is theirs.
+//! Messages go through one queue in the order of sending and take no time; timers fire when no message is in flight. There
+//! is as little as possible around the engines, so that the measured time is theirs.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,6 @@ use common::types::NodeId;
 /// What happens to a node from outside.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
-    /// It starts.
     Start(usize),
     /// Its link to another node comes up.
     Up(usize, usize),
@@ -94,7 +93,7 @@ impl<P: Protocol, const PEERS: usize> Workload<P, PEERS> {
         Self { engines: self.run::<C>().0, batches }
     }
 
-    /// Works everything off; gives the engines as they are then and the number of messages they have handled.
+    /// Runs to the end; returns the final engines and the number of messages they handled.
     ///
     /// # Panics
     /// When the core reports a defect.
@@ -158,7 +157,7 @@ impl<P: Protocol, C: Carrier<P>, const PEERS: usize> Run<P, C, PEERS> {
         }
     }
 
-    /// Collects everything that an engine has to give, in the order that its contract asks for.
+    /// Collects all outputs of an engine, in the order that its contract requires.
     fn collect(&mut self, node: usize) {
         let engine = &mut self.engines[node];
         let from = engine.id();

@@ -122,13 +122,13 @@ fn build(scenario: &Scenario) -> anyhow::Result<HeightNet> {
     };
     let mut net = HeightNet::new(Delay::Round);
     for (at, &id) in scenario.nodes.iter().enumerate() {
-        ensure!(!scenario.nodes[..at].contains(&id), "nodes[{at}]: node {id} is there twice");
+        ensure!(!scenario.nodes[..at].contains(&id), "nodes[{at}]: node {id} appears twice");
         let mut node = HeightElection::with_height(initial(id)?, options);
         for (index, &(u, v)) in scenario.edges.iter().enumerate() {
             let place = || format!("edges[{index}]");
             ensure!(
                 u != v && scenario.nodes.contains(&u) && scenario.nodes.contains(&v),
-                "{}: [{u}, {v}] is no link of this network",
+                "{}: [{u}, {v}] is not a link of this network",
                 place()
             );
             if u == id || v == id {
@@ -147,17 +147,17 @@ fn build(scenario: &Scenario) -> anyhow::Result<HeightNet> {
     Ok(net)
 }
 
-/// Lets one event happen, and gives the index of the node that reacted.
+/// Applies one event and returns the index of the node that reacted.
 fn apply(net: &mut HeightNet, (what, u, v): (What, u16, u16)) -> anyhow::Result<usize> {
     let (from, to) = (index(net, u)?, index(net, v)?);
     match what {
         What::Up => {
-            ensure!(!net.is_up(from, to), "channel {u} -> {v} is up already");
+            ensure!(!net.is_up(from, to), "channel {u} -> {v} is already up");
             net.link_up(from, to);
             Ok(from)
         }
         What::Down => {
-            ensure!(net.is_up(from, to), "channel {u} -> {v} is down already");
+            ensure!(net.is_up(from, to), "channel {u} -> {v} is already down");
             net.link_down(from, to);
             Ok(from)
         }
@@ -236,7 +236,7 @@ fn action(events: &[Event]) -> &'static str {
     }
 }
 
-fn print_height(height: Height) -> Printed {
+pub(super) fn print_height(height: Height) -> Printed {
     let Height { level, delta, leader, id } = height;
     [
         i64::from(level.tau),
@@ -250,21 +250,21 @@ fn print_height(height: Height) -> Printed {
 }
 
 fn parse_height([tau, oid, r, delta, nlts, lid, id]: Printed) -> anyhow::Result<Height> {
-    let node = |value: i64| u16::try_from(value).map(NodeId).with_context(|| format!("{value} is no node id"));
+    let node = |value: i64| u16::try_from(value).map(NodeId).with_context(|| format!("{value} is not a node id"));
     let reflected = match r {
         0 => false,
         1 => true,
-        _ => bail!("r is {r}, and must be 0 or 1"),
+        _ => bail!("r is {r} but must be 0 or 1"),
     };
     Ok(Height {
         level: RefLevel {
-            tau: u32::try_from(tau).with_context(|| format!("tau is {tau}, and must not be negative"))?,
+            tau: u32::try_from(tau).with_context(|| format!("tau is {tau} but must not be negative"))?,
             oid: node(oid)?,
             reflected,
         },
         delta: i16::try_from(delta).with_context(|| format!("delta {delta} is too large"))?,
         leader: LeaderPair {
-            elected_at: u32::try_from(-nlts).with_context(|| format!("nlts is {nlts}, and must not be positive"))?,
+            elected_at: u32::try_from(-nlts).with_context(|| format!("nlts is {nlts} but must not be positive"))?,
             lid: node(lid)?,
         },
         id: node(id)?,

@@ -13,6 +13,7 @@ use ideal::structure::Ground;
 use ideal::well_formed;
 use serde::Deserialize;
 
+use super::height::print_height;
 use super::verdict::{Report, Verdict};
 
 /// Links a node may have in a golden file.
@@ -150,7 +151,7 @@ fn replay(scenario: &Scenario) -> anyhow::Result<Verdict> {
     });
     for (at, node) in scenario.nodes.iter().enumerate() {
         let id = NodeId(node.id);
-        ensure!(net.index_of(id).is_none(), "nodes[{at}]: node {id} is there twice");
+        ensure!(net.index_of(id).is_none(), "nodes[{at}]: node {id} appears twice");
         net.add(id, 0, Hierarchy::new(id, options(&scenario.radii, node.fitness)?));
     }
     let mut verdict = Verdict::default();
@@ -168,12 +169,12 @@ fn apply(net: &mut HierarchyNet, event: Event, radii: &[u8]) -> anyhow::Result<(
     match event {
         Event::Three(Verb::Up, u, v) => {
             let (from, to) = (index(net, u)?, index(net, v)?);
-            ensure!(!net.is_up(from, to), "channel {u} -> {v} is up already");
+            ensure!(!net.is_up(from, to), "channel {u} -> {v} is already up");
             net.link_up(from, to);
         }
         Event::Three(Verb::Down, u, v) => {
             let (from, to) = (index(net, u)?, index(net, v)?);
-            ensure!(net.is_up(from, to), "channel {u} -> {v} is down already");
+            ensure!(net.is_up(from, to), "channel {u} -> {v} is already down");
             net.link_down(from, to);
         }
         Event::Three(Verb::Deliver, u, v) => {
@@ -221,7 +222,9 @@ fn compare(verdict: &mut Verdict, net: &HierarchyNet, step: &Step) {
 
 fn state(net: &HierarchyNet, at: usize) -> NodeState {
     let node = net.node(at);
-    let Height { level, delta, leader, id } = node.height();
+    let Height { leader, id, .. } = node.height();
+    // These files leave out the last number, which is the node's own id.
+    let [height @ .., _] = print_height(node.height());
     let levels = (0..usize::from(node.radii().levels())).map(|level| {
         let standing = node.standing(level)?;
         let (head, parent) = (standing.head.0, standing.parent.0);
@@ -230,14 +233,7 @@ fn state(net: &HierarchyNet, at: usize) -> NodeState {
     NodeState {
         id: id.0,
         clock: node.time(),
-        height: [
-            i64::from(level.tau),
-            i64::from(level.oid.0),
-            i64::from(level.reflected),
-            i64::from(delta),
-            -i64::from(leader.elected_at),
-            i64::from(leader.lid.0),
-        ],
+        height,
         leader: leader.lid.0,
         next_hop: node.next_hop().unwrap_or(id).0,
         neighbours: node.neighbours().map(|height| height.id.0).collect(),
@@ -279,7 +275,7 @@ fn compare_structure(case: &StructureCase) -> anyhow::Result<Verdict> {
     options(&case.radii, 0)?;
     let known = |id: u16| (1..=case.n).contains(&id);
     for (at, &(u, v)) in case.edges.iter().enumerate() {
-        ensure!(u != v && known(u) && known(v), "edges[{at}]: [{u}, {v}] is no link of this graph");
+        ensure!(u != v && known(u) && known(v), "edges[{at}]: [{u}, {v}] is not a link of this graph");
     }
     for (at, &leader) in case.leaders.iter().enumerate() {
         ensure!(known(leader), "leaders[{at}]: there is no node {leader}");

@@ -108,7 +108,7 @@ pub(super) fn replay_extremes(file: &Extremes) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Runs HS on a ring of these uids, everybody starting in round 1.
+/// Runs HS on a ring of these uids, all nodes starting in round 1.
 fn elect(uids: &[u32]) -> anyhow::Result<Run> {
     let count = uids.len();
     ensure!(count > 0, "a ring needs at least one node");

@@ -1,7 +1,7 @@
 //! Replays golden vectors against the core.
 //!
-//! A golden file says what must happen, step by step; every expected field is compared. The format is recognised by the
-//! file's `format` field; files of the hierarchy have none and are recognised by what they hold.
+//! A golden file lists what must happen, step by step; every expected field is compared. The file's `format` field gives
+//! its format; files of the hierarchy have none and are recognised by their contents.
 
 mod frlle;
 mod height;
@@ -25,10 +25,9 @@ struct Head {
     edges: Option<IgnoredAny>,
 }
 
-/// Replays one file.
 pub fn replay_file(path: &Path) -> anyhow::Result<Report> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    replay_text(&text).with_context(|| format!("{} is no usable golden file", path.display()))
+    replay_text(&text).with_context(|| format!("{} is not a usable golden file", path.display()))
 }
 
 /// Replays a golden file's text.
@@ -46,7 +45,9 @@ pub fn replay_text(text: &str) -> anyhow::Result<Report> {
         Head { format: Some(format), .. } => replay_format(&format, text),
         Head { steps: Some(_), .. } => hierarchy::replay_scenarios(&[parse(text)?]),
         Head { edges: Some(_), .. } => hierarchy::replay_structures(&[parse(text)?]),
-        Head { .. } => bail!("format: missing, and this is no scenario (with steps) nor a structure (with edges)"),
+        Head { .. } => {
+            bail!("format: missing, and this is neither a scenario (with steps) nor a structure (with edges)")
+        }
     }
 }
 

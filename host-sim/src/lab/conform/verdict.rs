@@ -1,4 +1,4 @@
-//! What a replay found.
+//! The result of a replay.
 
 use std::fmt::{Debug, Write};
 use std::path::Path;
@@ -8,9 +8,8 @@ use serde::Serialize;
 /// The first thing in a case that was not as expected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
-    /// The step, counted from 1 as the file lists them; none where the field is about the whole case.
+    /// Counted from 1 in the file's order; none if the field is about the whole case.
     pub step: Option<usize>,
-    /// The field.
     pub field: String,
     /// What the file says.
     pub expected: String,
@@ -23,7 +22,6 @@ pub struct Mismatch {
 pub struct Case {
     /// The file it came from, once several files are reported together.
     pub file: Option<String>,
-    /// Its name.
     pub name: String,
     /// What was wrong, if anything.
     pub mismatch: Option<Mismatch>,
@@ -32,12 +30,10 @@ pub struct Case {
 /// All cases of a golden file.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The cases in order.
     pub cases: Vec<Case>,
 }
 
 impl Report {
-    /// Adds a case.
     pub fn push(&mut self, name: impl Into<String>, verdict: Verdict) {
         self.cases.push(Case { file: None, name: name.into(), mismatch: verdict.mismatch });
     }
@@ -47,27 +43,27 @@ impl Report {
         self.cases.iter().filter(|case| case.mismatch.is_some()).count()
     }
 
-    /// Takes in the cases of a file.
+    /// Adds the cases of a file.
     pub fn absorb(&mut self, path: &Path, other: Self) {
         let file = Some(path.display().to_string());
         self.cases.extend(other.cases.into_iter().map(|case| Case { file: file.clone(), ..case }));
     }
 
-    /// Every mismatch, for people.
+    /// Every mismatch as text.
     pub fn text(&self, path: &Path) -> String {
         let mut text = String::new();
         for Case { name, mismatch, .. } in &self.cases {
             let Some(Mismatch { step, field, expected, got }) = mismatch else { continue };
             let step = step.map_or_else(String::new, |step| format!(" step {step},"));
-            let place = format!("{}: case \"{name}\":{step} field {field}", path.display());
+            let location = format!("{}: case \"{name}\":{step} field {field}", path.display());
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "MISMATCH {place}\n  expected {expected}\n  got      {got}");
+            let _ = writeln!(text, "MISMATCH {location}\n  expected {expected}\n  got      {got}");
         }
         let _ = writeln!(text, "{}: {} cases, {} mismatches", path.display(), self.cases.len(), self.mismatches());
         text
     }
 
-    /// The same for machines, with the files that could not be read.
+    /// The same as JSON, with the files that could not be read.
     pub fn json(&self, errors: &[String]) -> serde_json::Value {
         serde_json::json!({
             "cases": self.cases.len(),
@@ -96,7 +92,6 @@ impl Verdict {
         self.step = None;
     }
 
-    /// Compares one field.
     pub fn compare<T: PartialEq + Debug>(&mut self, field: &str, expected: &T, got: &T) {
         if self.mismatch.is_none() && expected != got {
             self.mismatch = Some(Mismatch {

@@ -1,4 +1,4 @@
-//! The second half: heights on an ad hoc network that forms, loses its leader, falls apart and heals.
+//! The second half: heights on an ad hoc network that forms, loses its leader, splits and heals.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use ideal::oriented;
 
 use super::picture::draw;
 use super::{Request, Scene, Stage};
+use crate::cli::output::{counted, counted_as};
 
 const LINKS_MAX: usize = 48;
 
@@ -33,9 +34,7 @@ pub(super) fn play(request: Request, stage: &mut Stage) {
     let graph = Graph::new(Kind::Rgg, count, request.seed);
     let mut story = Story { net, graph, seed: request.seed, stage };
 
-    story
-        .stage
-        .say(format!("3. {count} boards are strewn over a field. Links come up; each board led itself until now.\n"));
+    story.stage.say(format!("3. {count} boards lie scattered over a field, each its own leader. Now links come up.\n"));
     story.net.start_all();
     let links: Vec<_> = story.graph.edges().collect();
     for &(u, v) in &links {
@@ -52,16 +51,17 @@ impl Story<'_> {
         self.net.node(node).leader().and_then(|id| self.net.index_of(id))
     }
 
-    /// The leader moves out of reach, the others elect without it, and it comes back as one of them.
+    /// The leader moves out of range, the others elect another, and it comes back as a follower.
     fn lose_leader(&mut self) {
         let Some(leader) = self.leader(0) else { return };
         let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == leader || v == leader).collect();
         let id = self.net.id(leader);
-        self.stage.say(format!("4. Leader {id} is carried away: its {} links are gone.\n", links.len()));
+        let gone = counted(links.len(), "link");
+        self.stage.say(format!("4. Leader {id} is carried away and loses {gone}.\n"));
         self.cut(&links);
         self.settle("its leader is carried away (heights)");
 
-        self.stage.say(format!("5. Node {id} comes back, and joins whoever was elected last.\n"));
+        self.stage.say(format!("5. Node {id} comes back and follows the leader elected last.\n"));
         self.connect(&links);
         self.settle("it comes back (heights)");
     }
@@ -80,24 +80,25 @@ impl Story<'_> {
         }
     }
 
-    /// Cuts the network in two and joins it again.
+    /// Splits the network in two and joins it again.
     fn part_and_heal(&mut self) {
         let side = self.half();
         let links: Vec<_> = self.graph.edges().filter(|&(u, v)| side[u] != side[v]).collect();
-        self.stage.say(format!("6. A wall goes up: {} links are gone, the network is in two parts.\n", links.len()));
+        let gone = counted(links.len(), "link");
+        self.stage.say(format!("6. A wall goes up, blocks {gone} and splits the network in two.\n"));
         self.cut(&links);
         self.settle("a wall splits it (heights)");
 
-        self.stage.say("7. The wall comes down again: two leaders meet, and the later election wins.\n");
+        self.stage.say("7. The wall comes down: two leaders meet, and the one elected later wins.\n");
         self.connect(&links);
         self.settle("the wall comes down (heights)");
     }
 
-    /// Half of the nodes, such that both halves hang together: a search from one end, cut where the rest stays whole.
+    /// Half of the nodes, such that both halves are connected: grown from one end, skipping nodes the rest depends on.
     fn half(&self) -> Vec<bool> {
         let count = self.graph.len();
         let mut side = vec![false; count];
-        let start = (0..count).min_by(|&a, &b| self.graph.places[a].0.total_cmp(&self.graph.places[b].0)).unwrap_or(0);
+        let start = (0..count).min_by(|&a, &b| self.graph.points[a].0.total_cmp(&self.graph.points[b].0)).unwrap_or(0);
         side[start] = true;
         while side.iter().filter(|&&taken| taken).count() < count / 2 {
             let grows = |node: usize| {
@@ -114,25 +115,25 @@ impl Story<'_> {
         side
     }
 
-    /// Whether the nodes that are not taken still hang together.
+    /// Whether the nodes not taken are still connected.
     fn is_whole(&self, taken: &[bool]) -> bool {
         let links = self.graph.edges().filter(|&(u, v)| !taken[u] && !taken[v]);
-        let rest = Graph::with(self.graph.places.clone(), links);
+        let rest = Graph::with(self.graph.points.clone(), links);
         rest.components().iter().filter(|part| part.iter().any(|&node| !taken[node])).count() == 1
     }
 
-    /// Lets everything settle, tells what the nodes did, and shows the result.
+    /// Lets everything settle, reports what the nodes did, and shows the result.
     fn settle(&mut self, title: &str) {
         let start = self.net.now();
-        let mut done: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut done: BTreeMap<(&str, &str), u32> = BTreeMap::new();
         while self.net.step_round_watched(|net, _| {
             for event in &net.last_step().events {
                 let what = match event {
-                    Event::Searching => "searches begun",
-                    Event::Propagated => "searches passed on",
-                    Event::Reflected => "dead ends",
-                    Event::ElectedSelf => "elections",
-                    Event::Adopted(_) => "leaders adopted",
+                    Event::Searching => ("search begun", "searches begun"),
+                    Event::Propagated => ("search passed on", "searches passed on"),
+                    Event::Reflected => ("dead end", "dead ends"),
+                    Event::ElectedSelf => ("election", "elections"),
+                    Event::Adopted(_) => ("leader adopted", "leaders adopted"),
                     _ => continue,
                 };
                 *done.entry(what).or_default() += 1;
@@ -145,10 +146,10 @@ impl Story<'_> {
                 self.net.len()
             );
         }
-        let told: Vec<String> = done.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        let told: Vec<String> = done.iter().map(|((one, many), &count)| counted_as(count, one, many)).collect();
         self.stage.say(format!(
             "  {}\n",
-            if told.is_empty() { "nobody had to do anything".to_owned() } else { told.join(", ") }
+            if told.is_empty() { "no node had to do anything".to_owned() } else { told.join(", ") }
         ));
         self.stage.say(draw(&self.graph, |node| match self.leader(node) {
             Some(leader) if leader == node => format!("[{}]", self.net.id(node)),

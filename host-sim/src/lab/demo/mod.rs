@@ -1,7 +1,7 @@
-//! The product at a glance.
+//! The demo.
 //!
-//! A ring elects with HS, loses its leader and elects again; an ad hoc network forms, loses its leader, falls apart and
-//! heals with heights. Everything shown is the core's own doing on the ideal network.
+//! A ring elects with HS, loses its leader and elects again. Then an ad hoc network forms, loses its leader, splits and
+//! heals, with heights. Everything shown is done by the core itself on the ideal network.
 
 mod adhoc;
 mod picture;
@@ -11,27 +11,26 @@ use std::cell::RefCell;
 
 use serde::Serialize;
 
+use crate::cli::output::counted;
+
 /// What one scene came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scene {
-    /// What happened.
     pub title: String,
-    /// Messages sent.
     pub messages: u64,
-    /// Rounds until everything was quiet; a message takes one.
+    /// Rounds until the network was quiet; a message takes one.
     pub rounds: u64,
-    /// The leader of each component, components by their smallest node.
+    /// The leader of each component, in the order of the components' smallest nodes.
     pub leaders: Vec<u16>,
 }
 
-/// What is to be played.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// The seed of the whole story.
     pub seed: u64,
     /// Nodes on the ring and in the ad hoc network.
     pub nodes: u16,
-    /// Whether nobody wants to read the story, only what its scenes came to.
+    /// Whether only the scenes' results are wanted, not the story.
     pub quiet: bool,
 }
 
@@ -52,19 +51,18 @@ impl Stage {
         }
     }
 
-    /// The story so far.
     pub fn story(&self) -> String {
         self.story.borrow().clone()
     }
 
     fn close(&mut self, scene: Scene) {
         let leaders = scene.leaders.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let (noun, verb) = if leaders.len() == 1 { ("node", "leads") } else { ("nodes", "lead their parts") };
+        let (noun, verb) = if leaders.len() == 1 { ("node", "leads") } else { ("nodes", "lead one part each") };
         self.say(format!(
-            "  => {noun} {} {verb}, after {} messages in {} rounds\n",
+            "  => {noun} {} {verb}, after {} in {}\n",
             leaders.join(" and "),
-            scene.messages,
-            scene.rounds
+            counted(scene.messages, "message"),
+            counted(scene.rounds, "round")
         ));
         self.scenes.push(scene);
     }
@@ -88,7 +86,7 @@ mod tests {
             for nodes in [4, 5, 12, 17] {
                 let stage = play(Request { seed, nodes, quiet: true });
                 let mut leaders: Vec<usize> = stage.scenes.iter().map(|scene| scene.leaders.len()).collect();
-                assert!(leaders.remove(3) >= 2, "whoever was carried away leads itself");
+                assert!(leaders.remove(3) >= 2, "the node that was carried away leads itself");
                 assert_eq!(leaders, [1, 1, 1, 1, 2, 1], "seed {seed}, {nodes} nodes");
                 assert_eq!(stage.scenes[0].leaders, [nodes], "the highest id leads a fresh ring");
                 assert_eq!(stage.scenes[1].leaders, [nodes - 1], "then the second highest");

@@ -8,15 +8,15 @@ const HEIGHT: usize = 15;
 /// Draws a graph: links as dots, each node as its label.
 pub(super) fn draw(graph: &Graph, label: impl Fn(usize) -> String) -> String {
     let mut canvas = vec![vec![' '; WIDTH]; HEIGHT];
-    let cells: Vec<(usize, usize)> = graph.places.iter().map(|&place| cell(place)).collect();
+    let cells: Vec<(usize, usize)> = graph.points.iter().map(|&point| cell(point)).collect();
     for (u, v) in graph.edges() {
         dots(&mut canvas, cells[u], cells[v]);
     }
     for (node, &(x, y)) in cells.iter().enumerate() {
         let text = label(node);
         let start = x.saturating_sub(text.len() / 2).min(WIDTH - text.len().min(WIDTH));
-        for (place, letter) in canvas[y][start..].iter_mut().zip(text.chars()) {
-            *place = letter;
+        for (cell, letter) in canvas[y][start..].iter_mut().zip(text.chars()) {
+            *cell = letter;
         }
     }
     let lines: Vec<String> = canvas.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned()).collect();
@@ -30,7 +30,7 @@ pub(super) fn draw(graph: &Graph, label: impl Fn(usize) -> String) -> String {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "places are in 0..=1"
+    reason = "points are in 0..=1"
 )]
 fn cell((x, y): (f64, f64)) -> (usize, usize) {
     let scale = |at: f64, cells: usize| ((at.clamp(0.0, 1.0) * (cells - 1) as f64).round() as usize).min(cells - 1);
@@ -60,7 +60,7 @@ mod tests {
             assert!(picture.lines().count() <= HEIGHT);
             assert!(picture.lines().all(|line| line.chars().count() <= WIDTH + 4), "{picture}");
             let shown = (0..9).filter(|node| picture.contains(&format!("[{node}]"))).count();
-            // Two nodes of a random graph may stand in one place.
+            // Two nodes of a random graph may share a character cell.
             assert!(shown == 9 || kind == Kind::Rgg && shown >= 6, "{kind:?}\n{picture}");
         }
     }

@@ -15,6 +15,7 @@ use ideal::shuffle::shuffled_ids;
 
 use super::picture::draw;
 use super::{Request, Scene, Stage};
+use crate::cli::output::counted;
 
 type RingNet = Net<Hs, 4>;
 
@@ -43,13 +44,13 @@ pub(super) fn play(request: Request, stage: &mut Stage) {
     net.cut(right, leader);
     net.connect(left, right);
     net.reset_counts();
-    // The neighbours learn of the gap first; everybody else learns of the new election from their probes.
+    // The neighbours learn of the gap first; the other nodes learn of the new election from their probes.
     net.signal(left, Signal::Ring(RingPlace { right: ids[right], ..place(left) }));
     net.signal(right, Signal::Ring(RingPlace { left: ids[left], ..place(right) }));
     elect(&mut net, stage, "the ring's leader dies (HS)");
 }
 
-/// Runs an election to its end and tells how its phases went.
+/// Runs an election to its end and describes its phases.
 fn elect(net: &mut RingNet, stage: &mut Stage, title: &str) {
     let start = net.now();
     let mut winners: BTreeMap<u8, Vec<NodeId>> = BTreeMap::new();
@@ -64,15 +65,11 @@ fn elect(net: &mut RingNet, stage: &mut Stage, title: &str) {
     for (phase, survivors) in &winners {
         let names: Vec<String> = survivors.iter().map(ToString::to_string).collect();
         let hops = 1_u32 << phase;
-        stage.say(format!(
-            "  phase {phase}: greatest within {hops} hop{}: {}",
-            if hops == 1 { "" } else { "s" },
-            names.join(", ")
-        ));
+        stage.say(format!("  phase {phase}: greatest within {}: {}", counted(hops, "hop"), names.join(", ")));
     }
     let leader = alive.first().and_then(|&at| net.node(at).leader());
     stage.say(format!(
-        "  a probe of node {} came all the way around: it announces itself\n",
+        "  a probe of node {} went all the way around: it announces itself\n",
         leader.unwrap_or_default()
     ));
     let mut graph = Graph::new(Kind::Ring, net.len(), 0);

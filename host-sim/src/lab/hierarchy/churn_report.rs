@@ -1,4 +1,4 @@
-//! The measured churn and cost as tables.
+//! Tables of the measured churn and its cost.
 
 use std::fmt::Write;
 
@@ -6,9 +6,9 @@ use ideal::hierarchy::Density;
 use ideal::hierarchy::{Bars, CHANGES, GRAPHS, INSTANCES, Measured, RADII, Row};
 use ideal::stress::hierarchy::radii_name;
 
-/// The most nodes that may change their local leader per change of a link, random geometric 60, K = 2.
+/// The most nodes that may change their local leader per link change, random geometric 60, K = 2.
 const MOVED_MAX: f64 = 0.2;
-/// The least share of changes of links that may move nobody there, in per cent.
+/// The smallest acceptable share of link changes that move no node there, in per cent.
 const STILL_MIN: f64 = 90.0;
 
 /// Everything that `--churn` prints.
@@ -26,9 +26,9 @@ pub fn markdown(measured: &Measured) -> String {
     out.push_str("Updates until the network has formed\n\n");
     table(&mut out, rows, "single level", |row| format!("{:.0}", row.mean_forming()));
     let levels: Vec<Row> = rows.iter().filter(|row| !row.radii.is_empty()).cloned().collect();
-    out.push_str("Nodes that change their local leader per change of a link (share of changes that move nobody)\n\n");
+    out.push_str("Nodes that change their local leader per link change (share of changes that move no node)\n\n");
     table(&mut out, &levels, "", |row| format!("{:.2} ({:.0} %)", row.links.mean(), row.links.still_percent()));
-    out.push_str("The same per restart of a node\n\n");
+    out.push_str("The same per node restart\n\n");
     table(&mut out, &levels, "", |row| format!("{:.2} ({:.0} %)", row.restarts.mean(), row.restarts.still_percent()));
     out.push_str("The same per change of either kind\n\n");
     table(&mut out, &levels, "", |row| format!("{:.2} ({:.0} %)", row.all().mean(), row.all().still_percent()));
@@ -41,13 +41,13 @@ pub fn markdown(measured: &Measured) -> String {
     out
 }
 
-/// One line per density: what tells it from others, and whether the bars hold there.
+/// One line per density: what distinguishes it, and whether the bars hold there.
 fn by_density(out: &mut String, densities: &[Density]) {
     let Some(Density { bars: Bars { row, .. }, .. }) = densities.first() else { return };
-    put(out, format_args!("{} by how many others are in reach of a node away from the rim\n\n", row.graph_name()));
+    put(out, format_args!("{} by the number of others in range of a node away from the rim\n\n", row.graph_name()));
     out.push_str(
-        "| in reach | links per node | heads where any node leads, K = 1 / 2 / 3 | heads in these runs | Updates to form, single / K = 1 / 2 / 3 | K = 2: nodes moved \
-         per change of a link | per change of either kind | changes of links that move nobody | bars |\n\
+        "| in range | links per node | heads if any node leads, K = 1 / 2 / 3 | heads in these runs | Updates to form, single / K = 1 / 2 / 3 | K = 2: nodes moved \
+         per link change | per change of either kind | link changes that move no node | bars |\n\
          |---:|---:|---|---|---|---:|---:|---:|---|\n",
     );
     for Density { bars: Bars { row, moved_error, still_error }, others, heads } in densities {
@@ -75,7 +75,7 @@ fn by_density(out: &mut String, densities: &[Density]) {
 fn verdict_in_words(row: &Row) -> &'static str {
     match (row.links.mean() <= MOVED_MAX, row.links.still_percent() >= STILL_MIN) {
         (true, true) => "both kept",
-        (true, false) => "too few move nobody",
+        (true, false) => "too few move no node",
         (false, true) => "too many move",
         (false, false) => "neither kept",
     }
@@ -86,8 +86,8 @@ fn verdict(bars: &Bars) -> String {
     let (mean, still) = (row.links.mean(), row.links.still_percent());
     let kept = |holds: bool| if holds { "kept" } else { "NOT KEPT" };
     format!(
-        "Bars for {}, {}, over {} changes of links in {} graphs: at most {MOVED_MAX} nodes change their local leader per \
-         change: {mean:.3} ± {moved_error:.3}, {}; at least {STILL_MIN} % of changes move nobody: {still:.1} ± \
+        "Bars for {}, {}, over {} link changes in {} graphs: at most {MOVED_MAX} nodes change their local leader per \
+         change: {mean:.3} ± {moved_error:.3}, {}; at least {STILL_MIN} % of changes move no node: {still:.1} ± \
          {still_error:.1} %, {}. Restarts: {:.3} and {:.1} %. Together: {:.3} and {:.1} %. (± one standard error)",
         row.graph_name(),
         row.radii_name(),
@@ -119,6 +119,6 @@ fn table(out: &mut String, rows: &[Row], no_levels: &str, cell: impl Fn(&Row) ->
 }
 
 fn put(out: &mut String, piece: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     out.write_fmt(piece).unwrap_or_default();
 }

@@ -1,4 +1,4 @@
-//! Reports on the leaders' hierarchy: who leads whom, what changes cost, and how much they move.
+//! Reports on the hierarchy of leaders: who leads whom, what changes cost, and how many nodes they move.
 
 pub mod churn_report;
 mod tree;
@@ -7,9 +7,11 @@ use common::election::hierarchy::Radii;
 use ideal::hierarchy::{Line, Story};
 use serde::Serialize;
 
+use crate::cli::output::counted;
+
 pub use tree::trees;
 
-/// What happened, line by line.
+/// One line per change, and the totals.
 pub fn table(lines: &[Line]) -> String {
     let width = lines.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);
     let mut out = format!("{:width$}  Updates  single level  rounds  heads  moved\n", "what happened");
@@ -24,15 +26,15 @@ pub fn table(lines: &[Line]) -> String {
     let changes = lines.len().saturating_sub(1);
     let sum = |of: fn(&Line) -> u64| lines.iter().skip(1).map(of).sum::<u64>();
     let total = format!(
-        "\n{changes} changes: {} Updates, {} with a single level; {} times a node was led by another head than before\n",
-        sum(|line| line.updates),
+        "\n{}: {}, {} with a single level; nodes changed heads {}\n",
+        counted(changes, "change"),
+        counted(sum(|line| line.updates), "Update"),
         sum(|line| line.single_level_updates),
-        sum(|line| line.moved.len() as u64),
+        counted(sum(|line| line.moved.len() as u64), "time"),
     );
     out + &total
 }
 
-/// What `--json` prints.
 #[derive(Serialize)]
 pub struct Report<'a> {
     radii: Vec<u8>,
@@ -57,7 +59,7 @@ struct LevelReport {
 }
 
 impl<'a> Report<'a> {
-    /// The network of a story, as it is in the end.
+    /// Reports the final network of a story.
     pub fn new(story: &'a Story, radii: Radii) -> Self {
         let net = &story.field.net;
         let level = |node: usize, level: usize| {

@@ -1,4 +1,4 @@
-//! Who leads whom, as text: a leader, below it the heads of each level, and beside the lowest ones their members.
+//! Who leads whom, as text: each leader, below it the heads of each level, and beside the lowest heads their members.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,14 +6,15 @@ use std::fmt::Write;
 use ideal::hierarchy::HierarchyNet;
 use ideal::well_formed::link_graph;
 
-/// One tree per component, components by their smallest index.
+use crate::cli::output::counted;
+
+/// One tree per component, in the order of the components' smallest indices.
 pub fn trees(net: &HierarchyNet) -> String {
     let mut out = String::new();
     for component in link_graph(net).components().into_iter().filter(|component| net.is_alive(component[0])) {
         let leader = net.node(component[0]).height().leader.lid;
         let levels = usize::from(net.node(component[0]).radii().levels());
-        let count = component.len();
-        put(&mut out, format_args!("leader {leader}, {count} node{}\n", if count == 1 { "" } else { "s" }));
+        put(&mut out, format_args!("leader {leader}, {}\n", counted(component.len(), "node")));
         let tree = Tree { net, component };
         match levels.checked_sub(1) {
             Some(top) => {
@@ -21,7 +22,7 @@ pub fn trees(net: &HierarchyNet) -> String {
                     tree.branch(head, top, 1, &mut out);
                 }
             }
-            None => put(&mut out, format_args!("  follow it: {}\n", tree.list(tree.component.iter().copied()))),
+            None => put(&mut out, format_args!("  followers: {}\n", tree.list(tree.component.iter().copied()))),
         }
     }
     out
@@ -91,11 +92,11 @@ impl Tree<'_> {
 }
 
 fn hops(distance: u8) -> String {
-    format!("{distance} hop{}", if distance == 1 { "" } else { "s" })
+    counted(distance, "hop")
 }
 
 fn put(out: &mut String, piece: std::fmt::Arguments<'_>) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     out.write_fmt(piece).unwrap_or_default();
 }
 

@@ -1,4 +1,4 @@
-//! What happens to a network, and when each end of each link notices.
+//! What happens to a network, and when each end of each link detects it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub enum Change {
     LeaderLost,
     /// One random link goes down.
     OneCut,
-    /// One link goes down that was some node's last way to the leader, or the leader's last link.
+    /// A link goes down that was some node's last downhill path to the leader, or the leader's last link.
     LastWay,
     /// Three random links go down.
     ThreeCuts,
@@ -30,7 +30,7 @@ pub enum Change {
     Partition,
     /// The same partition heals after both sides have settled; only the healing is measured.
     Merge,
-    /// The same partition heals while its elections are still under way; both are measured.
+    /// The same partition heals while its elections are still running; both are measured.
     Flap,
     /// In short succession random links go down or come up again, half as many as there are.
     Churn,
@@ -69,16 +69,16 @@ impl Change {
             Self::LeaderLost => "All links of the leader go down.",
             Self::OneCut => "A random link goes down.",
             Self::LastWay => {
-                "A link goes down that was some node's last way down to the leader, or the leader's last link."
+                "A link goes down that was some node's last downhill path to the leader, or the leader's last link."
             }
             Self::ThreeCuts => "Three random links go down.",
             Self::Partition => "The half of the nodes nearest to a random one is cut off from the rest.",
             Self::Merge => {
                 "The partition heals after every part has settled on a leader of its own; only the healing is counted."
             }
-            Self::Flap => "The partition heals while the elections it caused are still under way; all is counted.",
+            Self::Flap => "The partition heals while the elections it caused are still running; everything is counted.",
             Self::Churn => {
-                "In short succession random links go down or come up again, half as many as there are (at least eight)."
+                "Random links go down or come up in quick succession, half as many as there are (at least eight)."
             }
         }
     }
@@ -114,15 +114,14 @@ impl Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Every message takes one round, and both ends of a link notice a change in the same round.
+    /// Every message takes one round, and both ends of a link detect a change in the same round.
     Synchronous,
-    /// Chance picks the channel that delivers next, and each end of a link notices on its own, while messages of
-    /// earlier changes are still in flight.
+    /// A random channel delivers next, and each end of a link detects a change on its own, while messages of earlier
+    /// changes are still in flight.
     Random,
 }
 
 impl Schedule {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Synchronous, Self::Random];
 
     /// Its name in the report.
@@ -137,12 +136,12 @@ impl Schedule {
 /// One direction of a link goes up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flip {
-    /// When: rounds since the first change, or deliveries where their order is random. Where nothing is in flight any
-    /// more, the next flip does not wait.
+    /// In rounds since the first change, or in deliveries if their order is random. When no message is in flight, the
+    /// next flip does not wait.
     pub moment: u64,
-    /// The place of the sender, who notices.
+    /// The index of the sender, which detects it.
     pub from: usize,
-    /// The place of the receiver.
+    /// The index of the receiver.
     pub to: usize,
     /// Whether the direction comes up.
     pub up: bool,
@@ -179,8 +178,8 @@ impl Plan {
     }
 }
 
-/// Chooses moments. Under the random order changes are spread over about as many deliveries as the waves they cause, so
-/// that most of them find messages in flight.
+/// Chooses moments. Under the random order changes are spread over about as many deliveries as their waves take, so that
+/// most of them happen while messages are in flight.
 struct Pace {
     schedule: Schedule,
     rng: Rng,
@@ -238,7 +237,7 @@ impl Pace {
                 down.insert(link);
             }
             for (from, to) in [link, (link.1, link.0)] {
-                // The two ends may disagree for a while, but each sees its own changes in their order.
+                // The two ends may disagree for a while, but each sees its own changes in order.
                 let moment = (start + self.within(self.nodes)).max(free.get(&(from, to)).copied().unwrap_or(0));
                 free.insert((from, to), moment);
                 flips.push(Flip { moment, from, to, up });
@@ -258,8 +257,7 @@ fn some(mut links: Vec<(usize, usize)>, count: usize, rng: &mut Rng) -> Vec<(usi
     links
 }
 
-/// The links that are the only way down of one of their ends. The leader's last link is among them: whoever is at the
-/// other end of it hangs on the leader alone.
+/// The links that are the only downhill path of one of their ends. The leader's last link is among them.
 fn last_ways(scene: &Scene) -> Vec<(usize, usize)> {
     let heights = scene.heights();
     let mut ways = vec![Vec::new(); heights.len()];

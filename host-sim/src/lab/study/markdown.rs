@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// A Markdown table with columns of even width: the first ones, as many as `names`, hold names and stand to the left,
-/// the others hold numbers and stand to the right.
+/// A Markdown table with padded columns: the first ones, as many as `names`, hold names and are left-aligned; the others
+/// hold numbers and are right-aligned.
 pub fn table(header: &[&str], names: usize, rows: &[Vec<String>]) -> String {
     let header: Vec<String> = header.iter().map(ToString::to_string).collect();
     let width = |column: usize| {

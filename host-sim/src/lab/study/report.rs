@@ -9,12 +9,11 @@ use super::stats::{Cell, Group, MeanAndMax, Sample};
 use super::{Request, as_f64, option_name};
 use crate::lab::fit::{self, Line, Power};
 
-/// The whole report.
 pub fn text(request: &Request, groups: &[Group]) -> String {
     let mut parts = vec![
         preface(request, groups),
         section("How costs grow (synchronous)", &laws(request, groups)),
-        section("Lamport clocks beside perfect ones", &clocks(request, groups)),
+        section("Lamport clocks compared with perfect ones", &clocks(request, groups)),
     ];
     for change in request.changes() {
         for schedule in Schedule::ALL {
@@ -49,7 +48,7 @@ fn capitalised(name: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// Rows for both clocks, or a common one where they do not differ.
+/// A row for each clock, or one for both if they do not differ.
 fn for_clocks(names: &[String], row_of: impl Fn(ClockKind) -> Option<Vec<String>>) -> Vec<Vec<String>> {
     let labelled = |clock: &str, cells: Vec<String>| {
         let mut row = names.to_vec();

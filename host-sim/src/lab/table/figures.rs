@@ -1,4 +1,4 @@
-//! Figures 3.4 and 3.5 of seed 002, drawn again from what was measured.
+//! Figures 3.4 and 3.5 of Biswas et al. 2021, drawn again from what was measured.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,6 @@ use super::formula::ALGORITHMS;
 use super::{Case, Row};
 use crate::draw::chart::{Chart, Series};
 
-/// One of the figures.
 struct Figure {
     file: &'static str,
     title: &'static str,

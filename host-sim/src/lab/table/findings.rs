@@ -17,7 +17,7 @@ pub struct Measured {
     pub value: u64,
     /// What happened on the network.
     pub scenario: &'static str,
-    /// Why it is not what the seed prints; not looked at where it is.
+    /// Why it differs from what Biswas et al. print; ignored if it does not.
     pub why: String,
 }
 
@@ -26,7 +26,6 @@ pub struct Measured {
 pub struct Finding {
     /// The messages of the whole election.
     pub messages: Measured,
-    /// Its steps.
     pub steps: Measured,
     /// What else is worth knowing.
     pub remark: String,
@@ -102,8 +101,8 @@ fn find_timer_based(case: Case, n: u16) -> anyhow::Result<Finding> {
         Case::Worst => (timer_based(&ids, Starters::All)?, "all start, ids descending in ring direction"),
     };
     let mut finding = Finding::plain(run.counts.total(), scenario, run.decided, scenario);
-    let reading = "The seed does not define this algorithm; the reading measured is LCR without an announcement, where \
-                   everybody decides by the clock, so a step counts until the last node has decided";
+    let reading = "Biswas et al. do not define this algorithm; the reading measured is LCR without an announcement, \
+                   where every node decides by the clock, so a step counts until the last node has decided";
     finding.remark = match case {
         Case::Best => format!("{reading}."),
         Case::Worst => {
@@ -128,12 +127,8 @@ fn find_hs_best(n: u16) -> anyhow::Result<Finding> {
     let cheapest = ids(&hs_extremes::best(n.into()).uids);
     let alone = hs(&cheapest, Starters::One(NodeId(n)))?;
     let all = hs(&cheapest, Starters::All)?;
-    let mut finding = Finding::plain(
-        alone.counts.total(),
-        "the maximum alone starts",
-        all.steps,
-        "all start, in whatever arrangement",
-    );
+    let mut finding =
+        Finding::plain(alone.counts.total(), "the maximum alone starts", all.steps, "all start, in any arrangement");
     let last_phase = n.next_power_of_two().ilog2();
     let probes = |kind| (0..64).filter(|&phase| alone.counts.in_phase(kind, phase) > 0).count();
     finding.messages.why = format!(
@@ -144,7 +139,7 @@ fn find_hs_best(n: u16) -> anyhow::Result<Finding> {
         all.counts.total(),
         6 * u64::from(n) + (1 << (last_phase + 2)) - 8,
     );
-    finding.steps.why = "The printed value holds only where N is a power of two: probes reach 2^k hops, not N.".into();
+    finding.steps.why = "The printed value holds only if N is a power of two: probes reach 2^k hops, not N.".into();
     Ok(finding)
 }
 
@@ -162,7 +157,7 @@ fn find_hs_worst(n: u16) -> anyhow::Result<Finding> {
         run.counts.total(),
         "all start, in the costliest of all N! arrangements",
         run.steps,
-        "all start, in whatever arrangement",
+        "all start, in any arrangement",
     );
     finding.messages.why = "The printed sum, k from 1 to ⌈log₂N⌉, is the textbook upper bound: as many candidates in \
                             every phase as their distance allows, and all their probes the whole way out and back. No \
@@ -172,8 +167,8 @@ fn find_hs_worst(n: u16) -> anyhow::Result<Finding> {
     opposite.swap(1, usize::from(n / 2));
     let late = hs(&opposite, Starters::One(NodeId(n - 1)))?.steps;
     finding.steps.why = format!(
-        "The printed value bounds the time when all start, which is the same in every arrangement; when they do not, it \
-         is no bound: {late} steps when the second highest, opposite the maximum, alone starts and has to wake it.",
+        "The printed value bounds the time when all start, which is the same in every arrangement. Otherwise it is no \
+        bound: {late} steps when the second highest alone starts, opposite the maximum, and has to wake it.",
     );
     Ok(finding)
 }
@@ -183,15 +178,15 @@ fn find_bully(case: Case, n: u16) -> anyhow::Result<Finding> {
         Case::Best => both(&bully(n, Starters::One(NodeId(n)))?, "the highest live node detects"),
         Case::Worst => both(&bully(n, Starters::One(NodeId(1)))?, "the lowest node detects"),
     };
-    finding.remark = "N nodes are alive; a crashed leader above them is asked too, in vain, and its answer waited for \
-                      2 steps. OK and ELECTION leave in separate steps."
+    finding.remark = "N nodes are alive; they also ask a crashed leader above them and wait 2 steps in vain for its \
+    answer. OK and ELECTION leave in separate steps."
         .into();
     Ok(finding)
 }
 
 fn find_modified_bully(case: Case, n: u16) -> anyhow::Result<Finding> {
-    let reading = "The seed does not define this algorithm; in the reading measured the detector asks all higher nodes, \
-                   and the highest that answers is told to lead.";
+    let reading = "Biswas et al. do not define this algorithm; in the reading measured the detector asks all higher \
+                   nodes, and the highest that answers is told to lead.";
     let mut finding = if case == Case::Best {
         both(&modified_bully(n, Starters::One(NodeId(n)))?, "the highest live node detects")
     } else {
@@ -239,7 +234,7 @@ fn find_abraham(case: Case, n: u16) -> anyhow::Result<Finding> {
             n - 1,
         ),
     };
-    finding.remark = "The seed does not define this algorithm.".into();
+    finding.remark = "Biswas et al. do not define this algorithm.".into();
     Ok(finding)
 }
 
@@ -254,7 +249,7 @@ fn run_frlle(n: u16, detectors: impl Iterator<Item = u16>, heard: &[u16]) -> Out
     })
 }
 
-/// The messages of the worst case that seed 002 describes: all detect at once on a ring sorted by coefficient.
+/// The messages of the worst case that Biswas et al. describe: all detect at once on a ring sorted by coefficient.
 pub fn frlle_all_detect(n: u16) -> anyhow::Result<u64> {
     let outcome = run_frlle(n, 1..=n, &[]);
     elects_the_fittest(&outcome)?;
@@ -275,7 +270,7 @@ fn find_frlle(case: Case, n: u16) -> anyhow::Result<Finding> {
         );
         let scenario = "one detects, both its neighbours have heard the leader since";
         let mut finding = Finding::plain(outcome.total(), scenario, outcome.quiet_at, scenario);
-        finding.remark = "Nobody is elected. Copies of a message that meet at a node are taken as one.".into();
+        finding.remark = "No node is elected. Copies of a message that meet at a node count as one.".into();
         return Ok(finding);
     }
     let all = frlle_all_detect(n)?;
@@ -290,12 +285,12 @@ fn find_frlle(case: Case, n: u16) -> anyhow::Result<Finding> {
         "one detects, opposite the smallest coefficient",
     );
     finding.steps.why =
-        "The printed value forgets the way to the fittest node: N/2 steps to wake it, N/2 for its messages \
+        "The printed value omits the path to the fittest node: N/2 steps to wake it, N/2 for its messages \
                          to meet, N/2 for the declaration."
             .into();
     finding.remark = format!(
-        "{} messages are not the most there can be: {} when all but the fittest detect. Copies of a message that meet at \
-         a node are taken as one.",
+        "{} messages are not the maximum: {} are sent when all but the fittest detect. Copies of a message that meet at \
+        a node count as one.",
         all,
         all_but_fittest.total(),
     );

@@ -1,4 +1,4 @@
-//! The formulas that tables 3.1 and 3.2 of seed 002 print, and those that hold where the printed ones do not.
+//! The formulas that tables 3.1 and 3.2 of Biswas et al. 2021 print, and those that hold where the printed ones do not.
 
 use common::election::Algorithm;
 
@@ -7,7 +7,6 @@ use super::Case;
 /// A cost in terms of the number of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Formula {
-    /// How it is written.
     pub text: &'static str,
     /// Its value for n nodes.
     pub value: fn(u64) -> u64,

@@ -15,19 +15,17 @@ use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace};
 use ideal::net::{Counts, Net, ROUND};
 
-/// No election of these sizes takes nearly as many rounds: each needs fewer than ten per node.
+/// Far more rounds than any election of these sizes takes, which is fewer than ten per node.
 const ROUNDS_MAX: u64 = 100_000;
 
-/// The waits of Bully and Modified Bully. A question and its answer take a round each; whoever answered asks in its turn
-/// a round later, so that answer and question are on the air one after the other.
+/// The waits of Bully and Modified Bully. A question and its answer take a round each; a node that answered asks in its
+/// turn a round later, so that answer and question are sent one after the other.
 const BULLY: BullyConfig = BullyConfig { answer: ROUND.times(2), take_over: ROUND, announcement: ROUND.times(8) };
 
-/// Who begins the election; everybody else sleeps until a message comes.
+/// The nodes that begin the election; the others sleep until a message arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starters {
-    /// Everybody, at once.
     All,
-    /// This node alone.
     One(NodeId),
 }
 
@@ -43,40 +41,33 @@ impl Starters {
 /// What an election cost.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The messages.
     pub counts: Counts,
     /// Rounds until the last message arrived.
     pub steps: u64,
     /// Rounds until the last node settled on the leader it kept.
     pub decided: u64,
-    /// Whom everybody follows.
     pub leader: NodeId,
 }
 
-/// Runs HS on a ring of these ids.
 pub fn hs(ids: &[NodeId], starters: Starters) -> anyhow::Result<Run> {
     run_ring(ids, starters, |id, place| Hs::new(id, ring_config(place)))
 }
 
-/// Runs LCR on a ring of these ids.
 pub fn lcr(ids: &[NodeId], starters: Starters) -> anyhow::Result<Run> {
     run_ring(ids, starters, |_, place| Lcr::new(ring_config(place)))
 }
 
-/// Runs Abraham et al. on a ring of these ids.
 pub fn abraham(ids: &[NodeId], starters: Starters) -> anyhow::Result<Run> {
     run_ring(ids, starters, |_, place| Abraham::new(ring_config(place)))
 }
 
-/// Runs Timer-based on a ring of these ids.
 pub fn timer_based(ids: &[NodeId], starters: Starters) -> anyhow::Result<Run> {
     let nodes = u16::try_from(ids.len())?;
     run_ring(ids, starters, |_, place| TimerBased::new(ring_config(place), nodes, ROUND))
 }
 
-/// Runs the Ring algorithm on a ring of these ids.
 pub fn ring(ids: &[NodeId], starters: Starters) -> anyhow::Result<Run> {
-    let Ok(order) = RingOrder::new(ids) else { bail!("{} ids are no ring", ids.len()) };
+    let Ok(order) = RingOrder::new(ids) else { bail!("{} ids do not form a ring", ids.len()) };
     run_ring(ids, starters, |_, _| Ring::new(order.clone(), Duration::ZERO))
 }
 
@@ -119,7 +110,7 @@ fn run_clique<P: Protocol>(live: u16, detectors: Starters, node: impl Fn() -> P)
         let newcomer = net.add(NodeId(id), 0, node());
         (0..newcomer).for_each(|other| net.join(other, newcomer));
     }
-    // Its links stay up for the others, who find out by asking it in vain.
+    // Its links stay up for the others, which find out by asking it in vain.
     net.crash(usize::from(live));
     for at in (0..usize::from(live)).filter(|&at| detectors.include(net.id(at))).collect::<Vec<_>>() {
         net.signal(at, Signal::LeaderLost);
@@ -127,7 +118,7 @@ fn run_clique<P: Protocol>(live: u16, detectors: Starters, node: impl Fn() -> P)
     finish(net)
 }
 
-/// Runs until nothing is left to happen, and checks that all agree.
+/// Runs to the end and checks that all nodes agree.
 fn finish<P: Protocol, const PEERS: usize>(mut net: Net<P, PEERS>) -> anyhow::Result<Run> {
     let alive: Vec<usize> = (0..net.len()).filter(|&node| net.is_alive(node)).collect();
     let views = |net: &Net<P, PEERS>| alive.iter().map(|&node| net.node(node).leader()).collect::<Vec<_>>();

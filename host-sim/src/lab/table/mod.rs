@@ -1,4 +1,4 @@
-//! Tables 3.1 and 3.2 of seed 002, measured by running the core beside the printed formulas.
+//! Tables 3.1 and 3.2 of Biswas et al. 2021, measured by running the core beside the printed formulas.
 
 mod crossover;
 mod figures;
@@ -17,9 +17,9 @@ pub use rows::{Row, SIZES};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Case {
-    /// As cheap as it gets.
+    /// The cheapest possible election.
     Best,
-    /// As dear as the seed takes it to get.
+    /// The costliest election according to Biswas et al.
     Worst,
 }
 
@@ -27,7 +27,6 @@ impl Case {
     /// Both cases, in the order of the tables.
     pub const ALL: [Self; 2] = [Self::Best, Self::Worst];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Best => "best",
@@ -47,7 +46,7 @@ pub fn measure_all(mut progress: impl FnMut(u16)) -> anyhow::Result<Vec<Row>> {
     Ok(all)
 }
 
-/// The tables, and from which size on one algorithm beats another.
+/// The tables, and the size from which one algorithm beats the other.
 pub fn text(rows: &[Row]) -> anyhow::Result<String> {
     Ok(report::text(rows, crossover::measured()?, crossover::printed()))
 }

@@ -16,7 +16,6 @@ const QUOTED: u16 = 10;
 
 const WIDTH: usize = 110;
 
-/// One of the two tables.
 struct Table {
     title: &'static str,
     printed: fn(Algorithm, Case) -> Option<Formula>,
@@ -133,7 +132,7 @@ fn align(lines: &[Vec<String>]) -> Vec<String> {
 }
 
 fn notes(rows: &[Row]) -> String {
-    let mut out = format!("Notes: the scenarios, and why a value is different (numbers for N = {QUOTED})\n\n");
+    let mut out = format!("Notes: the scenarios, and why a value differs (numbers for N = {QUOTED})\n\n");
     for (number, (algorithm, case)) in (1..).zip(cases()) {
         let quoted = rows.iter().find(|row| row.algorithm == algorithm && row.case == case && row.n == QUOTED);
         let Some(row) = quoted else { continue };
@@ -145,7 +144,7 @@ fn notes(rows: &[Row]) -> String {
         let note = format!("{}, {}: {scenario} {}", algorithm.title(), case.name(), row.reason);
         for (at, line) in wrap(note.trim_end(), WIDTH - 4).iter().enumerate() {
             let mark = if at == 0 { number.to_string() } else { String::new() };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             writeln!(out, "{mark:>2}  {line}").unwrap_or_default();
         }
     }
@@ -161,9 +160,9 @@ fn closing(measured: Crossover, printed: Crossover) -> String {
         }
     };
     format!(
-        "HS or FRLLE? The seed says that in the worst case HS costs more messages than FRLLE exactly when N <= 230. \
-         Measured at every N from {SMALLEST} to {LARGEST} (HS in its costliest arrangement, FRLLE as in its row above), \
-         HS costs more up to {}. By the seed's own formulas it would up to {}.",
+        "HS or FRLLE? Biswas et al. say that in the worst case HS costs more messages than FRLLE exactly when \
+         N <= 230. Measured at every N from {SMALLEST} to {LARGEST} (HS in its costliest arrangement, FRLLE as in its \
+         row above), HS costs more up to {}. By their own formulas it would cost more up to {}.",
         describe(measured),
         describe(printed),
     )

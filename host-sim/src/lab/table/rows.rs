@@ -7,26 +7,21 @@ use super::Case;
 use super::findings::{Finding, Measured, find};
 use super::formula::{ALGORITHMS, Formula, exact_messages, exact_steps, printed_messages, printed_steps};
 
-/// The sizes of the tables.
 pub const SIZES: [u16; 10] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 /// One algorithm in one case with one number of nodes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// The algorithm.
     #[serde(serialize_with = "by_name")]
     pub algorithm: Algorithm,
-    /// Best or worst.
     pub case: Case,
     /// How many live nodes there are.
     pub n: u16,
-    /// The messages counted.
     pub measured_messages: u64,
-    /// The messages that table 3.1 of seed 002 prints.
+    /// The messages that table 3.1 of Biswas et al. 2021 prints.
     pub formula_messages: u64,
-    /// The steps counted.
     pub measured_steps: u64,
-    /// The steps that table 3.2 of seed 002 prints.
+    /// The steps that table 3.2 of Biswas et al. 2021 prints.
     pub formula_steps: u64,
     /// Whether the messages are as printed.
     pub messages_equal: bool,

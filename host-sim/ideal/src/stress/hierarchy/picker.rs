@@ -1,4 +1,4 @@
-//! Who may deliver next: five ways in which a network can be unkind.
+//! Which channel delivers next: five adversarial schedules.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub enum Scheduler {
     Uniform,
     /// One link, both ways, for up to twenty deliveries, then another.
     Burst,
-    /// The channel that was written to last: a consequence overtakes everything that is older.
+    /// The channel that was written to last: a consequence overtakes everything older.
     NewestFirst,
     /// The channel that has waited longest.
     OldestFirst,
@@ -23,10 +23,8 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// Every one.
     pub const ALL: [Self; 5] = [Self::Uniform, Self::Burst, Self::NewestFirst, Self::OldestFirst, Self::Rounds];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -44,8 +42,8 @@ const BURST_MAX: u32 = 20;
 #[derive(Clone, Debug)]
 pub(super) struct Picker {
     scheduler: Scheduler,
-    /// When each channel was last written to and since when it has held something, in inputs of the network. In the same
-    /// order as the channels of the network: a walk along both takes less than a search for each.
+    /// When each channel was last written to and since when it has held something, in inputs of the network. In the order
+    /// of the network's channels, since walking both in step is faster than searching for each.
     written: BTreeMap<Channel, (u64, u64)>,
     inputs: u64,
     /// The link of the present burst, and what is left of it.
@@ -59,7 +57,7 @@ impl Picker {
         Self { scheduler, written: BTreeMap::new(), inputs: 0, burst: None, round: Vec::new() }
     }
 
-    /// Takes note of what the last input made a node send.
+    /// Records what the last input made a node send.
     pub(super) fn watch<P: Protocol, const PEERS: usize>(&mut self, net: &Net<P, PEERS>, node: usize) {
         if !matches!(self.scheduler, Scheduler::NewestFirst | Scheduler::OldestFirst) {
             return;
@@ -78,7 +76,7 @@ impl Picker {
         }
     }
 
-    /// The next channel to deliver from; none where nothing is under way.
+    /// The next channel to deliver from; none if no message is in flight.
     pub(super) fn next<P: Protocol, const PEERS: usize>(
         &mut self,
         net: &Net<P, PEERS>,

@@ -1,4 +1,4 @@
-//! What one run is made of, drawn from the seed and the number of the run.
+//! The plan of one run, drawn from the seed and the number of the run.
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ use crate::shuffle::shuffled_ids;
 /// What goes wrong in a run. The network forms in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Faults {
-    /// Nothing: links come up, in any order, each end at its own time.
+    /// Nothing: links come up in any order, each end at its own time.
     Forming,
-    /// Links go down and up; both ends notice at once.
+    /// Links go down and up; both ends detect that at once.
     Links,
-    /// Links go down and up, or flap; each end notices at its own time, or only one does.
+    /// Links go down and up, or flap; each end detects that at its own time, or only one does.
     OneSided,
-    /// The network falls into two parts, which may meet again.
+    /// The network splits in two, and the parts may merge again.
     Partitions,
     /// Nodes lose their state and come back, or do not.
     Crashes,
@@ -30,9 +30,9 @@ pub enum Faults {
     Fitness,
     /// All of the above.
     Mixed,
-    /// Links change and a share of all Updates is lost, but each is sent again from time to time.
+    /// Links change and a share of all Updates is lost, but nodes resend from time to time.
     Loss,
-    /// Records, and what is known of the neighbours', turn into nonsense; then everybody sends once.
+    /// Records, and nodes' views of their neighbours' records, are corrupted; then every node sends once.
     Corruption,
 }
 
@@ -50,7 +50,6 @@ impl Faults {
         Self::Corruption,
     ];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forming => "forming only",
@@ -66,7 +65,7 @@ impl Faults {
     }
 }
 
-/// The radii that are tried. Normally they increase; nothing depends on it.
+/// The radii to try. Normally they increase, but nothing depends on that.
 const RADII: [&[u8]; 14] = [
     &[],
     &[1],
@@ -92,17 +91,12 @@ const FIFO_RADIUS_MAX: u8 = 5;
 pub struct Plan {
     /// The seed of all runs.
     pub seed: u64,
-    /// The number of this one.
     pub run: u64,
-    /// What goes wrong.
     pub faults: Faults,
-    /// The kind of graph.
     pub kind: Kind,
-    /// The number of nodes.
     pub nodes: usize,
-    /// The radii of the levels.
     pub radii: &'static [u8],
-    /// Who is next.
+    /// Which channel delivers next.
     pub scheduler: Scheduler,
     /// Whether every Update is kept.
     pub queueing: Queueing,
@@ -113,7 +107,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of one run. Kinds of faults take turns, everything else is left to chance.
+    /// The plan of one run. Kinds of fault take turns; everything else is random.
     pub fn draw(seed: u64, run: u64) -> Self {
         let mut rng = Rng::stream(seed, run.wrapping_mul(2));
         let kinds = Faults::ALL.len() as u64;
@@ -140,14 +134,13 @@ impl Plan {
         Rng::stream(self.seed, self.run.wrapping_mul(2).wrapping_add(1))
     }
 
-    /// The graph that forms.
     pub fn graph(&self) -> Graph {
         Graph::new(self.kind, self.nodes, self.seed ^ self.run)
     }
 
     /// How a node with this fitness is set up.
     pub fn options(&self, fitness: u8) -> HierarchyOptions {
-        // Every entry of the list above is valid, which a test sees to.
+        // A test checks that every entry of the list above is valid.
         let radii = Radii::new(self.radii).unwrap_or_default();
         HierarchyOptions { radii, fitness, clock: ClockKind::Lamport, rules: self.rules }
     }
@@ -159,12 +152,11 @@ impl Plan {
         ids.into_iter().map(|id| (id, u8::try_from(rng.below(classes)).unwrap_or(u8::MAX))).collect()
     }
 
-    /// The radii in words.
     pub fn levels(&self) -> String {
         radii_name(self.radii)
     }
 
-    /// The command that plays this run again.
+    /// The command that repeats this run.
     pub fn replay(&self) -> String {
         format!("ringleader stress hierarchy --seed {} --from {} --runs 1", self.seed, self.run)
     }
@@ -202,7 +194,7 @@ pub fn radii_name(radii: &[u8]) -> String {
     }
 }
 
-/// One of several things, by chance.
+/// A random one.
 ///
 /// # Panics
 /// When there are none.

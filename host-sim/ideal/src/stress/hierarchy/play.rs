@@ -1,41 +1,35 @@
-//! One run from beginning to end: the network forms, things go wrong, everything settles, and the end is checked.
+//! One run: the network forms, faults happen, everything settles, and the end is checked.
 
 use super::plan::{Faults, Plan};
 use super::world::World;
 use crate::well_formed;
 
-/// Events after which a run is taken not to end. The longest of the first 50 000 runs of seed 1 is told in
-/// `docs/results.md`; this is far beyond.
+/// A run with more events than this counts as endless. It is far more than the longest of the first 50 000 runs of seed 1,
+/// which `docs/results.md` gives.
 const STEPS_MAX: u64 = 1_000_000;
 
-/// Waves of resending after which a lossy run is taken not to end.
+/// A lossy run with more waves of resending than this counts as endless.
 const WAVES_MAX: u32 = 1_000;
 
-/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// As it must.
     WellFormed,
-    /// Quiet, but not as it must be.
+    /// Quiet, but wrong.
     Violation(String),
-    /// Not at all.
+    /// Never quiet.
     Unquiet(String),
 }
 
-/// A run that was played.
 #[derive(Clone, Debug)]
 pub struct Played {
-    /// How it ended.
     pub end: End,
-    /// How many events there were.
     pub steps: u64,
-    /// How many Updates were delivered.
     pub delivered: u64,
     /// The last events, oldest first.
     pub trail: Vec<String>,
 }
 
-/// Plays a run.
 pub fn play(plan: &Plan) -> Played {
     let mut world = World::new(plan);
     let end = story(plan, &mut world);
@@ -44,7 +38,7 @@ pub fn play(plan: &Plan) -> Played {
 
 fn story(plan: &Plan, world: &mut World<'_>) -> End {
     if plan.faults != Faults::Forming {
-        // Some things go wrong while the network is still forming.
+        // Some faults happen while the network is still forming.
         pause(world);
         for _ in 0..=world.below(8) {
             let kinds = [Faults::Links, Faults::OneSided, Faults::Partitions, Faults::Crashes, Faults::Fitness];
@@ -62,7 +56,7 @@ fn story(plan: &Plan, world: &mut World<'_>) -> End {
     settle(plan, world)
 }
 
-/// Lets nothing happen, a few things, a good many, or everything there is.
+/// Runs no events, a few, many, or all there are.
 fn pause(world: &mut World<'_>) {
     let few = world.below(8) as u64;
     let many = world.below(4 * world.net.len()) as u64;
@@ -107,7 +101,7 @@ fn one_link(world: &mut World<'_>) -> Option<(usize, usize)> {
     (!links.is_empty()).then(|| links[world.below(links.len())])
 }
 
-/// Cuts a link or makes one, equally likely where both can be done.
+/// Cuts or makes a link, with equal probability if both are possible.
 fn change_link(world: &mut World<'_>) -> Option<(usize, usize)> {
     let alive = world.alive();
     let (u, v) = match one_link(world) {
@@ -123,7 +117,7 @@ fn change_link(world: &mut World<'_>) -> Option<(usize, usize)> {
     Some((u, v))
 }
 
-/// Cuts every link between some nodes and the others; these may come back.
+/// Cuts every link between some nodes and the others; the links may come back.
 fn part(world: &mut World<'_>) {
     let side: Vec<bool> = (0..world.net.len()).map(|_| world.below(2) == 0).collect();
     let links: Vec<_> = world.graph.edges().filter(|&(u, v)| side[u] != side[v]).collect();
@@ -154,7 +148,7 @@ fn crash(world: &mut World<'_>) {
     }
 }
 
-/// Turns the records of some nodes into nonsense, and has everybody send once, amid whatever is still under way.
+/// Corrupts the records of some nodes and makes every node send once, amid whatever is in flight.
 fn corrupt(world: &mut World<'_>) {
     let alive = world.alive();
     let one_in = 1 + world.below(3);
@@ -172,7 +166,7 @@ fn corrupt(world: &mut World<'_>) {
     }
 }
 
-/// Runs until nothing is left to happen, and checks the end.
+/// Runs to the end and checks it.
 fn settle(plan: &Plan, world: &mut World<'_>) -> End {
     for _ in 0..WAVES_MAX {
         while world.step() {
@@ -191,5 +185,5 @@ fn settle(plan: &Plan, world: &mut World<'_>) -> End {
             world.resend(node);
         }
     }
-    End::Unquiet(format!("neighbours still disagree after everybody has resent {WAVES_MAX} times"))
+    End::Unquiet(format!("neighbours still disagree after every node has resent {WAVES_MAX} times"))
 }

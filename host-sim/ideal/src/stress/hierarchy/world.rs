@@ -1,4 +1,4 @@
-//! A network under stress: what is to happen to it, each end noticing in its own time, and what happened last.
+//! A network under stress: pending changes, which each end detects at its own time, and the latest events.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -19,10 +19,10 @@ const LINKS_MAX: usize = 64;
 
 pub(super) type HierarchyNet = Net<Hierarchy<LINKS_MAX>, LINKS_MAX>;
 
-/// How many of the last events a failure shows.
+/// How many events a failure shows.
 const TRAIL: usize = 40;
 
-/// While notices are outstanding, one in this many steps is a notice and not a delivery.
+/// While detections are pending, one in this many steps is a detection rather than a delivery.
 const NOTICE_EVERY: u32 = 4;
 
 /// Something that happened, as it is shown.
@@ -55,15 +55,14 @@ impl fmt::Display for Event {
     }
 }
 
-/// The network of one run.
 pub(super) struct World<'p> {
     plan: &'p Plan,
     pub(super) net: HierarchyNet,
     pub(super) rng: Rng,
-    /// The links as they are, whoever has noticed.
+    /// The actual links, whether or not their ends have detected them.
     pub(super) graph: Graph,
     picker: Picker,
-    /// What the sender of each direction has yet to notice, in order: that it is up, or down.
+    /// What the sender of each direction has yet to detect, in order: that it is up, or down.
     notices: BTreeMap<(usize, usize), VecDeque<bool>>,
     /// The links that crashed nodes had.
     dead: BTreeMap<usize, Vec<(usize, usize)>>,
@@ -95,7 +94,6 @@ impl<'p> World<'p> {
         world
     }
 
-    /// How many events there were.
     pub(super) fn steps(&self) -> u64 {
         self.steps
     }
@@ -105,17 +103,15 @@ impl<'p> World<'p> {
         self.trail.iter().map(ToString::to_string).collect()
     }
 
-    /// A number below `bound`.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.rng.below(u32::try_from(bound).unwrap_or(u32::MAX)) as usize
     }
 
-    /// Live nodes.
     pub(super) fn alive(&self) -> Vec<usize> {
         (0..self.net.len()).filter(|&node| self.net.is_alive(node)).collect()
     }
 
-    /// A link comes up or goes down; its ends have yet to notice.
+    /// A link comes up or goes down; its ends have yet to detect that.
     pub(super) fn link(&mut self, u: usize, v: usize, up: bool) {
         if up {
             self.graph.insert(u, v);
@@ -131,7 +127,7 @@ impl<'p> World<'p> {
         self.notices.entry((from, to)).or_default().extend([false, true]);
     }
 
-    /// Both ends notice everything about their link now.
+    /// Both ends detect everything about their link now.
     pub(super) fn notice_now(&mut self, u: usize, v: usize) {
         for direction in [(u, v), (v, u)] {
             while self.notices.contains_key(&direction) {
@@ -140,7 +136,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// A node loses its state. Its neighbours have yet to notice.
+    /// A node loses its state. Its neighbours have yet to detect that.
     pub(super) fn crash(&mut self, node: usize) {
         self.record(Event::Crashed(self.net.id(node)));
         self.net.crash(node);
@@ -153,7 +149,7 @@ impl<'p> World<'p> {
         self.dead.insert(node, links);
     }
 
-    /// A crashed node starts anew; the links that it had, to nodes that are alive, are about to come up.
+    /// A crashed node restarts; the links it had to live nodes are about to come up.
     pub(super) fn restart(&mut self, node: usize) {
         let Some(links) = self.dead.remove(&node) else { return };
         let id = self.net.id(node);
@@ -180,18 +176,18 @@ impl<'p> World<'p> {
         self.picker.watch(&self.net, node);
     }
 
-    /// A node says again what it last said.
+    /// A node resends its last state.
     pub(super) fn resend(&mut self, node: usize) {
         self.record(Event::Resent(self.net.id(node)));
         self.net.signal(node, Signal::Resend);
         self.picker.watch(&self.net, node);
     }
 
-    /// A node's records, and its memory of the neighbours' records, turn into nonsense.
+    /// A node's records, and its view of its neighbours' records, are corrupted.
     pub(super) fn corrupt(&mut self, node: usize) {
         self.record(Event::Corrupted(self.net.id(node)));
         let levels = self.plan.radii.len();
-        // Some of these ids belong to nobody, some of these distances are beyond every radius.
+        // Some of these ids belong to no node, and some of these distances exceed every radius.
         let ids = u32::try_from(self.net.len() + 3).unwrap_or(u32::MAX);
         let rng = &mut self.rng;
         self.net.tamper(node, |state| {
@@ -209,7 +205,7 @@ impl<'p> World<'p> {
         });
     }
 
-    /// Lets something happen: a delivery, or somebody notices a link. False where nothing is left to happen.
+    /// Runs one event: a delivery, or a node detects a change of a link. False if nothing is left to do.
     pub(super) fn step(&mut self) -> bool {
         let notices = self.notices.len();
         if notices > 0 && (self.net.is_quiet() || self.rng.below(NOTICE_EVERY) == 0) {
@@ -233,7 +229,7 @@ impl<'p> World<'p> {
         true
     }
 
-    /// Adds what the sender of a direction has to notice, where that is news.
+    /// Adds what the sender of a direction has to detect, if that is new.
     fn want(&mut self, from: usize, to: usize, up: bool) {
         let queue = self.notices.entry((from, to)).or_default();
         if queue.back().copied().unwrap_or(self.net.is_up(from, to)) != up {

@@ -1,9 +1,9 @@
-//! When two networks of heights behave alike: a fingerprint that leaves out what cannot matter any more.
+//! When two networks of heights behave alike: a fingerprint that omits what can no longer matter.
 //!
 //! Times are only ever compared with each other and with zero, and new ones are larger than the clock they are read
 //! from. So with Lamport clocks, of which the lowest is at `base`:
-//! - a search or an election at or before `base` can be given any time that keeps its order among its like;
-//! - everything later, clocks included, can be moved by the same distance;
+//! - a search or an election at or before `base` can be given any time that keeps its order among its kind;
+//! - everything later, clocks included, can be shifted by the same amount;
 //! - a stamp that its receiver's clock will have passed before it arrives does nothing.
 //!
 //! With perfect clocks every event is later than all before it: only the order of past times counts, clocks and stamps
@@ -18,7 +18,7 @@ use ideal::net::Channel;
 use super::space::{NODES, Network};
 use crate::support::fold::Fold;
 
-/// Times of one kind that lie before everything that is still to come: ascending, each once.
+/// Times of one kind that precede everything still to come: ascending, each once.
 type Past = heapless::Vec<u32, 64>;
 
 struct Canon {
@@ -28,7 +28,7 @@ struct Canon {
     shift: u32,
 }
 
-/// A fingerprint of 64 bits. Networks of equal fingerprints have, but for a collision, the same future.
+/// A fingerprint of 64 bits. Networks with equal fingerprints have the same future, barring collisions.
 pub fn fingerprint(net: &Network, clock: ClockKind) -> u64 {
     let canon = Canon::of(net, clock);
     let mut hash = Fold::default();
@@ -92,7 +92,7 @@ impl Canon {
 
     fn height(&self, height: Height, hash: &mut Fold) {
         let Height { level, delta, leader, id } = height;
-        // Zero is no search at all, and stays apart from the first of them.
+        // Zero means no search, and stays distinct from the first one.
         let tau = if level.tau == 0 { 0 } else { self.time(level.tau, &self.taus) + 1 };
         let elected = self.time(leader.elected_at, &self.elections);
         let search = u64::from(level.oid.0) << 1 | u64::from(level.reflected);

@@ -1,5 +1,5 @@
-//! Whether the walk itself can be trusted: an independent checker, without the reduction and without leaving anything
-//! out of a state, must find the same ends; and a network that is wrong must be found wrong.
+//! Whether the walk itself can be trusted: an independent checker, without the reduction and with complete states, must
+//! find the same ends; and a wrong network must be found wrong.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -53,7 +53,7 @@ impl Model for Whole {
 
 #[test]
 fn the_walk_finds_every_end_that_stateright_finds() {
-    // With perfect clocks hardly two runs meet in the same whole state: four events would be seventeen million of them.
+    // With perfect clocks few runs ever meet in the same complete state: four events would give seventeen million states.
     for (clock, search, events) in [(ClockKind::Lamport, Search::Reduced, 4), (ClockKind::Perfect, Search::Full, 2)] {
         let options = HeightOptions { clock, rules: HeightRules::Radio };
         let starts: Vec<Network> = graphs(3).flat_map(|graph| starts(&graph, options)).collect();

@@ -1,13 +1,13 @@
 //! Heights: every order of deliveries and channel events, on every graph of up to four nodes.
 //!
-//! What happens to channels is the seed's own model (seed 001, sections 2.2 and 2.3): each direction of a link goes down
-//! and comes up by itself, at any moment, and its sender alone is told. So a link that changes is two *channel events*
-//! any time apart, and a direction may also flap while the other end notices nothing. All runs with up to a given
-//! number of channel events are explored; a run is judged wherever nothing is under way and the two directions of every
-//! link agree. Three changed links are six events.
+//! What happens to channels is Tbarka's model (2019, sections 2.2 and 2.3): each direction of a link goes down and comes
+//! up by itself, at any moment, and only its sender is informed. So a change of a link is two *channel events* any time
+//! apart, and a direction may also flap unseen by the other end. All runs with up to a given number of channel events are
+//! explored; a run is judged wherever no message is in flight and the two directions of every link agree. Three changed
+//! links are six events.
 //!
-//! That every run ends is shown too: a run without end would come back to a state it has been in, but for absolute
-//! times, and the walk reports that.
+//! The walk also shows that every run ends: an endless run would return to an earlier state, apart from absolute times,
+//! and the walk reports that.
 //!
 //! | nodes | events | graphs and ids | clock, rules | states |
 //! |---|---|---|---|---|
@@ -40,7 +40,7 @@ const BOTH_CLOCKS: [ClockKind; 2] = [ClockKind::Lamport, ClockKind::Perfect];
 /// Explores everything that up to this many events can lead to on these graphs.
 fn explore(graphs: impl Iterator<Item = Graph>, events: u8, options: HeightOptions) -> Seen {
     let HeightOptions { clock, .. } = options;
-    // A perfect clock makes the order of any two events matter.
+    // With a perfect clock the order of any two events matters.
     let search = if clock == ClockKind::Lamport { Search::Reduced } else { Search::Full };
     let mut walk = Walk::new(Heights { clock, search });
     for graph in graphs {
@@ -77,12 +77,12 @@ fn two_nodes_and_ten_events() {
     }
 }
 
-/// This many events, or `deeper` where it was asked for.
+/// This many events, or `deeper` if requested.
 fn events(usual: u8, deeper: u8) -> u8 {
     if is_deep() { deeper } else { usual }
 }
 
-/// The lines whose node in the middle has this index, and so this place in the order of ids.
+/// The lines whose middle node has this index, and so this rank among the ids.
 fn lines_around(middle: usize) -> impl Iterator<Item = Graph> {
     graphs(3).filter(move |graph| graph.edges().count() == 2 && graph.edges().all(|(u, v)| u == middle || v == middle))
 }
@@ -118,7 +118,7 @@ fn four_nodes_by_either_clock_and_rules() {
     }
 }
 
-/// Four links, a ring or a triangle with a fourth node, take about as long as all other shapes together.
+/// Shapes with four links, a ring or a triangle with a fourth node, take about as long as all others together.
 #[test]
 fn four_nodes_in_four_links() {
     explore(graphs(4).filter(|graph| graph.edges().count() == 4), events(3, 4), radio(ClockKind::Lamport));

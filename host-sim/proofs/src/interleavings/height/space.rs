@@ -7,10 +7,8 @@ use super::canon::fingerprint;
 use crate::interleavings::walk::Space;
 use crate::support::oriented::{HeightNet, fault};
 
-/// The most nodes there are.
 pub const NODES: usize = 4;
 
-/// The network under test.
 pub type Network = HeightNet<NODES>;
 
 /// A network, and how many channel events may still come.
@@ -20,7 +18,6 @@ pub struct State {
     pub left: u8,
 }
 
-/// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The oldest message of a channel arrives.
@@ -29,12 +26,11 @@ pub enum Action {
     Flip { from: u8, to: u8 },
 }
 
-/// Which of the possible actions are tried.
+/// Which of the possible actions to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// All.
     Full,
-    /// Where the order of events at different nodes cannot matter, only one order.
+    /// Only one order of events at different nodes if their order cannot matter.
     Reduced,
 }
 
@@ -46,7 +42,7 @@ pub struct Heights {
     pub search: Search,
 }
 
-/// Channels as bits: `up[u]` those to which `u` can send, `full[u]` those from which something is under way to `u`.
+/// Channels as bits: `up[u]` those to which `u` can send, `full[u]` those with a message in flight to `u`.
 struct Picture {
     nodes: usize,
     up: [u8; NODES],
@@ -75,10 +71,10 @@ impl Picture {
         pairs.map(|(u, v)| u8::from(self.disagrees(u, v))).sum()
     }
 
-    /// Whether the events possible at `x` now, deliveries all, are independent of everything that can happen elsewhere
-    /// before one of them does, so that trying only them loses no final state and no endless run. That is so when no
-    /// link of `x` can change any more, and every neighbour that may still send to `x` has a message under way to it
-    /// already: channels are FIFO, so what it sends now arrives behind.
+    /// Whether the events now possible at `x`, all of them deliveries, are independent of everything that can happen
+    /// elsewhere before one of them does, so that trying only them loses no final state and no endless run. That holds if no
+    /// link of `x` can change any more and every neighbour that may still send to `x` already has a message in flight to it:
+    /// channels are FIFO, so what it sends now arrives later.
     fn stands_alone(&self, x: usize) -> bool {
         if self.full[x] == 0 || (0..self.nodes).any(|y| self.disagrees(x, y)) {
             return false;
@@ -168,7 +164,7 @@ impl State {
         state
     }
 
-    /// Gives up events that could only leave a link in disagreement.
+    /// Drops events that could only leave the ends of a link in disagreement.
     fn settle(&mut self) {
         let open = Picture::of(&self.net).disagreements();
         if self.left < open + 2 {
