@@ -13,7 +13,7 @@ use sim::scenario::run::walk::Walk;
 
 #[test]
 fn links_between_groups_come_and_go_and_those_inside_stay() {
-    let places = Topology::Grid(16, 8.0).places(1);
+    let places = Topology::Grid(16, 8.0).positions(1);
     let mut medium = Medium::new(Propagation::plain(1), None, 1);
     for &place in &places {
         medium.add(place, Tuning { channel: 15, tx_dbm: 0.0 });
@@ -26,7 +26,7 @@ fn links_between_groups_come_and_go_and_those_inside_stay() {
     let mut between = BTreeSet::new();
     for step in 0..300 {
         for (node, place) in walk.pass(step * 200_000, 0.2) {
-            medium.set_place(node, place);
+            medium.set_position(node, place);
         }
         let links = Components::find(|a, b| medium.mean_dbm(a, b), 16, |_| true, |_| -100.5, Admission::LINKS).links;
         assert_eq!(links.iter().filter(|link| is_inside(link)).count(), 2 * 28, "all eight of a group hear each other");

@@ -9,7 +9,7 @@ use host_sim::lab::many_seeds::run_seeds;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::trace::{Event, parse_line};
 use sim::scenario::input::catalogue::BUILT_IN;
-use sim::scenario::input::plan::{Mobility, Model, Program, ProtocolPlan, Scenario, Steady};
+use sim::scenario::input::plan::{Mobility, Model, ProgramKind, ProtocolPlan, Scenario, Steady};
 use sim::scenario::judge::checker::{Admission, Components};
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::Verdict;
@@ -37,7 +37,7 @@ fn every_scenario_holds() {
 fn in_dense60_all_are_in_range_of_each_other() {
     let scenario = find("dense60").unwrap();
     for seed in 0..100 {
-        let places = scenario.topology.places(seed);
+        let places = scenario.topology.positions(seed);
         let mut medium = Medium::new(scenario.radio.propagation(seed), None, seed);
         for &place in &places {
             medium.add(place, Tuning { channel: scenario.radio.channel, tx_dbm: scenario.radio.tx_dbm });
@@ -372,7 +372,7 @@ fn an_attacker_is_refused_by_nodes_with_a_key() {
 #[test]
 fn nodes_that_broadcast_plainly_still_agree() {
     let plan = Scenario {
-        protocol: ProtocolPlan { program: Program::SoftState, ..ProtocolPlan::default() },
+        protocol: ProtocolPlan { program: ProgramKind::SoftState, ..ProtocolPlan::default() },
         ..find("mesh25").unwrap()
     };
     for seed in 1..=2 {

@@ -8,7 +8,7 @@ use sim::scenario::input::plan::{Flash, Scenario};
 use sim::scenario::judge::observer::{Observer, Recorders};
 use sim::scenario::report::outcome::Outcome;
 use sim::scenario::run::boards::{self, Boards, board_configs};
-use sim::scenario::run::player::Player;
+use sim::scenario::run::program::Program;
 
 use super::fleet::{Fleet, Image};
 use super::report::BoardReport;
@@ -53,7 +53,7 @@ impl Boards for Watched<'_> {
         self.fleet.nodes()
     }
 
-    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer) {
+    fn run_until(&mut self, until_us: u64, world: &mut World<Program>, observer: &mut Observer) {
         self.fleet.run_until(until_us, world, observer);
     }
 

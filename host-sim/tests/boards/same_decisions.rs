@@ -8,10 +8,10 @@ use common::host_link::Call;
 use common::mac::{Decision, Mac, MacEvent, Sent};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
-use sim::air::csma::RadioTiming;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::node_station::NodeStation;
 use sim::air::propagation::Propagation;
+use sim::air::timing::RadioTiming;
 use sim::air::world::{RawFrame, Watcher, World};
 
 use super::support::{hold, image, scenario};
@@ -125,7 +125,7 @@ impl<S> Watcher<S> for Recorder {
 #[test]
 fn a_simulated_node_decides_as_the_pc_does() {
     let tuning = Tuning { channel: 15, tx_dbm: 0.0 };
-    let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 5);
+    let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FIRMWARE, 5);
     for id in 1..=4_u16 {
         let config = Config::ad_hoc(NodeId(id), 7, Protection::Ascon(NetworkKey::new([7; 16])));
         let boot = Boot { epoch: Some(1), seed: u64::from(id), device: id };

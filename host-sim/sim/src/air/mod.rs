@@ -7,7 +7,6 @@
 //! [`energy`] says what it cost a battery.
 
 pub mod clock;
-pub mod csma;
 pub mod energy;
 pub mod grid;
 pub mod medium;
@@ -22,6 +21,7 @@ pub mod sink;
 pub mod soft_state;
 pub mod station;
 pub mod talker;
+pub mod timing;
 pub mod trace;
 pub mod world;
 

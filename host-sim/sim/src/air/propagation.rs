@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::rng::Rng;
 
 /// A point in metres.
-pub type Place = (f64, f64);
+pub type Point = (f64, f64);
 
 /// Streams of the root seed that the radio uses.
 const SHADOWING: u64 = 0x5AD0;
@@ -41,9 +41,9 @@ pub enum Spreading {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
     /// One end.
-    pub from: Place,
+    pub from: Point,
     /// The other end.
-    pub to: Place,
+    pub to: Point,
     /// Loss through it in dB.
     pub loss_db: f64,
 }
@@ -98,7 +98,7 @@ impl Propagation {
     }
 
     /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
-    pub fn gain_db(&self, from: (usize, Place), to: (usize, Place)) -> Option<f64> {
+    pub fn gain_db(&self, from: (usize, Point), to: (usize, Point)) -> Option<f64> {
         let ((sender, start), (receiver, end)) = (from, to);
         let are_nodes = sender.max(receiver) < self.nodes;
         let parts = |group: &BTreeSet<usize>| group.contains(&sender) != group.contains(&receiver);
@@ -175,9 +175,9 @@ pub fn normal(rng: &mut Rng) -> (f64, f64) {
     (radius * angle.cos(), radius * angle.sin())
 }
 
-/// Whether the way from one place to another goes through a wall.
-fn crosses(wall: &Wall, start: Place, end: Place) -> bool {
-    let side = |a: Place, b: Place, p: Place| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
+/// Whether the way from one position to another goes through a wall.
+fn crosses(wall: &Wall, start: Point, end: Point) -> bool {
+    let side = |a: Point, b: Point, p: Point| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
     let apart = |a: f64, b: f64| (a - b).abs() > f64::EPSILON;
     apart(side(wall.from, wall.to, start), side(wall.from, wall.to, end))
         && apart(side(start, end, wall.from), side(start, end, wall.to))
@@ -187,9 +187,9 @@ fn crosses(wall: &Wall, start: Place, end: Place) -> bool {
 mod tests {
     use common::rng::Rng;
 
-    use super::{Place, Propagation, Spreading, Wall, normal};
+    use super::{Point, Propagation, Spreading, Wall, normal};
 
-    const HERE: Place = (0.0, 0.0);
+    const HERE: Point = (0.0, 0.0);
 
     #[test]
     fn loss_follows_the_law() {

@@ -4,9 +4,9 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
-use super::csma::RadioTiming;
 use super::medium::{Medium, Tuning};
 use super::propagation::{Propagation, Spreading};
+use super::timing::RadioTiming;
 use super::trace::Leads;
 use super::world;
 use super::world::{Access, Room, Sent, Station, Transmit, World};

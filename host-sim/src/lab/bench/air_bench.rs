@@ -6,9 +6,9 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::rng::Rng;
 use common::time::Instant;
 use serde::Serialize;
-use sim::air::csma::RadioTiming;
 use sim::air::medium::{Fates, Medium, Rules, Tuning};
 use sim::air::propagation::Propagation;
+use sim::air::timing::RadioTiming;
 use sim::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
 
 use super::machine::{peak_memory, processor_seconds};

@@ -4,7 +4,7 @@ use super::super::SYNC_US;
 use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
-use super::audience::LANES;
+use super::reach::LANES;
 
 /// Microseconds per bit.
 const BIT_US: f64 = 4.0;
@@ -124,20 +124,20 @@ pub(super) const ASSESSED: i32 = -2;
 /// a sender stay in the cache however many there are elsewhere.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub(super) struct Hum {
+pub(super) struct Interference {
     /// The sum of the faint signals at each radio, in the smallest units of power.
     pub sums: [i32; LANES],
     /// What that sum may come to before anybody there minds.
     pub limits: [i32; LANES],
 }
 
-impl Default for Hum {
+impl Default for Interference {
     fn default() -> Self {
         Self { sums: [0; LANES], limits: [NO_LIMIT; LANES] }
     }
 }
 
-impl Hum {
+impl Interference {
     /// The sum at a radio, which is one of the four.
     pub fn at(&self, radio: usize) -> Power {
         Power::from_units(self.sums[radio % LANES].cast_unsigned())

@@ -219,5 +219,5 @@ fn bad_spells_take_their_share_of_the_time() {
     let got = (0..frames).filter(|n| heard(&mut medium, 1, &[(n * 200_000, 0, 20)]) == [(0, true)]).count();
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let share = 1.0 - got as f64 / frames as f64;
-    assert!((share - 150.0 / 2_150.0).abs() < 0.015, "{share} of the frames fell into bad spells");
+    assert!((share - 150.0 / 2_150.0).abs() < 0.015, "{share} of the frames fell into fades");
 }

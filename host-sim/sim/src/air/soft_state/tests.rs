@@ -7,9 +7,9 @@ use common::types::NodeId;
 use proptest::prelude::*;
 
 use super::{Hello, SoftState, SoftStateOptions, decode, encode};
-use crate::air::csma::RadioTiming;
 use crate::air::medium::{Medium, Tuning};
 use crate::air::propagation::{Propagation, Spreading};
+use crate::air::timing::RadioTiming;
 use crate::air::world::{Nobody, Station, World};
 use common::mac::phy::{FRAME_MAX, fcs};
 

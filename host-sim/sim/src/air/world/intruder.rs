@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::World;
 use crate::air::airtime_us;
 use crate::air::medium::{OnAir, Tuning};
-use crate::air::propagation::Place;
+use crate::air::propagation::Point;
 use crate::air::station::{Station, Watcher};
 
 /// An intruder remembers this many of the last frames that it has heard.
@@ -54,8 +54,8 @@ pub(super) struct Intruder {
 
 impl<S: Station> World<S> {
     /// Adds an intruder that does not listen yet; its radio. Stations must all have been added before.
-    pub fn add_intruder(&mut self, place: Place, tuning: Tuning) -> usize {
-        let radio = self.medium.add(place, tuning);
+    pub fn add_intruder(&mut self, position: Point, tuning: Tuning) -> usize {
+        let radio = self.medium.add(position, tuning);
         self.intruders.push(Intruder { radio, is_about: false, heard: VecDeque::new(), on_air: None });
         radio
     }

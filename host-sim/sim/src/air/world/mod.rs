@@ -8,10 +8,10 @@ use common::rng::Rng;
 use common::time::Instant;
 
 use super::clock::LocalClock;
-use super::csma::RadioTiming;
 use super::medium::{Medium, OnAir, Reception, Tuning};
-use super::propagation::Place;
+use super::propagation::Point;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
+use super::timing::RadioTiming;
 
 mod agenda;
 mod corruption;
@@ -101,8 +101,8 @@ impl<S: Station> World<S> {
     /// # Panics
     ///
     /// Where another radio was added before.
-    pub fn add(&mut self, place: Place, tuning: Tuning, drift_ppm: i32, station: S) -> usize {
-        let index = self.medium.add(place, tuning);
+    pub fn add(&mut self, position: Point, tuning: Tuning, drift_ppm: i32, station: S) -> usize {
+        let index = self.medium.add(position, tuning);
         assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
@@ -149,7 +149,7 @@ impl<S: Station> World<S> {
         &self.medium
     }
 
-    /// The medium, to be changed: places, walls, tuning.
+    /// The medium, to be changed: positions, walls, tuning.
     pub fn medium_mut(&mut self) -> &mut Medium {
         &mut self.medium
     }

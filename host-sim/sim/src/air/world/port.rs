@@ -239,9 +239,9 @@ mod tests {
     use common::types::NodeId;
 
     use super::{Heard, Said};
-    use crate::air::csma::RadioTiming;
     use crate::air::medium::{Medium, Tuning};
     use crate::air::propagation::Propagation;
+    use crate::air::timing::RadioTiming;
     use crate::air::world::{Nobody, RawFrame, World};
     use crate::scenario::run::mirror::Mirror;
 
@@ -250,7 +250,7 @@ mod tests {
 
     /// Two ports ten metres apart; the second one listens.
     fn pair() -> World<Mirror> {
-        let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 1);
+        let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FIRMWARE, 1);
         for node in 0..2_u16 {
             world.add((10.0 * f64::from(node), 0.0), TUNING, 0, Mirror::new(NodeId(node + 1)));
             world.open_port(usize::from(node));

@@ -3,9 +3,9 @@ use common::time::{Duration, Instant};
 
 use super::{Access, Nobody, RawFrame, Room, Sent, Station, Transmit, Watcher, World};
 use crate::air::airtime_us;
-use crate::air::csma::RadioTiming;
 use crate::air::medium::{Medium, Reception, Tuning};
 use crate::air::propagation::{Propagation, Spreading};
+use crate::air::timing::RadioTiming;
 
 const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
 
@@ -99,7 +99,7 @@ fn a_frame_with_a_time_begins_at_that_time() {
 fn an_acknowledgement_goes_out_while_another_frame_waits_for_the_channel() {
     let asks = Puppet { script: vec![(vec![1; 20], Access::At(Instant::from_micros(50_000)))], ..Puppet::default() };
     let answers = Puppet { answers_after: Some(Duration::from_micros(300)), ..Puppet::default() };
-    let mut world = room(vec![asks, answers], RadioTiming::FAST);
+    let mut world = room(vec![asks, answers], RadioTiming::FIRMWARE);
     let mut starts = Starts::default();
     start(&mut world, &mut starts);
     world.run_until(49_900, &mut starts);
@@ -120,14 +120,14 @@ fn a_time_that_comes_while_sending_is_missed_and_counted() {
         (vec![1; 100], Access::At(Instant::from_micros(10_000))),
         (vec![2; 5], Access::At(Instant::from_micros(12_000))),
     ];
-    let mut world = room(vec![Puppet { script, ..Puppet::default() }], RadioTiming::FAST);
+    let mut world = room(vec![Puppet { script, ..Puppet::default() }], RadioTiming::FIRMWARE);
     start(&mut world, &mut Nobody);
     world.run_until(11_000, &mut Nobody);
     // The first one's place is taken until it is through, so the second is offered when its time is over.
     world.run_until(50_000, &mut Nobody);
     assert_eq!((world.usage(0).sent, world.usage(0).late), (1, 1));
     let csma = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![csma], RadioTiming::FAST);
+    let mut world = room(vec![csma], RadioTiming::FIRMWARE);
     let mut starts = Starts::default();
     start(&mut world, &mut starts);
     while starts.0.is_empty() {
@@ -143,7 +143,7 @@ fn a_time_that_comes_while_sending_is_missed_and_counted() {
 #[test]
 fn frames_for_which_there_is_no_room_are_counted() {
     let script = vec![(vec![1; 10], Access::Csma), (vec![2; 10], Access::Csma)];
-    let mut world = room(vec![Puppet { script, ignores_room: true, ..Puppet::default() }], RadioTiming::FAST);
+    let mut world = room(vec![Puppet { script, ignores_room: true, ..Puppet::default() }], RadioTiming::FIRMWARE);
     start(&mut world, &mut Nobody);
     world.run_until(100_000, &mut Nobody);
     assert_eq!((world.usage(0).refused, world.usage(0).sent), (1, 1));
@@ -152,7 +152,7 @@ fn frames_for_which_there_is_no_room_are_counted() {
 #[test]
 fn a_frame_that_breaks_off_is_damaged_at_its_receivers() {
     let sender = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![sender, Puppet::default(), Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![sender, Puppet::default(), Puppet::default()], RadioTiming::FIRMWARE);
     let mut starts = Starts::default();
     start(&mut world, &mut starts);
     while starts.0.is_empty() {
@@ -174,7 +174,7 @@ fn a_frame_that_breaks_off_is_damaged_at_its_receivers() {
 fn a_radio_that_is_on_is_always_at_something() {
     // Turning round after a frame counts as listening, so that nothing is left over.
     let sender = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![sender], RadioTiming::FAST);
+    let mut world = room(vec![sender], RadioTiming::FIRMWARE);
     start(&mut world, &mut Nobody);
     world.run_until(1_000_000, &mut Nobody);
     let usage = world.usage(0);
@@ -186,7 +186,7 @@ fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
     let body: Vec<u8> = (0..40).collect();
     let psdu = [&body[..], &fcs(&body).to_le_bytes()].concat();
     let script = (0..50).map(|_| (body.clone(), Access::Csma)).collect();
-    let mut world = room(vec![Puppet { script, ..Puppet::default() }, Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![Puppet { script, ..Puppet::default() }, Puppet::default()], RadioTiming::FIRMWARE);
     world.set_corruption(1.0);
     start(&mut world, &mut Nobody);
     world.run_until(2_000_000, &mut Nobody);
@@ -201,7 +201,7 @@ fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
 #[test]
 fn intruders_overhear_and_inject_and_lie_about_lengths() {
     let sender = Puppet { script: vec![(vec![7; 30], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![sender, Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![sender, Puppet::default()], RadioTiming::FIRMWARE);
     let intruder = world.add_intruder((1.0, 1.0), TUNING);
     world.set_intruder_about(intruder, true);
     start(&mut world, &mut Nobody);
@@ -223,7 +223,7 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
 #[test]
 fn an_intruder_that_goes_in_the_middle_of_a_frame_hears_nothing_more() {
     let talks = |waits: usize| Puppet { script: vec![(vec![7; 30], Access::Csma); waits], ..Puppet::default() };
-    let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FIRMWARE);
     let intruder = world.add_intruder((1.0, 1.0), TUNING);
     world.set_intruder_about(intruder, true);
     assert!(world.inject(intruder, RawFrame::honest(vec![1; 9]), &mut Nobody));

@@ -7,7 +7,8 @@ use common::names::{Algorithm, Cipher};
 use common::rng::Rng;
 
 use crate::air::medium::{Bursts, Rules};
-use crate::air::propagation::{Place, Propagation, Spreading, Wall};
+use crate::air::propagation::{Point, Propagation, Spreading, Wall};
+use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::topology::Topology;
 
 /// A scenario.
@@ -54,7 +55,7 @@ pub struct NodePlan {
     /// Whether it is an emulated board that runs the image, and not only the node of the simulator.
     pub is_board: bool,
     /// Where it is.
-    pub at: Option<Place>,
+    pub at: Option<Point>,
     /// Its channel.
     pub channel: Option<u8>,
     /// Its transmit power.
@@ -65,7 +66,7 @@ pub struct NodePlan {
 
 /// The program of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum ProgramKind {
     /// The whole node, with this algorithm.
     Node(Algorithm),
     /// The hierarchy over plain broadcasts.
@@ -76,7 +77,7 @@ pub enum Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolPlan {
     /// The program.
-    pub program: Program,
+    pub program: ProgramKind,
     /// How its frames are protected.
     pub cipher: Cipher,
     /// Radii of the hierarchy, level 1 first.
@@ -85,7 +86,7 @@ pub struct ProtocolPlan {
 
 impl Default for ProtocolPlan {
     fn default() -> Self {
-        Self { program: Program::Node(Algorithm::Hierarchy), cipher: Cipher::Ascon, radii: vec![2] }
+        Self { program: ProgramKind::Node(Algorithm::Hierarchy), cipher: Cipher::Ascon, radii: vec![2] }
     }
 }
 
@@ -129,8 +130,8 @@ pub struct RadioPlan {
     pub wifi: Option<Wifi>,
     /// The share of receptions that is lost besides.
     pub loss: f64,
-    /// Whether the radio's driver is the fast one.
-    pub is_fast: bool,
+    /// How long the radio and its driver take for things.
+    pub timing: RadioTiming,
     /// The channel.
     pub channel: u8,
     /// Transmit power.
@@ -188,11 +189,11 @@ impl RadioPlan {
     }
 }
 
-/// Bursts of noise from one place, all the time.
+/// Bursts of noise from one point, all the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wifi {
     /// Where it is.
-    pub at: Place,
+    pub at: Point,
     /// How strong it is within the channel.
     pub power_dbm: f64,
     /// The share of the time that it sends.
@@ -209,7 +210,7 @@ pub enum Mobility {
     /// To one random point after another.
     Random(Wander),
     /// As listed: for each node that moves, times in microseconds and where it is then, in order.
-    Listed(BTreeMap<usize, Vec<(u64, Place)>>),
+    Listed(BTreeMap<usize, Vec<(u64, Point)>>),
 }
 
 impl Mobility {
@@ -235,12 +236,12 @@ pub struct Wander {
     pub until_us: u64,
 }
 
-/// Groups whose centres walk, while their members keep about the same place within their group.
+/// Groups whose centres walk, while their members keep about the same position within their group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Groups {
     /// How many there are.
     pub count: usize,
-    /// How far members stray from their places, in metres.
+    /// How far members stray from their positions, in metres.
     pub wander: f64,
 }
 
@@ -290,7 +291,7 @@ pub enum Trick {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
     /// Where the attacker is.
-    pub place: Place,
+    pub position: Point,
     /// How strong it sends.
     pub tx_dbm: f64,
     /// Its channel, where it is not that of the nodes.
@@ -314,8 +315,8 @@ pub enum Harm {
     Wall(Wall, Option<u64>),
     /// These nodes and all others do not hear each other, for this long or for good.
     Partition(BTreeSet<usize>, Option<u64>),
-    /// Noise from a place, of this power, for this long, on a channel that may not be that of the nodes.
-    Jam(Place, f64, u64, Option<u8>),
+    /// Noise from a point, of this power, for this long, on a channel that may not be that of the nodes.
+    Jam(Point, f64, u64, Option<u8>),
     /// Clocks run fast by this many millionths, for this long or for good.
     Drift(Who, i32, Option<u64>),
     /// This share of the frames received has wrong bits and a right checksum, for this long or for good.
@@ -377,10 +378,10 @@ impl Scenario {
 
     /// Why a node cannot be a board, if it cannot.
     pub fn not_a_board(&self, node: usize) -> Option<String> {
-        if self.protocol.program == Program::SoftState {
+        if self.protocol.program == ProgramKind::SoftState {
             return Some("a board runs whole nodes, not kind = \"soft-state\"".to_owned());
         }
-        if let Program::Node(algorithm) = self.protocol.program
+        if let ProgramKind::Node(algorithm) = self.protocol.program
             && algorithm.is_comparison()
         {
             return Some(format!("kind = \"{algorithm}\" is for comparison on a PC, and images leave it out"));

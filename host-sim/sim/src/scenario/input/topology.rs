@@ -2,7 +2,7 @@
 
 use common::rng::Rng;
 
-use crate::air::propagation::Place;
+use crate::air::propagation::Point;
 use crate::scenario::input::plan::unit;
 
 /// Where the nodes are.
@@ -17,12 +17,12 @@ pub enum Topology {
     /// Anywhere in a square with this side.
     Random(usize, f64),
     /// As listed.
-    Places(Vec<Place>),
+    Positions(Vec<Point>),
 }
 
 impl Topology {
-    /// Where each node is. Only random places need the seed.
-    pub fn places(&self, seed: u64) -> Vec<Place> {
+    /// Where each node is. Only random positions need the seed.
+    pub fn positions(&self, seed: u64) -> Vec<Point> {
         let number = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX));
         match *self {
             Self::Line(nodes, spacing) => (0..nodes).map(|node| (number(node) * spacing, 0.0)).collect(),
@@ -41,7 +41,7 @@ impl Topology {
                 let mut rng = Rng::stream(seed, 0x70B0);
                 (0..nodes).map(|_| (unit(&mut rng) * side, unit(&mut rng) * side)).collect()
             }
-            Self::Places(ref places) => places.clone(),
+            Self::Positions(ref positions) => positions.clone(),
         }
     }
 
@@ -49,7 +49,7 @@ impl Topology {
     pub fn nodes(&self) -> usize {
         match self {
             Self::Line(nodes, _) | Self::Ring(nodes, _) | Self::Grid(nodes, _) | Self::Random(nodes, _) => *nodes,
-            Self::Places(places) => places.len(),
+            Self::Positions(positions) => positions.len(),
         }
     }
 }
@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn neighbours_on_a_ring_are_the_spacing_apart() {
-        let places = Topology::Ring(7, 12.0).places(1);
-        for (a, b) in places.iter().zip(places.iter().cycle().skip(1)) {
+        let positions = Topology::Ring(7, 12.0).positions(1);
+        for (a, b) in positions.iter().zip(positions.iter().cycle().skip(1)) {
             assert!(((a.0 - b.0).hypot(a.1 - b.1) - 12.0).abs() < 1e-9);
         }
     }
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn random_places_belong_to_the_seed() {
         let field = Topology::Random(20, 50.0);
-        assert_eq!(field.places(3), field.places(3));
-        assert_ne!(field.places(3), field.places(4));
-        assert!(field.places(3).iter().all(|&(x, y)| (0.0..50.0).contains(&x) && (0.0..50.0).contains(&y)));
+        assert_eq!(field.positions(3), field.positions(3));
+        assert_ne!(field.positions(3), field.positions(4));
+        assert!(field.positions(3).iter().all(|&(x, y)| (0.0..50.0).contains(&x) && (0.0..50.0).contains(&y)));
     }
 }

@@ -89,7 +89,7 @@ impl Safety {
     }
 
     /// Looks at a node; says what is wrong, if anything.
-    pub fn look(&mut self, view: &View) -> Result<(), String> {
+    pub fn check(&mut self, view: &View) -> Result<(), String> {
         let View { id, time, leader, records, faults } = *view;
         for (level, record) in records.iter().enumerate() {
             let Some(record) = record else { continue };
@@ -258,15 +258,15 @@ mod tests {
     #[test]
     fn leaders_get_better_and_come_from_somewhere() {
         let mut safety = Safety::new(vec![2]);
-        safety.look(&view(1, 5, 1, 5)).unwrap();
-        safety.look(&view(2, 6, 1, 5)).unwrap();
-        assert!(safety.look(&view(3, 6, 1, 4)).unwrap_err().contains("never was"));
-        safety.look(&view(2, 9, 2, 9)).unwrap();
-        assert!(safety.look(&view(2, 9, 1, 5)).unwrap_err().contains("went back"));
+        safety.check(&view(1, 5, 1, 5)).unwrap();
+        safety.check(&view(2, 6, 1, 5)).unwrap();
+        assert!(safety.check(&view(3, 6, 1, 4)).unwrap_err().contains("never was"));
+        safety.check(&view(2, 9, 2, 9)).unwrap();
+        assert!(safety.check(&view(2, 9, 1, 5)).unwrap_err().contains("went back"));
         safety.reborn(NodeId(2));
-        safety.look(&view(2, 9, 1, 5)).unwrap();
-        assert!(safety.look(&view(4, 3, 4, 4)).unwrap_err().contains("before the election"));
-        assert!(safety.look(&View { faults: 1, ..view(1, 5, 1, 5) }).unwrap_err().contains("defects"));
+        safety.check(&view(2, 9, 1, 5)).unwrap();
+        assert!(safety.check(&view(4, 3, 4, 4)).unwrap_err().contains("before the election"));
+        assert!(safety.check(&View { faults: 1, ..view(1, 5, 1, 5) }).unwrap_err().contains("defects"));
     }
 
     #[test]
@@ -277,10 +277,10 @@ mod tests {
             View { records, ..view(1, 5, 1, 5) }
         };
         let mut safety = Safety::new(vec![2]);
-        safety.look(&with(0, 9, 2)).unwrap();
-        assert!(safety.look(&with(0, 9, 3)).unwrap_err().contains("3 hops away"));
-        assert!(safety.look(&with(0, 9, 0)).unwrap_err().contains("at distance 0"));
-        assert!(Safety::new(Vec::new()).look(&with(0, 1, 0)).is_err(), "there is no such level");
+        safety.check(&with(0, 9, 2)).unwrap();
+        assert!(safety.check(&with(0, 9, 3)).unwrap_err().contains("3 hops away"));
+        assert!(safety.check(&with(0, 9, 0)).unwrap_err().contains("at distance 0"));
+        assert!(Safety::new(Vec::new()).check(&with(0, 1, 0)).is_err(), "there is no such level");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
 use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
-use crate::scenario::run::player::Player;
+use crate::scenario::run::program::Program;
 
 /// As many of the last events are told when a run fails.
 const EVENTS_KEPT: usize = 24;
@@ -165,13 +165,13 @@ const fn number(radio: usize) -> usize {
     radio + 1
 }
 
-impl Watcher<Player> for Observer {
+impl Watcher<Program> for Observer {
     fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
         self.mix(&world_us.to_le_bytes());
         self.mix(&(from as u64).to_le_bytes());
         self.mix(psdu);
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::frame(trace, world_us, number(from), psdu);
+            Watcher::<Program>::frame(trace, world_us, number(from), psdu);
         }
         if let Some(pcap) = &mut self.pcap {
             pcap.record(world_us, number(from), psdu);
@@ -181,27 +181,27 @@ impl Watcher<Player> for Observer {
     fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
         if let Some(trace) = &mut self.trace {
             let reception = Reception { to: number(reception.to), ..reception };
-            Watcher::<Player>::reception(trace, world_us, number(from), reception);
+            Watcher::<Program>::reception(trace, world_us, number(from), reception);
         }
     }
 
     fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::corrupted(trace, world_us, number(node), psdu);
+            Watcher::<Program>::corrupted(trace, world_us, number(node), psdu);
         }
     }
 
-    fn station(&mut self, world_us: u64, node: usize, player: &Player) {
+    fn station(&mut self, world_us: u64, node: usize, program: &Program) {
         if let Some(trace) = &mut self.trace {
-            trace.station(world_us, number(node), player);
+            trace.station(world_us, number(node), program);
         }
         if let Some(links) = self.concerned.get(&node)
-            && links.iter().any(|&(peer, was_up)| player.is_linked(peer) != was_up)
+            && links.iter().any(|&(peer, was_up)| program.is_linked(peer) != was_up)
         {
             self.noticed_us = Some(world_us);
             self.concerned.clear();
         }
-        let now = (player.view(), player.leader());
+        let now = (program.view(), program.leader());
         if self.seen.len() <= node {
             self.seen.resize(node + 1, None);
         }
@@ -224,7 +224,7 @@ impl Watcher<Player> for Observer {
                 None => self.keep(world_us, &format!("node {id} follows nobody")),
             }
         }
-        if let Err(what) = self.safety.look(&now.0)
+        if let Err(what) = self.safety.check(&now.0)
             && self.violation.is_none()
         {
             self.violation = Some((world_us, node, what));

@@ -33,10 +33,10 @@ impl Late {
 
 impl Run<'_> {
     /// Looks whether every component's agreement comes in time; `began` is when nodes that agree now came to do so.
-    pub(in crate::scenario) fn look_at_components(&mut self, now: u64, began: u64) {
+    pub(in crate::scenario) fn assess_components(&mut self, now: u64, began: u64) {
         for component in 0..self.components.usable.len() {
             let agrees = self.dissenters.get(component).is_none_or(Vec::is_empty);
-            if let Some(overdue) = self.liveness.look(now, component, agrees.then_some(began))
+            if let Some(overdue) = self.liveness.assess(now, component, agrees.then_some(began))
                 && self.late.is_none()
             {
                 let (component, since_us) = (Some(component), overdue.since_us);

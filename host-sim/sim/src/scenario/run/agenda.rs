@@ -7,7 +7,8 @@ use common::rng::Rng;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
 /// One time that a fault struck; every one has a number of its own.
-pub type Strike = u64;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StrikeId(pub u64);
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,13 +18,13 @@ pub enum Action {
     /// A fault of the scenario ends.
     End(usize),
     /// What cut these nodes' power is over.
-    EndOutage(Strike, Vec<usize>),
+    EndOutage(StrikeId, Vec<usize>),
     /// A node's driver tries once more to store its epoch, if it is still in this life.
     StoreAgain(usize, u64),
     /// The attacker of a fault sends.
     Attack(usize),
     /// What made these nodes' clocks drift is over.
-    EndDrift(Strike, Vec<usize>),
+    EndDrift(StrikeId, Vec<usize>),
     /// Everybody moves on.
     Move,
     /// The network next door begins or ends a burst.
@@ -46,12 +47,12 @@ impl Agenda {
         let mut agenda = Self::default();
         for (index, fault) in scenario.faults.iter().enumerate() {
             match fault.when {
-                When::At(at) => agenda.strike(at, index, &fault.harm),
+                When::At(at) => agenda.add_strike(at, index, &fault.harm),
                 When::Every(mean, from, until) => {
                     let mut rng = Rng::stream(seed ^ 0xFA17, index as u64);
                     let mut at = from + exponential(&mut rng, mean);
                     while at < until {
-                        agenda.strike(at, index, &fault.harm);
+                        agenda.add_strike(at, index, &fault.harm);
                         at += exponential(&mut rng, mean);
                     }
                 }
@@ -83,7 +84,7 @@ impl Agenda {
         Some(entry.remove())
     }
 
-    fn strike(&mut self, at: u64, index: usize, harm: &Harm) {
+    fn add_strike(&mut self, at: u64, index: usize, harm: &Harm) {
         self.add(at, Action::Begin(index));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.

@@ -11,7 +11,7 @@ use common::host_link::ToHost;
 use super::drive::{Run, id_of};
 use super::faults::names;
 use super::mirror::Mirror;
-use super::player::{Cast, Player};
+use super::program::{Program, Programs};
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario, board_power};
 use crate::scenario::judge::observer::{Observer, Recorders};
@@ -26,7 +26,7 @@ pub trait Boards {
     fn nodes(&self) -> &[usize];
 
     /// Runs boards and world until this time of the world.
-    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer);
+    fn run_until(&mut self, until_us: u64, world: &mut World<Program>, observer: &mut Observer);
 
     /// Power for a node that may be a board, with what it then finds in its flash.
     fn power_on(&mut self, node: usize, flash: Flash);
@@ -63,7 +63,7 @@ impl Boards for NoBoards {
         &[]
     }
 
-    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer) {
+    fn run_until(&mut self, until_us: u64, world: &mut World<Program>, observer: &mut Observer) {
         world.run_until(until_us, observer);
     }
 
@@ -98,7 +98,7 @@ impl std::error::Error for NotABoard {}
 
 /// What each board of a scenario is told: of those nodes that the scenario says are boards, or of all.
 pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<usize, Config>, NotABoard> {
-    let (cast, nodes) = (Cast::of(scenario), scenario.topology.nodes());
+    let (programs, nodes) = (Programs::of(scenario), scenario.topology.nodes());
     let mut configs = BTreeMap::new();
     for node in 0..nodes {
         let NodePlan { is_board, channel, tx_dbm, .. } = scenario.nodes.get(&node).copied().unwrap_or_default();
@@ -110,7 +110,7 @@ pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<usize, C
         }
         let power = board_power(tx_dbm.unwrap_or(scenario.radio.tx_dbm)).unwrap_or(0);
         let channel = channel.unwrap_or(scenario.radio.channel);
-        configs.extend(cast.board_config(id_of(node), channel, power).map(|config| (node, config)));
+        configs.extend(programs.board_config(id_of(node), channel, power).map(|config| (node, config)));
     }
     Ok(configs)
 }
@@ -136,7 +136,7 @@ impl Run<'_> {
         for number in 0..self.boards.nodes().len() {
             let node = self.boards.nodes()[number];
             self.world.open_port(node);
-            self.world.replace(node, Player::Board(Box::new(Mirror::new(id_of(node)))));
+            self.world.replace(node, Program::Board(Box::new(Mirror::new(id_of(node)))));
             self.boards.set_drift(node, self.world.drift_ppm(node));
             self.observer.set_opaque(id_of(node));
         }
@@ -162,12 +162,12 @@ impl Run<'_> {
     fn hear_board(&mut self, now: u64, node: usize) {
         for said in &self.boards.take_said(now, node) {
             let was_mute = self.world.station(node).is_mute();
-            self.world.tell(node, &mut self.observer, |player, _| {
-                player.hear(said);
+            self.world.tell(node, &mut self.observer, |program, _| {
+                program.hear(said);
             });
             // A board that only listens is no part of any component.
             self.moved |= self.world.station(node).is_mute() != was_mute;
-            if let Player::Board(board) = self.world.station(node)
+            if let Program::Board(board) = self.world.station(node)
                 && let Some(what) = board.defect()
             {
                 let what = format!("the image of node {} crashed: {what}", id_of(node));

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::Files;
 
-use crate::air::propagation::Place;
+use crate::air::propagation::Point;
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
@@ -42,8 +42,8 @@ pub(super) fn ways(
     name: &str,
     nodes: usize,
     files: Files<'_>,
-) -> Result<BTreeMap<usize, Vec<(u64, Place)>>, Problem> {
-    let mut ways: BTreeMap<usize, Vec<(u64, Place)>> = BTreeMap::new();
+) -> Result<BTreeMap<usize, Vec<(u64, Point)>>, Problem> {
+    let mut ways: BTreeMap<usize, Vec<(u64, Point)>> = BTreeMap::new();
     for row in rows::<4>(section, key, name, files, "seconds, node, x, y")? {
         let [seconds, node, x, y] = row.numbers;
         row.check("the time", Unit::Time, seconds)?;

@@ -81,12 +81,12 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             Harm::Partition(cut_off.into_iter().collect(), read_length(section)?)
         }
         Kind::Jam => {
-            let place = section.point("place")?;
+            let position = section.point("place")?;
             let power = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
             let lasts = read_length(section)?;
             let channel = super::radio::channel(section)?;
-            let place = place.ok_or_else(|| section.missing("place"))?;
-            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?, channel)
+            let position = position.ok_or_else(|| section.missing("place"))?;
+            Harm::Jam(position, power, lasts.ok_or_else(|| section.missing("for"))?, channel)
         }
         Kind::Drift => {
             let ppm = drift(section)?.ok_or_else(|| section.missing("drift"))?;
@@ -143,7 +143,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
         ("replay", Trick::Replay),
         ("length", Trick::Length),
     ];
-    let place = section.point("place")?;
+    let position = section.point("place")?;
     let tx_dbm = power(section, "power")?.unwrap_or(0.0);
     let tricks = section.words("frames", &words)?;
     let interval_us = within(section, "interval", Unit::Time, (SHORTEST_S, 3_600.0))?.map_or(50_000, micros);
@@ -154,7 +154,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
         return Err(section.problem_at("frames", "must name at least one kind, such as [\"replay\"]"));
     }
     Ok(Attack {
-        place: place.ok_or_else(|| section.missing("place"))?,
+        position: position.ok_or_else(|| section.missing("place"))?,
         tx_dbm,
         channel,
         tricks,

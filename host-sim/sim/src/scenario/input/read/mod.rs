@@ -8,11 +8,11 @@ use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use common::names::{Algorithm, Cipher};
 use toml::de::DeTable;
 
-use crate::scenario::input::plan::{Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use crate::scenario::input::plan::{Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Steady, Topology};
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
-use crate::scenario::run::player::Cast;
+use crate::scenario::run::program::Programs;
 
 mod data_file;
 mod fault;
@@ -55,7 +55,7 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
         Some(section) => read_topology(&section)?,
         None if tables.is_empty() => return Err(root.missing("topology")),
         // The nodes say where they are.
-        None => Topology::Places(vec![(0.0, 0.0); tables.len()]),
+        None => Topology::Positions(vec![(0.0, 0.0); tables.len()]),
     };
     let has_places = root.section("topology")?.is_some();
     let nodes = topology.nodes();
@@ -138,15 +138,15 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
     let positions = section.points("positions")?;
     section.finish()?;
     let Some(kind) = kind else {
-        let places = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
+        let positions = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
         section.exclude(
             &["nodes", "spacing", "side"],
             "is for `kind` only: `positions` say how many nodes there are and where",
         )?;
-        if places.is_empty() || places.len() as u64 > NODES_MAX {
+        if positions.is_empty() || positions.len() as u64 > NODES_MAX {
             return Err(section.problem_at("positions", &format!("must have 1 to {NODES_MAX} points")));
         }
-        return Ok(Topology::Places(places));
+        return Ok(Topology::Positions(positions));
     };
     if positions.is_some() {
         return Err(section.problem_at("positions", "and `kind` exclude each other"));
@@ -212,7 +212,7 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
 /// Nodes are made as the core makes them, so whatever it refuses must be refused here.
 fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     let nodes = scenario.topology.nodes();
-    let Err(error) = Cast::of(scenario).check() else {
+    let Err(error) = Programs::of(scenario).check() else {
         return Ok(());
     };
     let what = format!("gives {nodes} nodes what none accepts: its `{}` must be {}", error.field, error.must);
@@ -231,25 +231,25 @@ fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
 
 fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Problem> {
     let usual = ProtocolPlan::default();
-    let mut kinds = Algorithm::ALL.map(|algorithm| (algorithm.name(), Program::Node(algorithm))).to_vec();
-    kinds.push(("soft-state", Program::SoftState));
+    let mut kinds = Algorithm::ALL.map(|algorithm| (algorithm.name(), ProgramKind::Node(algorithm))).to_vec();
+    kinds.push(("soft-state", ProgramKind::SoftState));
     let program = section.word("kind", &kinds)?.unwrap_or(usual.program);
     let ciphers = Cipher::ALL.map(|cipher| (cipher.name(), cipher));
     let cipher = section.word("protection", &ciphers)?.unwrap_or(usual.cipher);
     let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
     section.finish()?;
-    if matches!(program, Program::Node(algorithm) if algorithm.needs_ring()) && nodes > MEMBERS_MAX {
+    if matches!(program, ProgramKind::Node(algorithm) if algorithm.needs_ring()) && nodes > MEMBERS_MAX {
         let what = format!("runs on rings of up to {MEMBERS_MAX} nodes, and there are {nodes}; see [topology]");
         return Err(section.problem_at("kind", &what));
     }
-    if program == Program::SoftState {
+    if program == ProgramKind::SoftState {
         section.exclude(&["protection"], "is for whole nodes only: kind = \"soft-state\" protects nothing")?;
     }
     let Some(radii) = radii else { return Ok(ProtocolPlan { program, cipher, ..usual }) };
     if radii.is_empty() || radii.len() > LEVELS_MAX {
         return Err(section.problem_at("radii", &format!("must have 1 to {LEVELS_MAX} levels")));
     }
-    if !matches!(program, Program::SoftState | Program::Node(Algorithm::Hierarchy)) {
+    if !matches!(program, ProgramKind::SoftState | ProgramKind::Node(Algorithm::Hierarchy)) {
         return Err(section.problem_at("radii", "are for the hierarchy only: kind = \"hierarchy\" or \"soft-state\""));
     }
     let radii = radii.into_iter().filter_map(|radius| u8::try_from(radius).ok()).collect();

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
-use super::under_way::take_out;
+use super::active_faults::take_out;
 use crate::scenario::input::plan::{Flash, Harm, Who, Wifi};
 use crate::scenario::input::units::{micros, seconds};
-use crate::scenario::run::agenda::{Action, STEP_US, Strike, exponential};
+use crate::scenario::run::agenda::{Action, STEP_US, StrikeId, exponential};
 use crate::scenario::run::drive::{Run, id_of};
 use crate::scenario::run::mirror::Mirror;
-use crate::scenario::run::player::Player;
+use crate::scenario::run::program::Program;
 
 /// A driver whose write was torn tries again after this long.
 const STORE_AGAIN_US: u64 = 1_000_000;
 
 impl Run<'_> {
-    pub(in crate::scenario) fn act(&mut self, now: u64, action: Action) {
+    pub(in crate::scenario) fn apply(&mut self, now: u64, action: Action) {
         match action {
             Action::Begin(index) => self.begin(now, index),
             Action::End(index) => self.end(now, index),
@@ -33,7 +33,7 @@ impl Run<'_> {
         match &self.scenario.faults[index].harm {
             Harm::Crash(who, down, flash) => self.crash(now, who, *down, *flash),
             Harm::Restart(who, flash) => {
-                let nodes = self.strike(who);
+                let nodes = self.targets(who);
                 for &node in &nodes {
                     self.outages.end_all(node);
                     // One that is on goes off for no time at all.
@@ -52,12 +52,12 @@ impl Run<'_> {
                 let cut_off: Vec<usize> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
-            Harm::Jam(place, power, ..) => {
+            Harm::Jam(position, power, ..) => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
-                jammer.strikes += 1;
+                jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
-                    self.change(now, format!("noise of {power} dBm at ({}, {})", place.0, place.1));
+                    self.change(now, format!("noise of {power} dBm at ({}, {})", position.0, position.1));
                 }
             }
             Harm::Drift(who, ppm, lasts) => self.drift(now, who, *ppm, *lasts),
@@ -69,14 +69,14 @@ impl Run<'_> {
             }
             Harm::Attack(attack) => {
                 let Some(attacker) = self.attackers.get_mut(&index) else { return };
-                attacker.strikes += 1;
+                attacker.active += 1;
                 attacker.until_us = attacker.until_us.max(now + attack.lasts_us);
                 if !std::mem::replace(&mut attacker.is_sending, true) {
                     self.agenda.add(now + attack.interval_us, Action::Attack(index));
                 }
-                if attacker.strikes == 1 {
+                if attacker.active == 1 {
                     self.world.set_intruder_about(attacker.radio, true);
-                    self.change(now, format!("an attacker at ({}, {})", attack.place.0, attack.place.1));
+                    self.change(now, format!("an attacker at ({}, {})", attack.position.0, attack.position.1));
                 }
             }
         }
@@ -94,8 +94,8 @@ impl Run<'_> {
             }
             Harm::Jam(..) => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
-                jammer.strikes = jammer.strikes.saturating_sub(1);
-                if let Some(on) = jammer.on.take_if(|_| jammer.strikes == 0) {
+                jammer.active = jammer.active.saturating_sub(1);
+                if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
                     self.change(now, "the noise ends".to_owned());
                 }
@@ -109,8 +109,8 @@ impl Run<'_> {
             }
             Harm::Attack(_) => {
                 let Some(attacker) = self.attackers.get_mut(&index) else { return };
-                attacker.strikes = attacker.strikes.saturating_sub(1);
-                if attacker.strikes == 0 {
+                attacker.active = attacker.active.saturating_sub(1);
+                if attacker.active == 0 {
                     self.world.set_intruder_about(attacker.radio, false);
                     self.change(now, "the attacker leaves".to_owned());
                 }
@@ -120,13 +120,13 @@ impl Run<'_> {
     }
 
     /// The number of the next strike.
-    fn next_strike(&mut self) -> Strike {
-        self.strikes += 1;
-        self.strikes
+    fn next_strike(&mut self) -> StrikeId {
+        self.last_strike.0 += 1;
+        self.last_strike
     }
 
     fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
-        let nodes = self.strike(who);
+        let nodes = self.targets(who);
         let were_on: Vec<usize> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
         for &node in &were_on {
             self.switch_off(now, node);
@@ -148,7 +148,7 @@ impl Run<'_> {
         }
     }
 
-    fn end_outage(&mut self, now: u64, strike: Strike, nodes: &[usize]) {
+    fn end_outage(&mut self, now: u64, strike: StrikeId, nodes: &[usize]) {
         let mut back: BTreeMap<Flash, Vec<usize>> = BTreeMap::new();
         for &node in nodes {
             if let Some(flash) = self.outages.end(node, strike) {
@@ -161,7 +161,7 @@ impl Run<'_> {
     }
 
     fn drift(&mut self, now: u64, who: &Who, ppm: i32, lasts: Option<u64>) {
-        let nodes = self.strike(who);
+        let nodes = self.targets(who);
         let strike = self.next_strike();
         for &node in &nodes {
             self.drifts.begin(node, strike, ppm, self.world.drift_ppm(node));
@@ -174,7 +174,7 @@ impl Run<'_> {
         }
     }
 
-    fn end_drift(&mut self, now: u64, strike: Strike, nodes: &[usize]) {
+    fn end_drift(&mut self, now: u64, strike: StrikeId, nodes: &[usize]) {
         for &node in nodes {
             if let Some(ppm) = self.drifts.end(node, strike) {
                 self.set_drift(node, ppm);
@@ -197,14 +197,14 @@ impl Run<'_> {
             let life = self.lives.entry(node).or_default();
             *life += 1;
             let (life, seed) = (*life, Rng::stream(self.seed ^ 0x11FE, *life).next_u64());
-            let player = if self.boards.has(node) {
-                Player::Board(Box::new(Mirror::new(id_of(node))))
+            let program = if self.boards.has(node) {
+                Program::Board(Box::new(Mirror::new(id_of(node))))
             } else {
                 let epoch = self.boot(now, node, life, flash);
-                self.cast.player(id_of(node), epoch, seed)
+                self.programs.program(id_of(node), epoch, seed)
             };
             self.observer.reborn(node, id_of(node));
-            self.world.replace(node, player);
+            self.world.replace(node, program);
             self.switch_on(now, node, flash);
         }
         let found = match flash {
@@ -254,13 +254,13 @@ impl Run<'_> {
             let stored = self.epochs.entry(node).or_default();
             *stored = stored.saturating_add(1);
             let epoch = *stored;
-            self.world.tell(node, &mut self.observer, |player, local| player.handle_epoch(local, epoch));
+            self.world.tell(node, &mut self.observer, |program, local| program.handle_epoch(local, epoch));
             self.change(now, format!("{} has stored its epoch", names(&[node])));
         }
     }
 
     /// Whom a fault strikes now.
-    fn strike(&mut self, who: &Who) -> Vec<usize> {
+    fn targets(&mut self, who: &Who) -> Vec<usize> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
@@ -281,8 +281,8 @@ impl Run<'_> {
 
     fn move_on(&mut self, now: u64) {
         let (Some(walk), Some(plan)) = (&mut self.walk, &self.scenario.mobility) else { return };
-        for (node, place) in walk.pass(now, seconds(STEP_US)) {
-            self.world.medium_mut().set_place(node, place);
+        for (node, position) in walk.pass(now, seconds(STEP_US)) {
+            self.world.medium_mut().set_position(node, position);
         }
         self.moved = true;
         if now < plan.until_us() {
