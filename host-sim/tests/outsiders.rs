@@ -13,7 +13,7 @@ use sim::scenario::run::walk::Walk;
 
 #[test]
 fn links_between_groups_come_and_go_and_those_inside_stay() {
-    let places = Topology::Grid(16, 8.0).positions(1);
+    let places = Topology::Grid { nodes: 16, spacing: 8.0 }.positions(1);
     let mut medium = Medium::new(Propagation::plain(1), None, 1);
     for &place in &places {
         medium.add(place, Tuning { channel: 15, tx_dbm: 0.0 });

@@ -206,7 +206,7 @@ fn what_comes_and_goes_leaves_nothing_behind() {
 }
 
 #[test]
-fn bad_spells_take_their_share_of_the_time() {
+fn fades_take_their_share_of_the_time() {
     let spreading = Spreading::Table([((0, 1), 80.0)].into());
     let propagation = Propagation { spreading, noise_dbm: NOISE_DBM, ..Propagation::plain(5) };
     let bursts = Bursts { good_us: 2_000_000, bad_us: 150_000, loss_db: 40.0 };

@@ -304,23 +304,23 @@ pub struct Attack {
     pub lasts_us: u64,
 }
 
-/// What a fault is.
+/// What a fault is. One that lasts for no given time is there for good.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Harm {
-    /// Power is cut, and comes back after this long, if ever.
-    Crash(Who, Option<u64>, Flash),
+    /// Power is cut, and comes back after a while, if ever.
+    Crash { who: Who, lasts_us: Option<u64>, flash: Flash },
     /// Power comes back; the state is lost.
-    Restart(Who, Flash),
-    /// A wall goes up, and comes down after this long, if ever.
-    Wall(Wall, Option<u64>),
-    /// These nodes and all others do not hear each other, for this long or for good.
-    Partition(BTreeSet<usize>, Option<u64>),
-    /// Noise from a point, of this power, for this long, on a channel that may not be that of the nodes.
-    Jam(Point, f64, u64, Option<u8>),
-    /// Clocks run fast by this many millionths, for this long or for good.
-    Drift(Who, i32, Option<u64>),
-    /// This share of the frames received has wrong bits and a right checksum, for this long or for good.
-    Corrupt(f64, Option<u64>),
+    Restart { who: Who, flash: Flash },
+    /// A wall goes up, and comes down after a while, if ever.
+    Wall { wall: Wall, lasts_us: Option<u64> },
+    /// These nodes and all others do not hear each other.
+    Partition { group: BTreeSet<usize>, lasts_us: Option<u64> },
+    /// Noise; on the nodes' channel, unless another is given.
+    Jam { position: Point, power_dbm: f64, channel: Option<u8>, lasts_us: u64 },
+    /// Clocks run fast by this many millionths, or slow.
+    Drift { who: Who, ppm: i32, lasts_us: Option<u64> },
+    /// This share of the frames received has wrong bits and a right checksum.
+    Corrupt { share: f64, lasts_us: Option<u64> },
     /// An attacker is about.
     Attack(Attack),
 }
@@ -329,13 +329,13 @@ impl Harm {
     /// How long it lasts, where it ends by itself.
     pub fn lasts_us(&self) -> Option<u64> {
         match self {
-            Self::Crash(_, lasts, _)
-            | Self::Wall(_, lasts)
-            | Self::Partition(_, lasts)
-            | Self::Drift(_, _, lasts)
-            | Self::Corrupt(_, lasts) => *lasts,
-            Self::Jam(_, _, lasts, _) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
-            Self::Restart(..) => None,
+            Self::Crash { lasts_us, .. }
+            | Self::Wall { lasts_us, .. }
+            | Self::Partition { lasts_us, .. }
+            | Self::Drift { lasts_us, .. }
+            | Self::Corrupt { lasts_us, .. } => *lasts_us,
+            Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
+            Self::Restart { .. } => None,
         }
     }
 }
@@ -343,30 +343,32 @@ impl Harm {
 /// When a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Once.
-    At(u64),
-    /// Again and again: after random times with this mean, from one time to another.
-    Every(u64, u64, u64),
+    Once {
+        at_us: u64,
+    },
+    /// Again and again, after memoryless random times.
+    Every {
+        mean_us: u64,
+        from_us: u64,
+        until_us: u64,
+    },
 }
 
 /// Something that goes wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// When.
     pub when: When,
-    /// What.
     pub harm: Harm,
 }
 
 impl Fault {
     /// When its last effect sets in.
     fn ends_us(&self) -> u64 {
-        let lasts = self.harm.lasts_us().unwrap_or(0);
-        let begins = match self.when {
-            When::At(at) => at,
-            When::Every(_, _, until) => until,
+        let begins_us = match self.when {
+            When::Once { at_us } => at_us,
+            When::Every { until_us, .. } => until_us,
         };
-        begins + lasts
+        begins_us + self.harm.lasts_us().unwrap_or(0)
     }
 }
 

@@ -352,8 +352,8 @@ fn add_outsiders(scenario: &Scenario, world: &mut World<Program>) -> Outsiders {
     world.medium_mut().change_propagation(|air| air.nodes = nodes);
     for (index, fault) in scenario.faults.iter().enumerate() {
         match &fault.harm {
-            Harm::Jam(position, power, _, channel) => {
-                let radio = world.medium_mut().add(*position, tuned(*power, *channel));
+            Harm::Jam { position, power_dbm, channel, .. } => {
+                let radio = world.medium_mut().add(*position, tuned(*power_dbm, *channel));
                 jammers.insert(index, Jammer { radio, active: 0, on: None });
             }
             Harm::Attack(attack) => {

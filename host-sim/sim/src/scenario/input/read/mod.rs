@@ -158,10 +158,10 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
     }
     let spacing = || spacing.ok_or_else(|| section.missing("spacing"));
     Ok(match kind {
-        Kind::Line => Topology::Line(nodes, spacing()?),
-        Kind::Ring => Topology::Ring(nodes, spacing()?),
-        Kind::Grid => Topology::Grid(nodes, spacing()?),
-        Kind::Random => Topology::Random(nodes, side.ok_or_else(|| section.missing("side"))?),
+        Kind::Line => Topology::Line { nodes, spacing: spacing()? },
+        Kind::Ring => Topology::Ring { nodes, spacing: spacing()? },
+        Kind::Grid => Topology::Grid { nodes, spacing: spacing()? },
+        Kind::Random => Topology::Random { nodes, side: side.ok_or_else(|| section.missing("side"))? },
     })
 }
 

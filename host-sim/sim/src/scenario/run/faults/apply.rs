@@ -20,19 +20,19 @@ impl Run<'_> {
         match action {
             Action::Begin(index) => self.begin(now, index),
             Action::End(index) => self.end(now, index),
-            Action::EndOutage(strike, nodes) => self.end_outage(now, strike, &nodes),
-            Action::StoreAgain(node, life) => self.store_again(now, node, life),
+            Action::EndOutage { strike, nodes } => self.end_outage(now, strike, &nodes),
+            Action::StoreAgain { node, life } => self.store_again(now, node, life),
             Action::Attack(index) => self.attack(now, index),
-            Action::EndDrift(strike, nodes) => self.end_drift(now, strike, &nodes),
+            Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
-            Action::Wifi(begins) => self.wifi(now, begins),
+            Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
 
     fn begin(&mut self, now: u64, index: usize) {
         match &self.scenario.faults[index].harm {
-            Harm::Crash(who, down, flash) => self.crash(now, who, *down, *flash),
-            Harm::Restart(who, flash) => {
+            Harm::Crash { who, lasts_us, flash } => self.crash(now, who, *lasts_us, *flash),
+            Harm::Restart { who, flash } => {
                 let nodes = self.targets(who);
                 for &node in &nodes {
                     self.outages.end_all(node);
@@ -43,25 +43,25 @@ impl Run<'_> {
                 }
                 self.restart(now, &nodes, *flash);
             }
-            Harm::Wall(wall, _) => {
+            Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.walls.push(wall.clone()));
                 self.change(now, format!("a wall of {} dB goes up", wall.loss_db));
             }
-            Harm::Partition(group, _) => {
+            Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.partitions.push(group.clone()));
                 let cut_off: Vec<usize> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
-            Harm::Jam(position, power, ..) => {
+            Harm::Jam { position, power_dbm, .. } => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
                 jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
-                    self.change(now, format!("noise of {power} dBm at ({}, {})", position.0, position.1));
+                    self.change(now, format!("noise of {power_dbm} dBm at ({}, {})", position.0, position.1));
                 }
             }
-            Harm::Drift(who, ppm, lasts) => self.drift(now, who, *ppm, *lasts),
-            Harm::Corrupt(share, _) => {
+            Harm::Drift { who, ppm, lasts_us } => self.drift(now, who, *ppm, *lasts_us),
+            Harm::Corrupt { share, .. } => {
                 self.corruption.begin(*share);
                 let together = self.corruption.share();
                 self.world.set_corruption(together);
@@ -84,15 +84,15 @@ impl Run<'_> {
 
     fn end(&mut self, now: u64, index: usize) {
         match &self.scenario.faults[index].harm {
-            Harm::Wall(wall, _) => {
+            Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.walls, wall));
                 self.change(now, "the wall comes down".to_owned());
             }
-            Harm::Partition(group, _) => {
+            Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.partitions, group));
                 self.change(now, "they are no longer cut off".to_owned());
             }
-            Harm::Jam(..) => {
+            Harm::Jam { .. } => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
                 jammer.active = jammer.active.saturating_sub(1);
                 if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
@@ -100,7 +100,7 @@ impl Run<'_> {
                     self.change(now, "the noise ends".to_owned());
                 }
             }
-            Harm::Corrupt(share, _) => {
+            Harm::Corrupt { share, .. } => {
                 self.corruption.end(*share);
                 let left = self.corruption.share();
                 self.world.set_corruption(left);
@@ -115,7 +115,7 @@ impl Run<'_> {
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash(..) | Harm::Restart(..) | Harm::Drift(..) => {}
+            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } => {}
         }
     }
 
@@ -144,7 +144,7 @@ impl Run<'_> {
             self.outages.begin(node, strike, flash);
         }
         if let Some(down) = down.filter(|_| !nodes.is_empty()) {
-            self.agenda.add(now + down, Action::EndOutage(strike, nodes));
+            self.agenda.add(now + down, Action::EndOutage { strike, nodes });
         }
     }
 
@@ -170,7 +170,7 @@ impl Run<'_> {
         let how = if ppm < 0 { "slow" } else { "fast" };
         self.change(now, format!("the clocks of {} run {} ppm {how}", names(&nodes), ppm.unsigned_abs()));
         if let Some(lasts) = lasts {
-            self.agenda.add(now + lasts, Action::EndDrift(strike, nodes));
+            self.agenda.add(now + lasts, Action::EndDrift { strike, nodes });
         }
     }
 
@@ -242,7 +242,7 @@ impl Run<'_> {
             Flash::Erased => *stored = 1,
             Flash::Failing => return None,
             Flash::Torn => {
-                self.agenda.add(now + STORE_AGAIN_US, Action::StoreAgain(node, life));
+                self.agenda.add(now + STORE_AGAIN_US, Action::StoreAgain { node, life });
                 return None;
             }
         }
@@ -305,7 +305,7 @@ impl Run<'_> {
         } else {
             mean = micros(seconds(burst_us) * (1.0 - duty) / duty);
         }
-        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi(!begins));
+        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi { begins: !begins });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links that break down for long.
 //!
-//! Where links break down in bursts, most bad spells are short, and nodes have to live with them. One that lasts longer than
+//! Where links break down in bursts, most fades are short, and nodes have to live with them. One that lasts longer than
 //! agreement may take leaves no time for any: until it is over the link is not there, and both its beginning and its end
 //! are changes.
 
@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scenario::run::drive::{Run, id_of};
 
-/// LongFades are looked for this often.
+/// Long fades are looked for this often.
 const CHECK_US: u64 = 100_000;
 
-/// The long bad spells of all links.
+/// The long fades of all links.
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) struct LongFades {
     /// When each ends, by the sender and the receiver.
@@ -29,7 +29,7 @@ impl LongFades {
 }
 
 impl Run<'_> {
-    /// Finds out which links are in bad spells that last too long to wait for their end.
+    /// Finds the links whose fade lasts longer than agreement may take.
     pub(in crate::scenario) fn update_long_fades(&mut self, now: u64) {
         let Some(bursts) = self.scenario.radio.bursts else { return };
         if now < self.long_fades.next_check_us {
