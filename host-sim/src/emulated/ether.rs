@@ -7,6 +7,7 @@
 use emulator::io::CYCLES_PER_US;
 use emulator::network::Ether;
 use emulator::phy::{self, Frame, Input, Output, Stamped};
+use sim::air::index::NodeIndex;
 use sim::air::medium::Tuning;
 use sim::air::station::{Station, Watcher};
 use sim::air::world::{Heard, RawFrame, Said, World};
@@ -24,7 +25,7 @@ pub struct WorldEther<'w, S, W> {
     /// Who looks on.
     pub watcher: &'w mut W,
     /// Which node each board is, in ascending order.
-    pub nodes: &'w [usize],
+    pub nodes: &'w [NodeIndex],
 }
 
 impl<S: Station, W: Watcher<S>> Ether for WorldEther<'_, S, W> {

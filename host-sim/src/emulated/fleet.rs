@@ -12,6 +12,7 @@ use emulator::io::CYCLES_PER_US;
 use emulator::log::Line;
 use emulator::network::Boards;
 use emulator::soc::{Chip, PowerCut};
+use sim::air::index::NodeIndex;
 use sim::air::station::{Station, Watcher};
 use sim::air::world::World;
 use sim::scenario::input::plan::Flash;
@@ -61,14 +62,14 @@ struct Member {
 pub struct Fleet {
     boards: Boards,
     /// Which node each board is, in ascending order.
-    nodes: Vec<usize>,
+    nodes: Vec<NodeIndex>,
     members: Vec<Member>,
     storage: Option<(u32, usize)>,
 }
 
 impl Fleet {
     /// Boards for these nodes with their configurations, without power.
-    pub fn new(image: &Image, configs: &BTreeMap<usize, Config>, seed: u64) -> anyhow::Result<Self> {
+    pub fn new(image: &Image, configs: &BTreeMap<NodeIndex, Config>, seed: u64) -> anyhow::Result<Self> {
         let map = match image.chip {
             Chip::Nrf52840 => FlashMap::NRF52840,
             Chip::Nrf52833 => FlashMap::NRF52833,
@@ -76,7 +77,7 @@ impl Fleet {
         let storage = map.storage();
         let mut fleet = Self { storage: Some((storage.start, storage.len())), ..Self::default() };
         for (&node, config) in configs {
-            let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node as u64);
+            let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node.0 as u64);
             let mut board = Board::new(image.chip, &image.program, chance.next_u64(), chance.next_u64())?;
             let page = page_bytes(config)?;
             anyhow::ensure!(board.load_flash(map.config_page(), &page), "the chip has no configuration page");
@@ -94,17 +95,17 @@ impl Fleet {
     }
 
     /// Which nodes are boards, in ascending order.
-    pub fn nodes(&self) -> &[usize] {
+    pub fn nodes(&self) -> &[NodeIndex] {
         &self.nodes
     }
 
     /// The board of a node.
-    fn number(&self, node: usize) -> Option<usize> {
+    fn number(&self, node: NodeIndex) -> Option<usize> {
         self.nodes.binary_search(&node).ok()
     }
 
     /// Whose board a node is.
-    pub fn id(&self, node: usize) -> Option<NodeId> {
+    pub fn id(&self, node: NodeIndex) -> Option<NodeId> {
         Some(self.members[self.number(node)?].config.id)
     }
 
@@ -118,7 +119,7 @@ impl Fleet {
     }
 
     /// Power for a node that is a board, with what it then finds in its flash.
-    pub fn power_on(&mut self, node: usize, flash: Flash) {
+    pub fn power_on(&mut self, node: NodeIndex, flash: Flash) {
         let Some(number) = self.number(node) else { return };
         let board = self.boards.board(number);
         board.soc_mut().set_flash_worn(flash == Flash::Failing);
@@ -132,21 +133,21 @@ impl Fleet {
     }
 
     /// Takes a board's power away, wherever it is.
-    pub fn power_off(&mut self, node: usize) {
+    pub fn power_off(&mut self, node: NodeIndex) {
         if let Some(number) = self.number(node) {
             self.boards.power_off(number);
         }
     }
 
     /// From now on a board's slow clock runs fast by this many millionths, or slow.
-    pub fn set_drift(&mut self, node: usize, ppm: i32) {
+    pub fn set_drift(&mut self, node: NodeIndex, ppm: i32) {
         if let Some(number) = self.number(node) {
             self.boards.board(number).set_drift(ppm);
         }
     }
 
     /// Says something to a board through its probe.
-    pub fn tell(&mut self, node: usize, message: &ToBoard) {
+    pub fn tell(&mut self, node: NodeIndex, message: &ToBoard) {
         let mut bytes = [0; FRAME_BYTES_MAX];
         if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
             self.boards.board(number).send_probe(RTT_CHANNEL, frame);
@@ -154,18 +155,18 @@ impl Fleet {
     }
 
     /// Whether a board has power: it may have lost it in the middle of a write.
-    pub fn is_on(&self, node: usize) -> bool {
+    pub fn is_on(&self, node: NodeIndex) -> bool {
         self.number(node).is_some_and(|number| self.boards.all()[number].is_on())
     }
 
     /// What stopped a board for good, if anything did.
-    pub fn trouble(&self, node: usize) -> Option<String> {
+    pub fn trouble(&self, node: NodeIndex) -> Option<String> {
         let board = &self.boards.all()[self.number(node)?];
         board.trouble().map(str::to_owned)
     }
 
     /// What a board has said since the last time.
-    pub fn news(&mut self, node: usize) -> News {
+    pub fn news(&mut self, node: NodeIndex) -> News {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
         let mut news = News { said: Vec::new(), lines: board.take_log() };

@@ -168,6 +168,7 @@ fn hours(micros: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Activity, RX_UA, TX_UA, tx_ua};
+    use crate::air::index::NodeIndex;
     use crate::air::talker::room;
     use crate::air::timing::RadioTiming;
     use crate::air::world::{Nobody, Usage};
@@ -270,7 +271,7 @@ mod tests {
     fn a_run_of_radios_that_never_sleep_costs_about_what_listening_costs() {
         let mut world = room(4, &mut Nobody);
         world.run_until(10_000_000, &mut Nobody);
-        let usage = world.usage(0);
+        let usage = world.usage(NodeIndex(0));
         let activity = Activity::new(usage, 0.0, RadioTiming::EMBASSY, world.now_us());
         assert_eq!(
             activity.cpu_us,

@@ -9,6 +9,7 @@
 pub mod clock;
 pub mod energy;
 pub mod grid;
+pub mod index;
 pub mod medium;
 mod memo;
 pub mod node_station;

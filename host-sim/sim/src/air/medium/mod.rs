@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use common::rng::Rng;
 
+use super::index::{PerRadio, RadioIndex};
 use super::power::Power;
 use super::propagation::{Point, Propagation};
 use super::{BYTE_US, SYNC_US, airtime_us};
@@ -48,7 +49,7 @@ impl OnAir {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
     /// The radio.
-    pub to: usize,
+    pub to: RadioIndex,
     /// Received power.
     pub rssi_dbm: f64,
     /// Whether every bit is right; a damaged frame fails its checksum.
@@ -91,9 +92,9 @@ pub struct Medium {
     receivers: Receivers,
     bursts: Option<Bursts>,
     rng: Rng,
-    positions: Vec<Point>,
-    tunings: Vec<Tuning>,
-    reaches: Vec<Reach>,
+    positions: PerRadio<Point>,
+    tunings: PerRadio<Tuning>,
+    reaches: PerRadio<Reach>,
     /// Something has moved or changed since the reaches were computed.
     stale: bool,
     emissions: Vec<Option<Emission>>,
@@ -116,9 +117,9 @@ impl Medium {
             propagation,
             bursts,
             rng: Rng::stream(seed, 0xA1),
-            positions: Vec::new(),
-            tunings: Vec::new(),
-            reaches: Vec::new(),
+            positions: PerRadio::default(),
+            tunings: PerRadio::default(),
+            reaches: PerRadio::default(),
             stale: true,
             emissions: Vec::new(),
             vacant: Vec::new(),
@@ -127,12 +128,12 @@ impl Medium {
     }
 
     /// Adds a radio that does not listen yet, and gives its index.
-    pub fn add(&mut self, position: Point, tuning: Tuning) -> usize {
+    pub fn add(&mut self, position: Point, tuning: Tuning) -> RadioIndex {
         self.positions.push(position);
         self.tunings.push(tuning);
         self.receivers.add();
         self.stale = true;
-        self.positions.len() - 1
+        RadioIndex(self.positions.len() - 1)
     }
 
     /// How many radios there are.
@@ -142,16 +143,16 @@ impl Medium {
 
     /// Whether there are no radios.
     pub fn is_empty(&self) -> bool {
-        self.positions.is_empty()
+        self.positions.len() == 0
     }
 
     /// Where a radio is.
-    pub fn position(&self, radio: usize) -> Point {
+    pub fn position(&self, radio: RadioIndex) -> Point {
         self.positions[radio]
     }
 
     /// Moves a radio. Frames that are on the air keep the strength they began with.
-    pub fn set_position(&mut self, radio: usize, position: Point) {
+    pub fn set_position(&mut self, radio: RadioIndex, position: Point) {
         self.positions[radio] = position;
         self.stale = true;
     }
@@ -174,7 +175,7 @@ impl Medium {
 
     /// The mean received power of one radio at another in dBm, before jitter and bursts; none where nothing arrives, as
     /// between radios on different channels.
-    pub fn mean_dbm(&self, from: usize, to: usize) -> Option<f64> {
+    pub fn mean_dbm(&self, from: RadioIndex, to: RadioIndex) -> Option<f64> {
         if self.tunings[from].channel != self.tunings[to].channel {
             return None;
         }
@@ -183,12 +184,12 @@ impl Medium {
     }
 
     /// When the fade that a link is in ends, as far as frames have shown; none where it is in none.
-    pub fn fade_end(&self, from: usize, to: usize) -> Option<u64> {
+    pub fn fade_end(&self, from: RadioIndex, to: RadioIndex) -> Option<u64> {
         self.reaches.get(from)?.fade_end(to)
     }
 
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
-    pub fn retune(&mut self, radio: usize, tuning: Tuning) {
+    pub fn retune(&mut self, radio: RadioIndex, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
             Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.receivers.lockable);
         }
@@ -198,32 +199,32 @@ impl Medium {
     }
 
     /// What a radio is set to.
-    pub fn tuning(&self, radio: usize) -> Tuning {
+    pub fn tuning(&self, radio: RadioIndex) -> Tuning {
         self.tunings[radio]
     }
 
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
-    pub fn listen(&mut self, radio: usize, listening: bool) {
+    pub fn listen(&mut self, radio: RadioIndex, listening: bool) {
         self.receivers.listen(radio, listening);
     }
 
     /// Whether a radio is receiving a frame.
-    pub fn is_locked(&self, radio: usize) -> bool {
+    pub fn is_locked(&self, radio: RadioIndex) -> bool {
         self.receivers.is_locked(radio)
     }
 
     /// The received power, in dBm, of the frame that a radio is receiving and whose preamble ends now; none otherwise.
-    pub fn found_dbm(&self, now: u64, radio: usize) -> Option<f64> {
+    pub fn found_dbm(&self, now: u64, radio: RadioIndex) -> Option<f64> {
         self.receivers.found_dbm(now, radio)
     }
 
     /// Begins a frame: its first preamble bit leaves the antenna now.
-    pub fn begin_frame(&mut self, now: u64, from: usize) -> OnAir {
+    pub fn begin_frame(&mut self, now: u64, from: RadioIndex) -> OnAir {
         self.begin(now, from, true)
     }
 
     /// Begins noise that nobody can decode.
-    pub fn begin_noise(&mut self, now: u64, from: usize) -> OnAir {
+    pub fn begin_noise(&mut self, now: u64, from: RadioIndex) -> OnAir {
         self.begin(now, from, false)
     }
 
@@ -239,31 +240,31 @@ impl Medium {
     }
 
     /// Begins a clear channel assessment.
-    pub fn begin_cca(&mut self, now: u64, radio: usize) {
+    pub fn begin_cca(&mut self, now: u64, radio: RadioIndex) {
         self.receivers.begin_cca(now, radio);
     }
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
-    pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
+    pub fn end_cca(&mut self, now: u64, radio: RadioIndex) -> bool {
         self.take_cca(now, radio).is_some_and(|found| self.receivers.is_busy(found))
     }
 
     /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
-    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
+    pub fn take_cca(&mut self, now: u64, radio: RadioIndex) -> Option<Found> {
         self.receivers.take_cca(now, radio)
     }
 
     /// Breaks a clear channel assessment off.
-    pub fn abort_cca(&mut self, radio: usize) {
+    pub fn abort_cca(&mut self, radio: RadioIndex) {
         self.receivers.abort_cca(radio);
     }
 
     /// Everything that arrives at a radio now, noise included.
-    pub fn power_at(&self, radio: usize) -> Power {
+    pub fn power_at(&self, radio: RadioIndex) -> Power {
         self.receivers.power_at(radio)
     }
 
-    fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
+    fn begin(&mut self, now: u64, from: RadioIndex, is_frame: bool) -> OnAir {
         self.refresh();
         let on = self.vacant.pop().unwrap_or_else(|| {
             self.emissions.push(None);

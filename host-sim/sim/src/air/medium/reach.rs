@@ -11,6 +11,7 @@ use std::rc::Rc;
 use common::rng::Rng;
 
 use super::super::grid::Grid;
+use super::super::index::{PerRadio, RadioIndex};
 use super::super::memo::{Memo, Roll};
 use super::super::power::Power;
 use super::super::propagation::{Point, Propagation, normal};
@@ -99,8 +100,8 @@ pub(super) struct Base {
 
 impl Base {
     /// The base for the list of a radio that may share it with others.
-    fn of(radio: usize) -> Self {
-        Self { four: u32::try_from(radio / LANES).unwrap_or(u32::MAX) }
+    fn of(radio: RadioIndex) -> Self {
+        Self { four: u32::try_from(radio.0 / LANES).unwrap_or(u32::MAX) }
     }
 
     /// Which four a number of a list belongs to. Numbers below the base are negative, only that nobody says so.
@@ -114,8 +115,8 @@ impl Base {
     }
 
     /// The radio that a number of a list stands for.
-    pub fn radio(self, to: u32) -> usize {
-        (self.four << LANE_BITS).wrapping_add(to) as usize
+    pub fn radio(self, to: u32) -> RadioIndex {
+        RadioIndex((self.four << LANE_BITS).wrapping_add(to) as usize)
     }
 
     /// How a list calls a radio.
@@ -148,8 +149,8 @@ impl Reached {
     }
 
     /// Leaves one radio out.
-    pub fn leave_out(&mut self, base: Base, radio: usize, lockable: Power) {
-        let number = base.number(u32::try_from(radio).unwrap_or(u32::MAX));
+    pub fn leave_out(&mut self, base: Base, radio: RadioIndex, lockable: Power) {
+        let number = base.number(u32::try_from(radio.0).unwrap_or(u32::MAX));
         self.loud.retain(|loud| loud.to != number);
         self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
         self.faint.leave_out(number);
@@ -191,35 +192,36 @@ pub(super) struct Reach {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'m> {
     pub propagation: &'m Propagation,
-    pub positions: &'m [Point],
-    pub tunings: &'m [Tuning],
+    pub positions: &'m PerRadio<Point>,
+    pub tunings: &'m PerRadio<Tuning>,
     pub lockable: Power,
     pub bursts: Option<Bursts>,
 }
 
 impl Scene<'_> {
     /// Everybody's reach. Links that were there before keep their fades.
-    pub fn reaches(&self, before: &[Reach]) -> Vec<Reach> {
+    pub fn reaches(&self, before: &PerRadio<Reach>) -> PerRadio<Reach> {
         let noise = Power::from_dbm(self.propagation.noise_dbm);
         // Where receivers find frames far below the noise, those still count.
         let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
-        let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
-        let alike = self.tunings.windows(2).all(|pair| pair[0] == pair[1]);
+        let strongest = self.tunings.as_slice().iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
+        let alike = self.tunings.as_slice().windows(2).all(|pair| pair[0] == pair[1]);
         let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
         let mut survey = Survey {
             least,
             steady,
-            index: Grid::new(self.positions, self.propagation.reach(strongest, least)),
+            index: Grid::new(self.positions.as_slice(), self.propagation.reach(strongest, least)),
             known_arrivals: (alike && self.propagation.is_plain()).then(Memo::default),
             near: Roll::new(self.positions.len()),
             scratch: Reached::default(),
             known: BTreeMap::new(),
         };
-        (0..self.positions.len()).map(|from| self.reach(from, &mut survey, before.get(from))).collect()
+        let radios = (0..self.positions.len()).map(RadioIndex);
+        radios.map(|from| self.reach(from, &mut survey, before.get(from))).collect::<Vec<_>>().into()
     }
 
     /// What arrives of one radio at another: the power in dBm and, where it is always the same, in units.
-    fn arrival(&self, from: usize, to: usize, steady: bool) -> (f64, Power) {
+    fn arrival(&self, from: RadioIndex, to: RadioIndex, steady: bool) -> (f64, Power) {
         if self.tunings[to].channel != self.tunings[from].channel {
             return NOTHING;
         }
@@ -230,9 +232,10 @@ impl Scene<'_> {
         })
     }
 
-    fn reach(&self, from: usize, survey: &mut Survey, before: Option<&Reach>) -> Reach {
+    fn reach(&self, from: RadioIndex, survey: &mut Survey, before: Option<&Reach>) -> Reach {
         let Survey { least, steady, index, known_arrivals, near, scratch, known } = survey;
         index.near(self.positions[from], |to, distance_squared| {
+            let to = RadioIndex(to);
             if to == from {
                 return;
             }
@@ -241,7 +244,7 @@ impl Scene<'_> {
                 None => self.arrival(from, to, *steady),
             };
             if arrival.0 >= *least {
-                near.enter(to, arrival);
+                near.enter(to.0, arrival);
             }
         });
         if *steady {
@@ -286,8 +289,8 @@ struct Survey {
 
 impl Reach {
     /// When the fade of the link to a radio ends, if it is in one.
-    pub fn fade_end(&self, to: usize) -> Option<u64> {
-        let at = self.fading.binary_search_by_key(&to, |fading| fading.to as usize).ok()?;
+    pub fn fade_end(&self, to: RadioIndex) -> Option<u64> {
+        let at = self.fading.binary_search_by_key(&to.0, |fading| fading.to as usize).ok()?;
         self.fading.get(at).filter(|fading| fading.is_faded).map(|fading| fading.state_ends)
     }
 
@@ -335,7 +338,7 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Base, Block, FAINT_MAX, Faint, Power};
+    use super::{Base, Block, FAINT_MAX, Faint, Power, RadioIndex};
 
     #[test]
     fn what_was_noted_comes_out_again() {
@@ -358,10 +361,10 @@ mod tests {
     #[test]
     fn numbers_below_the_base_come_back() {
         for radio in [0, 1, 4, 6, 90_003] {
-            let base = Base::of(radio);
+            let base = Base::of(RadioIndex(radio));
             for other in [0, 1, 2, 3, 4, 5, 8, 89_999, 100_000_u32] {
                 let number = base.number(other);
-                assert_eq!(base.radio(number), other as usize);
+                assert_eq!(base.radio(number), RadioIndex(other as usize));
                 let mut faint = Faint::default();
                 faint.push(number, Power::from_units(5));
                 let block = faint.blocks[0];

@@ -1,6 +1,7 @@
 //! One radio's receiving end: what arrives at it, and what it makes of that.
 
 use super::super::SYNC_US;
+use super::super::index::RadioIndex;
 use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
@@ -139,13 +140,13 @@ impl Default for Interference {
 
 impl Interference {
     /// The sum at a radio, which is one of the four.
-    pub fn at(&self, radio: usize) -> Power {
-        Power::from_units(self.sums[radio % LANES].cast_unsigned())
+    pub fn at(&self, radio: RadioIndex) -> Power {
+        Power::from_units(self.sums[radio.0 % LANES].cast_unsigned())
     }
 
     /// The same in the smallest units, and what it may come to.
-    pub fn sum_and_limit(&mut self, radio: usize) -> (i32, &mut i32) {
-        (self.sums[radio % LANES], &mut self.limits[radio % LANES])
+    pub fn sum_and_limit(&mut self, radio: RadioIndex) -> (i32, &mut i32) {
+        (self.sums[radio.0 % LANES], &mut self.limits[radio.0 % LANES])
     }
 
     /// A signal begins to arrive. Whether any radio that it reaches minds.

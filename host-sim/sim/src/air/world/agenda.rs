@@ -43,7 +43,8 @@ impl Event {
 pub(super) struct Entry {
     pub at_us: u64,
     pub order: u64,
-    pub node: u32,
+    /// Of a node, or of the radio of an intruder.
+    pub index: u32,
     /// Entries of a node's former life are void.
     pub life: u32,
     /// So are those of what a port broke off.
@@ -123,14 +124,14 @@ mod tests {
                 let ahead = if rng.below(2) == 0 { rng.below(40) } else { 300 * rng.below(90) };
                 let at_us = now_us + u64::from(ahead);
                 waiting.push((at_us, entered));
-                agenda.push(Entry { at_us, order: 0, node: entered, life: 0, round: 0, event: Event::Wake });
+                agenda.push(Entry { at_us, order: 0, index: entered, life: 0, round: 0, event: Event::Wake });
                 entered += 1;
                 continue;
             }
             let next = waiting.iter().copied().min();
             let until_us = now_us + u64::from(rng.below(9_000));
             let due = next.filter(|&(at_us, _)| at_us <= until_us);
-            let popped = agenda.pop(until_us).map(|entry| (entry.at_us, entry.node));
+            let popped = agenda.pop(until_us).map(|entry| (entry.at_us, entry.index));
             assert_eq!(popped, due);
             waiting.retain(|&entry| Some(entry) != due);
             now_us = due.map_or(until_us, |(at_us, _)| at_us);

@@ -6,6 +6,7 @@ use common::config::POWERS_DBM;
 use common::names::{Algorithm, Cipher};
 use common::rng::Rng;
 
+use crate::air::index::NodeIndex;
 use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
@@ -27,7 +28,7 @@ pub struct Scenario {
     /// The radios and the air between them.
     pub radio: RadioPlan,
     /// What differs from node to node; by index.
-    pub nodes: BTreeMap<usize, NodePlan>,
+    pub nodes: BTreeMap<NodeIndex, NodePlan>,
     /// What runs on the nodes.
     pub protocol: ProtocolPlan,
     /// How nodes move.
@@ -112,7 +113,7 @@ pub enum Model {
     /// A disc with this reach.
     Disc(f64),
     /// Measured losses in dB from one node, by index, to another.
-    Table(BTreeMap<(usize, usize), f64>),
+    Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
 }
 
 /// The radios and the air between them.
@@ -210,7 +211,7 @@ pub enum Mobility {
     /// To one random point after another.
     Random(Wander),
     /// As listed: for each node that moves, times in microseconds and where it is then, in order.
-    Listed(BTreeMap<usize, Vec<(u64, Point)>>),
+    Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
 impl Mobility {
@@ -249,7 +250,7 @@ pub struct Groups {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// These nodes, counted from 0.
-    Nodes(Vec<usize>),
+    Nodes(Vec<NodeIndex>),
     /// Whoever most nodes follow.
     Leader,
     /// Anybody that is on.
@@ -314,7 +315,7 @@ pub enum Harm {
     /// A wall goes up, and comes down after a while, if ever.
     Wall { wall: Wall, lasts_us: Option<u64> },
     /// These nodes and all others do not hear each other.
-    Partition { group: BTreeSet<usize>, lasts_us: Option<u64> },
+    Partition { group: BTreeSet<NodeIndex>, lasts_us: Option<u64> },
     /// Noise; on the nodes' channel, unless another is given.
     Jam { position: Point, power_dbm: f64, channel: Option<u8>, lasts_us: u64 },
     /// Clocks run fast by this many millionths, or slow.
@@ -379,7 +380,7 @@ impl Scenario {
     }
 
     /// Why a node cannot be a board, if it cannot.
-    pub fn not_a_board(&self, node: usize) -> Option<String> {
+    pub fn not_a_board(&self, node: NodeIndex) -> Option<String> {
         if self.protocol.program == ProgramKind::SoftState {
             return Some("a board runs whole nodes, not kind = \"soft-state\"".to_owned());
         }

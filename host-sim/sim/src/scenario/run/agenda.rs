@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
 /// One time that a fault struck; every one has a number of its own.
@@ -18,13 +19,13 @@ pub enum Action {
     /// A fault of the scenario ends.
     End(usize),
     /// What cut these nodes' power is over.
-    EndOutage { strike: StrikeId, nodes: Vec<usize> },
+    EndOutage { strike: StrikeId, nodes: Vec<NodeIndex> },
     /// A node's driver tries once more to store its epoch, if it is still in this life.
-    StoreAgain { node: usize, life: u64 },
+    StoreAgain { node: NodeIndex, life: u64 },
     /// The attacker of a fault sends.
     Attack(usize),
     /// What made these nodes' clocks drift is over.
-    EndDrift { strike: StrikeId, nodes: Vec<usize> },
+    EndDrift { strike: StrikeId, nodes: Vec<NodeIndex> },
     /// Everybody moves on.
     Move,
     /// The network next door begins or ends a burst.

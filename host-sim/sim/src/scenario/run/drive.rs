@@ -9,6 +9,7 @@ use common::types::NodeId;
 use super::boards::{Boards, NoBoards};
 use super::faults::{Attacker, Corruption, Drifts, Jammer, LongFades, Outages};
 use crate::air::energy::Activity;
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Medium, OnAir, Tuning};
 use crate::air::power::Power;
 use crate::air::timing::RadioTiming;
@@ -52,9 +53,9 @@ pub(in crate::scenario) struct Run<'s> {
     pub(in crate::scenario) rng: Rng,
     /// Of the network next door: the same numbers as above, but neither moves the other on.
     pub(in crate::scenario) wifi_rng: Rng,
-    pub(in crate::scenario) lives: BTreeMap<usize, u64>,
+    pub(in crate::scenario) lives: BTreeMap<NodeIndex, u64>,
     /// What each node's driver has stored: the number of its last boot.
-    pub(in crate::scenario) epochs: BTreeMap<usize, u16>,
+    pub(in crate::scenario) epochs: BTreeMap<NodeIndex, u16>,
     /// How often a fault has struck so far.
     pub(in crate::scenario) last_strike: StrikeId,
     pub(in crate::scenario) outages: Outages,
@@ -64,11 +65,11 @@ pub(in crate::scenario) struct Run<'s> {
     pub(in crate::scenario) jammers: BTreeMap<usize, Jammer>,
     /// By the number of the fault.
     pub(in crate::scenario) attackers: BTreeMap<usize, Attacker>,
-    pub(in crate::scenario) wifi: Option<(usize, Option<OnAir>)>,
+    pub(in crate::scenario) wifi: Option<(RadioIndex, Option<OnAir>)>,
     pub(in crate::scenario) components: Components,
     pub(in crate::scenario) moved: bool,
     /// Who spoils the agreement of each component.
-    pub(in crate::scenario) dissenters: Vec<Vec<usize>>,
+    pub(in crate::scenario) dissenters: Vec<Vec<NodeIndex>>,
     /// Since when there has been agreement.
     pub(in crate::scenario) agreed_since: Option<u64>,
     pub(in crate::scenario) liveness: Liveness,
@@ -109,7 +110,7 @@ impl<'s> Run<'s> {
         world.set_loss(plan.loss);
         world.set_wake_jitter(plan.wake_jitter_us);
         let mut drifts = Rng::stream(seed, 0xD21F);
-        for (node, position) in positions.iter_mut().enumerate() {
+        for (node, position) in NodeIndex::first(positions.len()).zip(&mut positions) {
             let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);
             let lot = wide - i32::try_from(plan.drift_ppm).unwrap_or(0);
             let NodePlan { at, channel, tx_dbm, drift_ppm, .. } =
@@ -133,7 +134,7 @@ impl<'s> Run<'s> {
             rng: Rng::stream(seed, 0xFA17),
             wifi_rng: Rng::stream(seed, 0xFA17),
             lives: BTreeMap::new(),
-            epochs: (0..positions.len()).map(|node| (node, 1)).collect(),
+            epochs: NodeIndex::first(positions.len()).map(|node| (node, 1)).collect(),
             last_strike: StrikeId::default(),
             outages: Outages::default(),
             drifts: Drifts::default(),
@@ -156,7 +157,7 @@ impl<'s> Run<'s> {
 
     pub(super) fn play(&mut self) {
         self.change(0, "start".to_owned());
-        for node in 0..self.nodes {
+        for node in NodeIndex::first(self.nodes) {
             self.switch_on(0, node, Flash::Kept);
         }
         // Only now is there anything that could be joined.
@@ -194,7 +195,7 @@ impl<'s> Run<'s> {
 
     /// Watches the ends of every link that was made or broken since: how they see it now.
     fn concern(&mut self, before: &Components) {
-        let mut concerned: BTreeMap<usize, Vec<(NodeId, bool)>> = BTreeMap::new();
+        let mut concerned: BTreeMap<NodeIndex, Vec<(NodeId, bool)>> = BTreeMap::new();
         for &(a, b) in before.links.symmetric_difference(&self.components.links) {
             for (end, other) in [(a, b), (b, a)] {
                 let is_linked = self.world.station(end).is_linked(id_of(other));
@@ -228,20 +229,22 @@ impl<'s> Run<'s> {
     pub(super) fn find_components(&self) -> Components {
         let (world, medium) = (&self.world, self.world.medium());
         let floor = Power::from_dbm(medium.propagation().noise_dbm);
-        let noise_at = |node: usize| {
+        let noise_at = |node: NodeIndex| {
             let on = self.jammers.values().filter(|jammer| jammer.on.is_some());
-            let jammed = on.filter_map(|jammer| medium.mean_dbm(jammer.radio, node)).map(Power::from_dbm);
+            let jammed = on.filter_map(|jammer| medium.mean_dbm(jammer.radio, node.radio())).map(Power::from_dbm);
             (floor + jammed.sum()).dbm()
         };
-        let takes_part = |node: usize| world.is_on(node) && !world.station(node).is_mute();
-        let power_dbm = |from: usize, to: usize| Some(medium.mean_dbm(from, to)? - self.long_fades.loss_db(from, to));
+        let takes_part = |node: NodeIndex| world.is_on(node) && !world.station(node).is_mute();
+        let power_dbm = |from: NodeIndex, to: NodeIndex| {
+            Some(medium.mean_dbm(from.radio(), to.radio())? - self.long_fades.loss_db(from, to))
+        };
         Components::find(power_dbm, self.nodes, takes_part, noise_at, self.programs.admission())
     }
 
     /// Each leader that is followed, by index, and by how many.
-    pub(super) fn followers(&self) -> BTreeMap<usize, usize> {
+    pub(super) fn followers(&self) -> BTreeMap<NodeIndex, usize> {
         let mut followers = BTreeMap::new();
-        for node in (0..self.nodes).filter(|&node| self.world.is_on(node)) {
+        for node in NodeIndex::first(self.nodes).filter(|&node| self.world.is_on(node)) {
             if let Some(leader) = self.leader(node) {
                 *followers.entry(leader).or_insert(0) += 1;
             }
@@ -250,9 +253,9 @@ impl<'s> Run<'s> {
     }
 
     /// Whom a node that is on follows, as an index. A leader that is no node of the scenario is nobody.
-    pub(in crate::scenario) fn leader(&self, node: usize) -> Option<usize> {
+    pub(in crate::scenario) fn leader(&self, node: NodeIndex) -> Option<NodeIndex> {
         let leader = self.world.station(node).leader().filter(|_| self.world.is_on(node))?;
-        usize::from(leader.0).checked_sub(1).filter(|&leader| leader < self.nodes)
+        usize::from(leader.0).checked_sub(1).filter(|&leader| leader < self.nodes).map(NodeIndex)
     }
 
     /// Finds out whether there is agreement, if that may have changed.
@@ -287,9 +290,9 @@ impl<'s> Run<'s> {
         let now = self.world.now_us();
         let changes: Vec<Change> = self.open.iter().map(Open::closed).collect();
         let (verdict, failure) = self.judge();
-        let usage: Vec<_> = (0..self.nodes).map(|node| self.world.usage(node)).collect();
-        let tallies: Vec<_> = (0..self.nodes).map(|node| self.world.station(node).tally()).collect();
-        let nodes = (0..self.nodes).map(|node| self.node_use(node, now)).collect();
+        let usage: Vec<_> = NodeIndex::first(self.nodes).map(|node| self.world.usage(node)).collect();
+        let tallies: Vec<_> = NodeIndex::first(self.nodes).map(|node| self.world.station(node).tally()).collect();
+        let nodes = NodeIndex::first(self.nodes).map(|node| self.node_use(node, now)).collect();
         Outcome {
             scenario: self.scenario.name.clone(),
             seed: self.seed,
@@ -316,9 +319,9 @@ impl<'s> Run<'s> {
         }
     }
 
-    fn node_use(&self, node: usize, now: u64) -> NodeUse {
+    fn node_use(&self, node: NodeIndex, now: u64) -> NodeUse {
         let usage = self.world.usage(node);
-        let tx_dbm = self.world.medium().tuning(node).tx_dbm;
+        let tx_dbm = self.world.medium().tuning(node.radio()).tx_dbm;
         let energy = Activity::new(usage, tx_dbm, self.timing, usage.on_us).cost();
         NodeUse {
             id: id_of(node).0,
@@ -340,7 +343,7 @@ impl<'s> Run<'s> {
 }
 
 /// The jammers and the attackers of a scenario by their faults, and the network next door with its noise.
-type Outsiders = (BTreeMap<usize, Jammer>, BTreeMap<usize, Attacker>, Option<(usize, Option<OnAir>)>);
+type Outsiders = (BTreeMap<usize, Jammer>, BTreeMap<usize, Attacker>, Option<(RadioIndex, Option<OnAir>)>);
 
 /// Adds every radio that is no node.
 fn add_outsiders(scenario: &Scenario, world: &mut World<Program>) -> Outsiders {
@@ -386,6 +389,6 @@ impl Open {
 }
 
 /// The id of a node, which are numbered from 1.
-pub(in crate::scenario) fn id_of(node: usize) -> NodeId {
-    NodeId(u16::try_from(node + 1).unwrap_or(u16::MAX))
+pub(in crate::scenario) fn id_of(node: NodeIndex) -> NodeId {
+    NodeId(u16::try_from(node.0 + 1).unwrap_or(u16::MAX))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
+use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
 use crate::scenario::input::plan::{Groups, Mobility, Wander, unit};
 
@@ -21,7 +22,7 @@ pub enum Walk {
     /// In groups, whose centres do that.
     Together(Wander, Vec<Walker>, Vec<Member>),
     /// As listed; nodes without a way stay where they are.
-    Listed(BTreeMap<usize, Vec<(u64, Point)>>),
+    Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
 /// Somebody who walks to random points.
@@ -89,13 +90,13 @@ impl Walk {
     }
 
     /// Lets this many seconds pass until now; who moved, and where to.
-    pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(usize, Point)> {
+    pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(NodeIndex, Point)> {
         match self {
             Self::Alone(plan, walkers) => {
                 for walker in &mut *walkers {
                     walker.walk(seconds, *plan);
                 }
-                walkers.iter().map(|walker| walker.at).enumerate().collect()
+                NodeIndex::first(walkers.len()).zip(walkers.iter().map(|walker| walker.at)).collect()
             }
             Self::Together(plan, centres, members) => {
                 for centre in &mut *centres {
@@ -106,7 +107,7 @@ impl Walk {
                     let (centre, stroll) = (centres[member.group].at, member.stroll.at);
                     (centre.0 + member.offset.0 + stroll.0, centre.1 + member.offset.1 + stroll.1)
                 };
-                members.iter_mut().map(position).enumerate().collect()
+                NodeIndex::first(members.len()).zip(members.iter_mut().map(position)).collect()
             }
             Self::Listed(ways) => ways.iter().filter_map(|(&node, way)| Some((node, along(way, now_us)?))).collect(),
         }
@@ -166,7 +167,7 @@ impl Walker {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Groups, Mobility, Point, Walk, Wander, strips};
+    use super::{Groups, Mobility, NodeIndex, Point, Walk, Wander, strips};
     use crate::scenario::input::units::micros;
 
     const ALONE: Wander = Wander { groups: None, speed: (1.0, 2.0), side: 50.0, until_us: 0 };
@@ -219,14 +220,14 @@ mod tests {
     fn listed_ways_are_walked_at_their_times() {
         let way =
             vec![(1_000_000, (0.0, 0.0)), (3_000_000, (10.0, 0.0)), (3_000_000, (10.0, 9.0)), (4_000_000, (0.0, 9.0))];
-        let plan = Mobility::Listed(BTreeMap::from([(2, way)]));
+        let plan = Mobility::Listed(BTreeMap::from([(NodeIndex(2), way)]));
         assert_eq!(plan.until_us(), 4_000_000);
         let mut walk = Walk::new(&plan, &[(5.0, 5.0); 3], 1);
         let mut at = |seconds: f64| walk.pass(micros(seconds), 0.2)[0];
-        assert_eq!(at(0.5), (2, (0.0, 0.0)));
-        assert_eq!(at(2.0), (2, (5.0, 0.0)));
-        assert_eq!(at(3.0), (2, (10.0, 9.0)), "two points at one time are a jump");
-        assert_eq!(at(3.5), (2, (5.0, 9.0)));
-        assert_eq!(at(9.0), (2, (0.0, 9.0)));
+        assert_eq!(at(0.5), (NodeIndex(2), (0.0, 0.0)));
+        assert_eq!(at(2.0), (NodeIndex(2), (5.0, 0.0)));
+        assert_eq!(at(3.0), (NodeIndex(2), (10.0, 9.0)), "two points at one time are a jump");
+        assert_eq!(at(3.5), (NodeIndex(2), (5.0, 9.0)));
+        assert_eq!(at(9.0), (NodeIndex(2), (0.0, 9.0)));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::radio::power;
 use super::{drift, positive, time_us, within};
+use crate::air::index::NodeIndex;
 use crate::air::propagation::Wall;
 use crate::scenario::input::plan::{Attack, Fault, Flash, Harm, Trick, When, Who};
 use crate::scenario::input::toml_section::{Problem, Section};
@@ -16,7 +17,7 @@ const STRIKES_MAX: u64 = 100_000;
 const SHORTEST_S: f64 = 1e-3;
 
 /// The nodes that are listed, as indices.
-fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<usize>>, Problem> {
+fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<NodeIndex>>, Problem> {
     let Some(ids) = section.integers("nodes", 1..nodes as u64 + 1)? else { return Ok(None) };
     if ids.is_empty() {
         return Err(section.problem_at("nodes", "must name at least one node, such as [1]"));
@@ -25,7 +26,7 @@ fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<usize>>,
     if let Some(twice) = ids.iter().find(|id| !seen.insert(**id)) {
         return Err(section.problem_at("nodes", &format!("names node {twice} twice")));
     }
-    Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).collect()))
+    Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect()))
 }
 
 fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {

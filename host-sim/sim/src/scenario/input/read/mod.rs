@@ -8,6 +8,7 @@ use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use common::names::{Algorithm, Cipher};
 use toml::de::DeTable;
 
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Steady, Topology};
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
@@ -171,7 +172,7 @@ fn read_nodes(
     tables: &[Section<'_>],
     nodes: usize,
     has_places: bool,
-) -> Result<BTreeMap<usize, NodePlan>, Problem> {
+) -> Result<BTreeMap<NodeIndex, NodePlan>, Problem> {
     let mut special = BTreeMap::new();
     for section in tables {
         let is_board = section.word("kind", &[("sim", false), ("board", true)])?.unwrap_or(false);
@@ -184,7 +185,7 @@ fn read_nodes(
         if at.is_none() && !has_places {
             return Err(section.missing("at"));
         }
-        let index = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        let index = NodeIndex(usize::try_from(id - 1).unwrap_or(usize::MAX));
         if special.insert(index, NodePlan { is_board, at, channel, tx_dbm, drift_ppm }).is_some() {
             return Err(section.problem_at("id", &format!("{id} is given to two nodes")));
         }
@@ -199,7 +200,7 @@ fn read_nodes(
 fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
     for section in tables {
         let id = section.integer("id", 1..u64::MAX)?.unwrap_or(1);
-        let node = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        let node = NodeIndex(usize::try_from(id - 1).unwrap_or(usize::MAX));
         if scenario.nodes.get(&node).is_some_and(|plan| plan.is_board)
             && let Some(why) = scenario.not_a_board(node)
         {

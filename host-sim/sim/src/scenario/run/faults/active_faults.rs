@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::OnAir;
 use crate::scenario::input::plan::Flash;
 use crate::scenario::run::agenda::StrikeId;
 
 /// Everything that keeps nodes without power.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) struct Outages(BTreeMap<usize, Outage>);
+pub(in crate::scenario) struct Outages(BTreeMap<NodeIndex, Outage>);
 
 /// Why a node has no power.
 #[derive(Clone, Debug)]
@@ -22,14 +23,14 @@ struct Outage {
 
 impl Outages {
     /// A node's power is cut, perhaps once more.
-    pub fn begin(&mut self, node: usize, strike: StrikeId, flash: Flash) {
+    pub fn begin(&mut self, node: NodeIndex, strike: StrikeId, flash: Flash) {
         let outage = self.0.entry(node).or_insert(Outage { strikes: BTreeSet::new(), flash });
         outage.strikes.insert(strike);
         outage.flash = outage.flash.max(flash);
     }
 
     /// One cause is over. Where it was the last one, power is back, and this is what the node finds in its flash.
-    pub fn end(&mut self, node: usize, strike: StrikeId) -> Option<Flash> {
+    pub fn end(&mut self, node: NodeIndex, strike: StrikeId) -> Option<Flash> {
         let outage = self.0.get_mut(&node)?;
         let was_cause = outage.strikes.remove(&strike);
         let flash = outage.flash;
@@ -40,14 +41,14 @@ impl Outages {
     }
 
     /// Power is back whatever had cut it.
-    pub fn end_all(&mut self, node: usize) {
+    pub fn end_all(&mut self, node: NodeIndex) {
         self.0.remove(&node);
     }
 }
 
 /// Clocks that are made to drift.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) struct Drifts(BTreeMap<usize, Drift>);
+pub(in crate::scenario) struct Drifts(BTreeMap<NodeIndex, Drift>);
 
 /// What makes a clock drift.
 #[derive(Clone, Debug)]
@@ -60,13 +61,13 @@ struct Drift {
 
 impl Drifts {
     /// A clock that has run as fast as `present_ppm` is made to drift.
-    pub fn begin(&mut self, node: usize, strike: StrikeId, ppm: i32, present_ppm: i32) {
+    pub fn begin(&mut self, node: NodeIndex, strike: StrikeId, ppm: i32, present_ppm: i32) {
         let drift = self.0.entry(node).or_insert(Drift { usual_ppm: present_ppm, strikes: Vec::new() });
         drift.strikes.push((strike, ppm));
     }
 
     /// One cause is over; how fast the clock runs from now on. The latest of what is left counts.
-    pub fn end(&mut self, node: usize, strike: StrikeId) -> Option<i32> {
+    pub fn end(&mut self, node: NodeIndex, strike: StrikeId) -> Option<i32> {
         let drift = self.0.get_mut(&node)?;
         drift.strikes.retain(|&(other, _)| other != strike);
         if let Some(&(_, ppm)) = drift.strikes.last() {
@@ -76,7 +77,7 @@ impl Drifts {
     }
 
     /// Whether a clock is made to drift.
-    pub fn has(&self, node: usize) -> bool {
+    pub fn has(&self, node: NodeIndex) -> bool {
         self.0.contains_key(&node)
     }
 }
@@ -103,7 +104,7 @@ impl Corruption {
 /// The source of noise of a fault. Strikes that overlap are one longer noise.
 #[derive(Clone, Debug)]
 pub(in crate::scenario) struct Jammer {
-    pub radio: usize,
+    pub radio: RadioIndex,
     /// How many strikes are not over.
     pub active: u32,
     /// Its noise while there are any.
@@ -113,7 +114,7 @@ pub(in crate::scenario) struct Jammer {
 /// The attacker of a fault. Strikes that overlap are one longer stay.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::scenario) struct Attacker {
-    pub radio: usize,
+    pub radio: RadioIndex,
     /// How many strikes are not over.
     pub active: u32,
     /// When the last of them is.
@@ -131,34 +132,42 @@ pub(in crate::scenario) fn take_out<T: PartialEq>(all: &mut Vec<T>, one: &T) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Corruption, Drifts, Flash, Outages, StrikeId};
+    use super::{Corruption, Drifts, Flash, NodeIndex, Outages, StrikeId};
 
     #[test]
     fn power_is_back_when_nothing_cuts_it_any_more() {
         let mut outages = Outages::default();
-        outages.begin(3, StrikeId(1), Flash::Erased);
-        outages.begin(3, StrikeId(2), Flash::Kept);
-        assert_eq!(outages.end(3, StrikeId(1)), None);
-        assert_eq!(outages.end(3, StrikeId(1)), None, "it is over already");
-        assert_eq!(outages.end(3, StrikeId(2)), Some(Flash::Erased), "the other one has erased it all the same");
-        outages.begin(3, StrikeId(4), Flash::Kept);
-        outages.end_all(3);
-        assert_eq!(outages.end(3, StrikeId(4)), None);
-        outages.begin(3, StrikeId(5), Flash::Kept);
-        assert_eq!(outages.end(3, StrikeId(5)), Some(Flash::Kept), "what was erased long ago is written again");
+        outages.begin(NodeIndex(3), StrikeId(1), Flash::Erased);
+        outages.begin(NodeIndex(3), StrikeId(2), Flash::Kept);
+        assert_eq!(outages.end(NodeIndex(3), StrikeId(1)), None);
+        assert_eq!(outages.end(NodeIndex(3), StrikeId(1)), None, "it is over already");
+        assert_eq!(
+            outages.end(NodeIndex(3), StrikeId(2)),
+            Some(Flash::Erased),
+            "the other one has erased it all the same"
+        );
+        outages.begin(NodeIndex(3), StrikeId(4), Flash::Kept);
+        outages.end_all(NodeIndex(3));
+        assert_eq!(outages.end(NodeIndex(3), StrikeId(4)), None);
+        outages.begin(NodeIndex(3), StrikeId(5), Flash::Kept);
+        assert_eq!(
+            outages.end(NodeIndex(3), StrikeId(5)),
+            Some(Flash::Kept),
+            "what was erased long ago is written again"
+        );
     }
 
     #[test]
     fn clocks_run_by_the_latest_drift_that_is_left() {
         let mut drifts = Drifts::default();
-        drifts.begin(0, StrikeId(1), 10_000, 7);
-        drifts.begin(0, StrikeId(2), -500, 10_000);
-        drifts.begin(0, StrikeId(3), 900, -500);
-        assert_eq!(drifts.end(0, StrikeId(1)), Some(900));
-        assert_eq!(drifts.end(0, StrikeId(3)), Some(-500));
-        assert!(drifts.has(0));
-        assert_eq!(drifts.end(0, StrikeId(2)), Some(7));
-        assert!(!drifts.has(0) && drifts.end(0, StrikeId(2)).is_none());
+        drifts.begin(NodeIndex(0), StrikeId(1), 10_000, 7);
+        drifts.begin(NodeIndex(0), StrikeId(2), -500, 10_000);
+        drifts.begin(NodeIndex(0), StrikeId(3), 900, -500);
+        assert_eq!(drifts.end(NodeIndex(0), StrikeId(1)), Some(900));
+        assert_eq!(drifts.end(NodeIndex(0), StrikeId(3)), Some(-500));
+        assert!(drifts.has(NodeIndex(0)));
+        assert_eq!(drifts.end(NodeIndex(0), StrikeId(2)), Some(7));
+        assert!(!drifts.has(NodeIndex(0)) && drifts.end(NodeIndex(0), StrikeId(2)).is_none());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use common::rng::Rng;
 
 use super::active_faults::take_out;
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Flash, Harm, Who, Wifi};
 use crate::scenario::input::units::{micros, seconds};
 use crate::scenario::run::agenda::{Action, STEP_US, StrikeId, exponential};
@@ -49,7 +50,7 @@ impl Run<'_> {
             }
             Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.partitions.push(group.clone()));
-                let cut_off: Vec<usize> = group.iter().copied().collect();
+                let cut_off: Vec<NodeIndex> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
             Harm::Jam { position, power_dbm, .. } => {
@@ -127,7 +128,7 @@ impl Run<'_> {
 
     fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
         let nodes = self.targets(who);
-        let were_on: Vec<usize> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
+        let were_on: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
         for &node in &were_on {
             self.switch_off(now, node);
         }
@@ -138,7 +139,7 @@ impl Run<'_> {
     }
 
     /// Nodes that are off stay so for this long, or for good.
-    pub(in crate::scenario) fn keep_off(&mut self, now: u64, nodes: Vec<usize>, down: Option<u64>, flash: Flash) {
+    pub(in crate::scenario) fn keep_off(&mut self, now: u64, nodes: Vec<NodeIndex>, down: Option<u64>, flash: Flash) {
         let strike = self.next_strike();
         for &node in &nodes {
             self.outages.begin(node, strike, flash);
@@ -148,8 +149,8 @@ impl Run<'_> {
         }
     }
 
-    fn end_outage(&mut self, now: u64, strike: StrikeId, nodes: &[usize]) {
-        let mut back: BTreeMap<Flash, Vec<usize>> = BTreeMap::new();
+    fn end_outage(&mut self, now: u64, strike: StrikeId, nodes: &[NodeIndex]) {
+        let mut back: BTreeMap<Flash, Vec<NodeIndex>> = BTreeMap::new();
         for &node in nodes {
             if let Some(flash) = self.outages.end(node, strike) {
                 back.entry(flash).or_default().push(node);
@@ -174,13 +175,13 @@ impl Run<'_> {
         }
     }
 
-    fn end_drift(&mut self, now: u64, strike: StrikeId, nodes: &[usize]) {
+    fn end_drift(&mut self, now: u64, strike: StrikeId, nodes: &[NodeIndex]) {
         for &node in nodes {
             if let Some(ppm) = self.drifts.end(node, strike) {
                 self.set_drift(node, ppm);
             }
         }
-        let drifting: Vec<usize> = nodes.iter().copied().filter(|&node| self.drifts.has(node)).collect();
+        let drifting: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.drifts.has(node)).collect();
         let what = match drifting[..] {
             [] => "clocks run as before".to_owned(),
             _ => format!("a drift ends; another one of {} goes on", names(&drifting)),
@@ -188,8 +189,8 @@ impl Run<'_> {
         self.change(now, what);
     }
 
-    fn restart(&mut self, now: u64, nodes: &[usize], flash: Flash) {
-        let off: Vec<usize> = nodes.iter().copied().filter(|&node| !self.world.is_on(node)).collect();
+    fn restart(&mut self, now: u64, nodes: &[NodeIndex], flash: Flash) {
+        let off: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| !self.world.is_on(node)).collect();
         if off.is_empty() {
             return;
         }
@@ -217,25 +218,25 @@ impl Run<'_> {
         self.change(now, format!("{} on again{found}", names(&off)));
     }
 
-    fn set_drift(&mut self, node: usize, ppm: i32) {
+    fn set_drift(&mut self, node: NodeIndex, ppm: i32) {
         self.world.set_drift(node, ppm);
         self.boards.set_drift(node, ppm);
     }
 
-    pub(in crate::scenario) fn switch_on(&mut self, now: u64, node: usize, flash: Flash) {
+    pub(in crate::scenario) fn switch_on(&mut self, now: u64, node: NodeIndex, flash: Flash) {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
     }
 
-    pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: usize) {
+    pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
         self.observer.power(now, node, false);
         self.world.power_off(node, &mut self.observer);
         self.boards.power_off(node);
     }
 
     /// What a driver makes of its flash at a boot: the number of the boot, stored, unless that fails.
-    fn boot(&mut self, now: u64, node: usize, life: u64, flash: Flash) -> Option<u16> {
+    fn boot(&mut self, now: u64, node: NodeIndex, life: u64, flash: Flash) -> Option<u16> {
         let stored = self.epochs.entry(node).or_default();
         match flash {
             Flash::Kept => *stored = stored.saturating_add(1),
@@ -249,7 +250,7 @@ impl Run<'_> {
         Some(*stored)
     }
 
-    fn store_again(&mut self, now: u64, node: usize, life: u64) {
+    fn store_again(&mut self, now: u64, node: NodeIndex, life: u64) {
         if self.world.is_on(node) && self.lives.get(&node) == Some(&life) {
             let stored = self.epochs.entry(node).or_default();
             *stored = stored.saturating_add(1);
@@ -260,7 +261,7 @@ impl Run<'_> {
     }
 
     /// Whom a fault strikes now.
-    fn targets(&mut self, who: &Who) -> Vec<usize> {
+    fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
@@ -272,7 +273,7 @@ impl Run<'_> {
                     .collect()
             }
             Who::Random => {
-                let on: Vec<usize> = (0..self.nodes).filter(|&node| self.world.is_on(node)).collect();
+                let on: Vec<NodeIndex> = NodeIndex::first(self.nodes).filter(|&node| self.world.is_on(node)).collect();
                 let lot = self.rng.below(u32::try_from(on.len()).unwrap_or(u32::MAX)) as usize;
                 on.get(lot).copied().into_iter().collect()
             }
@@ -282,7 +283,7 @@ impl Run<'_> {
     fn move_on(&mut self, now: u64) {
         let (Some(walk), Some(plan)) = (&mut self.walk, &self.scenario.mobility) else { return };
         for (node, position) in walk.pass(now, seconds(STEP_US)) {
-            self.world.medium_mut().set_position(node, position);
+            self.world.medium_mut().set_position(node.radio(), position);
         }
         self.moved = true;
         if now < plan.until_us() {
@@ -314,7 +315,7 @@ fn corrupted(share: f64) -> String {
     format!("{} % of the frames are corrupted", (share * 1e8).round() / 1e6)
 }
 
-pub(in crate::scenario) fn names(nodes: &[usize]) -> String {
+pub(in crate::scenario) fn names(nodes: &[NodeIndex]) -> String {
     let ids: Vec<String> = nodes.iter().map(|&node| id_of(node).to_string()).collect();
     format!("{} {}", if ids.len() == 1 { "node" } else { "nodes" }, ids.join(", "))
 }

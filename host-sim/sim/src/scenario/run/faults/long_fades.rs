@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::air::index::NodeIndex;
 use crate::scenario::run::drive::{Run, id_of};
 
 /// Long fades are looked for this often.
@@ -15,7 +16,7 @@ const CHECK_US: u64 = 100_000;
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) struct LongFades {
     /// When each ends, by the sender and the receiver.
-    until_us: BTreeMap<(usize, usize), u64>,
+    until_us: BTreeMap<(NodeIndex, NodeIndex), u64>,
     /// What a link loses in one.
     loss_db: f64,
     next_check_us: u64,
@@ -23,7 +24,7 @@ pub(in crate::scenario) struct LongFades {
 
 impl LongFades {
     /// What a link loses at present.
-    pub fn loss_db(&self, from: usize, to: usize) -> f64 {
+    pub fn loss_db(&self, from: NodeIndex, to: NodeIndex) -> f64 {
         if self.until_us.contains_key(&(from, to)) { self.loss_db } else { 0.0 }
     }
 }
@@ -36,11 +37,12 @@ impl Run<'_> {
             return;
         }
         let (known, medium) = (&self.long_fades.until_us, self.world.medium());
-        let mut until_us: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-        for from in 0..self.nodes {
-            for to in (0..self.nodes).filter(|&to| to != from) {
+        let mut until_us: BTreeMap<(NodeIndex, NodeIndex), u64> = BTreeMap::new();
+        for from in NodeIndex::first(self.nodes) {
+            for to in NodeIndex::first(self.nodes).filter(|&to| to != from) {
                 let known = known.get(&(from, to)).copied();
-                let found = || medium.fade_end(from, to).filter(|&end| end > now + self.scenario.within_us);
+                let found =
+                    || medium.fade_end(from.radio(), to.radio()).filter(|&end| end > now + self.scenario.within_us);
                 if let Some(end) = known.filter(|&end| end > now).or_else(found) {
                     until_us.insert((from, to), end);
                 }
@@ -62,14 +64,14 @@ impl Run<'_> {
 }
 
 /// What has become of the links, if anything.
-fn told(before: &BTreeSet<(usize, usize)>, after: &BTreeSet<(usize, usize)>) -> Option<String> {
+fn told(before: &BTreeSet<(NodeIndex, NodeIndex)>, after: &BTreeSet<(NodeIndex, NodeIndex)>) -> Option<String> {
     let list = |links: Vec<String>, what: &str| {
         (!links.is_empty()).then(|| {
             let plural = if links.len() == 1 { "" } else { "s" };
             format!("link{plural} {} {what}", links.join(", "))
         })
     };
-    let name = |&(a, b): &(usize, usize)| format!("{}-{}", id_of(a), id_of(b));
+    let name = |&(a, b): &(NodeIndex, NodeIndex)| format!("{}-{}", id_of(a), id_of(b));
     let gone = list(before.difference(after).map(name).collect(), "down for long");
     let back = list(after.difference(before).map(name).collect(), "no longer down");
     let parts: Vec<String> = gone.into_iter().chain(back).collect();
