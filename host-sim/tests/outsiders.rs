@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_sim::cli::scenario_file::read;
+use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::propagation::Propagation;
 use sim::scenario::input::plan::{Groups, Mobility, Topology, Wander};
@@ -13,7 +14,7 @@ use sim::scenario::run::walk::Walk;
 
 #[test]
 fn links_between_groups_come_and_go_and_those_inside_stay() {
-    let places = Topology::Grid(16, 8.0).places(1);
+    let places = Topology::Grid { nodes: 16, spacing: 8.0 }.positions(1);
     let mut medium = Medium::new(Propagation::plain(1), None, 1);
     for &place in &places {
         medium.add(place, Tuning { channel: 15, tx_dbm: 0.0 });
@@ -22,13 +23,14 @@ fn links_between_groups_come_and_go_and_those_inside_stay() {
         Wander { groups: Some(Groups { count: 2, wander: 1.0 }), speed: (2.0, 5.0), side: 150.0, until_us: 60_000_000 };
     let mut walk = Walk::new(&Mobility::Random(wander), &places, 1);
     // Strips of a grid of four columns: two columns each.
-    let is_inside = |&(a, b): &(usize, usize)| a % 4 / 2 == b % 4 / 2;
+    let is_inside = |&(a, b): &(NodeIndex, NodeIndex)| a.0 % 4 / 2 == b.0 % 4 / 2;
     let mut between = BTreeSet::new();
     for step in 0..300 {
         for (node, place) in walk.pass(step * 200_000, 0.2) {
-            medium.set_place(node, place);
+            medium.set_position(node.radio(), place);
         }
-        let links = Components::find(|a, b| medium.mean_dbm(a, b), 16, |_| true, |_| -100.5, Admission::LINKS).links;
+        let power = |a: NodeIndex, b: NodeIndex| medium.mean_dbm(a.radio(), b.radio());
+        let links = Components::find(power, 16, |_| true, |_| -100.5, Admission::LINKS).links;
         assert_eq!(links.iter().filter(|link| is_inside(link)).count(), 2 * 28, "all eight of a group hear each other");
         between.insert(links.len() - 2 * 28);
     }

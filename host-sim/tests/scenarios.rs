@@ -6,10 +6,11 @@ use host_sim::cli::scenario_file::find;
 use host_sim::cli::scenario_file::read;
 use host_sim::draw;
 use host_sim::lab::many_seeds::run_seeds;
+use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::trace::{Event, parse_line};
 use sim::scenario::input::catalogue::BUILT_IN;
-use sim::scenario::input::plan::{Mobility, Model, Program, ProtocolPlan, Scenario, Steady};
+use sim::scenario::input::plan::{Mobility, Model, ProgramKind, ProtocolPlan, Scenario, Steady};
 use sim::scenario::judge::checker::{Admission, Components};
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::Verdict;
@@ -37,12 +38,12 @@ fn every_scenario_holds() {
 fn in_dense60_all_are_in_range_of_each_other() {
     let scenario = find("dense60").unwrap();
     for seed in 0..100 {
-        let places = scenario.topology.places(seed);
+        let places = scenario.topology.positions(seed);
         let mut medium = Medium::new(scenario.radio.propagation(seed), None, seed);
         for &place in &places {
             medium.add(place, Tuning { channel: scenario.radio.channel, tx_dbm: scenario.radio.tx_dbm });
         }
-        let power = |a: usize, b: usize| medium.mean_dbm(a, b);
+        let power = |a: NodeIndex, b: NodeIndex| medium.mean_dbm(a.radio(), b.radio());
         let links = Components::find(power, 60, |_| true, |_| -100.5, Admission::LINKS).links;
         assert_eq!(links.len(), 60 * 59 / 2, "seed {seed}");
     }
@@ -223,7 +224,8 @@ fn tables_of_links_and_ways_are_read_from_files() {
     std::fs::write(&links, "1, 2, 70\n2,1, 71.5\n\n3,4,60\n").unwrap();
     let plan = read(&scenario, &text).unwrap();
     let Model::Table(losses) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
-    assert_eq!(losses.iter().collect::<Vec<_>>(), [(&(0, 1), &70.0), (&(1, 0), &71.5), (&(2, 3), &60.0)]);
+    let losses: Vec<_> = losses.iter().map(|(&(from, to), &db)| (from.0, to.0, db)).collect();
+    assert_eq!(losses, [(0, 1, 70.0), (1, 0, 71.5), (2, 3, 60.0)]);
     let law = read(&scenario, &text.replace("links = ", "exponent = 4\nlinks = ")).unwrap_err();
     assert!(law.what.contains("`exponent` means nothing to model = \"table\""), "{law}");
     let walking = read(&scenario, &GOOD.replace("[expect]", moving)).unwrap();
@@ -267,7 +269,7 @@ fn nodes_may_have_channels_powers_and_places_of_their_own() {
     );
     let plan = read("t", &text).unwrap();
     assert_eq!(plan.topology.nodes(), 3);
-    assert_eq!((plan.nodes[&1].tx_dbm, plan.nodes[&2].channel), (Some(-8.0), Some(20)));
+    assert_eq!((plan.nodes[&NodeIndex(1)].tx_dbm, plan.nodes[&NodeIndex(2)].channel), (Some(-8.0), Some(20)));
     let outcome = run(&plan, 1);
     // The third is on another channel and leads itself; the others find each other before one fails.
     let last = |id: u16| outcome.follows.iter().rfind(|follow| follow.node == id).and_then(|follow| follow.leader);
@@ -372,7 +374,7 @@ fn an_attacker_is_refused_by_nodes_with_a_key() {
 #[test]
 fn nodes_that_broadcast_plainly_still_agree() {
     let plan = Scenario {
-        protocol: ProtocolPlan { program: Program::SoftState, ..ProtocolPlan::default() },
+        protocol: ProtocolPlan { program: ProgramKind::SoftState, ..ProtocolPlan::default() },
         ..find("mesh25").unwrap()
     };
     for seed in 1..=2 {

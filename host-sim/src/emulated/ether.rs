@@ -7,6 +7,7 @@
 use emulator::io::CYCLES_PER_US;
 use emulator::network::Ether;
 use emulator::phy::{self, Frame, Input, Output, Stamped};
+use sim::air::index::NodeIndex;
 use sim::air::medium::Tuning;
 use sim::air::station::{Station, Watcher};
 use sim::air::world::{Heard, RawFrame, Said, World};
@@ -22,7 +23,7 @@ pub struct WorldEther<'w, S, W> {
     pub world: &'w mut World<S>,
     pub watcher: &'w mut W,
     /// The node of each board, in ascending order.
-    pub nodes: &'w [usize],
+    pub nodes: &'w [NodeIndex],
 }
 
 impl<S: Station, W: Watcher<S>> Ether for WorldEther<'_, S, W> {

@@ -13,6 +13,7 @@ use emulator::io::CYCLES_PER_US;
 use emulator::log::Line;
 use emulator::network::Boards;
 use emulator::soc::{Chip, PowerCut};
+use sim::air::index::NodeIndex;
 use sim::air::station::{Station, Watcher};
 use sim::air::world::World;
 use sim::scenario::input::plan::Flash;
@@ -59,21 +60,21 @@ struct Member {
 pub struct Fleet {
     boards: Boards,
     /// The node of each board, in ascending order.
-    nodes: Vec<usize>,
+    nodes: Vec<NodeIndex>,
     members: Vec<Member>,
     storage: Range<u32>,
 }
 
 impl Fleet {
     /// Creates boards for these nodes, provisioned but not powered.
-    pub fn new(image: &Image, configs: &BTreeMap<usize, Config>, seed: u64) -> anyhow::Result<Self> {
+    pub fn new(image: &Image, configs: &BTreeMap<NodeIndex, Config>, seed: u64) -> anyhow::Result<Self> {
         let map = match image.chip {
             Chip::Nrf52840 => FlashMap::NRF52840,
             Chip::Nrf52833 => FlashMap::NRF52833,
         };
         let mut fleet = Self { storage: map.storage(), ..Self::default() };
         for (&node, config) in configs {
-            let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node as u64);
+            let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node.0 as u64);
             let mut board = Board::new(image.chip, &image.program, chance.next_u64(), chance.next_u64())?;
             let page = page_bytes(config)?;
             anyhow::ensure!(board.load_flash(map.config_page(), &page), "the chip has no configuration page");
@@ -91,16 +92,16 @@ impl Fleet {
     }
 
     /// The nodes that are boards, in ascending order.
-    pub fn nodes(&self) -> &[usize] {
+    pub fn nodes(&self) -> &[NodeIndex] {
         &self.nodes
     }
 
     /// The index of a node's board; none if the node is simulated.
-    fn number(&self, node: usize) -> Option<usize> {
+    fn number(&self, node: NodeIndex) -> Option<usize> {
         self.nodes.binary_search(&node).ok()
     }
 
-    pub fn id(&self, node: usize) -> Option<NodeId> {
+    pub fn id(&self, node: NodeIndex) -> Option<NodeId> {
         Some(self.members[self.number(node)?].config.id)
     }
 
@@ -114,7 +115,7 @@ impl Fleet {
     }
 
     /// Powers a board on, with its flash in this condition.
-    pub fn power_on(&mut self, node: usize, flash: Flash) {
+    pub fn power_on(&mut self, node: NodeIndex, flash: Flash) {
         let Some(number) = self.number(node) else { return };
         let board = self.boards.board(number);
         board.soc_mut().set_flash_worn(flash == Flash::Failing);
@@ -128,21 +129,21 @@ impl Fleet {
     }
 
     /// Cuts a board's power, whatever it is doing.
-    pub fn power_off(&mut self, node: usize) {
+    pub fn power_off(&mut self, node: NodeIndex) {
         if let Some(number) = self.number(node) {
             self.boards.power_off(number);
         }
     }
 
     /// Makes a board's low-frequency clock run fast (or slow, if negative) by this many millionths from now on.
-    pub fn set_drift(&mut self, node: usize, ppm: i32) {
+    pub fn set_drift(&mut self, node: NodeIndex, ppm: i32) {
         if let Some(number) = self.number(node) {
             self.boards.board(number).set_drift(ppm);
         }
     }
 
     /// Sends a message to a board through its debug probe.
-    pub fn tell(&mut self, node: usize, message: &ToBoard) {
+    pub fn tell(&mut self, node: NodeIndex, message: &ToBoard) {
         let mut bytes = [0; FRAME_BYTES_MAX];
         if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
             self.boards.board(number).send_probe(RTT_CHANNEL, frame);
@@ -150,18 +151,18 @@ impl Fleet {
     }
 
     /// Whether a board has power. A planned power cut takes it away in the middle of a write.
-    pub fn is_on(&self, node: usize) -> bool {
+    pub fn is_on(&self, node: NodeIndex) -> bool {
         self.number(node).is_some_and(|number| self.boards.all()[number].is_on())
     }
 
     /// Why a board stopped for good, if it did.
-    pub fn trouble(&self, node: usize) -> Option<String> {
+    pub fn trouble(&self, node: NodeIndex) -> Option<String> {
         let board = &self.boards.all()[self.number(node)?];
         board.trouble().map(str::to_owned)
     }
 
     /// Takes what a board has sent since the last call; calls for the record are kept aside.
-    pub fn news(&mut self, node: usize) -> News {
+    pub fn news(&mut self, node: NodeIndex) -> News {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
         let mut news = News { said: Vec::new(), lines: board.take_log() };

@@ -3,12 +3,13 @@
 use common::host_link::ToHost;
 use common::types::NodeId;
 use emulator::log::Line;
+use sim::air::index::NodeIndex;
 use sim::air::world::World;
 use sim::scenario::input::plan::{Flash, Scenario};
 use sim::scenario::judge::observer::{Observer, Recorders};
 use sim::scenario::report::outcome::Outcome;
 use sim::scenario::run::boards::{self, Boards, board_configs};
-use sim::scenario::run::player::Player;
+use sim::scenario::run::program::Program;
 
 use super::fleet::{Fleet, Image};
 use super::report::BoardReport;
@@ -46,35 +47,35 @@ struct Watched<'h> {
 }
 
 impl Boards for Watched<'_> {
-    fn nodes(&self) -> &[usize] {
+    fn nodes(&self) -> &[NodeIndex] {
         self.fleet.nodes()
     }
 
-    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer) {
+    fn run_until(&mut self, until_us: u64, world: &mut World<Program>, observer: &mut Observer) {
         self.fleet.run_until(until_us, world, observer);
     }
 
-    fn power_on(&mut self, node: usize, flash: Flash) {
+    fn power_on(&mut self, node: NodeIndex, flash: Flash) {
         self.fleet.power_on(node, flash);
     }
 
-    fn power_off(&mut self, node: usize) {
+    fn power_off(&mut self, node: NodeIndex) {
         self.fleet.power_off(node);
     }
 
-    fn set_drift(&mut self, node: usize, ppm: i32) {
+    fn set_drift(&mut self, node: NodeIndex, ppm: i32) {
         self.fleet.set_drift(node, ppm);
     }
 
-    fn is_on(&self, node: usize) -> bool {
+    fn is_on(&self, node: NodeIndex) -> bool {
         self.fleet.is_on(node)
     }
 
-    fn trouble(&self, node: usize) -> Option<String> {
+    fn trouble(&self, node: NodeIndex) -> Option<String> {
         self.fleet.trouble(node)
     }
 
-    fn take_said(&mut self, now_us: u64, node: usize) -> Vec<ToHost> {
+    fn take_said(&mut self, now_us: u64, node: NodeIndex) -> Vec<ToHost> {
         let news = self.fleet.news(node);
         if let (Some(log), Some(id)) = (&mut self.hooks.log, self.fleet.id(node)) {
             news.lines.iter().for_each(|line| log(now_us, id, line));

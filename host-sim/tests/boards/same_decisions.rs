@@ -8,10 +8,11 @@ use common::host_link::Call;
 use common::mac::{Decision, Mac, MacEvent, Sent};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
-use sim::air::csma::RadioTiming;
+use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::node_station::NodeStation;
 use sim::air::propagation::Propagation;
+use sim::air::timing::RadioTiming;
 use sim::air::world::{RawFrame, Watcher, World};
 
 use super::support::{hold, image, scenario};
@@ -111,12 +112,12 @@ fn a_board_decides_as_the_pc_does() {
 
 /// Records the inputs of a station's MAC.
 struct Recorder {
-    node: usize,
+    node: NodeIndex,
     steps: Vec<Step>,
 }
 
 impl<S> Watcher<S> for Recorder {
-    fn mac(&mut self, node: usize, now: Instant, event: MacEvent, decision: Decision, next: Option<Instant>) {
+    fn mac(&mut self, node: NodeIndex, now: Instant, event: MacEvent, decision: Decision, next: Option<Instant>) {
         if node == self.node {
             self.steps.push(Step { now, event, decision, next });
         }
@@ -126,7 +127,7 @@ impl<S> Watcher<S> for Recorder {
 #[test]
 fn a_simulated_node_decides_as_the_pc_does() {
     let tuning = Tuning { channel: 15, tx_dbm: 0.0 };
-    let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 5);
+    let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FIRMWARE, 5);
     for id in 1..=4_u16 {
         let config = Config::ad_hoc(NodeId(id), 7, Protection::Ascon(NetworkKey::new([7; 16])));
         let boot = Boot { epoch: Some(1), seed: u64::from(id), device: id };
@@ -135,13 +136,13 @@ fn a_simulated_node_decides_as_the_pc_does() {
     }
     let intruder = world.add_intruder((10.0, 5.0), tuning);
     world.set_loss(0.2);
-    let mut recorder = Recorder { node: 1, steps: Vec::new() };
-    for node in 0..4 {
+    let mut recorder = Recorder { node: NodeIndex(1), steps: Vec::new() };
+    for node in NodeIndex::first(4) {
         world.power_on(node, &mut recorder);
     }
     let mac = {
         recorder.steps.clear();
-        world.mac(1).clone()
+        world.mac(NodeIndex(1)).clone()
     };
     world.run_until(8_000_000, &mut recorder);
     // One frame after the other, so that the channel is hardly ever clear.

@@ -26,7 +26,7 @@ pub fn scenario_text(bytes: &[u8]) -> u32 {
 pub fn begin(scenario: Scenario, duration_us: u64) {
     let at_once = |(index, fault): (usize, Fault)| {
         let at_us = duration_us / 2 + index as u64 % (duration_us / 2);
-        Fault { when: When::At(at_us), ..fault }
+        Fault { when: When::Once { at_us }, ..fault }
     };
     let faults = scenario.faults.into_iter().enumerate().map(at_once).collect();
     let outcome = run(&Scenario { duration_us, faults, ..scenario }, 1);

@@ -46,7 +46,7 @@
 
 use serde::Serialize;
 
-use super::csma::RadioTiming;
+use super::timing::RadioTiming;
 use super::world::Usage;
 
 /// Current of the whole chip while it receives.
@@ -168,8 +168,9 @@ fn hours(micros: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Activity, RX_UA, TX_UA, tx_ua};
-    use crate::air::csma::RadioTiming;
+    use crate::air::index::NodeIndex;
     use crate::air::talker::room;
+    use crate::air::timing::RadioTiming;
     use crate::air::world::{Nobody, Usage};
 
     const HOUR_US: u64 = 3_600_000_000;
@@ -270,14 +271,14 @@ mod tests {
     fn a_run_of_radios_that_never_sleep_costs_about_what_listening_costs() {
         let mut world = room(4, &mut Nobody);
         world.run_until(10_000_000, &mut Nobody);
-        let usage = world.usage(0);
+        let usage = world.usage(NodeIndex(0));
         let activity = Activity::new(usage, 0.0, RadioTiming::EMBASSY, world.now_us());
         assert_eq!(
             activity.cpu_us,
             usage.received * 500 + usage.sent * 312,
             "half-way between 100 and 900 us, and 20,000 instructions"
         );
-        let fast = Activity::new(usage, 0.0, RadioTiming::FAST, world.now_us());
+        let fast = Activity::new(usage, 0.0, RadioTiming::FIRMWARE, world.now_us());
         assert_eq!(fast.cpu_us, (usage.received + usage.sent) * 312, "nobody is deaf meanwhile, but it takes its time");
         let cost = activity.cost();
         assert!(usage.sent == 10 && usage.received >= 29, "{usage:?}");

@@ -1,27 +1,27 @@
-//! A spatial index: who is within reach of a place, without looking at everybody.
+//! A spatial index: who is within reach of a point, without looking at everybody.
 
 use std::collections::BTreeMap;
 
-use super::propagation::Place;
+use super::propagation::Point;
 
-/// Strips for each reach: so narrow that few places are looked at in vain, so wide that there are not many to look into.
+/// Strips for each reach: so narrow that few points are looked at in vain, so wide that there are not many to look into.
 const STRIPS: f64 = 8.0;
 
-/// Places sorted into narrow strips, and in each of them from left to right: whoever is in reach of a place stands together
+/// Points sorted into narrow strips, and in each of them from left to right: whoever is in reach of a point stands together
 /// with the others of a strip.
 #[derive(Clone, Debug)]
 pub struct Grid {
     reach: Option<f64>,
-    strips: BTreeMap<i64, Vec<(Place, usize)>>,
+    strips: BTreeMap<i64, Vec<(Point, usize)>>,
 }
 
 impl Grid {
-    /// An index of these places for one reach; without a reach everybody is near.
-    pub fn new(places: &[Place], reach: Option<f64>) -> Self {
+    /// An index of these points for one reach; without a reach everybody is near.
+    pub fn new(points: &[Point], reach: Option<f64>) -> Self {
         let reach = reach.filter(|reach| reach.is_finite() && *reach > 0.0);
-        let mut strips: BTreeMap<i64, Vec<(Place, usize)>> = BTreeMap::new();
-        for (index, &place) in places.iter().enumerate() {
-            strips.entry(reach.map_or(0, |reach| strip(place.1, reach))).or_default().push((place, index));
+        let mut strips: BTreeMap<i64, Vec<(Point, usize)>> = BTreeMap::new();
+        for (index, &point) in points.iter().enumerate() {
+            strips.entry(reach.map_or(0, |reach| strip(point.1, reach))).or_default().push((point, index));
         }
         for strip in strips.values_mut() {
             strip.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
@@ -29,8 +29,8 @@ impl Grid {
         Self { reach, strips }
     }
 
-    /// Calls `found` with everybody in reach of a place, and with the square of the distance.
-    pub fn near(&self, (x, y): Place, mut found: impl FnMut(usize, f64)) {
+    /// Calls `found` with everybody in reach of a point, and with the square of the distance.
+    pub fn near(&self, (x, y): Point, mut found: impl FnMut(usize, f64)) {
         let reach = self.reach.unwrap_or(f64::INFINITY);
         let reach_squared = reach * reach;
         let strips = self.reach.map_or(0..=0, |reach| strip(y - reach, reach)..=strip(y + reach, reach));
@@ -50,7 +50,7 @@ impl Grid {
     }
 }
 
-/// Half the width of the circle around a place where it is widest within a strip, and a little more.
+/// Half the width of the circle around a point where it is widest within a strip, and a little more.
 #[expect(clippy::cast_precision_loss, reason = "a field is far smaller than 2^53 strips")]
 fn half_chord(y: f64, strip: i64, reach: f64) -> f64 {
     let height = reach / STRIPS;
@@ -76,12 +76,12 @@ mod tests {
     fn everybody_in_reach_is_found_and_nobody_else() {
         let mut rng = Rng::new(5);
         let mut at = || f64::from(rng.below(10_000)) / 10.0 - 500.0;
-        let places: Vec<(f64, f64)> = (0..800).map(|_| (at(), at())).collect();
-        let grid = Grid::new(&places, Some(60.0));
-        for &(x, y) in &places {
+        let points: Vec<(f64, f64)> = (0..800).map(|_| (at(), at())).collect();
+        let grid = Grid::new(&points, Some(60.0));
+        for &(x, y) in &points {
             let mut near = BTreeSet::new();
             grid.near((x, y), |index, _| assert!(near.insert(index), "nobody is found twice"));
-            for (index, &(px, py)) in places.iter().enumerate() {
+            for (index, &(px, py)) in points.iter().enumerate() {
                 assert_eq!((x - px).hypot(y - py) <= 60.0, near.contains(&index));
             }
         }

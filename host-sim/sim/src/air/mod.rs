@@ -7,9 +7,9 @@
 //! [`energy`] says what it cost a battery.
 
 pub mod clock;
-pub mod csma;
 pub mod energy;
 pub mod grid;
+pub mod index;
 pub mod medium;
 mod memo;
 pub mod node_station;
@@ -22,6 +22,7 @@ pub mod sink;
 pub mod soft_state;
 pub mod station;
 pub mod talker;
+pub mod timing;
 pub mod trace;
 pub mod world;
 

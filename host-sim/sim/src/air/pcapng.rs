@@ -8,6 +8,7 @@
 
 use std::io::{self, Write};
 
+use super::index::RadioIndex;
 use super::sink::Sink;
 use super::world::Watcher;
 pub use common::mac::phy::fcs;
@@ -70,7 +71,7 @@ impl<W: Write> Capture<W> {
         self.frames
     }
 
-    /// Records one frame. Its last two bytes are the checksum's, whatever is in them: the radio fills them in.
+    /// Records one frame; the comment on it names its sender by this number. Its last two bytes are the checksum's, whatever is in them: the radio fills them in.
     pub fn record(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
         let mut packet = Block::new(ENHANCED_PACKET);
         let interface = 0_u32;
@@ -103,8 +104,8 @@ impl<W: Write> Capture<W> {
 }
 
 impl<S, W: Write> Watcher<S> for Capture<W> {
-    fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
-        self.record(world_us, from, psdu);
+    fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
+        self.record(world_us, from.0, psdu);
     }
 }
 

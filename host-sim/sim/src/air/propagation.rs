@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::rng::Rng;
 
+use super::index::{NodeIndex, RadioIndex};
+
 /// A point in metres.
-pub type Place = (f64, f64);
+pub type Point = (f64, f64);
 
 /// Streams of the root seed that the radio uses.
 const SHADOWING: u64 = 0x5AD0;
@@ -34,16 +36,16 @@ pub enum Spreading {
     },
     /// Measured losses in dB per directed pair of nodes; pairs that are not in the table do not hear each other. Radios that are
     /// no nodes are heard by path loss alone, with exponent 3 and 40.2 dB at one metre.
-    Table(BTreeMap<(usize, usize), f64>),
+    Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
 }
 
 /// A wall: whoever is on different sides of it loses this much more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
     /// One end.
-    pub from: Place,
+    pub from: Point,
     /// The other end.
-    pub to: Place,
+    pub to: Point,
     /// Loss through it in dB.
     pub loss_db: f64,
 }
@@ -62,7 +64,7 @@ pub struct Propagation {
     /// Walls that stand now.
     pub walls: Vec<Wall>,
     /// Groups of nodes that are cut off from all other nodes now.
-    pub partitions: Vec<BTreeSet<usize>>,
+    pub partitions: Vec<BTreeSet<NodeIndex>>,
     /// Radios from this number on are no nodes: jammers, attackers, networks next door. No partition keeps them out, and they
     /// are in no table.
     pub nodes: usize,
@@ -98,11 +100,12 @@ impl Propagation {
     }
 
     /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
-    pub fn gain_db(&self, from: (usize, Place), to: (usize, Place)) -> Option<f64> {
+    pub fn gain_db(&self, from: (RadioIndex, Point), to: (RadioIndex, Point)) -> Option<f64> {
         let ((sender, start), (receiver, end)) = (from, to);
-        let are_nodes = sender.max(receiver) < self.nodes;
-        let parts = |group: &BTreeSet<usize>| group.contains(&sender) != group.contains(&receiver);
-        if are_nodes && self.partitions.iter().any(parts) {
+        let nodes = sender.node(self.nodes).zip(receiver.node(self.nodes));
+        if let Some((a, b)) = nodes
+            && self.partitions.iter().any(|group| group.contains(&a) != group.contains(&b))
+        {
             return None;
         }
         let (dx, dy) = (start.0 - end.0, start.1 - end.1);
@@ -116,8 +119,10 @@ impl Propagation {
             }
             // Loud enough for any bit to be right, and for energy detection.
             Spreading::Disc { reach } => (distance_squared <= reach * reach).then_some(-50.0)?,
-            Spreading::Table(losses) if are_nodes => -losses.get(&(sender, receiver))?,
-            Spreading::Table(_) => -(40.2 + 15.0 * distance_squared.max(0.01).log10()),
+            Spreading::Table(losses) => match nodes {
+                Some(link) => -losses.get(&link)?,
+                None => -(40.2 + 15.0 * distance_squared.max(0.01).log10()),
+            },
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
         Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
@@ -150,17 +155,17 @@ impl Propagation {
     }
 
     /// A normal number that belongs to a pair of nodes, the same both ways.
-    fn shadowing(&self, a: usize, b: usize) -> f64 {
-        let pair = (a.min(b) as u64) << 32 | a.max(b) as u64;
+    fn shadowing(&self, a: RadioIndex, b: RadioIndex) -> f64 {
+        let pair = (a.min(b).0 as u64) << 32 | a.max(b).0 as u64;
         normal(&mut Rng::stream(self.seed ^ SHADOWING, pair)).0
     }
 
     /// How much stronger a node sends and how much worse it hears, in dB: covariance (3.7, -3.3; -3.3, 6.0).
-    fn offsets(&self, node: usize) -> (f64, f64) {
+    fn offsets(&self, radio: RadioIndex) -> (f64, f64) {
         if !self.asymmetry {
             return (0.0, 0.0);
         }
-        let (a, b) = normal(&mut Rng::stream(self.seed ^ ASYMMETRY, node as u64));
+        let (a, b) = normal(&mut Rng::stream(self.seed ^ ASYMMETRY, radio.0 as u64));
         // The lower triangle of the covariance's root.
         let (l11, l21) = (3.7_f64.sqrt(), -3.3 / 3.7_f64.sqrt());
         let l22 = (6.0 - l21 * l21).sqrt();
@@ -175,9 +180,9 @@ pub fn normal(rng: &mut Rng) -> (f64, f64) {
     (radius * angle.cos(), radius * angle.sin())
 }
 
-/// Whether the way from one place to another goes through a wall.
-fn crosses(wall: &Wall, start: Place, end: Place) -> bool {
-    let side = |a: Place, b: Place, p: Place| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
+/// Whether the way from one position to another goes through a wall.
+fn crosses(wall: &Wall, start: Point, end: Point) -> bool {
+    let side = |a: Point, b: Point, p: Point| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
     let apart = |a: f64, b: f64| (a - b).abs() > f64::EPSILON;
     apart(side(wall.from, wall.to, start), side(wall.from, wall.to, end))
         && apart(side(start, end, wall.from), side(start, end, wall.to))
@@ -187,14 +192,14 @@ fn crosses(wall: &Wall, start: Place, end: Place) -> bool {
 mod tests {
     use common::rng::Rng;
 
-    use super::{Place, Propagation, Spreading, Wall, normal};
+    use super::{NodeIndex, Point, Propagation, RadioIndex, Spreading, Wall, normal};
 
-    const HERE: Place = (0.0, 0.0);
+    const HERE: Point = (0.0, 0.0);
 
     #[test]
     fn loss_follows_the_law() {
         let air = Propagation::plain(1);
-        let at = |metres| air.gain_db((0, HERE), (1, (metres, 0.0))).unwrap();
+        let at = |metres| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (metres, 0.0))).unwrap();
         assert!((at(1.0) + 40.2).abs() < 1e-9);
         assert!((at(10.0) + 70.2).abs() < 1e-9);
         assert!((at(100.0) + 100.2).abs() < 1e-9);
@@ -204,17 +209,28 @@ mod tests {
     fn shadowing_is_the_same_both_ways_and_asymmetry_is_not() {
         let mut air = Propagation::usual(9);
         let there = (30.0, 40.0);
-        assert_ne!(air.gain_db((0, HERE), (1, there)), air.gain_db((1, there), (0, HERE)));
+        assert_ne!(
+            air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), there)),
+            air.gain_db((RadioIndex(1), there), (RadioIndex(0), HERE))
+        );
         air.asymmetry = false;
-        assert_eq!(air.gain_db((0, HERE), (1, there)), air.gain_db((1, there), (0, HERE)));
-        assert_ne!(air.gain_db((0, HERE), (1, there)), air.gain_db((0, HERE), (2, there)));
+        assert_eq!(
+            air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), there)),
+            air.gain_db((RadioIndex(1), there), (RadioIndex(0), HERE))
+        );
+        assert_ne!(
+            air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), there)),
+            air.gain_db((RadioIndex(0), HERE), (RadioIndex(2), there))
+        );
     }
 
     #[test]
     fn shadowing_has_its_deviation() {
         let air = Propagation { asymmetry: false, ..Propagation::usual(3) };
-        let mean = Propagation::plain(3).gain_db((0, HERE), (1, (50.0, 0.0))).unwrap();
-        let off: Vec<f64> = (1..4_000).map(|to| air.gain_db((0, HERE), (to, (50.0, 0.0))).unwrap() - mean).collect();
+        let mean = Propagation::plain(3).gain_db((RadioIndex(0), HERE), (RadioIndex(1), (50.0, 0.0))).unwrap();
+        let off: Vec<f64> = (1..4_000)
+            .map(|to| air.gain_db((RadioIndex(0), HERE), (RadioIndex(to), (50.0, 0.0))).unwrap() - mean)
+            .collect();
         let count = 3_999.0;
         let average = off.iter().sum::<f64>() / count;
         let variance = off.iter().map(|x| x * x).sum::<f64>() / count;
@@ -224,7 +240,7 @@ mod tests {
     #[test]
     fn asymmetry_has_its_covariance() {
         let air = Propagation::usual(4);
-        let pairs: Vec<(f64, f64)> = (0..8_000).map(|node| air.offsets(node)).collect();
+        let pairs: Vec<(f64, f64)> = (0..8_000).map(|node| air.offsets(RadioIndex(node))).collect();
         let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / 8_000.0;
         assert!((mean(|p| p.0 * p.0) - 3.7).abs() < 0.3);
         assert!((mean(|p| p.1 * p.1) - 6.0).abs() < 0.4);
@@ -235,19 +251,19 @@ mod tests {
     fn nothing_beyond_its_reach_is_heard() {
         let air = Propagation::plain(1);
         let reach = air.reach(0.0, -100.0).unwrap();
-        let at = |metres| air.gain_db((0, HERE), (1, (metres, 0.0))).unwrap();
+        let at = |metres| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (metres, 0.0))).unwrap();
         assert!(at(reach * 1.001) < -100.0 && at(reach * 0.999) > -100.0);
     }
 
     #[test]
     fn a_disc_has_an_edge_and_a_table_its_entries() {
         let disc = Propagation { spreading: Spreading::Disc { reach: 10.0 }, ..Propagation::plain(0) };
-        assert!(disc.gain_db((0, HERE), (1, (10.0, 0.0))).is_some());
-        assert!(disc.gain_db((0, HERE), (1, (10.1, 0.0))).is_none());
-        let table = Spreading::Table([((0, 1), 77.0)].into());
+        assert!(disc.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (10.0, 0.0))).is_some());
+        assert!(disc.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (10.1, 0.0))).is_none());
+        let table = Spreading::Table([((NodeIndex(0), NodeIndex(1)), 77.0)].into());
         let measured = Propagation { spreading: table, ..Propagation::plain(0) };
-        assert_eq!(measured.gain_db((0, HERE), (1, HERE)), Some(-77.0));
-        assert_eq!(measured.gain_db((1, HERE), (0, HERE)), None);
+        assert_eq!(measured.gain_db((RadioIndex(0), HERE), (RadioIndex(1), HERE)), Some(-77.0));
+        assert_eq!(measured.gain_db((RadioIndex(1), HERE), (RadioIndex(0), HERE)), None);
     }
 
     #[test]
@@ -255,7 +271,7 @@ mod tests {
         let wall = Wall { from: (5.0, -5.0), to: (5.0, 5.0), loss_db: 30.0 };
         let air = Propagation { walls: vec![wall], ..Propagation::plain(0) };
         let clear = Propagation::plain(0);
-        let gain = |air: &Propagation, to| air.gain_db((0, HERE), (1, to)).unwrap();
+        let gain = |air: &Propagation, to| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), to)).unwrap();
         assert!((gain(&clear, (10.0, 0.0)) - gain(&air, (10.0, 0.0)) - 30.0).abs() < 1e-9);
         assert!((gain(&clear, (10.0, 20.0)) - gain(&air, (10.0, 20.0))).abs() < 1e-9);
         assert!((gain(&clear, (4.0, 0.0)) - gain(&air, (4.0, 0.0))).abs() < 1e-9);
@@ -263,18 +279,24 @@ mod tests {
 
     #[test]
     fn partitions_cut_between_and_not_within() {
-        let air = Propagation { partitions: vec![[0, 1].into()], ..Propagation::plain(0) };
-        let heard = |from: usize, to: usize| air.gain_db((from, HERE), (to, (10.0, 0.0))).is_some();
+        let air = Propagation { partitions: vec![[NodeIndex(0), NodeIndex(1)].into()], ..Propagation::plain(0) };
+        let heard =
+            |from: usize, to: usize| air.gain_db((RadioIndex(from), HERE), (RadioIndex(to), (10.0, 0.0))).is_some();
         assert!(heard(0, 1) && heard(2, 3));
         assert!(!heard(0, 2) && !heard(3, 1));
     }
 
     #[test]
     fn radios_that_are_no_nodes_are_in_no_table_and_behind_no_partition() {
-        let table = Spreading::Table([((0, 1), 77.0)].into());
-        let air = Propagation { spreading: table, partitions: vec![[0].into()], nodes: 2, ..Propagation::plain(0) };
-        assert_eq!(air.gain_db((0, HERE), (1, HERE)), None, "cut off");
-        let jammer = air.gain_db((2, (10.0, 0.0)), (0, HERE));
+        let table = Spreading::Table([((NodeIndex(0), NodeIndex(1)), 77.0)].into());
+        let air = Propagation {
+            spreading: table,
+            partitions: vec![[NodeIndex(0)].into()],
+            nodes: 2,
+            ..Propagation::plain(0)
+        };
+        assert_eq!(air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), HERE)), None, "cut off");
+        let jammer = air.gain_db((RadioIndex(2), (10.0, 0.0)), (RadioIndex(0), HERE));
         assert!(jammer.is_some_and(|gain| (gain + 70.2).abs() < 1e-9), "{jammer:?}");
     }
 
@@ -283,7 +305,8 @@ mod tests {
         let behind = |loss_db: f64| {
             let wall = Wall { from: (5.0, -5.0), to: (5.0, 5.0), loss_db };
             let spreading = Spreading::Disc { reach: 20.0 };
-            Propagation { spreading, walls: vec![wall], ..Propagation::plain(0) }.gain_db((0, HERE), (1, (10.0, 0.0)))
+            Propagation { spreading, walls: vec![wall], ..Propagation::plain(0) }
+                .gain_db((RadioIndex(0), HERE), (RadioIndex(1), (10.0, 0.0)))
         };
         assert_eq!((behind(1.0), behind(60.0)), (Some(-51.0), Some(-110.0)));
     }

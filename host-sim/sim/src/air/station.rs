@@ -5,6 +5,7 @@ pub use common::mac::{Access, Sent, Transmit};
 use common::mac::{Decision, MacEvent};
 use common::time::Instant;
 
+use super::index::{NodeIndex, RadioIndex};
 use super::medium::Reception;
 
 /// For which frames the radio has room: at most one of each kind waits.
@@ -44,15 +45,15 @@ pub trait Station {
 /// Somebody who looks on.
 pub trait Watcher<S> {
     /// A frame begins: its sender and its bytes.
-    fn frame(&mut self, _world_us: u64, _from: usize, _psdu: &[u8]) {}
+    fn frame(&mut self, _world_us: u64, _from: RadioIndex, _psdu: &[u8]) {}
     /// A frame ended at a radio that had locked on to it.
-    fn reception(&mut self, _world_us: u64, _from: usize, _reception: Reception) {}
+    fn reception(&mut self, _world_us: u64, _from: RadioIndex, _reception: Reception) {}
     /// A frame was handed to a station otherwise than it was sent, with a right checksum.
-    fn corrupted(&mut self, _world_us: u64, _node: usize, _psdu: &[u8]) {}
+    fn corrupted(&mut self, _world_us: u64, _node: NodeIndex, _psdu: &[u8]) {}
     /// A station's MAC was told something at this time of its clock, and decided; it wants to be called again next.
-    fn mac(&mut self, _node: usize, _now: Instant, _event: MacEvent, _decision: Decision, _next: Option<Instant>) {}
+    fn mac(&mut self, _node: NodeIndex, _now: Instant, _event: MacEvent, _decision: Decision, _next: Option<Instant>) {}
     /// A station was given something; its state is as it is now.
-    fn station(&mut self, _world_us: u64, _node: usize, _station: &S) {}
+    fn station(&mut self, _world_us: u64, _node: NodeIndex, _station: &S) {}
 }
 
 /// Looks at nothing.

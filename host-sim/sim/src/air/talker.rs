@@ -4,9 +4,10 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
-use super::csma::RadioTiming;
+use super::index::NodeIndex;
 use super::medium::{Medium, Tuning};
 use super::propagation::{Propagation, Spreading};
+use super::timing::RadioTiming;
 use super::trace::Leads;
 use super::world;
 use super::world::{Access, Room, Sent, Station, Transmit, World};
@@ -95,7 +96,7 @@ pub fn room(talkers: u16, watcher: &mut impl world::Watcher<Talker>) -> World<Ta
         };
         world.add((f64::from(index), 0.0), Tuning { channel: 15, tx_dbm: 0.0 }, 0, talker);
     }
-    for node in 0..world.len() {
+    for node in NodeIndex::first(world.len()) {
         world.power_on(node, watcher);
     }
     world

@@ -28,6 +28,7 @@ use std::io::{self, Write};
 use common::types::NodeId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::index::{NodeIndex, RadioIndex};
 use super::medium::Reception;
 use super::sink::Sink;
 use super::world::Watcher;
@@ -147,6 +148,34 @@ impl<W: Write> Trace<W> {
         self.write(world_us, node, Event::Note { text: text.into() });
     }
 
+    pub fn note_frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+        self.write(world_us, Some(from), Event::Frame { psdu: psdu.to_vec() });
+    }
+
+    /// A frame ended at a node. The numbers are the trace's; the reception's own index is not looked at.
+    pub fn note_reception(&mut self, world_us: u64, from: usize, to: usize, reception: Reception) {
+        #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
+        let rssi_dbm = reception.rssi_dbm.round() as i16;
+        let event =
+            if reception.intact { Event::Received { from, rssi_dbm } } else { Event::Damaged { from, rssi_dbm } };
+        self.write(world_us, Some(to), event);
+    }
+
+    pub fn note_corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
+        self.write(world_us, Some(node), Event::Corrupted { psdu: psdu.to_vec() });
+    }
+
+    /// Nothing is written where the node followed this leader before.
+    pub fn note_leader(&mut self, world_us: u64, node: usize, leader: Option<NodeId>) {
+        let before = match leader {
+            Some(id) => self.leaders.insert(node, id),
+            None => self.leaders.remove(&node),
+        };
+        if before != leader {
+            self.write(world_us, Some(node), Event::Leader { leader });
+        }
+    }
+
     /// Ends the trace and gives the file back, or the first error that writing it met.
     pub fn finish(self) -> io::Result<W> {
         self.out.finish()
@@ -157,32 +186,22 @@ impl<W: Write> Trace<W> {
     }
 }
 
+/// The numbers of the trace are those of the world, from 0.
 impl<S: Leads, W: Write> Watcher<S> for Trace<W> {
-    fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
-        self.write(world_us, Some(from), Event::Frame { psdu: psdu.to_vec() });
+    fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
+        self.note_frame(world_us, from.0, psdu);
     }
 
-    fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
-        #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
-        let rssi_dbm = reception.rssi_dbm.round() as i16;
-        let event =
-            if reception.intact { Event::Received { from, rssi_dbm } } else { Event::Damaged { from, rssi_dbm } };
-        self.write(world_us, Some(reception.to), event);
+    fn reception(&mut self, world_us: u64, from: RadioIndex, reception: Reception) {
+        self.note_reception(world_us, from.0, reception.to.0, reception);
     }
 
-    fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
-        self.write(world_us, Some(node), Event::Corrupted { psdu: psdu.to_vec() });
+    fn corrupted(&mut self, world_us: u64, node: NodeIndex, psdu: &[u8]) {
+        self.note_corrupted(world_us, node.0, psdu);
     }
 
-    fn station(&mut self, world_us: u64, node: usize, station: &S) {
-        let leader = station.leader();
-        let before = match leader {
-            Some(id) => self.leaders.insert(node, id),
-            None => self.leaders.remove(&node),
-        };
-        if before != leader {
-            self.write(world_us, Some(node), Event::Leader { leader });
-        }
+    fn station(&mut self, world_us: u64, node: NodeIndex, station: &S) {
+        self.note_leader(world_us, node.0, station.leader());
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use common::types::NodeId;
 use serde::Serialize;
+use sim::air::index::NodeIndex;
 use sim::air::trace::{Event, Record};
 use sim::scenario::judge::checker::{Components, HOLD_US};
 use sim::scenario::report::outcome::{Reign, Verdict};
@@ -100,7 +101,7 @@ struct Replay {
     leaders: Vec<Option<NodeId>>,
     ids: BTreeMap<usize, NodeId>,
     links: Links,
-    components: Vec<Vec<usize>>,
+    components: Vec<Vec<NodeIndex>>,
     spans: Vec<Span>,
     reigns: Vec<Reign>,
     last_change: Change,
@@ -227,9 +228,11 @@ impl Replay {
         let reach: Vec<(usize, usize)> =
             (0..nodes).filter_map(|node| Some((node, followed[node]?))).filter(|pair| pair.1 >= nodes).collect();
         let all = nodes + unwatched.len();
-        let components = Components::of_links(all, is_on, self.links.now(time_us, &index), reach);
-        let leader = |node: usize| if node < nodes { followed[node] } else { Some(node) };
-        let dissenters = components.dissenters(leader);
+        let links = |pairs: Vec<(usize, usize)>| pairs.into_iter().map(|(a, b)| (NodeIndex(a), NodeIndex(b)));
+        let told = links(self.links.now(time_us, &index));
+        let components = Components::of_links(all, |node| is_on(node.0), told, links(reach));
+        let leader = |node: NodeIndex| if node.0 < nodes { followed[node.0].map(NodeIndex) } else { Some(node) };
+        let dissenters = components.dissenters(leader).into_iter().map(|node| node.0).collect();
         if components.usable != self.components {
             self.components = components.usable;
             if self.last_change.at_us != time_us {

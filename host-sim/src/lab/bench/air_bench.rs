@@ -6,9 +6,10 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::rng::Rng;
 use common::time::Instant;
 use serde::Serialize;
-use sim::air::csma::RadioTiming;
+use sim::air::index::NodeIndex;
 use sim::air::medium::{Fates, Medium, Rules, Tuning};
 use sim::air::propagation::Propagation;
+use sim::air::timing::RadioTiming;
 use sim::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
 
 use super::machine::{peak_memory, processor_seconds};
@@ -146,7 +147,7 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
     world.medium_mut().refresh();
     let setup_seconds = start.0.elapsed().as_secs_f64();
     let set_up = processor_seconds();
-    for node in 0..nodes {
+    for node in NodeIndex::first(nodes) {
         world.power_on(node, &mut Nobody);
     }
     world.run_until(u64::from(seconds) * 1_000_000, &mut Nobody);
@@ -154,7 +155,9 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
     let end = processor_seconds();
     let since = |from: Option<f64>| from.zip(end).map(|(from, end)| end - from);
     let cpu_seconds = since(start.1);
-    let total = |of: fn(&sim::air::world::Usage) -> u64| (0..nodes).map(|node| of(&world.usage(node))).sum::<u64>();
+    let total = |of: fn(&sim::air::world::Usage) -> u64| {
+        NodeIndex::first(nodes).map(|node| of(&world.usage(node))).sum::<u64>()
+    };
     let received = total(|usage| usage.received);
     let fates = world.medium().fates();
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]

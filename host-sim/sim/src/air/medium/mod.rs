@@ -13,17 +13,18 @@ use std::rc::Rc;
 
 use common::rng::Rng;
 
+use super::index::{PerRadio, RadioIndex};
 use super::power::Power;
-use super::propagation::{Place, Propagation};
+use super::propagation::{Point, Propagation};
 use super::{BYTE_US, SYNC_US, airtime_us};
 
-mod audience;
-mod ears;
+mod reach;
 mod receiver;
+mod receivers;
 
-use audience::{Audience, Base, Reached, Scene};
-use ears::Ears;
+use reach::{Base, Reach, Reached, Scene};
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
+use receivers::Receivers;
 
 /// What a radio is set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +35,7 @@ pub struct Tuning {
     pub tx_dbm: f64,
 }
 
-/// A frame or a burst of noise that is on the air: its place among the emissions, counted from one.
+/// A frame or a burst of noise that is on the air: its slot among the emissions, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnAir(NonZeroU32);
 
@@ -48,7 +49,7 @@ impl OnAir {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
     /// The radio.
-    pub to: usize,
+    pub to: RadioIndex,
     /// Received power.
     pub rssi_dbm: f64,
     /// Whether every bit is right; a damaged frame fails its checksum.
@@ -64,14 +65,14 @@ pub struct Found {
     pub carrier: bool,
 }
 
-/// Links that break down for a while and come back (Gilbert and Elliott).
+/// Links that fade for a while and come back: the two states of Gilbert and Elliott.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
-    /// Mean length of a good spell in microseconds.
+    /// Mean time between two fades.
     pub good_us: u32,
-    /// Mean length of a bad spell.
+    /// Mean length of a fade.
     pub bad_us: u32,
-    /// Loss in a bad spell in dB.
+    /// What a fade takes.
     pub loss_db: f64,
 }
 
@@ -88,16 +89,16 @@ struct Emission {
 #[derive(Clone, Debug)]
 pub struct Medium {
     propagation: Propagation,
-    ears: Ears,
+    receivers: Receivers,
     bursts: Option<Bursts>,
     rng: Rng,
-    places: Vec<Place>,
-    tunings: Vec<Tuning>,
-    audiences: Vec<Audience>,
-    /// Whether the audiences no longer fit the places.
+    positions: PerRadio<Point>,
+    tunings: PerRadio<Tuning>,
+    reaches: PerRadio<Reach>,
+    /// Something has moved or changed since the reaches were computed.
     stale: bool,
     emissions: Vec<Option<Emission>>,
-    /// Places among the emissions that are free.
+    /// Free slots among the emissions.
     vacant: Vec<OnAir>,
     /// Lists of emissions that are over.
     spare: Vec<Rc<Reached>>,
@@ -112,13 +113,13 @@ impl Medium {
     /// An empty medium whose receivers work by these rules.
     pub fn with_rules(propagation: Propagation, bursts: Option<Bursts>, seed: u64, rules: Rules) -> Self {
         Self {
-            ears: Ears::new(rules, propagation.noise_dbm),
+            receivers: Receivers::new(rules, propagation.noise_dbm),
             propagation,
             bursts,
             rng: Rng::stream(seed, 0xA1),
-            places: Vec::new(),
-            tunings: Vec::new(),
-            audiences: Vec::new(),
+            positions: PerRadio::default(),
+            tunings: PerRadio::default(),
+            reaches: PerRadio::default(),
             stale: true,
             emissions: Vec::new(),
             vacant: Vec::new(),
@@ -127,32 +128,32 @@ impl Medium {
     }
 
     /// Adds a radio that does not listen yet, and gives its index.
-    pub fn add(&mut self, place: Place, tuning: Tuning) -> usize {
-        self.places.push(place);
+    pub fn add(&mut self, position: Point, tuning: Tuning) -> RadioIndex {
+        self.positions.push(position);
         self.tunings.push(tuning);
-        self.ears.add();
+        self.receivers.add();
         self.stale = true;
-        self.places.len() - 1
+        RadioIndex(self.positions.len() - 1)
     }
 
     /// How many radios there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
     /// Whether there are no radios.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.positions.len() == 0
     }
 
     /// Where a radio is.
-    pub fn place(&self, radio: usize) -> Place {
-        self.places[radio]
+    pub fn position(&self, radio: RadioIndex) -> Point {
+        self.positions[radio]
     }
 
     /// Moves a radio. Frames that are on the air keep the strength they began with.
-    pub fn set_place(&mut self, radio: usize, place: Place) {
-        self.places[radio] = place;
+    pub fn set_position(&mut self, radio: RadioIndex, position: Point) {
+        self.positions[radio] = position;
         self.stale = true;
     }
 
@@ -169,61 +170,61 @@ impl Medium {
 
     /// What became of the frames that were strong enough, until now.
     pub fn fates(&self) -> Fates {
-        self.ears.fates
+        self.receivers.fates
     }
 
     /// The mean received power of one radio at another in dBm, before jitter and bursts; none where nothing arrives, as
     /// between radios on different channels.
-    pub fn mean_dbm(&self, from: usize, to: usize) -> Option<f64> {
+    pub fn mean_dbm(&self, from: RadioIndex, to: RadioIndex) -> Option<f64> {
         if self.tunings[from].channel != self.tunings[to].channel {
             return None;
         }
-        let ends = ((from, self.places[from]), (to, self.places[to]));
+        let ends = ((from, self.positions[from]), (to, self.positions[to]));
         Some(self.propagation.gain_db(ends.0, ends.1)? + self.tunings[from].tx_dbm)
     }
 
-    /// When the bad spell ends that a link is in, as far as frames have shown; none where it is in none.
-    pub fn bad_spell_end(&self, from: usize, to: usize) -> Option<u64> {
-        self.audiences.get(from)?.bad_spell_end(to)
+    /// When the fade that a link is in ends, as far as frames have shown; none where it is in none.
+    pub fn fade_end(&self, from: RadioIndex, to: RadioIndex) -> Option<u64> {
+        self.reaches.get(from)?.fade_end(to)
     }
 
     /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
-    pub fn retune(&mut self, radio: usize, tuning: Tuning) {
+    pub fn retune(&mut self, radio: RadioIndex, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
-            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.ears.lockable);
+            Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.receivers.lockable);
         }
         self.tunings[radio] = tuning;
-        self.ears.silence(radio);
+        self.receivers.silence(radio);
         self.stale = true;
     }
 
     /// What a radio is set to.
-    pub fn tuning(&self, radio: usize) -> Tuning {
+    pub fn tuning(&self, radio: RadioIndex) -> Tuning {
         self.tunings[radio]
     }
 
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
-    pub fn listen(&mut self, radio: usize, listening: bool) {
-        self.ears.listen(radio, listening);
+    pub fn listen(&mut self, radio: RadioIndex, listening: bool) {
+        self.receivers.listen(radio, listening);
     }
 
     /// Whether a radio is receiving a frame.
-    pub fn is_locked(&self, radio: usize) -> bool {
-        self.ears.is_locked(radio)
+    pub fn is_locked(&self, radio: RadioIndex) -> bool {
+        self.receivers.is_locked(radio)
     }
 
     /// The received power, in dBm, of the frame that a radio is receiving and whose preamble ends now; none otherwise.
-    pub fn found_dbm(&self, now: u64, radio: usize) -> Option<f64> {
-        self.ears.found_dbm(now, radio)
+    pub fn found_dbm(&self, now: u64, radio: RadioIndex) -> Option<f64> {
+        self.receivers.found_dbm(now, radio)
     }
 
     /// Begins a frame: its first preamble bit leaves the antenna now.
-    pub fn begin_frame(&mut self, now: u64, from: usize) -> OnAir {
+    pub fn begin_frame(&mut self, now: u64, from: RadioIndex) -> OnAir {
         self.begin(now, from, true)
     }
 
     /// Begins noise that nobody can decode.
-    pub fn begin_noise(&mut self, now: u64, from: usize) -> OnAir {
+    pub fn begin_noise(&mut self, now: u64, from: RadioIndex) -> OnAir {
         self.begin(now, from, false)
     }
 
@@ -231,7 +232,7 @@ impl Medium {
     pub fn end(&mut self, now: u64, on: OnAir, tell: impl FnMut(Reception)) {
         let Some(Emission { is_frame, reached, base }) = self.emissions[on.index()].take() else { return };
         self.vacant.push(on);
-        self.ears.end(now, on, (base, &reached), is_frame, &mut self.rng, tell);
+        self.receivers.end(now, on, (base, &reached), is_frame, &mut self.rng, tell);
         // Those that only this emission had are filled anew for the next one.
         if Rc::strong_count(&reached) == 1 && self.spare.len() < self.emissions.len() {
             self.spare.push(reached);
@@ -239,31 +240,31 @@ impl Medium {
     }
 
     /// Begins a clear channel assessment.
-    pub fn begin_cca(&mut self, now: u64, radio: usize) {
-        self.ears.begin_cca(now, radio);
+    pub fn begin_cca(&mut self, now: u64, radio: RadioIndex) {
+        self.receivers.begin_cca(now, radio);
     }
 
     /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
-    pub fn end_cca(&mut self, now: u64, radio: usize) -> bool {
-        self.take_cca(now, radio).is_some_and(|found| self.ears.is_busy(found))
+    pub fn end_cca(&mut self, now: u64, radio: RadioIndex) -> bool {
+        self.take_cca(now, radio).is_some_and(|found| self.receivers.is_busy(found))
     }
 
     /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
-    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
-        self.ears.take_cca(now, radio)
+    pub fn take_cca(&mut self, now: u64, radio: RadioIndex) -> Option<Found> {
+        self.receivers.take_cca(now, radio)
     }
 
     /// Breaks a clear channel assessment off.
-    pub fn abort_cca(&mut self, radio: usize) {
-        self.ears.abort_cca(radio);
+    pub fn abort_cca(&mut self, radio: RadioIndex) {
+        self.receivers.abort_cca(radio);
     }
 
     /// Everything that arrives at a radio now, noise included.
-    pub fn power_at(&self, radio: usize) -> Power {
-        self.ears.power_at(radio)
+    pub fn power_at(&self, radio: RadioIndex) -> Power {
+        self.receivers.power_at(radio)
     }
 
-    fn begin(&mut self, now: u64, from: usize, is_frame: bool) -> OnAir {
+    fn begin(&mut self, now: u64, from: RadioIndex, is_frame: bool) -> OnAir {
         self.refresh();
         let on = self.vacant.pop().unwrap_or_else(|| {
             self.emissions.push(None);
@@ -271,8 +272,8 @@ impl Medium {
         });
         let (jitter_db, rng, spare) = (self.propagation.jitter_db, &mut self.rng, &mut self.spare);
         let (base, reached) =
-            self.audiences[from].arriving(now, jitter_db, self.bursts, self.ears.lockable, rng, spare);
-        self.ears.begin(now, on, (base, &reached), is_frame);
+            self.reaches[from].arriving(now, jitter_db, self.bursts, self.receivers.lockable, rng, spare);
+        self.receivers.begin(now, on, (base, &reached), is_frame);
         self.emissions[on.index()] = Some(Emission { is_frame, reached, base });
         on
     }
@@ -284,12 +285,12 @@ impl Medium {
         }
         let scene = Scene {
             propagation: &self.propagation,
-            places: &self.places,
+            positions: &self.positions,
             tunings: &self.tunings,
-            lockable: self.ears.lockable,
+            lockable: self.receivers.lockable,
             bursts: self.bursts,
         };
-        self.audiences = scene.audiences(&self.audiences);
+        self.reaches = scene.reaches(&self.reaches);
     }
 }
 

@@ -1,10 +1,11 @@
 //! One radio's receiving end: what arrives at it, and what it makes of that.
 
 use super::super::SYNC_US;
+use super::super::index::RadioIndex;
 use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
-use super::audience::LANES;
+use super::reach::LANES;
 
 /// Microseconds per bit.
 const BIT_US: f64 = 4.0;
@@ -124,28 +125,28 @@ pub(super) const ASSESSED: i32 = -2;
 /// a sender stay in the cache however many there are elsewhere.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-pub(super) struct Hum {
+pub(super) struct Interference {
     /// The sum of the faint signals at each radio, in the smallest units of power.
     pub sums: [i32; LANES],
     /// What that sum may come to before anybody there minds.
     pub limits: [i32; LANES],
 }
 
-impl Default for Hum {
+impl Default for Interference {
     fn default() -> Self {
         Self { sums: [0; LANES], limits: [NO_LIMIT; LANES] }
     }
 }
 
-impl Hum {
+impl Interference {
     /// The sum at a radio, which is one of the four.
-    pub fn at(&self, radio: usize) -> Power {
-        Power::from_units(self.sums[radio % LANES].cast_unsigned())
+    pub fn at(&self, radio: RadioIndex) -> Power {
+        Power::from_units(self.sums[radio.0 % LANES].cast_unsigned())
     }
 
     /// The same in the smallest units, and what it may come to.
-    pub fn sum_and_limit(&mut self, radio: usize) -> (i32, &mut i32) {
-        (self.sums[radio % LANES], &mut self.limits[radio % LANES])
+    pub fn sum_and_limit(&mut self, radio: RadioIndex) -> (i32, &mut i32) {
+        (self.sums[radio.0 % LANES], &mut self.limits[radio.0 % LANES])
     }
 
     /// A signal begins to arrive. Whether any radio that it reaches minds.

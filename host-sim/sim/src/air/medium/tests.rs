@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::{Bursts, Medium, Reception, Tuning, weighed_bits};
 use crate::air::airtime_us;
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::oqpsk::packet_error_rate;
 use crate::air::propagation::{Propagation, Spreading};
 
@@ -9,13 +10,14 @@ const NOISE_DBM: f64 = -100.0;
 
 /// Radios whose losses towards each other are given; 0 dBm and channel 15 each, all listening.
 fn medium(radios: usize, losses: &[((usize, usize), f64)], seed: u64) -> Medium {
-    let spreading = Spreading::Table(losses.iter().copied().collect::<BTreeMap<_, _>>());
+    let spreading =
+        Spreading::Table(losses.iter().map(|&((from, to), db)| ((NodeIndex(from), NodeIndex(to)), db)).collect());
     let propagation = Propagation { spreading, noise_dbm: NOISE_DBM, ..Propagation::plain(seed) };
     let mut medium = Medium::new(propagation, None, seed);
     for _ in 0..radios {
         medium.add((0.0, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
     }
-    (0..radios).for_each(|radio| medium.listen(radio, true));
+    (0..radios).for_each(|radio| medium.listen(RadioIndex(radio), true));
     medium
 }
 
@@ -30,14 +32,14 @@ fn heard(medium: &mut Medium, at: usize, frames: &[(u64, usize, usize)]) -> Vec<
     let mut on_air = BTreeMap::new();
     let mut found = Vec::new();
     for (time, begins, index) in moments {
-        let from = frames[index].1;
+        let from = RadioIndex(frames[index].1);
         if begins {
             medium.listen(from, false);
             on_air.insert(index, medium.begin_frame(time, from));
         } else {
             medium.end(time, on_air[&index], |Reception { to, intact, .. }| {
-                if to == at {
-                    found.push((from, intact));
+                if to == RadioIndex(at) {
+                    found.push((from.0, intact));
                 }
             });
             medium.listen(from, true);
@@ -117,19 +119,19 @@ fn whoever_sends_hears_nothing() {
 #[test]
 fn other_channels_are_other_worlds() {
     let mut medium = medium(3, &[((0, 2), 60.0), ((1, 2), 60.0)], 1);
-    medium.retune(1, Tuning { channel: 20, tx_dbm: 0.0 });
+    medium.retune(RadioIndex(1), Tuning { channel: 20, tx_dbm: 0.0 });
     assert_eq!(heard(&mut medium, 2, &[(0, 0, 40), (300, 1, 40)]), [(0, true)]);
-    medium.retune(2, Tuning { channel: 20, tx_dbm: 0.0 });
+    medium.retune(RadioIndex(2), Tuning { channel: 20, tx_dbm: 0.0 });
     assert_eq!(heard(&mut medium, 2, &[(90_000, 0, 40), (90_300, 1, 40)]), [(1, true)]);
 }
 
 #[test]
 fn a_receiver_that_is_turned_off_loses_its_frame() {
     let mut medium = medium(2, &[((0, 1), 60.0)], 1);
-    let on = medium.begin_frame(0, 0);
-    assert!(medium.is_locked(1));
-    medium.listen(1, false);
-    medium.listen(1, true);
+    let on = medium.begin_frame(0, RadioIndex(0));
+    assert!(medium.is_locked(RadioIndex(1)));
+    medium.listen(RadioIndex(1), false);
+    medium.listen(RadioIndex(1), true);
     medium.end(1_000, on, |reception| panic!("{reception:?}"));
 }
 
@@ -137,21 +139,21 @@ fn a_receiver_that_is_turned_off_loses_its_frame() {
 fn assessment_finds_energy_and_carriers() {
     let mut medium = medium(3, &[((0, 1), 90.0), ((2, 1), 70.0)], 1);
     let assess = |medium: &mut Medium, start: u64| {
-        medium.begin_cca(start, 1);
-        medium.end_cca(start + 128, 1)
+        medium.begin_cca(start, RadioIndex(1));
+        medium.end_cca(start + 128, RadioIndex(1))
     };
     assert!(!assess(&mut medium, 0), "nothing but noise");
-    let weak = medium.begin_frame(1_000, 0);
+    let weak = medium.begin_frame(1_000, RadioIndex(0));
     assert!(assess(&mut medium, 1_200), "far below the energy threshold, but a carrier");
     medium.end(3_000, weak, |_| ());
-    let noise = medium.begin_noise(4_000, 2);
+    let noise = medium.begin_noise(4_000, RadioIndex(2));
     assert!(assess(&mut medium, 4_500), "no carrier, but energy");
     medium.end(5_000, noise, |_| ());
     // A burst in a small part of the window does not reach the threshold on average.
-    medium.begin_cca(6_000, 1);
-    let blip = medium.begin_noise(6_010, 2);
+    medium.begin_cca(6_000, RadioIndex(1));
+    let blip = medium.begin_noise(6_010, RadioIndex(2));
     medium.end(6_020, blip, |_| ());
-    assert!(!medium.end_cca(6_128, 1), "-70 dBm for 10 of 128 us is -81 dBm");
+    assert!(!medium.end_cca(6_128, RadioIndex(1)), "-70 dBm for 10 of 128 us is -81 dBm");
 }
 
 #[test]
@@ -159,19 +161,19 @@ fn noise_is_no_carrier_and_hides_none() {
     // Radio 2 is loud enough to be decoded, were it a frame.
     let mut medium = medium(3, &[((0, 1), 90.0), ((2, 1), 85.0)], 1);
     let carrier = |medium: &mut Medium, start: u64| {
-        medium.begin_cca(start, 1);
-        medium.take_cca(start + 128, 1).unwrap().carrier
+        medium.begin_cca(start, RadioIndex(1));
+        medium.take_cca(start + 128, RadioIndex(1)).unwrap().carrier
     };
-    let noise = medium.begin_noise(0, 2);
+    let noise = medium.begin_noise(0, RadioIndex(2));
     assert!(!carrier(&mut medium, 100));
-    let frame = medium.begin_frame(1_000, 0);
+    let frame = medium.begin_frame(1_000, RadioIndex(0));
     assert!(carrier(&mut medium, 1_200), "a frame beside the noise");
     medium.end(3_000, frame, |_| ());
     assert!(!carrier(&mut medium, 3_100));
     medium.end(4_000, noise, |_| ());
-    let frame = medium.begin_frame(5_000, 0);
+    let frame = medium.begin_frame(5_000, RadioIndex(0));
     assert!(carrier(&mut medium, 5_200), "a frame after the noise");
-    medium.retune(1, Tuning { channel: 15, tx_dbm: 4.0 });
+    medium.retune(RadioIndex(1), Tuning { channel: 15, tx_dbm: 4.0 });
     assert!(!carrier(&mut medium, 5_400), "of a frame that it has tuned away from a radio finds nothing");
     medium.end(7_000, frame, |_| ());
     assert!(!carrier(&mut medium, 7_100));
@@ -200,24 +202,24 @@ fn a_frame_across_the_end_of_the_short_time_is_weighed_like_any_other() {
 #[test]
 fn what_comes_and_goes_leaves_nothing_behind() {
     let mut medium = medium(4, &[((0, 3), 60.0), ((1, 3), 95.0), ((2, 3), 40.0)], 1);
-    let quiet = medium.power_at(3);
+    let quiet = medium.power_at(RadioIndex(3));
     heard(&mut medium, 3, &[(0, 0, 40), (100, 1, 90), (200, 2, 10)]);
-    assert_eq!(medium.power_at(3), quiet);
+    assert_eq!(medium.power_at(RadioIndex(3)), quiet);
 }
 
 #[test]
-fn bad_spells_take_their_share_of_the_time() {
-    let spreading = Spreading::Table([((0, 1), 80.0)].into());
+fn fades_take_their_share_of_the_time() {
+    let spreading = Spreading::Table([((NodeIndex(0), NodeIndex(1)), 80.0)].into());
     let propagation = Propagation { spreading, noise_dbm: NOISE_DBM, ..Propagation::plain(5) };
     let bursts = Bursts { good_us: 2_000_000, bad_us: 150_000, loss_db: 40.0 };
     let mut medium = Medium::new(propagation, Some(bursts), 5);
     for _ in 0..2 {
         medium.add((0.0, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
     }
-    medium.listen(1, true);
+    medium.listen(RadioIndex(1), true);
     let frames = 20_000_u64;
     let got = (0..frames).filter(|n| heard(&mut medium, 1, &[(n * 200_000, 0, 20)]) == [(0, true)]).count();
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let share = 1.0 - got as f64 / frames as f64;
-    assert!((share - 150.0 / 2_150.0).abs() < 0.015, "{share} of the frames fell into bad spells");
+    assert!((share - 150.0 / 2_150.0).abs() < 0.015, "{share} of the frames fell into fades");
 }

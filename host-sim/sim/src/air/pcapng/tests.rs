@@ -2,6 +2,7 @@ use std::io::ErrorKind;
 use std::process::Command;
 
 use super::{Capture, ENHANCED_PACKET, fcs};
+use crate::air::index::RadioIndex;
 use crate::air::sink::tests::SmallDisk;
 use crate::air::talker::{PSDU, data_frame, room};
 use crate::air::world::Watcher;
@@ -100,10 +101,10 @@ fn packets(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
 
 /// A watcher that writes into a list, to compare with.
 #[derive(Default)]
-struct Plain(Vec<(u64, usize, Vec<u8>)>);
+struct Plain(Vec<(u64, RadioIndex, Vec<u8>)>);
 
 impl<S> Watcher<S> for Plain {
-    fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+    fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
         self.0.push((world_us, from, psdu.to_vec()));
     }
 }

@@ -7,9 +7,10 @@ use common::types::NodeId;
 use proptest::prelude::*;
 
 use super::{Hello, SoftState, SoftStateOptions, decode, encode};
-use crate::air::csma::RadioTiming;
+use crate::air::index::NodeIndex;
 use crate::air::medium::{Medium, Tuning};
 use crate::air::propagation::{Propagation, Spreading};
+use crate::air::timing::RadioTiming;
 use crate::air::world::{Nobody, Station, World};
 use common::mac::phy::{FRAME_MAX, fcs};
 
@@ -26,14 +27,14 @@ fn line(count: u16, seed: u64) -> World<SoftState> {
         let station = SoftState::new(NodeId(id), options(), seed);
         world.add((10.0 * f64::from(id), 0.0), Tuning { channel: 15, tx_dbm: 0.0 }, 0, station);
     }
-    for node in 0..usize::from(count) {
+    for node in NodeIndex::first(world.len()) {
         world.power_on(node, &mut Nobody);
     }
     world
 }
 
 fn leaders(world: &World<SoftState>) -> Vec<u16> {
-    (0..world.len()).filter(|&node| world.is_on(node)).map(|node| world.station(node).leader().0).collect()
+    NodeIndex::first(world.len()).filter(|&node| world.is_on(node)).map(|node| world.station(node).leader().0).collect()
 }
 
 #[test]
@@ -41,12 +42,12 @@ fn two_find_each_other_and_agree() {
     let mut world = line(2, 1);
     assert_eq!(leaders(&world), [1, 2]);
     world.run_until(3_000_000, &mut Nobody);
-    assert_eq!(world.station(0).peers(), [NodeId(2)]);
+    assert_eq!(world.station(NodeIndex(0)).peers(), [NodeId(2)]);
     assert_eq!(leaders(&world), [1, 1]);
-    let sent = world.usage(0).sent;
+    let sent = world.usage(NodeIndex(0)).sent;
     world.run_until(13_000_000, &mut Nobody);
-    assert!((16..=25).contains(&(world.usage(0).sent - sent)), "at rest there are two hellos a second");
-    assert_eq!(world.station(0).tally().downs, 0);
+    assert!((16..=25).contains(&(world.usage(NodeIndex(0)).sent - sent)), "at rest there are two hellos a second");
+    assert_eq!(world.station(NodeIndex(0)).tally().downs, 0);
 }
 
 #[test]
@@ -54,11 +55,11 @@ fn three_elect_anew_when_the_leader_is_gone() {
     let mut world = line(3, 2);
     world.run_until(4_000_000, &mut Nobody);
     assert_eq!(leaders(&world), [1, 1, 1]);
-    world.power_off(0, &mut Nobody);
+    world.power_off(NodeIndex(0), &mut Nobody);
     world.run_until(8_000_000, &mut Nobody);
     let after = leaders(&world);
     assert!(after == [2, 2] || after == [3, 3], "{after:?}");
-    assert_eq!(world.station(1).tally().downs, 1);
+    assert_eq!(world.station(NodeIndex(1)).tally().downs, 1);
 }
 
 #[test]
@@ -66,11 +67,11 @@ fn a_restarted_node_is_a_new_one() {
     let mut world = line(3, 3);
     world.run_until(4_000_000, &mut Nobody);
     // So short that nobody misses a hello: only the new life tells.
-    world.power_off(1, &mut Nobody);
-    world.replace(1, SoftState::new(NodeId(2), options(), 77));
-    world.power_on(1, &mut Nobody);
+    world.power_off(NodeIndex(1), &mut Nobody);
+    world.replace(NodeIndex(1), SoftState::new(NodeId(2), options(), 77));
+    world.power_on(NodeIndex(1), &mut Nobody);
     world.run_until(8_000_000, &mut Nobody);
-    assert!(world.station(0).tally().downs == 1 && world.station(2).tally().downs == 1);
+    assert!(world.station(NodeIndex(0)).tally().downs == 1 && world.station(NodeIndex(2)).tally().downs == 1);
     let after = leaders(&world);
     assert!(after.iter().all(|leader| *leader == after[0]), "{after:?}");
 }

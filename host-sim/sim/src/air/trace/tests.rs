@@ -2,6 +2,7 @@ use common::types::NodeId;
 use proptest::prelude::*;
 
 use super::{Event, Record, Trace, parse_line};
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::sink::tests::SmallDisk;
 use crate::air::talker::{Talker, room};
@@ -17,10 +18,10 @@ fn run(mut trace: Trace<Vec<u8>>) -> Vec<String> {
     let mut world = room(3, &mut trace);
     world.run_until(500_000, &mut trace);
     trace.power(world.now_us(), 2, false);
-    world.power_off(2, &mut trace);
+    world.power_off(NodeIndex(2), &mut trace);
     world.run_until(2_000_000, &mut trace);
     trace.power(world.now_us(), 2, true);
-    world.power_on(2, &mut trace);
+    world.power_on(NodeIndex(2), &mut trace);
     world.run_until(2_500_000, &mut trace);
     lines(trace.finish().unwrap())
 }
@@ -29,9 +30,9 @@ fn run(mut trace: Trace<Vec<u8>>) -> Vec<String> {
 fn every_event_has_its_line() {
     let mut trace = Trace::new(Vec::new());
     let watcher: &mut dyn Watcher<Talker> = &mut trace;
-    watcher.frame(12, 3, &[0x41, 0x88, 0x0F]);
-    watcher.reception(652, 3, Reception { to: 1, rssi_dbm: -61.5, intact: true });
-    watcher.reception(652, 3, Reception { to: 2, rssi_dbm: -91.2, intact: false });
+    watcher.frame(12, RadioIndex(3), &[0x41, 0x88, 0x0F]);
+    watcher.reception(652, RadioIndex(3), Reception { to: RadioIndex(1), rssi_dbm: -61.5, intact: true });
+    watcher.reception(652, RadioIndex(3), Reception { to: RadioIndex(2), rssi_dbm: -91.2, intact: false });
     trace.power(700, 4, true);
     trace.power(800, 4, false);
     trace.note(900, Some(4), "a \"quoted\" word\nand a line");
@@ -75,7 +76,7 @@ fn a_leader_that_is_gone_is_written_too() {
     }
     let mut trace = Trace::new(Vec::new());
     for (time, leader) in [(1, None), (2, Some(NodeId(7))), (3, Some(NodeId(7))), (4, None), (5, None)] {
-        trace.station(time, 0, &Fixed(leader));
+        trace.station(time, NodeIndex(0), &Fixed(leader));
     }
     assert_eq!(
         lines(trace.finish().unwrap()),

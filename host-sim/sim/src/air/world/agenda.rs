@@ -2,14 +2,14 @@
 //!
 //! A frame has half a dozen events within milliseconds and one a second later; with one heap for all, each of the former would
 //! sift through everybody's latter, and cost more the more nodes there are. So only what is due next is kept in order: time is
-//! cut into short spells, and what belongs to a later one waits with the others of that spell, unsorted, until its time comes.
+//! cut into short buckets, and what belongs to a later one waits with the others of that bucket, unsorted, until its time comes.
 //! The heap then holds a few milliseconds of events, however many nodes there are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A spell is this power of two of microseconds long: four milliseconds, about as much as one frame's events take.
-const SPELL_BITS: u32 = 12;
+/// A bucket is this power of two of microseconds long: four milliseconds, about as much as one frame's events take.
+const BUCKET_BITS: u32 = 12;
 
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,8 @@ impl Event {
 pub(super) struct Entry {
     pub at_us: u64,
     pub order: u64,
-    pub node: u32,
+    /// Of a node, or of the radio of an intruder.
+    pub index: u32,
     /// Entries of a node's former life are void.
     pub life: u32,
     /// So are those of what a port broke off.
@@ -54,13 +55,13 @@ pub(super) struct Entry {
 /// All events to come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda {
-    /// Everything up to the end of the present spell, sorted.
+    /// Everything up to the end of the present bucket, sorted.
     near: BinaryHeap<Reverse<Entry>>,
-    /// Everything later, by spell.
+    /// Everything later, by bucket.
     far: BTreeMap<u64, Vec<Entry>>,
-    /// The present spell: the latest that was ever sorted.
-    spell: u64,
-    /// Lists of spells that are over, for those to come.
+    /// The present bucket: the latest that was ever sorted.
+    bucket: u64,
+    /// Lists of buckets that are over, for those to come.
     spare: Vec<Vec<Entry>>,
     order: u64,
 }
@@ -73,11 +74,11 @@ impl Agenda {
     pub fn push(&mut self, entry: Entry) {
         let entry = Entry { order: self.order, ..entry };
         self.order += 1;
-        let spell = entry.at_us >> SPELL_BITS;
-        if spell <= self.spell {
+        let bucket = entry.at_us >> BUCKET_BITS;
+        if bucket <= self.bucket {
             self.near.push(Reverse(entry));
         } else {
-            self.far.entry(spell).or_insert_with(|| self.spare.pop().unwrap_or_default()).push(entry);
+            self.far.entry(bucket).or_insert_with(|| self.spare.pop().unwrap_or_default()).push(entry);
         }
     }
 
@@ -90,9 +91,9 @@ impl Agenda {
     /// Takes the next event out, where it is due by this time.
     pub fn pop(&mut self, until_us: u64) -> Option<Entry> {
         while self.near.is_empty() {
-            let next = self.far.first_entry().filter(|next| *next.key() <= until_us >> SPELL_BITS)?;
-            let (spell, mut entries) = next.remove_entry();
-            self.spell = spell;
+            let next = self.far.first_entry().filter(|next| *next.key() <= until_us >> BUCKET_BITS)?;
+            let (bucket, mut entries) = next.remove_entry();
+            self.bucket = bucket;
             self.near.extend(entries.drain(..).map(Reverse));
             if self.spare.len() < SPARE_MAX {
                 self.spare.push(entries);
@@ -123,14 +124,14 @@ mod tests {
                 let ahead = if rng.below(2) == 0 { rng.below(40) } else { 300 * rng.below(90) };
                 let at_us = now_us + u64::from(ahead);
                 waiting.push((at_us, entered));
-                agenda.push(Entry { at_us, order: 0, node: entered, life: 0, round: 0, event: Event::Wake });
+                agenda.push(Entry { at_us, order: 0, index: entered, life: 0, round: 0, event: Event::Wake });
                 entered += 1;
                 continue;
             }
             let next = waiting.iter().copied().min();
             let until_us = now_us + u64::from(rng.below(9_000));
             let due = next.filter(|&(at_us, _)| at_us <= until_us);
-            let popped = agenda.pop(until_us).map(|entry| (entry.at_us, entry.node));
+            let popped = agenda.pop(until_us).map(|entry| (entry.at_us, entry.index));
             assert_eq!(popped, due);
             waiting.retain(|&entry| Some(entry) != due);
             now_us = due.map_or(until_us, |(at_us, _)| at_us);

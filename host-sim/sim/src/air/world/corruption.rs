@@ -1,6 +1,7 @@
 //! Frames that reach a station with wrong bits and a right checksum.
 
 use super::World;
+use crate::air::index::NodeIndex;
 use crate::air::pcapng::fcs;
 use crate::air::station::{Station, Watcher};
 
@@ -11,7 +12,7 @@ impl<S: Station> World<S> {
     /// By lot, the frame as it reaches a station with wrong bits.
     pub(super) fn perhaps_corrupt(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         psdu: &[u8],
         watcher: &mut impl Watcher<S>,
     ) -> Option<Vec<u8>> {

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::World;
 use crate::air::airtime_us;
+use crate::air::index::RadioIndex;
 use crate::air::medium::{OnAir, Tuning};
-use crate::air::propagation::Place;
+use crate::air::propagation::Point;
 use crate::air::station::{Station, Watcher};
 
 /// An intruder remembers this many of the last frames that it has heard.
@@ -45,7 +46,7 @@ impl RawFrame {
 
 #[derive(Clone, Debug)]
 pub(super) struct Intruder {
-    pub radio: usize,
+    pub radio: RadioIndex,
     /// Whether it listens whenever it does not send.
     is_about: bool,
     heard: VecDeque<Vec<u8>>,
@@ -54,21 +55,21 @@ pub(super) struct Intruder {
 
 impl<S: Station> World<S> {
     /// Adds an intruder that does not listen yet; its radio. Stations must all have been added before.
-    pub fn add_intruder(&mut self, place: Place, tuning: Tuning) -> usize {
-        let radio = self.medium.add(place, tuning);
+    pub fn add_intruder(&mut self, position: Point, tuning: Tuning) -> RadioIndex {
+        let radio = self.medium.add(position, tuning);
         self.intruders.push(Intruder { radio, is_about: false, heard: VecDeque::new(), on_air: None });
         radio
     }
 
     /// An intruder comes, and listens whenever it does not send, or goes; a frame that it is sending still ends.
-    pub fn set_intruder_about(&mut self, radio: usize, is_about: bool) {
+    pub fn set_intruder_about(&mut self, radio: RadioIndex, is_about: bool) {
         let Some(index) = self.intruder(radio) else { return };
         self.intruders[index].is_about = is_about;
         self.medium.listen(radio, is_about && self.intruders[index].on_air.is_none());
     }
 
     /// The frames that an intruder has overheard lately, the oldest first.
-    pub fn overheard(&self, radio: usize) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub fn overheard(&self, radio: RadioIndex) -> impl ExactSizeIterator<Item = &[u8]> {
         let heard = self.intruder(radio).map(|index| self.intruders[index].heard.as_slices());
         let (old, new) = heard.unwrap_or_default();
         let count = old.len() + new.len();
@@ -76,7 +77,7 @@ impl<S: Station> World<S> {
     }
 
     /// Has an intruder send a frame now, without looking whether the channel is clear. False where it is still sending.
-    pub fn inject(&mut self, radio: usize, frame: RawFrame, watcher: &mut impl Watcher<S>) -> bool {
+    pub fn inject(&mut self, radio: RadioIndex, frame: RawFrame, watcher: &mut impl Watcher<S>) -> bool {
         let Some(index) = self.intruder(radio).filter(|&index| self.intruders[index].on_air.is_none()) else {
             return false;
         };
@@ -90,7 +91,7 @@ impl<S: Station> World<S> {
     }
 
     /// An intruder overhears a frame.
-    pub(super) fn overhear(&mut self, radio: usize, psdu: &[u8]) {
+    pub(super) fn overhear(&mut self, radio: RadioIndex, psdu: &[u8]) {
         if let Some(index) = self.intruder(radio) {
             let heard = &mut self.intruders[index].heard;
             if heard.len() == HEARD_MAX {
@@ -101,7 +102,7 @@ impl<S: Station> World<S> {
     }
 
     /// An intruder's frame ends.
-    pub(super) fn injected(&mut self, radio: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn injected(&mut self, radio: RadioIndex, watcher: &mut impl Watcher<S>) {
         let Some(index) = self.intruder(radio) else { return };
         if let Some((on, frame)) = self.intruders[index].on_air.take() {
             self.deliver(radio, on, &frame, true, watcher);
@@ -109,7 +110,7 @@ impl<S: Station> World<S> {
         self.medium.listen(radio, self.intruders[index].is_about);
     }
 
-    fn intruder(&self, radio: usize) -> Option<usize> {
+    fn intruder(&self, radio: RadioIndex) -> Option<usize> {
         self.intruders.iter().position(|intruder| intruder.radio == radio)
     }
 }

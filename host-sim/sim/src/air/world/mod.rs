@@ -8,10 +8,11 @@ use common::rng::Rng;
 use common::time::Instant;
 
 use super::clock::LocalClock;
-use super::csma::RadioTiming;
+use super::index::{NodeIndex, PerNode, RadioIndex};
 use super::medium::{Medium, OnAir, Reception, Tuning};
-use super::propagation::Place;
+use super::propagation::Point;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
+use super::timing::RadioTiming;
 
 mod agenda;
 mod corruption;
@@ -36,19 +37,19 @@ const TICK_US: u64 = 31;
 pub struct World<S> {
     medium: Medium,
     timing: RadioTiming,
-    stations: Vec<S>,
-    clocks: Vec<LocalClock>,
-    hot: Vec<Hot>,
-    nodes: Vec<Node>,
-    records: Vec<Record>,
-    outgoing: Vec<Outgoing>,
+    stations: PerNode<S>,
+    clocks: PerNode<LocalClock>,
+    hot: PerNode<Hot>,
+    nodes: PerNode<Node>,
+    records: PerNode<Record>,
+    outgoing: PerNode<Outgoing>,
     intruders: Vec<Intruder>,
     agenda: Agenda,
     /// Nodes whose radio somebody else drives, by index.
-    ports: BTreeMap<usize, Port>,
+    ports: BTreeMap<NodeIndex, Port>,
     /// What the ports have not been told yet, in order.
-    heard: Vec<(usize, Heard)>,
-    on_air: Vec<Option<(OnAir, Slot)>>,
+    heard: Vec<(NodeIndex, Heard)>,
+    on_air: PerNode<Option<(OnAir, Slot)>>,
     now_us: u64,
     events: u64,
     seed: u64,
@@ -71,17 +72,17 @@ impl<S: Station> World<S> {
         Self {
             medium,
             timing,
-            stations: Vec::new(),
-            clocks: Vec::new(),
-            hot: Vec::new(),
-            nodes: Vec::new(),
-            records: Vec::new(),
-            outgoing: Vec::new(),
+            stations: PerNode::default(),
+            clocks: PerNode::default(),
+            hot: PerNode::default(),
+            nodes: PerNode::default(),
+            records: PerNode::default(),
+            outgoing: PerNode::default(),
             intruders: Vec::new(),
             agenda: Agenda::default(),
             ports: BTreeMap::new(),
             heard: Vec::new(),
-            on_air: Vec::new(),
+            on_air: PerNode::default(),
             now_us: 0,
             events: 0,
             seed,
@@ -101,17 +102,21 @@ impl<S: Station> World<S> {
     /// # Panics
     ///
     /// Where another radio was added before.
-    pub fn add(&mut self, place: Place, tuning: Tuning, drift_ppm: i32, station: S) -> usize {
-        let index = self.medium.add(place, tuning);
-        assert_eq!(index, self.nodes.len(), "stations must be added before intruders and sources of noise");
+    pub fn add(&mut self, position: Point, tuning: Tuning, drift_ppm: i32, station: S) -> NodeIndex {
+        let node = NodeIndex(self.nodes.len());
+        assert_eq!(
+            self.medium.add(position, tuning),
+            node.radio(),
+            "stations must be added before intruders and sources of noise"
+        );
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
         self.hot.push(Hot::new());
-        self.nodes.push(Node::new(Rng::stream(self.seed ^ 0xC5, index as u64)));
+        self.nodes.push(Node::new(Rng::stream(self.seed ^ 0xC5, node.0 as u64)));
         self.records.push(Record::default());
         self.outgoing.push(Outgoing::default());
         self.on_air.push(None);
-        index
+        node
     }
 
     /// The world's time.
@@ -131,16 +136,16 @@ impl<S: Station> World<S> {
 
     /// Whether there are no stations.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.nodes.len() == 0
     }
 
     /// A station.
-    pub fn station(&self, node: usize) -> &S {
+    pub fn station(&self, node: NodeIndex) -> &S {
         &self.stations[node]
     }
 
     /// Whether a station is on.
-    pub fn is_on(&self, node: usize) -> bool {
+    pub fn is_on(&self, node: NodeIndex) -> bool {
         self.nodes[node].on
     }
 
@@ -149,18 +154,18 @@ impl<S: Station> World<S> {
         &self.medium
     }
 
-    /// The medium, to be changed: places, walls, tuning.
+    /// The medium, to be changed: positions, walls, tuning.
     pub fn medium_mut(&mut self) -> &mut Medium {
         &mut self.medium
     }
 
     /// A station's MAC.
-    pub fn mac(&self, node: usize) -> &Mac {
+    pub fn mac(&self, node: NodeIndex) -> &Mac {
         &self.hot[node].mac
     }
 
     /// What a radio has done until now.
-    pub fn usage(&self, node: usize) -> Usage {
+    pub fn usage(&self, node: NodeIndex) -> Usage {
         let (state, record, hot) = (&self.nodes[node], &self.records[node], &self.hot[node]);
         let mut usage = Usage {
             received: u64::from(hot.received),
@@ -174,7 +179,7 @@ impl<S: Station> World<S> {
     }
 
     /// Switches a station on, as it is: its clock starts at zero.
-    pub fn power_on(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub fn power_on(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         let now_us = self.now_us;
         self.nodes[node].on = true;
         self.hot[node].mac = Mac::new(self.nodes[node].rng.next_u64());
@@ -189,14 +194,14 @@ impl<S: Station> World<S> {
     }
 
     /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
-    pub fn power_off(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub fn power_off(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.listen(node, false);
         self.cut_port(node, watcher);
         if let Some((on, slot)) = self.on_air[node].take() {
             let frame = RawFrame::honest(std::mem::take(self.outgoing[node].get_mut(slot)));
-            self.deliver(node, on, &frame, false, watcher);
+            self.deliver(node.radio(), on, &frame, false, watcher);
         }
-        self.medium.abort_cca(node);
+        self.medium.abort_cca(node.radio());
         let (state, record) = (&mut self.nodes[node], &mut self.records[node]);
         record.usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
         state.on = false;
@@ -207,7 +212,7 @@ impl<S: Station> World<S> {
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
-    pub fn set_drift(&mut self, node: usize, drift_ppm: i32) {
+    pub fn set_drift(&mut self, node: NodeIndex, drift_ppm: i32) {
         self.clocks[node].set_drift(self.now_us, drift_ppm);
         if self.nodes[node].on {
             self.set_deadline(node);
@@ -217,7 +222,7 @@ impl<S: Station> World<S> {
     }
 
     /// How fast a station's clock runs, in millionths too many.
-    pub fn drift_ppm(&self, node: usize) -> i32 {
+    pub fn drift_ppm(&self, node: NodeIndex) -> i32 {
         self.clocks[node].drift_ppm()
     }
 
@@ -237,12 +242,12 @@ impl<S: Station> World<S> {
     }
 
     /// Replaces a station that is off, for its next life.
-    pub fn replace(&mut self, node: usize, station: S) -> S {
+    pub fn replace(&mut self, node: NodeIndex, station: S) -> S {
         std::mem::replace(&mut self.stations[node], station)
     }
 
     /// Gives a station something other than a frame or a timeout.
-    pub fn tell(&mut self, node: usize, watcher: &mut impl Watcher<S>, what: impl FnOnce(&mut S, Instant)) {
+    pub fn tell(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, what: impl FnOnce(&mut S, Instant)) {
         if self.nodes[node].on {
             self.call(node, watcher, what);
         }
@@ -252,16 +257,17 @@ impl<S: Station> World<S> {
     pub fn run_until(&mut self, until_us: u64, watcher: &mut impl Watcher<S>) {
         while let Some(entry) = self.agenda.pop(until_us) {
             self.now_us = entry.at_us;
-            let node = entry.node as usize;
+            let index = entry.index as usize;
             if entry.event == Event::Injected {
                 self.events += 1;
-                self.injected(node, watcher);
+                self.injected(RadioIndex(index), watcher);
                 continue;
             }
             if entry.event == Event::Found {
                 self.tell_found();
                 continue;
             }
+            let node = NodeIndex(index);
             let state = &self.nodes[node];
             if state.life == entry.life && (state.round == entry.round || !entry.event.may_break_off()) {
                 self.events += 1;
@@ -271,7 +277,7 @@ impl<S: Station> World<S> {
         self.now_us = self.now_us.max(until_us);
     }
 
-    fn happen(&mut self, node: usize, event: Event, watcher: &mut impl Watcher<S>) {
+    fn happen(&mut self, node: NodeIndex, event: Event, watcher: &mut impl Watcher<S>) {
         match event {
             Event::Wake => {
                 if self.nodes[node].wake_at == self.now_us {
@@ -303,22 +309,22 @@ impl<S: Station> World<S> {
         }
     }
 
-    fn schedule(&mut self, at_us: u64, node: usize, event: Event) {
+    fn schedule(&mut self, at_us: u64, node: NodeIndex, event: Event) {
         let Node { life, round, .. } = self.nodes[node];
-        self.push(at_us, node, life, round, event);
+        self.push(at_us, node.0, life, round, event);
     }
 
-    fn schedule_intruder(&mut self, at_us: u64, radio: usize) {
-        self.push(at_us, radio, 0, 0, Event::Injected);
+    fn schedule_intruder(&mut self, at_us: u64, radio: RadioIndex) {
+        self.push(at_us, radio.0, 0, 0, Event::Injected);
     }
 
-    fn push(&mut self, at_us: u64, node: usize, life: u32, round: u32, event: Event) {
-        let node = u32::try_from(node).unwrap_or(u32::MAX);
-        self.agenda.push(Entry { at_us, order: 0, node, life, round, event });
+    fn push(&mut self, at_us: u64, index: usize, life: u32, round: u32, event: Event) {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        self.agenda.push(Entry { at_us, order: 0, index, life, round, event });
     }
 
-    fn listen(&mut self, node: usize, listening: bool) {
-        self.medium.listen(node, listening);
+    fn listen(&mut self, node: NodeIndex, listening: bool) {
+        self.medium.listen(node.radio(), listening);
         let Node { listening_since: since, rx_us, .. } = &mut self.nodes[node];
         if listening {
             *since = self.now_us.min(*since);
@@ -329,7 +335,7 @@ impl<S: Station> World<S> {
     }
 
     /// The radio hears nothing for a while.
-    fn be_deaf(&mut self, node: usize, lasts_us: u64) {
+    fn be_deaf(&mut self, node: NodeIndex, lasts_us: u64) {
         self.listen(node, false);
         let state = &mut self.nodes[node];
         state.phase = Phase::Deaf;
@@ -338,7 +344,7 @@ impl<S: Station> World<S> {
     }
 
     /// A station that says the same deadline as before it was called, or before it was switched on, wants to be called again.
-    fn keep_deadline(&mut self, node: usize) {
+    fn keep_deadline(&mut self, node: NodeIndex) {
         if self.nodes[node].wake_at == NEVER {
             self.set_deadline(node);
         }
@@ -346,7 +352,7 @@ impl<S: Station> World<S> {
 
     /// A station wants to be called at another time of its clock than before.
     #[inline(never)]
-    fn set_deadline(&mut self, node: usize) {
+    fn set_deadline(&mut self, node: NodeIndex) {
         // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
         let first_tick = |deadline| self.clocks[node].when(deadline).max(self.now_us + TICK_US);
         let mut wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
@@ -362,7 +368,7 @@ impl<S: Station> World<S> {
     }
 
     /// Gives a station one input, and does what it then wants.
-    fn call(&mut self, node: usize, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
+    fn call(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now = self.clocks[node].show(self.now_us);
         self.call_at(node, now, watcher, input);
     }
@@ -371,7 +377,7 @@ impl<S: Station> World<S> {
     #[inline]
     fn call_at(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         now: Instant,
         watcher: &mut impl Watcher<S>,
         input: impl FnOnce(&mut S, Instant),

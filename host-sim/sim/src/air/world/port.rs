@@ -6,6 +6,7 @@
 
 use super::{Event, RawFrame, World};
 use crate::air::SYNC_US;
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Found, OnAir, Reception, Tuning};
 use crate::air::station::{Station, Watcher};
 
@@ -81,12 +82,12 @@ pub(super) struct Port {
 
 impl<S: Station> World<S> {
     /// From now on somebody else drives this node's radio. To be said before it is switched on.
-    pub fn open_port(&mut self, node: usize) {
+    pub fn open_port(&mut self, node: NodeIndex) {
         self.ports.insert(node, Port::default());
     }
 
     /// Whether somebody else drives this node's radio.
-    pub fn is_port(&self, node: usize) -> bool {
+    pub fn is_port(&self, node: NodeIndex) -> bool {
         self.ports.contains_key(&node)
     }
 
@@ -99,14 +100,14 @@ impl<S: Station> World<S> {
     }
 
     /// What the ports have to be told, in order.
-    pub fn take_heard(&mut self, tell: &mut impl FnMut(usize, Heard)) {
+    pub fn take_heard(&mut self, tell: &mut impl FnMut(NodeIndex, Heard)) {
         for (node, heard) in self.heard.drain(..) {
             tell(node, heard);
         }
     }
 
     /// The radio behind a port does something, now or later than everything that has happened.
-    pub fn port_says(&mut self, at_us: u64, node: usize, said: Said, watcher: &mut impl Watcher<S>) {
+    pub fn port_says(&mut self, at_us: u64, node: NodeIndex, said: Said, watcher: &mut impl Watcher<S>) {
         if !self.is_port(node) {
             return;
         }
@@ -121,23 +122,23 @@ impl<S: Station> World<S> {
             Said::TransmitAborted => self.cut_port(node, watcher),
             Said::Assess { channel, until_us } => {
                 self.tune_port(node, channel, None);
-                self.medium.begin_cca(self.now_us, node);
+                self.medium.begin_cca(self.now_us, node.radio());
                 self.schedule(until_us.max(self.now_us), node, Event::PortAssessed);
             }
             Said::AssessAborted => {
-                self.medium.abort_cca(node);
+                self.medium.abort_cca(node.radio());
                 self.nodes[node].round += 1;
             }
             Said::Measure(channel) => {
                 self.tune_port(node, channel, None);
-                let dbm = self.medium.power_at(node).dbm();
+                let dbm = self.medium.power_at(node.radio()).dbm();
                 self.heard.push((node, Heard::Measured { dbm }));
             }
         }
     }
 
     /// Begins a frame on the medium. Ports have to be told when its preamble is over.
-    pub(super) fn begin_frame(&mut self, from: usize) -> OnAir {
+    pub(super) fn begin_frame(&mut self, from: RadioIndex) -> OnAir {
         let on = self.medium.begin_frame(self.now_us, from);
         if !self.ports.is_empty() {
             self.push(self.now_us + SYNC_US, 0, 0, 0, Event::Found);
@@ -149,7 +150,7 @@ impl<S: Station> World<S> {
     pub(super) fn tell_found(&mut self) {
         for (&node, port) in &mut self.ports {
             if !port.found
-                && let Some(rssi_dbm) = self.medium.found_dbm(self.now_us, node)
+                && let Some(rssi_dbm) = self.medium.found_dbm(self.now_us, node.radio())
             {
                 port.found = true;
                 self.heard.push((node, Heard::Found { rssi_dbm }));
@@ -158,46 +159,51 @@ impl<S: Station> World<S> {
     }
 
     /// A frame ends at a port that had locked on to it.
-    pub(super) fn port_receives(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
-        let Reception { to, rssi_dbm, intact } = reception;
+    pub(super) fn port_receives(
+        &mut self,
+        node: NodeIndex,
+        Reception { rssi_dbm, intact, .. }: Reception,
+        frame: &RawFrame,
+        watcher: &mut impl Watcher<S>,
+    ) {
         // Of a frame that broke off in its preamble no receiver has seen anything.
-        if !self.ports.get_mut(&to).is_some_and(|port| std::mem::take(&mut port.found)) {
+        if !self.ports.get_mut(&node).is_some_and(|port| std::mem::take(&mut port.found)) {
             return;
         }
-        self.count(reception, frame);
+        self.count(node, intact, frame);
         let mut frame = frame.clone();
         if intact
             && frame.has_good_length()
-            && let Some(corrupted) = self.perhaps_corrupt(to, &frame.psdu, watcher)
+            && let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher)
         {
             frame.psdu = corrupted;
         }
-        self.heard.push((to, Heard::Ended { frame, intact, rssi_dbm }));
+        self.heard.push((node, Heard::Ended { frame, intact, rssi_dbm }));
     }
 
-    pub(super) fn port_sent(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn port_sent(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         if let Some((on, frame)) = self.ports.get_mut(&node).and_then(|port| port.sending.take()) {
-            self.deliver(node, on, &frame, true, watcher);
+            self.deliver(node.radio(), on, &frame, true, watcher);
         }
     }
 
-    pub(super) fn port_assessed(&mut self, node: usize) {
-        if let Some(Found { mean, carrier }) = self.medium.take_cca(self.now_us, node) {
+    pub(super) fn port_assessed(&mut self, node: NodeIndex) {
+        if let Some(Found { mean, carrier }) = self.medium.take_cca(self.now_us, node.radio()) {
             self.heard.push((node, Heard::Assessed { dbm: mean.dbm(), carrier }));
         }
     }
 
     /// Breaks off what a port sends: whoever had locked on finds its checksum wrong.
-    pub(super) fn cut_port(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn cut_port(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         let Some(port) = self.ports.get_mut(&node) else { return };
         port.found = false;
         if let Some((on, frame)) = port.sending.take() {
             self.nodes[node].round += 1;
-            self.deliver(node, on, &frame, false, watcher);
+            self.deliver(node.radio(), on, &frame, false, watcher);
         }
     }
 
-    fn deafen_port(&mut self, node: usize) {
+    fn deafen_port(&mut self, node: NodeIndex) {
         self.listen(node, false);
         if let Some(port) = self.ports.get_mut(&node) {
             port.found = false;
@@ -206,15 +212,15 @@ impl<S: Station> World<S> {
 
     fn port_sends(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         frame: RawFrame,
         tuning: Tuning,
         ends_us: u64,
         watcher: &mut impl Watcher<S>,
     ) {
         self.tune_port(node, tuning.channel, Some(tuning.tx_dbm));
-        watcher.frame(self.now_us, node, &frame.psdu);
-        let on = self.begin_frame(node);
+        watcher.frame(self.now_us, node.radio(), &frame.psdu);
+        let on = self.begin_frame(node.radio());
         let usage = &mut self.records[node].usage;
         usage.sent += 1;
         usage.tx_us += self.timing.tx_ramp_us + ends_us.saturating_sub(self.now_us);
@@ -225,11 +231,11 @@ impl<S: Station> World<S> {
     }
 
     /// Retuning makes everybody's reach be found anew, so it is done only where something differs.
-    fn tune_port(&mut self, node: usize, channel: u8, tx_dbm: Option<f64>) {
-        let before = self.medium.tuning(node);
+    fn tune_port(&mut self, node: NodeIndex, channel: u8, tx_dbm: Option<f64>) {
+        let before = self.medium.tuning(node.radio());
         let tuning = Tuning { channel, tx_dbm: tx_dbm.unwrap_or(before.tx_dbm) };
         if tuning != before {
-            self.medium.retune(node, tuning);
+            self.medium.retune(node.radio(), tuning);
         }
     }
 }
@@ -239,9 +245,10 @@ mod tests {
     use common::types::NodeId;
 
     use super::{Heard, Said};
-    use crate::air::csma::RadioTiming;
+    use crate::air::index::NodeIndex;
     use crate::air::medium::{Medium, Tuning};
     use crate::air::propagation::Propagation;
+    use crate::air::timing::RadioTiming;
     use crate::air::world::{Nobody, RawFrame, World};
     use crate::scenario::run::mirror::Mirror;
 
@@ -250,13 +257,14 @@ mod tests {
 
     /// Two ports ten metres apart; the second one listens.
     fn pair() -> World<Mirror> {
-        let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FAST, 1);
-        for node in 0..2_u16 {
-            world.add((10.0 * f64::from(node), 0.0), TUNING, 0, Mirror::new(NodeId(node + 1)));
-            world.open_port(usize::from(node));
-            world.power_on(usize::from(node), &mut Nobody);
+        let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FIRMWARE, 1);
+        for number in 0..2_u16 {
+            let mirror = Mirror::new(NodeId(number + 1));
+            let node = world.add((10.0 * f64::from(number), 0.0), TUNING, 0, mirror);
+            world.open_port(node);
+            world.power_on(node, &mut Nobody);
         }
-        world.port_says(0, 1, Said::Listening(15), &mut Nobody);
+        world.port_says(0, NodeIndex(1), Said::Listening(15), &mut Nobody);
         world
     }
 
@@ -270,7 +278,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(next) = world.next_event_us().filter(|&next| next <= until_us) {
             world.run_until(next, &mut Nobody);
-            world.take_heard(&mut |node, heard| all.push((next, node, heard)));
+            world.take_heard(&mut |node, heard| all.push((next, node.0, heard)));
         }
         all
     }
@@ -278,7 +286,7 @@ mod tests {
     #[test]
     fn a_frame_is_found_after_its_preamble_and_ends_with_its_bytes() {
         let mut world = pair();
-        world.port_says(100, 0, transmit(100), &mut Nobody);
+        world.port_says(100, NodeIndex(0), transmit(100), &mut Nobody);
         let all = heard(&mut world, 10_000);
         let [(found_us, 1, Heard::Found { rssi_dbm }), (end_us, 1, Heard::Ended { frame, intact, .. })] = &all[..]
         else {
@@ -286,16 +294,16 @@ mod tests {
         };
         assert_eq!((*found_us, *end_us), (100 + 160, 100 + AIRTIME_US));
         assert!(*intact && frame.psdu == (0..10).collect::<Vec<u8>>() && (-75.0..-65.0).contains(rssi_dbm), "{all:?}");
-        assert_eq!((world.usage(0).sent, world.usage(1).received), (1, 1));
+        assert_eq!((world.usage(NodeIndex(0)).sent, world.usage(NodeIndex(1)).received), (1, 1));
     }
 
     #[test]
     fn a_frame_that_breaks_off_is_damaged_and_one_that_does_so_in_its_preamble_was_never_there() {
         for (breaks_off_us, told) in [(100, 0), (300, 2)] {
             let mut world = pair();
-            world.port_says(0, 0, transmit(0), &mut Nobody);
+            world.port_says(0, NodeIndex(0), transmit(0), &mut Nobody);
             let mut all = heard(&mut world, breaks_off_us);
-            world.port_says(breaks_off_us, 0, Said::TransmitAborted, &mut Nobody);
+            world.port_says(breaks_off_us, NodeIndex(0), Said::TransmitAborted, &mut Nobody);
             all.extend(heard(&mut world, 10_000));
             assert_eq!(all.len(), told, "{all:?}");
             assert!(!all.iter().any(|(_, _, heard)| matches!(heard, Heard::Ended { intact: true, .. })), "{all:?}");
@@ -306,28 +314,28 @@ mod tests {
     fn a_look_at_the_channel_gives_power_and_carrier_apart() {
         let mut world = pair();
         let look = |from: u64| Said::Assess { channel: 15, until_us: from + 128 };
-        world.port_says(0, 1, Said::Deaf, &mut Nobody);
-        world.port_says(0, 1, look(0), &mut Nobody);
+        world.port_says(0, NodeIndex(1), Said::Deaf, &mut Nobody);
+        world.port_says(0, NodeIndex(1), look(0), &mut Nobody);
         let quiet = heard(&mut world, 200);
         assert!(matches!(quiet[..], [(128, 1, Heard::Assessed { dbm, carrier: false })] if dbm < -95.0), "{quiet:?}");
-        world.port_says(200, 0, transmit(200), &mut Nobody);
-        world.port_says(300, 1, look(300), &mut Nobody);
-        world.port_says(300, 1, Said::Measure(15), &mut Nobody);
+        world.port_says(200, NodeIndex(0), transmit(200), &mut Nobody);
+        world.port_says(300, NodeIndex(1), look(300), &mut Nobody);
+        world.port_says(300, NodeIndex(1), Said::Measure(15), &mut Nobody);
         let loud = heard(&mut world, 500);
         assert!(matches!(loud[0], (_, 1, Heard::Measured { dbm }) if dbm > -75.0), "{loud:?}");
         assert!(matches!(loud[1], (428, 1, Heard::Assessed { dbm, carrier: true }) if dbm > -75.0), "{loud:?}");
-        world.port_says(1_000, 1, look(1_000), &mut Nobody);
-        world.port_says(1_050, 1, Said::AssessAborted, &mut Nobody);
+        world.port_says(1_000, NodeIndex(1), look(1_000), &mut Nobody);
+        world.port_says(1_050, NodeIndex(1), Said::AssessAborted, &mut Nobody);
         assert_eq!(heard(&mut world, 2_000), [], "nobody asks any more");
     }
 
     #[test]
     fn a_port_without_power_hears_and_sends_nothing() {
         let mut world = pair();
-        world.port_says(0, 0, transmit(0), &mut Nobody);
+        world.port_says(0, NodeIndex(0), transmit(0), &mut Nobody);
         world.run_until(200, &mut Nobody);
-        world.power_off(0, &mut Nobody);
-        world.power_off(1, &mut Nobody);
+        world.power_off(NodeIndex(0), &mut Nobody);
+        world.power_off(NodeIndex(1), &mut Nobody);
         world.take_heard(&mut |_, _| ());
         assert_eq!(heard(&mut world, 5_000), []);
     }

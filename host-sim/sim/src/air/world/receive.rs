@@ -1,6 +1,7 @@
 //! How a frame that ends reaches the stations that received it.
 
 use super::{RawFrame, World};
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{OnAir, Reception};
 use crate::air::station::{Station, Watcher};
 
@@ -8,7 +9,7 @@ impl<S: Station> World<S> {
     /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
     pub(super) fn deliver(
         &mut self,
-        from: usize,
+        from: RadioIndex,
         on: OnAir,
         frame: &RawFrame,
         whole: bool,
@@ -20,45 +21,46 @@ impl<S: Station> World<S> {
         for reception in &mut receptions {
             reception.intact &= whole && !self.is_lost();
             // A port counts for itself: it may have found nothing.
-            if (self.ports.is_empty() || !self.is_port(reception.to)) && reception.to < self.nodes.len() {
-                self.count(*reception, frame);
+            if let Some(node) = reception.to.node(self.nodes.len())
+                && (self.ports.is_empty() || !self.is_port(node))
+            {
+                self.count(node, reception.intact, frame);
             }
         }
         for reception in receptions.drain(..) {
-            if reception.to >= self.nodes.len() {
+            let Some(node) = reception.to.node(self.nodes.len()) else {
                 if reception.intact && frame.has_good_length() {
                     self.overhear(reception.to, &frame.psdu);
                 }
                 continue;
-            }
+            };
             watcher.reception(self.now_us, from, reception);
-            if !self.ports.is_empty() && self.is_port(reception.to) {
-                self.port_receives(reception, frame, watcher);
+            if !self.ports.is_empty() && self.is_port(node) {
+                self.port_receives(node, reception, frame, watcher);
             } else {
-                self.receive(reception, frame, watcher);
+                self.receive(node, reception, frame, watcher);
             }
         }
         self.receptions = receptions;
     }
 
     /// Counts a frame that has ended at a station. The driver looks at the length first.
-    pub(super) fn count(&mut self, reception: Reception, frame: &RawFrame) {
+    pub(super) fn count(&mut self, node: NodeIndex, is_intact: bool, frame: &RawFrame) {
         if !frame.has_good_length() {
-            self.records[reception.to].usage.malformed += 1;
+            self.records[node].usage.malformed += 1;
             return;
         }
         // No branch: nobody can foresee which frames are damaged.
-        let hot = &mut self.hot[reception.to];
-        hot.received += u32::from(reception.intact);
-        hot.damaged += u32::from(!reception.intact);
+        let hot = &mut self.hot[node];
+        hot.received += u32::from(is_intact);
+        hot.damaged += u32::from(!is_intact);
     }
 
     fn is_lost(&mut self) -> bool {
         self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
     }
 
-    fn receive(&mut self, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
-        let node = reception.to;
+    fn receive(&mut self, node: NodeIndex, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
         let is_sound = reception.intact && frame.has_good_length();
         if !is_sound && !self.hot[node].mac.is_put_off() && frame.has_good_length() {
             // Neither the MAC nor the station makes anything of it.

@@ -8,13 +8,14 @@ use common::time::{Duration, Instant};
 
 use super::{Event, NEVER, Phase, Slot, World};
 use crate::air::airtime_us;
+use crate::air::index::NodeIndex;
 use crate::air::station::{Access, Room, Station, Transmit, Watcher};
 use crate::air::world::intruder::RawFrame;
 
 impl<S: Station> World<S> {
     /// Takes over the frames that a station wants to send, as far as there is room. Most of the time it wants none.
     #[inline]
-    pub(super) fn take_frames(&mut self, node: usize, now: Instant, watcher: &mut impl Watcher<S>) {
+    pub(super) fn take_frames(&mut self, node: NodeIndex, now: Instant, watcher: &mut impl Watcher<S>) {
         loop {
             let room = self.hot[node].room();
             if !room.csma && !room.timed {
@@ -31,7 +32,7 @@ impl<S: Station> World<S> {
     #[inline(never)]
     fn take_frame(
         &mut self,
-        node: usize,
+        node: NodeIndex,
         now: Instant,
         room: Room,
         transmit: Transmit,
@@ -58,7 +59,7 @@ impl<S: Station> World<S> {
     }
 
     /// Tells a station's MAC what happened, and the station if its frame is through.
-    fn tell_mac(&mut self, node: usize, now: Instant, event: MacEvent, watcher: &mut impl Watcher<S>) -> Decision {
+    fn tell_mac(&mut self, node: NodeIndex, now: Instant, event: MacEvent, watcher: &mut impl Watcher<S>) -> Decision {
         let mac = &mut self.hot[node].mac;
         let decision = mac.handle(now, event);
         watcher.mac(node, now, event, decision, mac.poll_timeout());
@@ -74,7 +75,7 @@ impl<S: Station> World<S> {
 
     /// A frame has ended at a station's receiver.
     #[inline]
-    pub(super) fn end_frame(&mut self, node: usize, now: Instant, is_sound: bool, watcher: &mut impl Watcher<S>) {
+    pub(super) fn end_frame(&mut self, node: NodeIndex, now: Instant, is_sound: bool, watcher: &mut impl Watcher<S>) {
         let mac = &mut self.hot[node].mac;
         let is_given_back = mac.frame_end(now, is_sound);
         watcher.mac(node, now, MacEvent::FrameEnd { is_sound }, Decision::Wait, mac.poll_timeout());
@@ -84,7 +85,7 @@ impl<S: Station> World<S> {
     }
 
     /// The MAC may want its turn at another time than before.
-    pub(super) fn set_turn(&mut self, node: usize) {
+    pub(super) fn set_turn(&mut self, node: NodeIndex) {
         let turn = self.hot[node].mac.poll_timeout();
         let turn_at = turn.map_or(NEVER, |turn| self.clocks[node].when(turn).max(self.now_us));
         if turn_at != self.nodes[node].turn_at {
@@ -96,10 +97,11 @@ impl<S: Station> World<S> {
     }
 
     /// The MAC's turn has come.
-    pub(super) fn take_turn(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn take_turn(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.nodes[node].turn_at = NEVER;
         let now = self.clocks[node].show(self.now_us);
-        let event = MacEvent::Turn { is_receiving: self.medium.is_locked(node), judged: self.judged(node, now) };
+        let event =
+            MacEvent::Turn { is_receiving: self.medium.is_locked(node.radio()), judged: self.judged(node, now) };
         match self.tell_mac(node, now, event, watcher) {
             Decision::Attempt => self.assess(node),
             Decision::SendAt(at) => self.send_answer_at(node, now, at, watcher),
@@ -110,25 +112,25 @@ impl<S: Station> World<S> {
 
     /// Until when others answer each other, once the station has had the time to judge what it heard last. It is told at once
     /// what a board's node has to be woken up for.
-    fn judged(&self, node: usize, now: Instant) -> Option<Instant> {
+    fn judged(&self, node: NodeIndex, now: Instant) -> Option<Instant> {
         let heard = self.hot[node].mac.heard_until() - HEARD_HOLD;
         (now >= heard + Duration::from_micros(self.timing.judging_us)).then(|| self.stations[node].quiet_until())
     }
 
-    fn assess(&mut self, node: usize) {
+    fn assess(&mut self, node: NodeIndex) {
         self.listen(node, false);
         self.nodes[node].phase = Phase::Taken;
         self.schedule(self.now_us + self.timing.rx_ramp_us, node, Event::AssessmentBegins);
     }
 
-    pub(super) fn assessment_begins(&mut self, node: usize) {
-        self.medium.begin_cca(self.now_us, node);
+    pub(super) fn assessment_begins(&mut self, node: NodeIndex) {
+        self.medium.begin_cca(self.now_us, node.radio());
         self.schedule(self.now_us + self.timing.cca_us, node, Event::AssessmentDone);
     }
 
-    pub(super) fn assessment_done(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn assessment_done(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.nodes[node].rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
-        if !self.medium.end_cca(self.now_us, node) {
+        if !self.medium.end_cca(self.now_us, node.radio()) {
             self.schedule(self.now_us + self.timing.tx_ramp_us, node, Event::Send);
             return;
         }
@@ -140,7 +142,7 @@ impl<S: Station> World<S> {
     }
 
     /// The receiver goes off, and the transmitter starts so early that the first bit leaves in time.
-    fn send_answer_at(&mut self, node: usize, now: Instant, at: Instant, watcher: &mut impl Watcher<S>) {
+    fn send_answer_at(&mut self, node: NodeIndex, now: Instant, at: Instant, watcher: &mut impl Watcher<S>) {
         let first_bit = self.clocks[node].when(at);
         if first_bit < self.now_us + self.timing.tx_ramp_us {
             self.records[node].usage.late += 1;
@@ -152,21 +154,21 @@ impl<S: Station> World<S> {
         self.schedule(first_bit, node, Event::SendAnswer);
     }
 
-    pub(super) fn send(&mut self, node: usize, slot: Slot, watcher: &mut impl Watcher<S>) {
+    pub(super) fn send(&mut self, node: NodeIndex, slot: Slot, watcher: &mut impl Watcher<S>) {
         let psdu = self.outgoing[node].get(slot);
         let airtime = airtime_us(psdu.len());
-        watcher.frame(self.now_us, node, psdu);
-        self.on_air[node] = Some((self.begin_frame(node), slot));
+        watcher.frame(self.now_us, node.radio(), psdu);
+        self.on_air[node] = Some((self.begin_frame(node.radio()), slot));
         let usage = &mut self.records[node].usage;
         usage.sent += 1;
         usage.tx_us += self.timing.tx_ramp_us + airtime;
         self.schedule(self.now_us + airtime, node, Event::SendDone);
     }
 
-    pub(super) fn send_done(&mut self, node: usize, watcher: &mut impl Watcher<S>) {
+    pub(super) fn send_done(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         let Some((on, slot)) = self.on_air[node].take() else { return };
         let psdu = std::mem::take(self.outgoing[node].get_mut(slot));
-        self.deliver(node, on, &RawFrame::honest(psdu), true, watcher);
+        self.deliver(node.radio(), on, &RawFrame::honest(psdu), true, watcher);
         let turn_round = self.timing.disable_us + self.timing.rx_ramp_us;
         self.nodes[node].rx_us += turn_round;
         self.be_deaf(node, turn_round);

@@ -3,9 +3,10 @@ use common::time::{Duration, Instant};
 
 use super::{Access, Nobody, RawFrame, Room, Sent, Station, Transmit, Watcher, World};
 use crate::air::airtime_us;
-use crate::air::csma::RadioTiming;
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Medium, Reception, Tuning};
 use crate::air::propagation::{Propagation, Spreading};
+use crate::air::timing::RadioTiming;
 
 const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
 
@@ -60,11 +61,11 @@ impl Station for Puppet {
 struct Starts(Vec<(u64, usize)>, Vec<Reception>);
 
 impl<S> Watcher<S> for Starts {
-    fn frame(&mut self, world_us: u64, from: usize, _psdu: &[u8]) {
-        self.0.push((world_us, from));
+    fn frame(&mut self, world_us: u64, from: RadioIndex, _psdu: &[u8]) {
+        self.0.push((world_us, from.0));
     }
 
-    fn reception(&mut self, _world_us: u64, _from: usize, reception: Reception) {
+    fn reception(&mut self, _world_us: u64, _from: RadioIndex, reception: Reception) {
         self.1.push(reception);
     }
 }
@@ -79,7 +80,7 @@ fn room(puppets: Vec<Puppet>, timing: RadioTiming) -> World<Puppet> {
 }
 
 fn start(world: &mut World<Puppet>, watcher: &mut impl Watcher<Puppet>) {
-    (0..world.len()).for_each(|node| world.power_on(node, watcher));
+    NodeIndex::first(world.len()).for_each(|node| world.power_on(node, watcher));
 }
 
 #[test]
@@ -91,27 +92,27 @@ fn a_frame_with_a_time_begins_at_that_time() {
     start(&mut world, &mut starts);
     world.run_until(2_000_000, &mut starts);
     assert_eq!(starts.0, [(1_000_000, 0)]);
-    assert!(world.station(0).sent.is_empty(), "nobody asks what became of it");
-    assert_eq!(world.station(1).heard.len(), 1);
+    assert!(world.station(NodeIndex(0)).sent.is_empty(), "nobody asks what became of it");
+    assert_eq!(world.station(NodeIndex(1)).heard.len(), 1);
 }
 
 #[test]
 fn an_acknowledgement_goes_out_while_another_frame_waits_for_the_channel() {
     let asks = Puppet { script: vec![(vec![1; 20], Access::At(Instant::from_micros(50_000)))], ..Puppet::default() };
     let answers = Puppet { answers_after: Some(Duration::from_micros(300)), ..Puppet::default() };
-    let mut world = room(vec![asks, answers], RadioTiming::FAST);
+    let mut world = room(vec![asks, answers], RadioTiming::FIRMWARE);
     let mut starts = Starts::default();
     start(&mut world, &mut starts);
     world.run_until(49_900, &mut starts);
     // From here on the channel is taken, so that the other frame backs off until after the answer.
-    world.tell(1, &mut starts, |station, _| station.script.push((vec![2; 60], Access::Csma)));
+    world.tell(NodeIndex(1), &mut starts, |station, _| station.script.push((vec![2; 60], Access::Csma)));
     world.run_until(100_000, &mut starts);
     let frame_ends = 50_000 + airtime_us(20 + FCS_BYTES);
     let from_one: Vec<u64> = starts.0.iter().filter(|start| start.1 == 1).map(|start| start.0).collect();
     assert_eq!(from_one.len(), 2, "{starts:?}");
     assert!((frame_ends + 270..=frame_ends + 331).contains(&from_one[0]), "{starts:?}");
-    assert_eq!(world.station(0).heard.len(), 2, "the answer and the frame: {starts:?}");
-    assert_eq!(world.station(1).sent, [Sent::Done]);
+    assert_eq!(world.station(NodeIndex(0)).heard.len(), 2, "the answer and the frame: {starts:?}");
+    assert_eq!(world.station(NodeIndex(1)).sent, [Sent::Done]);
 }
 
 #[test]
@@ -120,64 +121,67 @@ fn a_time_that_comes_while_sending_is_missed_and_counted() {
         (vec![1; 100], Access::At(Instant::from_micros(10_000))),
         (vec![2; 5], Access::At(Instant::from_micros(12_000))),
     ];
-    let mut world = room(vec![Puppet { script, ..Puppet::default() }], RadioTiming::FAST);
+    let mut world = room(vec![Puppet { script, ..Puppet::default() }], RadioTiming::FIRMWARE);
     start(&mut world, &mut Nobody);
     world.run_until(11_000, &mut Nobody);
     // The first one's place is taken until it is through, so the second is offered when its time is over.
     world.run_until(50_000, &mut Nobody);
-    assert_eq!((world.usage(0).sent, world.usage(0).late), (1, 1));
+    assert_eq!((world.usage(NodeIndex(0)).sent, world.usage(NodeIndex(0)).late), (1, 1));
     let csma = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![csma], RadioTiming::FAST);
+    let mut world = room(vec![csma], RadioTiming::FIRMWARE);
     let mut starts = Starts::default();
     start(&mut world, &mut starts);
     while starts.0.is_empty() {
         world.run_until(world.now_us() + 10, &mut starts);
     }
     let soon = Access::At(Instant::from_micros(world.now_us() + 500));
-    world.tell(0, &mut starts, |station, _| station.script.push((vec![2; 5], soon)));
+    world.tell(NodeIndex(0), &mut starts, |station, _| station.script.push((vec![2; 5], soon)));
     world.run_until(50_000, &mut starts);
-    assert_eq!(world.usage(0).late, 1);
-    assert_eq!(world.station(0).sent, [Sent::Done]);
+    assert_eq!(world.usage(NodeIndex(0)).late, 1);
+    assert_eq!(world.station(NodeIndex(0)).sent, [Sent::Done]);
 }
 
 #[test]
 fn frames_for_which_there_is_no_room_are_counted() {
     let script = vec![(vec![1; 10], Access::Csma), (vec![2; 10], Access::Csma)];
-    let mut world = room(vec![Puppet { script, ignores_room: true, ..Puppet::default() }], RadioTiming::FAST);
+    let mut world = room(vec![Puppet { script, ignores_room: true, ..Puppet::default() }], RadioTiming::FIRMWARE);
     start(&mut world, &mut Nobody);
     world.run_until(100_000, &mut Nobody);
-    assert_eq!((world.usage(0).refused, world.usage(0).sent), (1, 1));
+    assert_eq!((world.usage(NodeIndex(0)).refused, world.usage(NodeIndex(0)).sent), (1, 1));
 }
 
 #[test]
 fn a_frame_that_breaks_off_is_damaged_at_its_receivers() {
     let sender = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![sender, Puppet::default(), Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![sender, Puppet::default(), Puppet::default()], RadioTiming::FIRMWARE);
     let mut starts = Starts::default();
     start(&mut world, &mut starts);
     while starts.0.is_empty() {
         world.run_until(world.now_us() + 10, &mut starts);
     }
     world.run_until(world.now_us() + 500, &mut starts);
-    world.power_off(0, &mut starts);
+    world.power_off(NodeIndex(0), &mut starts);
     world.run_until(world.now_us() + 50_000, &mut starts);
     assert_eq!(
-        starts.1.iter().map(|reception| (reception.to, reception.intact)).collect::<Vec<_>>(),
+        starts.1.iter().map(|reception| (reception.to.0, reception.intact)).collect::<Vec<_>>(),
         [(1, false), (2, false)]
     );
-    assert_eq!((world.usage(1).damaged, world.usage(1).received), (1, 0));
-    assert!(world.station(0).sent.is_empty() && world.station(1).heard.is_empty());
-    assert!(world.usage(0).on_us < world.usage(1).on_us && world.usage(1).on_us == world.now_us());
+    assert_eq!((world.usage(NodeIndex(1)).damaged, world.usage(NodeIndex(1)).received), (1, 0));
+    assert!(world.station(NodeIndex(0)).sent.is_empty() && world.station(NodeIndex(1)).heard.is_empty());
+    assert!(
+        world.usage(NodeIndex(0)).on_us < world.usage(NodeIndex(1)).on_us
+            && world.usage(NodeIndex(1)).on_us == world.now_us()
+    );
 }
 
 #[test]
 fn a_radio_that_is_on_is_always_at_something() {
     // Turning round after a frame counts as listening, so that nothing is left over.
     let sender = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![sender], RadioTiming::FAST);
+    let mut world = room(vec![sender], RadioTiming::FIRMWARE);
     start(&mut world, &mut Nobody);
     world.run_until(1_000_000, &mut Nobody);
-    let usage = world.usage(0);
+    let usage = world.usage(NodeIndex(0));
     assert_eq!((usage.sent, usage.tx_us + usage.rx_us), (1, 1_000_000));
 }
 
@@ -186,12 +190,12 @@ fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
     let body: Vec<u8> = (0..40).collect();
     let psdu = [&body[..], &fcs(&body).to_le_bytes()].concat();
     let script = (0..50).map(|_| (body.clone(), Access::Csma)).collect();
-    let mut world = room(vec![Puppet { script, ..Puppet::default() }, Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![Puppet { script, ..Puppet::default() }, Puppet::default()], RadioTiming::FIRMWARE);
     world.set_corruption(1.0);
     start(&mut world, &mut Nobody);
     world.run_until(2_000_000, &mut Nobody);
-    let heard = &world.station(1).heard;
-    assert_eq!((heard.len(), world.usage(1).corrupted), (50, 50));
+    let heard = &world.station(NodeIndex(1)).heard;
+    assert_eq!((heard.len(), world.usage(NodeIndex(1)).corrupted), (50, 50));
     let differing = heard.iter().filter(|(_, bytes)| *bytes != psdu).count();
     // Two flips of the same bit cancel out, now and then.
     assert!(differing >= 48, "{differing}");
@@ -201,7 +205,7 @@ fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
 #[test]
 fn intruders_overhear_and_inject_and_lie_about_lengths() {
     let sender = Puppet { script: vec![(vec![7; 30], Access::Csma)], ..Puppet::default() };
-    let mut world = room(vec![sender, Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![sender, Puppet::default()], RadioTiming::FIRMWARE);
     let intruder = world.add_intruder((1.0, 1.0), TUNING);
     world.set_intruder_about(intruder, true);
     start(&mut world, &mut Nobody);
@@ -211,26 +215,26 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
     assert!(world.inject(intruder, RawFrame::honest(overheard[0].clone()), &mut Nobody));
     assert!(!world.inject(intruder, RawFrame::honest(vec![1; 9]), &mut Nobody), "it is still sending");
     world.run_until(200_000, &mut Nobody);
-    assert_eq!(world.station(1).heard.len(), 2, "the frame and its replay");
+    assert_eq!(world.station(NodeIndex(1)).heard.len(), 2, "the frame and its replay");
     for (turn, length) in [0, 1, 128, 255].into_iter().enumerate() {
         assert!(world.inject(intruder, RawFrame { length, psdu: Vec::new() }, &mut Nobody));
         world.run_until(300_000 + 100_000 * turn as u64, &mut Nobody);
     }
-    assert_eq!(world.station(1).bad_lengths, [0, 1, 128, 255]);
-    assert_eq!((world.station(1).heard.len(), world.usage(1).malformed), (2, 4));
+    assert_eq!(world.station(NodeIndex(1)).bad_lengths, [0, 1, 128, 255]);
+    assert_eq!((world.station(NodeIndex(1)).heard.len(), world.usage(NodeIndex(1)).malformed), (2, 4));
 }
 
 #[test]
 fn an_intruder_that_goes_in_the_middle_of_a_frame_hears_nothing_more() {
     let talks = |waits: usize| Puppet { script: vec![(vec![7; 30], Access::Csma); waits], ..Puppet::default() };
-    let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FAST);
+    let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FIRMWARE);
     let intruder = world.add_intruder((1.0, 1.0), TUNING);
     world.set_intruder_about(intruder, true);
     assert!(world.inject(intruder, RawFrame::honest(vec![1; 9]), &mut Nobody));
     world.set_intruder_about(intruder, false);
     start(&mut world, &mut Nobody);
     world.run_until(1_000_000, &mut Nobody);
-    assert!(world.usage(0).sent > 0 && world.overheard(intruder).len() == 0);
+    assert!(world.usage(NodeIndex(0)).sent > 0 && world.overheard(intruder).len() == 0);
 }
 
 #[test]
@@ -255,7 +259,7 @@ fn a_clock_that_begins_to_run_fast_wakes_its_station_earlier() {
     let mut wakes = Vec::new();
     for drift in [0, 20_000] {
         let mut world = crate::air::talker::room(1, &mut Nobody);
-        world.set_drift(0, drift);
+        world.set_drift(NodeIndex(0), drift);
         let mut starts = Starts::default();
         world.run_until(11_000_000, &mut starts);
         wakes.push(starts.0.len());

@@ -6,8 +6,10 @@ use common::config::POWERS_DBM;
 use common::names::{Algorithm, Cipher};
 use common::rng::Rng;
 
+use crate::air::index::NodeIndex;
 use crate::air::medium::{Bursts, Rules};
-use crate::air::propagation::{Place, Propagation, Spreading, Wall};
+use crate::air::propagation::{Point, Propagation, Spreading, Wall};
+use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::topology::Topology;
 
 /// A scenario.
@@ -26,7 +28,7 @@ pub struct Scenario {
     /// The radios and the air between them.
     pub radio: RadioPlan,
     /// What differs from node to node; by index.
-    pub nodes: BTreeMap<usize, NodePlan>,
+    pub nodes: BTreeMap<NodeIndex, NodePlan>,
     /// What runs on the nodes.
     pub protocol: ProtocolPlan,
     /// How nodes move.
@@ -54,7 +56,7 @@ pub struct NodePlan {
     /// Whether it is an emulated board that runs the image, and not only the node of the simulator.
     pub is_board: bool,
     /// Where it is.
-    pub at: Option<Place>,
+    pub at: Option<Point>,
     /// Its channel.
     pub channel: Option<u8>,
     /// Its transmit power.
@@ -65,7 +67,7 @@ pub struct NodePlan {
 
 /// The program of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum ProgramKind {
     /// The whole node, with this algorithm.
     Node(Algorithm),
     /// The hierarchy over plain broadcasts.
@@ -76,7 +78,7 @@ pub enum Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolPlan {
     /// The program.
-    pub program: Program,
+    pub program: ProgramKind,
     /// How its frames are protected.
     pub cipher: Cipher,
     /// Radii of the hierarchy, level 1 first.
@@ -85,7 +87,7 @@ pub struct ProtocolPlan {
 
 impl Default for ProtocolPlan {
     fn default() -> Self {
-        Self { program: Program::Node(Algorithm::Hierarchy), cipher: Cipher::Ascon, radii: vec![2] }
+        Self { program: ProgramKind::Node(Algorithm::Hierarchy), cipher: Cipher::Ascon, radii: vec![2] }
     }
 }
 
@@ -111,7 +113,7 @@ pub enum Model {
     /// A disc with this reach.
     Disc(f64),
     /// Measured losses in dB from one node, by index, to another.
-    Table(BTreeMap<(usize, usize), f64>),
+    Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
 }
 
 /// The radios and the air between them.
@@ -129,8 +131,8 @@ pub struct RadioPlan {
     pub wifi: Option<Wifi>,
     /// The share of receptions that is lost besides.
     pub loss: f64,
-    /// Whether the radio's driver is the fast one.
-    pub is_fast: bool,
+    /// How long the radio and its driver take for things.
+    pub timing: RadioTiming,
     /// The channel.
     pub channel: u8,
     /// Transmit power.
@@ -188,11 +190,11 @@ impl RadioPlan {
     }
 }
 
-/// Bursts of noise from one place, all the time.
+/// Bursts of noise from one point, all the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wifi {
     /// Where it is.
-    pub at: Place,
+    pub at: Point,
     /// How strong it is within the channel.
     pub power_dbm: f64,
     /// The share of the time that it sends.
@@ -209,7 +211,7 @@ pub enum Mobility {
     /// To one random point after another.
     Random(Wander),
     /// As listed: for each node that moves, times in microseconds and where it is then, in order.
-    Listed(BTreeMap<usize, Vec<(u64, Place)>>),
+    Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
 impl Mobility {
@@ -235,12 +237,12 @@ pub struct Wander {
     pub until_us: u64,
 }
 
-/// Groups whose centres walk, while their members keep about the same place within their group.
+/// Groups whose centres walk, while their members keep about the same position within their group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Groups {
     /// How many there are.
     pub count: usize,
-    /// How far members stray from their places, in metres.
+    /// How far members stray from their positions, in metres.
     pub wander: f64,
 }
 
@@ -248,7 +250,7 @@ pub struct Groups {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// These nodes, counted from 0.
-    Nodes(Vec<usize>),
+    Nodes(Vec<NodeIndex>),
     /// Whoever most nodes follow.
     Leader,
     /// Anybody that is on.
@@ -290,7 +292,7 @@ pub enum Trick {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
     /// Where the attacker is.
-    pub place: Place,
+    pub position: Point,
     /// How strong it sends.
     pub tx_dbm: f64,
     /// Its channel, where it is not that of the nodes.
@@ -303,23 +305,23 @@ pub struct Attack {
     pub lasts_us: u64,
 }
 
-/// What a fault is.
+/// What a fault is. One that lasts for no given time is there for good.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Harm {
-    /// Power is cut, and comes back after this long, if ever.
-    Crash(Who, Option<u64>, Flash),
+    /// Power is cut, and comes back after a while, if ever.
+    Crash { who: Who, lasts_us: Option<u64>, flash: Flash },
     /// Power comes back; the state is lost.
-    Restart(Who, Flash),
-    /// A wall goes up, and comes down after this long, if ever.
-    Wall(Wall, Option<u64>),
-    /// These nodes and all others do not hear each other, for this long or for good.
-    Partition(BTreeSet<usize>, Option<u64>),
-    /// Noise from a place, of this power, for this long, on a channel that may not be that of the nodes.
-    Jam(Place, f64, u64, Option<u8>),
-    /// Clocks run fast by this many millionths, for this long or for good.
-    Drift(Who, i32, Option<u64>),
-    /// This share of the frames received has wrong bits and a right checksum, for this long or for good.
-    Corrupt(f64, Option<u64>),
+    Restart { who: Who, flash: Flash },
+    /// A wall goes up, and comes down after a while, if ever.
+    Wall { wall: Wall, lasts_us: Option<u64> },
+    /// These nodes and all others do not hear each other.
+    Partition { group: BTreeSet<NodeIndex>, lasts_us: Option<u64> },
+    /// Noise; on the nodes' channel, unless another is given.
+    Jam { position: Point, power_dbm: f64, channel: Option<u8>, lasts_us: u64 },
+    /// Clocks run fast by this many millionths, or slow.
+    Drift { who: Who, ppm: i32, lasts_us: Option<u64> },
+    /// This share of the frames received has wrong bits and a right checksum.
+    Corrupt { share: f64, lasts_us: Option<u64> },
     /// An attacker is about.
     Attack(Attack),
 }
@@ -328,13 +330,13 @@ impl Harm {
     /// How long it lasts, where it ends by itself.
     pub fn lasts_us(&self) -> Option<u64> {
         match self {
-            Self::Crash(_, lasts, _)
-            | Self::Wall(_, lasts)
-            | Self::Partition(_, lasts)
-            | Self::Drift(_, _, lasts)
-            | Self::Corrupt(_, lasts) => *lasts,
-            Self::Jam(_, _, lasts, _) | Self::Attack(Attack { lasts_us: lasts, .. }) => Some(*lasts),
-            Self::Restart(..) => None,
+            Self::Crash { lasts_us, .. }
+            | Self::Wall { lasts_us, .. }
+            | Self::Partition { lasts_us, .. }
+            | Self::Drift { lasts_us, .. }
+            | Self::Corrupt { lasts_us, .. } => *lasts_us,
+            Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
+            Self::Restart { .. } => None,
         }
     }
 }
@@ -342,30 +344,32 @@ impl Harm {
 /// When a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Once.
-    At(u64),
-    /// Again and again: after random times with this mean, from one time to another.
-    Every(u64, u64, u64),
+    Once {
+        at_us: u64,
+    },
+    /// Again and again, after memoryless random times.
+    Every {
+        mean_us: u64,
+        from_us: u64,
+        until_us: u64,
+    },
 }
 
 /// Something that goes wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// When.
     pub when: When,
-    /// What.
     pub harm: Harm,
 }
 
 impl Fault {
     /// When its last effect sets in.
     fn ends_us(&self) -> u64 {
-        let lasts = self.harm.lasts_us().unwrap_or(0);
-        let begins = match self.when {
-            When::At(at) => at,
-            When::Every(_, _, until) => until,
+        let begins_us = match self.when {
+            When::Once { at_us } => at_us,
+            When::Every { until_us, .. } => until_us,
         };
-        begins + lasts
+        begins_us + self.harm.lasts_us().unwrap_or(0)
     }
 }
 
@@ -376,11 +380,11 @@ impl Scenario {
     }
 
     /// Why a node cannot be a board, if it cannot.
-    pub fn not_a_board(&self, node: usize) -> Option<String> {
-        if self.protocol.program == Program::SoftState {
+    pub fn not_a_board(&self, node: NodeIndex) -> Option<String> {
+        if self.protocol.program == ProgramKind::SoftState {
             return Some("a board runs whole nodes, not kind = \"soft-state\"".to_owned());
         }
-        if let Program::Node(algorithm) = self.protocol.program
+        if let ProgramKind::Node(algorithm) = self.protocol.program
             && algorithm.is_comparison()
         {
             return Some(format!("kind = \"{algorithm}\" is for comparison on a PC, and images leave it out"));

@@ -38,7 +38,7 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A problem at a place of the text.
+    /// A problem at a byte of the text.
     pub fn problem(self, at: usize, what: impl Into<String>) -> Problem {
         let line = self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
         Problem { file: self.file.to_owned(), line, what: what.into() }
@@ -110,12 +110,12 @@ impl<'a> Section<'a> {
         let (known, with_unit) = (self.known.borrow(), self.known_with_unit.borrow());
         let is_known = |key: &str| known.iter().chain(with_unit.iter()).any(|name| name == key);
         let Some((key, _)) = self.table.iter().find(|(key, _)| !is_known(key.get_ref())) else { return Ok(()) };
-        let place = if self.name.is_empty() { String::new() } else { format!(" in [{}]", self.name) };
+        let owner = if self.name.is_empty() { String::new() } else { format!(" in [{}]", self.name) };
         let hint = match nearest(key.get_ref(), known.iter().map(String::as_str)) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("it may have {}", known.join(", ")),
         };
-        Err(self.source.problem(key.span().start, format!("unknown key `{}`{place}; {hint}", key.get_ref())))
+        Err(self.source.problem(key.span().start, format!("unknown key `{}`{owner}; {hint}", key.get_ref())))
     }
 
     /// The problem that a key is missing.
@@ -128,8 +128,8 @@ impl<'a> Section<'a> {
             let what = format!("unknown key `{}`; did you mean `{key}`?", name.get_ref());
             return self.source.problem(name.span().start, what);
         }
-        let place = if self.name.is_empty() { "the file".to_owned() } else { format!("[{}]", self.name) };
-        self.problem(format!("{place} needs the key `{key}`"))
+        let owner = if self.name.is_empty() { "the file".to_owned() } else { format!("[{}]", self.name) };
+        self.problem(format!("{owner} needs the key `{key}`"))
     }
 
     /// A table in this one.

@@ -2,54 +2,67 @@
 
 use common::rng::Rng;
 
-use crate::air::propagation::Place;
+use crate::air::propagation::Point;
 use crate::scenario::input::plan::unit;
 
 /// Where the nodes are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// A line with this spacing.
-    Line(usize, f64),
-    /// A circle with this spacing.
-    Ring(usize, f64),
-    /// A square grid with this spacing, the last row perhaps not full.
-    Grid(usize, f64),
+    Line {
+        nodes: usize,
+        spacing: f64,
+    },
+    /// A circle; neighbours are the spacing apart.
+    Ring {
+        nodes: usize,
+        spacing: f64,
+    },
+    /// A square grid, the last row perhaps not full.
+    Grid {
+        nodes: usize,
+        spacing: f64,
+    },
     /// Anywhere in a square with this side.
-    Random(usize, f64),
-    /// As listed.
-    Places(Vec<Place>),
+    Random {
+        nodes: usize,
+        side: f64,
+    },
+    Positions(Vec<Point>),
 }
 
 impl Topology {
-    /// Where each node is. Only random places need the seed.
-    pub fn places(&self, seed: u64) -> Vec<Place> {
+    /// Where each node is. Only random positions need the seed.
+    pub fn positions(&self, seed: u64) -> Vec<Point> {
         let number = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX));
         match *self {
-            Self::Line(nodes, spacing) => (0..nodes).map(|node| (number(node) * spacing, 0.0)).collect(),
-            Self::Ring(nodes, spacing) => {
+            Self::Line { nodes, spacing } => (0..nodes).map(|node| (number(node) * spacing, 0.0)).collect(),
+            Self::Ring { nodes, spacing } => {
                 let step = std::f64::consts::TAU / number(nodes.max(1));
                 // Neighbours are a chord apart.
                 let radius = if nodes > 1 { spacing / (2.0 * (step / 2.0).sin()) } else { 0.0 };
                 let at = |node| (radius * (number(node) * step).cos(), radius * (number(node) * step).sin());
                 (0..nodes).map(at).collect()
             }
-            Self::Grid(nodes, spacing) => {
+            Self::Grid { nodes, spacing } => {
                 let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
                 (0..nodes).map(|node| (number(node % columns) * spacing, number(node / columns) * spacing)).collect()
             }
-            Self::Random(nodes, side) => {
+            Self::Random { nodes, side } => {
                 let mut rng = Rng::stream(seed, 0x70B0);
                 (0..nodes).map(|_| (unit(&mut rng) * side, unit(&mut rng) * side)).collect()
             }
-            Self::Places(ref places) => places.clone(),
+            Self::Positions(ref positions) => positions.clone(),
         }
     }
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         match self {
-            Self::Line(nodes, _) | Self::Ring(nodes, _) | Self::Grid(nodes, _) | Self::Random(nodes, _) => *nodes,
-            Self::Places(places) => places.len(),
+            Self::Line { nodes, .. }
+            | Self::Ring { nodes, .. }
+            | Self::Grid { nodes, .. }
+            | Self::Random { nodes, .. } => *nodes,
+            Self::Positions(positions) => positions.len(),
         }
     }
 }
@@ -60,17 +73,17 @@ mod tests {
 
     #[test]
     fn neighbours_on_a_ring_are_the_spacing_apart() {
-        let places = Topology::Ring(7, 12.0).places(1);
-        for (a, b) in places.iter().zip(places.iter().cycle().skip(1)) {
+        let positions = Topology::Ring { nodes: 7, spacing: 12.0 }.positions(1);
+        for (a, b) in positions.iter().zip(positions.iter().cycle().skip(1)) {
             assert!(((a.0 - b.0).hypot(a.1 - b.1) - 12.0).abs() < 1e-9);
         }
     }
 
     #[test]
     fn random_places_belong_to_the_seed() {
-        let field = Topology::Random(20, 50.0);
-        assert_eq!(field.places(3), field.places(3));
-        assert_ne!(field.places(3), field.places(4));
-        assert!(field.places(3).iter().all(|&(x, y)| (0.0..50.0).contains(&x) && (0.0..50.0).contains(&y)));
+        let field = Topology::Random { nodes: 20, side: 50.0 };
+        assert_eq!(field.positions(3), field.positions(3));
+        assert_ne!(field.positions(3), field.positions(4));
+        assert!(field.positions(3).iter().all(|&(x, y)| (0.0..50.0).contains(&x) && (0.0..50.0).contains(&y)));
     }
 }

@@ -20,6 +20,8 @@ use common::election::height_tuple::LeaderPair;
 use common::election::hierarchy_update::Records;
 use common::types::NodeId;
 
+use crate::air::index::NodeIndex;
+
 /// Agreement counts once it has lasted this long: longer than it takes to notice that a neighbour is gone.
 pub const HOLD_US: u64 = 2_500_000;
 
@@ -89,7 +91,7 @@ impl Safety {
     }
 
     /// Looks at a node; says what is wrong, if anything.
-    pub fn look(&mut self, view: &View) -> Result<(), String> {
+    pub fn check(&mut self, view: &View) -> Result<(), String> {
         let View { id, time, leader, records, faults } = *view;
         for (level, record) in records.iter().enumerate() {
             let Some(record) = record else { continue };
@@ -133,30 +135,30 @@ fn pair(pair: LeaderPair) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Components {
     /// Joined by usable links; nodes in ascending order.
-    pub usable: Vec<Vec<usize>>,
+    pub usable: Vec<Vec<NodeIndex>>,
     /// The usable links, each with its smaller end first.
-    pub links: BTreeSet<(usize, usize)>,
-    /// For each node, the number of the component that faint links join it to.
-    within_reach: Vec<usize>,
+    pub links: BTreeSet<(NodeIndex, NodeIndex)>,
+    /// For each node, the first node of the component that faint links join it to.
+    within_reach: Vec<NodeIndex>,
 }
 
 impl Components {
     /// The components of the first `nodes` radios. `power_dbm` is the mean power with which the first of two arrives at the
     /// second, `noise_at` what a radio hears besides frames.
     pub fn find(
-        power_dbm: impl Fn(usize, usize) -> Option<f64>,
+        power_dbm: impl Fn(NodeIndex, NodeIndex) -> Option<f64>,
         nodes: usize,
-        is_on: impl Fn(usize) -> bool,
-        noise_at: impl Fn(usize) -> f64,
+        is_on: impl Fn(NodeIndex) -> bool,
+        noise_at: impl Fn(NodeIndex) -> f64,
         admission: Admission,
     ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
-        let noise: Vec<f64> = (0..nodes).map(noise_at).collect();
+        let noise: Vec<f64> = NodeIndex::first(nodes).map(noise_at).collect();
         let mut links = BTreeSet::new();
-        for a in (0..nodes).filter(|&a| is_on(a)) {
-            for b in (0..a).filter(|&b| is_on(b)) {
+        for a in NodeIndex::first(nodes).filter(|&a| is_on(a)) {
+            for b in NodeIndex::first(a.0).filter(|&b| is_on(b)) {
                 let Some((there, back)) = power_dbm(a, b).zip(power_dbm(b, a)) else { continue };
-                let (weaker, margin) = (there.min(back), (there - noise[b]).min(back - noise[a]));
+                let (weaker, margin) = (there.min(back), (there - noise[b.0]).min(back - noise[a.0]));
                 if margin >= USABLE_DB && weaker >= admission.surely_dbm {
                     strong.join(a, b);
                     links.insert((b, a));
@@ -172,13 +174,13 @@ impl Components {
     /// The components that links make of nodes; `reach` are further pairs that may well hear of each other.
     pub fn of_links(
         nodes: usize,
-        is_on: impl Fn(usize) -> bool,
-        links: impl IntoIterator<Item = (usize, usize)>,
-        reach: impl IntoIterator<Item = (usize, usize)>,
+        is_on: impl Fn(NodeIndex) -> bool,
+        links: impl IntoIterator<Item = (NodeIndex, NodeIndex)>,
+        reach: impl IntoIterator<Item = (NodeIndex, NodeIndex)>,
     ) -> Self {
         let (mut strong, mut faint) = (Union::new(nodes), Union::new(nodes));
         let are_on = links.into_iter().filter(|&(a, b)| is_on(a) && is_on(b));
-        let links: BTreeSet<(usize, usize)> = are_on.map(|(a, b)| (a.min(b), a.max(b))).collect();
+        let links: BTreeSet<(NodeIndex, NodeIndex)> = are_on.map(|(a, b)| (a.min(b), a.max(b))).collect();
         for &(a, b) in &links {
             strong.join(a, b);
             faint.join(a, b);
@@ -187,31 +189,36 @@ impl Components {
         Self::grouped(links, &strong, &faint, is_on)
     }
 
-    fn grouped(links: BTreeSet<(usize, usize)>, strong: &Union, faint: &Union, is_on: impl Fn(usize) -> bool) -> Self {
+    fn grouped(
+        links: BTreeSet<(NodeIndex, NodeIndex)>,
+        strong: &Union,
+        faint: &Union,
+        is_on: impl Fn(NodeIndex) -> bool,
+    ) -> Self {
         let nodes = strong.0.len();
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for node in (0..nodes).filter(|&node| is_on(node)) {
+        let mut groups: BTreeMap<NodeIndex, Vec<NodeIndex>> = BTreeMap::new();
+        for node in NodeIndex::first(nodes).filter(|&node| is_on(node)) {
             groups.entry(strong.root(node)).or_default().push(node);
         }
         Self {
             usable: groups.into_values().collect(),
             links,
-            within_reach: (0..nodes).map(|node| faint.root(node)).collect(),
+            within_reach: NodeIndex::first(nodes).map(|node| faint.root(node)).collect(),
         }
     }
 
     /// The nodes that spoil the agreement; none where every component has one leader. `leader` gives whom a node
     /// that is on follows, as an index.
-    pub fn dissenters(&self, leader: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+    pub fn dissenters(&self, leader: impl Fn(NodeIndex) -> Option<NodeIndex>) -> Vec<NodeIndex> {
         self.dissenters_by_component(leader).concat()
     }
 
     /// The nodes that spoil the agreement of each component.
-    pub fn dissenters_by_component(&self, leader: impl Fn(usize) -> Option<usize>) -> Vec<Vec<usize>> {
-        let of = |members: &Vec<usize>| -> Vec<usize> {
+    pub fn dissenters_by_component(&self, leader: impl Fn(NodeIndex) -> Option<NodeIndex>) -> Vec<Vec<NodeIndex>> {
+        let of = |members: &Vec<NodeIndex>| -> Vec<NodeIndex> {
             let Some(chosen) = members.first().and_then(|&first| leader(first)) else { return members.clone() };
             let is_there = leader(chosen) == Some(chosen)
-                && members.first().is_some_and(|&first| self.within_reach[first] == self.within_reach[chosen]);
+                && members.first().is_some_and(|&first| self.within_reach[first.0] == self.within_reach[chosen.0]);
             members.iter().copied().filter(|&node| !is_there || leader(node) != Some(chosen)).collect()
         };
         self.usable.iter().map(of).collect()
@@ -220,23 +227,23 @@ impl Components {
 
 /// Sets that are joined; the smallest member stands for each.
 #[derive(Clone, Debug)]
-struct Union(Vec<usize>);
+struct Union(Vec<NodeIndex>);
 
 impl Union {
     fn new(count: usize) -> Self {
-        Self((0..count).collect())
+        Self(NodeIndex::first(count).collect())
     }
 
-    fn root(&self, mut node: usize) -> usize {
-        while self.0[node] != node {
-            node = self.0[node];
+    fn root(&self, mut node: NodeIndex) -> NodeIndex {
+        while self.0[node.0] != node {
+            node = self.0[node.0];
         }
         node
     }
 
-    fn join(&mut self, a: usize, b: usize) {
+    fn join(&mut self, a: NodeIndex, b: NodeIndex) {
         let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b);
+        self.0[a.max(b).0] = a.min(b);
     }
 }
 
@@ -246,7 +253,7 @@ mod tests {
     use common::election::hierarchy_update::{Record, Records};
     use common::types::NodeId;
 
-    use super::{Admission, Components, Safety, View};
+    use super::{Admission, Components, NodeIndex, Safety, View};
     use crate::air::medium::{Medium, Tuning};
     use crate::air::propagation::{Propagation, Spreading};
 
@@ -258,15 +265,15 @@ mod tests {
     #[test]
     fn leaders_get_better_and_come_from_somewhere() {
         let mut safety = Safety::new(vec![2]);
-        safety.look(&view(1, 5, 1, 5)).unwrap();
-        safety.look(&view(2, 6, 1, 5)).unwrap();
-        assert!(safety.look(&view(3, 6, 1, 4)).unwrap_err().contains("never was"));
-        safety.look(&view(2, 9, 2, 9)).unwrap();
-        assert!(safety.look(&view(2, 9, 1, 5)).unwrap_err().contains("went back"));
+        safety.check(&view(1, 5, 1, 5)).unwrap();
+        safety.check(&view(2, 6, 1, 5)).unwrap();
+        assert!(safety.check(&view(3, 6, 1, 4)).unwrap_err().contains("never was"));
+        safety.check(&view(2, 9, 2, 9)).unwrap();
+        assert!(safety.check(&view(2, 9, 1, 5)).unwrap_err().contains("went back"));
         safety.reborn(NodeId(2));
-        safety.look(&view(2, 9, 1, 5)).unwrap();
-        assert!(safety.look(&view(4, 3, 4, 4)).unwrap_err().contains("before the election"));
-        assert!(safety.look(&View { faults: 1, ..view(1, 5, 1, 5) }).unwrap_err().contains("defects"));
+        safety.check(&view(2, 9, 1, 5)).unwrap();
+        assert!(safety.check(&view(4, 3, 4, 4)).unwrap_err().contains("before the election"));
+        assert!(safety.check(&View { faults: 1, ..view(1, 5, 1, 5) }).unwrap_err().contains("defects"));
     }
 
     #[test]
@@ -277,10 +284,14 @@ mod tests {
             View { records, ..view(1, 5, 1, 5) }
         };
         let mut safety = Safety::new(vec![2]);
-        safety.look(&with(0, 9, 2)).unwrap();
-        assert!(safety.look(&with(0, 9, 3)).unwrap_err().contains("3 hops away"));
-        assert!(safety.look(&with(0, 9, 0)).unwrap_err().contains("at distance 0"));
-        assert!(Safety::new(Vec::new()).look(&with(0, 1, 0)).is_err(), "there is no such level");
+        safety.check(&with(0, 9, 2)).unwrap();
+        assert!(safety.check(&with(0, 9, 3)).unwrap_err().contains("3 hops away"));
+        assert!(safety.check(&with(0, 9, 0)).unwrap_err().contains("at distance 0"));
+        assert!(Safety::new(Vec::new()).check(&with(0, 1, 0)).is_err(), "there is no such level");
+    }
+
+    fn numbers(nodes: &[NodeIndex]) -> Vec<usize> {
+        nodes.iter().map(|node| node.0).collect()
     }
 
     #[test]
@@ -290,29 +301,43 @@ mod tests {
         for x in [0.0, 9.0, 18.0, 60.0, 69.0] {
             medium.add((x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
         }
-        let all = Components::find(|a, b| medium.mean_dbm(a, b), 5, |_| true, |_| -100.5, Admission::ANY);
-        assert_eq!(all.usable, [vec![0, 1, 2], vec![3, 4]]);
-        let follow = |leaders: [usize; 5]| all.dissenters(move |node| Some(leaders[node]));
+        let all =
+            Components::find(|a, b| medium.mean_dbm(a.radio(), b.radio()), 5, |_| true, |_| -100.5, Admission::ANY);
+        let groups =
+            |found: &Components| -> Vec<Vec<usize>> { found.usable.iter().map(|group| numbers(group)).collect() };
+        assert_eq!(groups(&all), [vec![0, 1, 2], vec![3, 4]]);
+        let follow = |leaders: [usize; 5]| numbers(&all.dissenters(move |node| Some(NodeIndex(leaders[node.0]))));
         assert!(follow([1, 1, 1, 4, 4]).is_empty());
         assert_eq!(follow([1, 1, 2, 4, 4]), [2]);
         assert_eq!(follow([1, 1, 1, 1, 1]), [3, 4], "a leader out of reach leads nobody");
         assert_eq!(follow([1, 2, 1, 4, 4]), [0, 1, 2], "a leader that follows another is none");
         let jammed = Components::find(
-            |a, b| medium.mean_dbm(a, b),
+            |a, b| medium.mean_dbm(a.radio(), b.radio()),
             5,
             |_| true,
-            |node| if node == 4 { -55.0 } else { -100.5 },
+            |node| if node == NodeIndex(4) { -55.0 } else { -100.5 },
             Admission::ANY,
         );
-        assert_eq!(jammed.usable, [vec![0, 1, 2], vec![3], vec![4]], "it hears nothing but noise");
+        assert_eq!(groups(&jammed), [vec![0, 1, 2], vec![3], vec![4]], "it hears nothing but noise");
         // Everything within the disc arrives with -50 dBm.
         let choosy = Admission { surely_dbm: -49.0, perhaps_dbm: -60.0 };
-        let refused = Components::find(|a, b| medium.mean_dbm(a, b), 5, |_| true, |_| -100.5, choosy);
+        let refused = Components::find(|a, b| medium.mean_dbm(a.radio(), b.radio()), 5, |_| true, |_| -100.5, choosy);
         assert_eq!(refused.usable.len(), 5);
-        assert!(refused.dissenters(|node| Some([0, 0, 2, 3, 3][node])).is_empty(), "such links may be there or not");
-        assert_eq!(all.links, [(0, 1), (1, 2), (3, 4)].into());
-        let without = Components::find(|a, b| medium.mean_dbm(a, b), 5, |node| node != 1, |_| -100.5, Admission::ANY);
-        assert_eq!(without.usable, [vec![0], vec![2], vec![3, 4]]);
-        assert_eq!(without.dissenters(|node| [Some(1), None, Some(2), Some(4), Some(4)][node]), [0], "it is off");
+        assert!(
+            refused.dissenters(|node| Some(NodeIndex([0, 0, 2, 3, 3][node.0]))).is_empty(),
+            "such links may be there or not"
+        );
+        assert_eq!(all.links, [(0, 1), (1, 2), (3, 4)].map(|(a, b)| (NodeIndex(a), NodeIndex(b))).into());
+        let without = Components::find(
+            |a, b| medium.mean_dbm(a.radio(), b.radio()),
+            5,
+            |node| node != NodeIndex(1),
+            |_| -100.5,
+            Admission::ANY,
+        );
+        assert_eq!(groups(&without), [vec![0], vec![2], vec![3, 4]]);
+        let leaders = [Some(1), None, Some(2), Some(4), Some(4)];
+        let dissenters = without.dissenters(|node| leaders[node.0].map(NodeIndex));
+        assert_eq!(dissenters, [NodeIndex(0)], "it is off");
     }
 }

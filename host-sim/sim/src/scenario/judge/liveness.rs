@@ -47,7 +47,7 @@ impl Liveness {
     }
 
     /// Looks at a component, whose nodes agree since then or do not. Says so where it has taken too long.
-    pub fn look(&mut self, now: u64, component: usize, agrees_since: Option<u64>) -> Option<Overdue> {
+    pub fn assess(&mut self, now: u64, component: usize, agrees_since: Option<u64>) -> Option<Overdue> {
         let accord = self.accords.get_mut(component)?;
         accord.agreed_since = agrees_since.map(|since| accord.agreed_since.unwrap_or(since));
         let Some(since_us) = accord.disputed_since else {
@@ -84,7 +84,7 @@ mod tests {
         liveness.restart(0, 1);
         (0..seconds).find_map(|second| {
             let now = second * SECOND_US;
-            Some((second, liveness.look(now, 0, agree(second).then_some(now))?))
+            Some((second, liveness.assess(now, 0, agree(second).then_some(now))?))
         })
     }
 
@@ -111,13 +111,13 @@ mod tests {
         liveness.restart(0, 2);
         for second in 0..=20 {
             let now = second * SECOND_US;
-            assert_eq!(liveness.look(now, 0, (!(8..=14).contains(&second)).then_some(0)), None);
-            assert_eq!(liveness.look(now, 1, (second > 6).then_some(now)), None, "never both at once");
+            assert_eq!(liveness.assess(now, 0, (!(8..=14).contains(&second)).then_some(0)), None);
+            assert_eq!(liveness.assess(now, 1, (second > 6).then_some(now)), None, "never both at once");
         }
         assert_eq!(liveness.settled_since(1), Some(7 * SECOND_US));
         liveness.restart(20 * SECOND_US, 1);
-        assert_eq!(liveness.look(30 * SECOND_US, 0, None), None);
-        assert!(liveness.look(30 * SECOND_US + 1, 0, None).is_some());
-        assert!(liveness.look(31 * SECOND_US, 7, None).is_none(), "there is no such component");
+        assert_eq!(liveness.assess(30 * SECOND_US, 0, None), None);
+        assert!(liveness.assess(30 * SECOND_US + 1, 0, None).is_some());
+        assert!(liveness.assess(31 * SECOND_US, 7, None).is_none(), "there is no such component");
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use common::types::NodeId;
 
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
 use crate::air::trace::Trace;
@@ -14,7 +15,7 @@ use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
 use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
-use crate::scenario::run::player::Player;
+use crate::scenario::run::program::Program;
 
 /// As many of the last events are told when a run fails.
 const EVENTS_KEPT: usize = 24;
@@ -28,6 +29,14 @@ pub struct Recorders {
     pub pcap: Option<Box<dyn Write>>,
 }
 
+/// Something that never may happen.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    pub at_us: u64,
+    pub node: NodeIndex,
+    pub what: String,
+}
+
 /// Looks on.
 pub struct Observer {
     safety: Safety,
@@ -35,12 +44,12 @@ pub struct Observer {
     seen: Vec<Option<(View, Option<NodeId>)>>,
     /// Whether a leader has changed since this was last cleared.
     pub leaders_changed: bool,
-    /// The first thing that never may happen: when, where and what.
-    pub violation: Option<(u64, usize, String)>,
+    /// The first one.
+    pub violation: Option<Violation>,
     /// Who followed whom from when on.
     pub follows: Vec<Follow>,
     /// The links that the last change concerns: for each end, the other one and whether the link was up there.
-    concerned: BTreeMap<usize, Vec<(NodeId, bool)>>,
+    concerned: BTreeMap<NodeIndex, Vec<(NodeId, bool)>>,
     /// When one of those ends first took its link up or down.
     pub noticed_us: Option<u64>,
     /// When a node first let go of the leader it had followed, since the last change.
@@ -79,8 +88,8 @@ impl Observer {
     }
 
     /// Something happened that never may.
-    pub fn object(&mut self, world_us: u64, node: usize, what: String) {
-        self.violation.get_or_insert((world_us, node, what));
+    pub fn object(&mut self, world_us: u64, node: NodeIndex, what: String) {
+        self.violation.get_or_insert(Violation { at_us: world_us, node, what });
     }
 
     /// Notes something that happened to the network.
@@ -99,17 +108,17 @@ impl Observer {
     }
 
     /// From now on these links are what a change concerns.
-    pub fn watch(&mut self, concerned: BTreeMap<usize, Vec<(NodeId, bool)>>) {
+    pub fn watch(&mut self, concerned: BTreeMap<NodeIndex, Vec<(NodeId, bool)>>) {
         self.concerned = concerned;
         self.noticed_us = None;
         self.called_us = None;
     }
 
     /// A node's power comes or goes; to be said before the world does it.
-    pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
+    pub fn power(&mut self, world_us: u64, node: NodeIndex, on: bool) {
         if let Some(trace) = &mut self.trace {
-            trace.id(world_us, number(node), id_of(node));
-            trace.power(world_us, number(node), on);
+            trace.id(world_us, number(node.radio()), id_of(node));
+            trace.power(world_us, number(node.radio()), on);
         }
         if !on {
             self.forget(node);
@@ -118,13 +127,13 @@ impl Observer {
     }
 
     /// A node begins a new life.
-    pub fn reborn(&mut self, node: usize, id: NodeId) {
+    pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
         self.forget(node);
     }
 
-    fn forget(&mut self, node: usize) {
-        if let Some(seen) = self.seen.get_mut(node) {
+    fn forget(&mut self, node: NodeIndex) {
+        if let Some(seen) = self.seen.get_mut(node.0) {
             *seen = None;
         }
     }
@@ -150,7 +159,7 @@ impl Observer {
         Ok(())
     }
 
-    fn follow(&mut self, world_us: u64, node: usize, leader: Option<NodeId>) {
+    fn follow(&mut self, world_us: u64, node: NodeIndex, leader: Option<NodeId>) {
         let leader = leader.map(|leader| leader.0);
         self.follows.push(Follow { at_ms: world_us / 1_000, node: id_of(node).0, leader });
     }
@@ -161,51 +170,50 @@ impl Observer {
 }
 
 /// The number of a radio in the files: of a node its id; those of attackers follow.
-const fn number(radio: usize) -> usize {
-    radio + 1
+const fn number(radio: RadioIndex) -> usize {
+    radio.0 + 1
 }
 
-impl Watcher<Player> for Observer {
-    fn frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+impl Watcher<Program> for Observer {
+    fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
         self.mix(&world_us.to_le_bytes());
-        self.mix(&(from as u64).to_le_bytes());
+        self.mix(&(from.0 as u64).to_le_bytes());
         self.mix(psdu);
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::frame(trace, world_us, number(from), psdu);
+            trace.note_frame(world_us, number(from), psdu);
         }
         if let Some(pcap) = &mut self.pcap {
             pcap.record(world_us, number(from), psdu);
         }
     }
 
-    fn reception(&mut self, world_us: u64, from: usize, reception: Reception) {
+    fn reception(&mut self, world_us: u64, from: RadioIndex, reception: Reception) {
         if let Some(trace) = &mut self.trace {
-            let reception = Reception { to: number(reception.to), ..reception };
-            Watcher::<Player>::reception(trace, world_us, number(from), reception);
+            trace.note_reception(world_us, number(from), number(reception.to), reception);
         }
     }
 
-    fn corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
+    fn corrupted(&mut self, world_us: u64, node: NodeIndex, psdu: &[u8]) {
         if let Some(trace) = &mut self.trace {
-            Watcher::<Player>::corrupted(trace, world_us, number(node), psdu);
+            trace.note_corrupted(world_us, number(node.radio()), psdu);
         }
     }
 
-    fn station(&mut self, world_us: u64, node: usize, player: &Player) {
+    fn station(&mut self, world_us: u64, node: NodeIndex, program: &Program) {
         if let Some(trace) = &mut self.trace {
-            trace.station(world_us, number(node), player);
+            trace.note_leader(world_us, number(node.radio()), program.leader());
         }
         if let Some(links) = self.concerned.get(&node)
-            && links.iter().any(|&(peer, was_up)| player.is_linked(peer) != was_up)
+            && links.iter().any(|&(peer, was_up)| program.is_linked(peer) != was_up)
         {
             self.noticed_us = Some(world_us);
             self.concerned.clear();
         }
-        let now = (player.view(), player.leader());
-        if self.seen.len() <= node {
-            self.seen.resize(node + 1, None);
+        let now = (program.view(), program.leader());
+        if self.seen.len() <= node.0 {
+            self.seen.resize(node.0 + 1, None);
         }
-        let seen = &mut self.seen[node];
+        let seen = &mut self.seen[node.0];
         // Most of what a station is given changes nothing of this.
         if *seen == Some(now) {
             return;
@@ -224,10 +232,8 @@ impl Watcher<Player> for Observer {
                 None => self.keep(world_us, &format!("node {id} follows nobody")),
             }
         }
-        if let Err(what) = self.safety.look(&now.0)
-            && self.violation.is_none()
-        {
-            self.violation = Some((world_us, node, what));
+        if let Err(what) = self.safety.check(&now.0) {
+            self.object(world_us, node, what);
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::Steady;
 use crate::scenario::judge::liveness::Overdue;
+use crate::scenario::judge::observer::Violation;
 use crate::scenario::report::outcome::{Failure, Verdict};
 use crate::scenario::run::drive::{Run, id_of};
 use crate::scenario::run::faults::names;
@@ -33,10 +35,10 @@ impl Late {
 
 impl Run<'_> {
     /// Looks whether every component's agreement comes in time; `began` is when nodes that agree now came to do so.
-    pub(in crate::scenario) fn look_at_components(&mut self, now: u64, began: u64) {
+    pub(in crate::scenario) fn assess_components(&mut self, now: u64, began: u64) {
         for component in 0..self.components.usable.len() {
             let agrees = self.dissenters.get(component).is_none_or(Vec::is_empty);
-            if let Some(overdue) = self.liveness.look(now, component, agrees.then_some(began))
+            if let Some(overdue) = self.liveness.assess(now, component, agrees.then_some(began))
                 && self.late.is_none()
             {
                 let (component, since_us) = (Some(component), overdue.since_us);
@@ -51,7 +53,7 @@ impl Run<'_> {
 
     /// What is wrong where agreement takes too long: at the moment at which it should have been there.
     fn lateness(&self, Overdue { component, since_us, was_lost }: Overdue) -> Failure {
-        let members: &[usize] = self.components.usable.get(component).map_or(&[], Vec::as_slice);
+        let members: &[NodeIndex] = self.components.usable.get(component).map_or(&[], Vec::as_slice);
         let within_ms = self.scenario.within_us / 1_000;
         let last_change = self.open.last().map_or("", |open| open.what.as_str());
         let whose = some_names(members);
@@ -63,7 +65,7 @@ impl Run<'_> {
         } else {
             format!("no agreement of {whose} within {within_ms} ms after the last change ({last_change})")
         };
-        let mut camps: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        let mut camps: BTreeMap<Option<NodeIndex>, Vec<NodeIndex>> = BTreeMap::new();
         for &node in members {
             camps.entry(self.leader(node)).or_default().push(node);
         }
@@ -80,7 +82,7 @@ impl Run<'_> {
     }
 
     /// Who follows this leader, and why that leader is none if it is none.
-    fn camp(&self, leader: Option<usize>, nodes: &[usize]) -> String {
+    fn camp(&self, leader: Option<NodeIndex>, nodes: &[NodeIndex]) -> String {
         let verb = if nodes.len() == 1 { "follows" } else { "follow" };
         let Some(leader) = leader else { return format!("{} {verb} nobody", some_names(nodes)) };
         let flaw = match self.leader(leader) {
@@ -112,10 +114,10 @@ impl Run<'_> {
 
     pub(in crate::scenario) fn judge(&self) -> (Verdict, Option<Failure>) {
         let last_events = self.observer.last_events();
-        if let Some((at, node, what)) = &self.observer.violation {
+        if let Some(Violation { at_us, node, what }) = &self.observer.violation {
             let nodes = vec![id_of(*node).0];
             let failure =
-                Failure { at_ms: at / 1_000, what: what.clone(), nodes, last_events, replay: None, version: None };
+                Failure { at_ms: at_us / 1_000, what: what.clone(), nodes, last_events, replay: None, version: None };
             return (Verdict::Safety, Some(failure));
         }
         if let Some((at_ms, node, what)) = self.restless() {
@@ -132,7 +134,7 @@ impl Run<'_> {
 }
 
 /// The names of nodes, unless there are too many.
-fn some_names(nodes: &[usize]) -> String {
+fn some_names(nodes: &[NodeIndex]) -> String {
     let more = nodes.len().saturating_sub(NAMED_MAX);
     let named = names(&nodes[..nodes.len() - more]);
     if more > 0 { format!("{named} and {more} more") } else { named }

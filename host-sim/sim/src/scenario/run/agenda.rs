@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
 /// One time that a fault struck; every one has a number of its own.
-pub type Strike = u64;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StrikeId(pub u64);
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,17 +19,17 @@ pub enum Action {
     /// A fault of the scenario ends.
     End(usize),
     /// What cut these nodes' power is over.
-    EndOutage(Strike, Vec<usize>),
+    EndOutage { strike: StrikeId, nodes: Vec<NodeIndex> },
     /// A node's driver tries once more to store its epoch, if it is still in this life.
-    StoreAgain(usize, u64),
+    StoreAgain { node: NodeIndex, life: u64 },
     /// The attacker of a fault sends.
     Attack(usize),
     /// What made these nodes' clocks drift is over.
-    EndDrift(Strike, Vec<usize>),
+    EndDrift { strike: StrikeId, nodes: Vec<NodeIndex> },
     /// Everybody moves on.
     Move,
     /// The network next door begins or ends a burst.
-    Wifi(bool),
+    Wifi { begins: bool },
 }
 
 /// Actions by time; those of one time in the order in which they were added.
@@ -46,13 +48,13 @@ impl Agenda {
         let mut agenda = Self::default();
         for (index, fault) in scenario.faults.iter().enumerate() {
             match fault.when {
-                When::At(at) => agenda.strike(at, index, &fault.harm),
-                When::Every(mean, from, until) => {
+                When::Once { at_us } => agenda.add_strike(at_us, index, &fault.harm),
+                When::Every { mean_us, from_us, until_us } => {
                     let mut rng = Rng::stream(seed ^ 0xFA17, index as u64);
-                    let mut at = from + exponential(&mut rng, mean);
-                    while at < until {
-                        agenda.strike(at, index, &fault.harm);
-                        at += exponential(&mut rng, mean);
+                    let mut at_us = from_us + exponential(&mut rng, mean_us);
+                    while at_us < until_us {
+                        agenda.add_strike(at_us, index, &fault.harm);
+                        at_us += exponential(&mut rng, mean_us);
                     }
                 }
             }
@@ -61,7 +63,7 @@ impl Agenda {
             agenda.add(STEP_US, Action::Move);
         }
         if scenario.radio.wifi.is_some() {
-            agenda.add(0, Action::Wifi(true));
+            agenda.add(0, Action::Wifi { begins: true });
         }
         agenda
     }
@@ -83,11 +85,11 @@ impl Agenda {
         Some(entry.remove())
     }
 
-    fn strike(&mut self, at: u64, index: usize, harm: &Harm) {
+    fn add_strike(&mut self, at: u64, index: usize, harm: &Harm) {
         self.add(at, Action::Begin(index));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.
-            (Harm::Crash(..) | Harm::Drift(..), _) | (_, None) => {}
+            (Harm::Crash { .. } | Harm::Drift { .. }, _) | (_, None) => {}
             (_, Some(lasts)) => self.add(at + lasts, Action::End(index)),
         }
     }

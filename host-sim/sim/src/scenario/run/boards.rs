@@ -11,7 +11,8 @@ use common::host_link::ToHost;
 use super::drive::{Run, id_of};
 use super::faults::names;
 use super::mirror::Mirror;
-use super::player::{Cast, Player};
+use super::program::{Program, Programs};
+use crate::air::index::NodeIndex;
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario, board_power};
 use crate::scenario::judge::observer::{Observer, Recorders};
@@ -23,34 +24,34 @@ const POWER_AGAIN_US: u64 = 1_000_000;
 /// The boards of a run.
 pub trait Boards {
     /// Which nodes are boards, in ascending order. It stays the same throughout a run.
-    fn nodes(&self) -> &[usize];
+    fn nodes(&self) -> &[NodeIndex];
 
     /// Runs boards and world until this time of the world.
-    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer);
+    fn run_until(&mut self, until_us: u64, world: &mut World<Program>, observer: &mut Observer);
 
     /// Power for a node that may be a board, with what it then finds in its flash.
-    fn power_on(&mut self, node: usize, flash: Flash);
+    fn power_on(&mut self, node: NodeIndex, flash: Flash);
 
     /// Takes a board's power away, wherever it is.
-    fn power_off(&mut self, node: usize);
+    fn power_off(&mut self, node: NodeIndex);
 
     /// From now on a board's slow clock runs fast by this many millionths, or slow.
-    fn set_drift(&mut self, node: usize, ppm: i32);
+    fn set_drift(&mut self, node: NodeIndex, ppm: i32);
 
     /// Whether a board has power: it may have lost it in the middle of a write.
-    fn is_on(&self, node: usize) -> bool;
+    fn is_on(&self, node: NodeIndex) -> bool;
 
     /// What stopped a board for good, if anything did.
-    fn trouble(&self, node: usize) -> Option<String>;
+    fn trouble(&self, node: NodeIndex) -> Option<String>;
 
     /// What a board has said since the last time.
-    fn take_said(&mut self, now_us: u64, node: usize) -> Vec<ToHost>;
+    fn take_said(&mut self, now_us: u64, node: NodeIndex) -> Vec<ToHost>;
 
     /// All boards have been listened to. Called a hundred times in every second of the world.
     fn handle_slice(&mut self, _now_us: u64) {}
 
     /// Whether a node is a board.
-    fn has(&self, node: usize) -> bool {
+    fn has(&self, node: NodeIndex) -> bool {
         self.nodes().binary_search(&node).is_ok()
     }
 }
@@ -59,27 +60,27 @@ pub trait Boards {
 pub(super) struct NoBoards;
 
 impl Boards for NoBoards {
-    fn nodes(&self) -> &[usize] {
+    fn nodes(&self) -> &[NodeIndex] {
         &[]
     }
 
-    fn run_until(&mut self, until_us: u64, world: &mut World<Player>, observer: &mut Observer) {
+    fn run_until(&mut self, until_us: u64, world: &mut World<Program>, observer: &mut Observer) {
         world.run_until(until_us, observer);
     }
 
-    fn power_on(&mut self, _node: usize, _flash: Flash) {}
-    fn power_off(&mut self, _node: usize) {}
-    fn set_drift(&mut self, _node: usize, _ppm: i32) {}
+    fn power_on(&mut self, _node: NodeIndex, _flash: Flash) {}
+    fn power_off(&mut self, _node: NodeIndex) {}
+    fn set_drift(&mut self, _node: NodeIndex, _ppm: i32) {}
 
-    fn is_on(&self, _node: usize) -> bool {
+    fn is_on(&self, _node: NodeIndex) -> bool {
         false
     }
 
-    fn trouble(&self, _node: usize) -> Option<String> {
+    fn trouble(&self, _node: NodeIndex) -> Option<String> {
         None
     }
 
-    fn take_said(&mut self, _now_us: u64, _node: usize) -> Vec<ToHost> {
+    fn take_said(&mut self, _now_us: u64, _node: NodeIndex) -> Vec<ToHost> {
         Vec::new()
     }
 }
@@ -97,10 +98,10 @@ impl std::fmt::Display for NotABoard {
 impl std::error::Error for NotABoard {}
 
 /// What each board of a scenario is told: of those nodes that the scenario says are boards, or of all.
-pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<usize, Config>, NotABoard> {
-    let (cast, nodes) = (Cast::of(scenario), scenario.topology.nodes());
+pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<NodeIndex, Config>, NotABoard> {
+    let (programs, nodes) = (Programs::of(scenario), scenario.topology.nodes());
     let mut configs = BTreeMap::new();
-    for node in 0..nodes {
+    for node in NodeIndex::first(nodes) {
         let NodePlan { is_board, channel, tx_dbm, .. } = scenario.nodes.get(&node).copied().unwrap_or_default();
         if !all && !is_board {
             continue;
@@ -110,7 +111,7 @@ pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<usize, C
         }
         let power = board_power(tx_dbm.unwrap_or(scenario.radio.tx_dbm)).unwrap_or(0);
         let channel = channel.unwrap_or(scenario.radio.channel);
-        configs.extend(cast.board_config(id_of(node), channel, power).map(|config| (node, config)));
+        configs.extend(programs.board_config(id_of(node), channel, power).map(|config| (node, config)));
     }
     Ok(configs)
 }
@@ -136,7 +137,7 @@ impl Run<'_> {
         for number in 0..self.boards.nodes().len() {
             let node = self.boards.nodes()[number];
             self.world.open_port(node);
-            self.world.replace(node, Player::Board(Box::new(Mirror::new(id_of(node)))));
+            self.world.replace(node, Program::Board(Box::new(Mirror::new(id_of(node)))));
             self.boards.set_drift(node, self.world.drift_ppm(node));
             self.observer.set_opaque(id_of(node));
         }
@@ -159,15 +160,15 @@ impl Run<'_> {
         self.boards.handle_slice(now);
     }
 
-    fn hear_board(&mut self, now: u64, node: usize) {
+    fn hear_board(&mut self, now: u64, node: NodeIndex) {
         for said in &self.boards.take_said(now, node) {
             let was_mute = self.world.station(node).is_mute();
-            self.world.tell(node, &mut self.observer, |player, _| {
-                player.hear(said);
+            self.world.tell(node, &mut self.observer, |program, _| {
+                program.hear(said);
             });
             // A board that only listens is no part of any component.
             self.moved |= self.world.station(node).is_mute() != was_mute;
-            if let Player::Board(board) = self.world.station(node)
+            if let Program::Board(board) = self.world.station(node)
                 && let Some(what) = board.defect()
             {
                 let what = format!("the image of node {} crashed: {what}", id_of(node));

@@ -7,11 +7,12 @@ use common::rng::Rng;
 use common::types::NodeId;
 
 use super::boards::{Boards, NoBoards};
-use super::faults::{Attacker, Corruption, Drifts, Jammer, Outages, Spells};
-use crate::air::csma::RadioTiming;
+use super::faults::{Attacker, Corruption, Drifts, Jammer, LongFades, Outages};
 use crate::air::energy::Activity;
+use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Medium, OnAir, Tuning};
 use crate::air::power::Power;
+use crate::air::timing::RadioTiming;
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, Harm, NodePlan, Scenario};
 use crate::scenario::judge::checker::{Components, HOLD_US};
@@ -19,8 +20,8 @@ use crate::scenario::judge::liveness::Liveness;
 use crate::scenario::judge::observer::{Observer, Recorders};
 use crate::scenario::judge::verdict::Late;
 use crate::scenario::report::outcome::{Change, NodeUse, Outcome, Reign};
-use crate::scenario::run::agenda::{Agenda, Strike};
-use crate::scenario::run::player::{Cast, Player};
+use crate::scenario::run::agenda::{Agenda, StrikeId};
+use crate::scenario::run::program::{Program, Programs};
 use crate::scenario::run::walk::Walk;
 
 /// Agreement is looked for this often.
@@ -39,9 +40,9 @@ pub(in crate::scenario) struct Open {
 /// A scenario that is being played.
 pub(in crate::scenario) struct Run<'s> {
     pub(in crate::scenario) scenario: &'s Scenario,
-    pub(in crate::scenario) cast: Cast,
+    pub(in crate::scenario) programs: Programs,
     pub(in crate::scenario) seed: u64,
-    pub(in crate::scenario) world: World<Player>,
+    pub(in crate::scenario) world: World<Program>,
     pub(in crate::scenario) timing: RadioTiming,
     pub(in crate::scenario) nodes: usize,
     /// The nodes that run somewhere else.
@@ -52,11 +53,11 @@ pub(in crate::scenario) struct Run<'s> {
     pub(in crate::scenario) rng: Rng,
     /// Of the network next door: the same numbers as above, but neither moves the other on.
     pub(in crate::scenario) wifi_rng: Rng,
-    pub(in crate::scenario) lives: BTreeMap<usize, u64>,
+    pub(in crate::scenario) lives: BTreeMap<NodeIndex, u64>,
     /// What each node's driver has stored: the number of its last boot.
-    pub(in crate::scenario) epochs: BTreeMap<usize, u16>,
+    pub(in crate::scenario) epochs: BTreeMap<NodeIndex, u16>,
     /// How often a fault has struck so far.
-    pub(in crate::scenario) strikes: Strike,
+    pub(in crate::scenario) last_strike: StrikeId,
     pub(in crate::scenario) outages: Outages,
     pub(in crate::scenario) drifts: Drifts,
     pub(in crate::scenario) corruption: Corruption,
@@ -64,17 +65,17 @@ pub(in crate::scenario) struct Run<'s> {
     pub(in crate::scenario) jammers: BTreeMap<usize, Jammer>,
     /// By the number of the fault.
     pub(in crate::scenario) attackers: BTreeMap<usize, Attacker>,
-    pub(in crate::scenario) wifi: Option<(usize, Option<OnAir>)>,
+    pub(in crate::scenario) wifi: Option<(RadioIndex, Option<OnAir>)>,
     pub(in crate::scenario) components: Components,
     pub(in crate::scenario) moved: bool,
     /// Who spoils the agreement of each component.
-    pub(in crate::scenario) dissenters: Vec<Vec<usize>>,
+    pub(in crate::scenario) dissenters: Vec<Vec<NodeIndex>>,
     /// Since when there has been agreement.
     pub(in crate::scenario) agreed_since: Option<u64>,
     pub(in crate::scenario) liveness: Liveness,
     /// The first agreement since the last change that did not come in time.
     pub(in crate::scenario) late: Option<Late>,
-    pub(in crate::scenario) spells: Spells,
+    pub(in crate::scenario) long_fades: LongFades,
     pub(in crate::scenario) open: Vec<Open>,
     pub(in crate::scenario) relapses: u64,
     pub(in crate::scenario) reigns: Vec<Reign>,
@@ -101,40 +102,40 @@ impl<'s> Run<'s> {
     pub(super) fn new(scenario: &'s Scenario, seed: u64, recorders: Recorders, boards: &'s mut dyn Boards) -> Self {
         let plan = &scenario.radio;
         let propagation = plan.propagation(seed);
-        let mut places = scenario.topology.places(seed);
-        let cast = Cast::of(scenario);
-        let timing = if plan.is_fast { RadioTiming::FAST } else { RadioTiming::EMBASSY };
+        let mut positions = scenario.topology.positions(seed);
+        let programs = Programs::of(scenario);
+        let timing = plan.timing;
         let medium = Medium::with_rules(propagation, plan.bursts, seed, plan.cca.rules());
         let mut world = World::new(medium, timing, seed);
         world.set_loss(plan.loss);
         world.set_wake_jitter(plan.wake_jitter_us);
         let mut drifts = Rng::stream(seed, 0xD21F);
-        for (node, place) in places.iter_mut().enumerate() {
+        for (node, position) in NodeIndex::first(positions.len()).zip(&mut positions) {
             let wide = i32::try_from(drifts.below(2 * plan.drift_ppm + 1)).unwrap_or(0);
             let lot = wide - i32::try_from(plan.drift_ppm).unwrap_or(0);
             let NodePlan { at, channel, tx_dbm, drift_ppm, .. } =
                 scenario.nodes.get(&node).copied().unwrap_or_default();
-            *place = at.unwrap_or(*place);
+            *position = at.unwrap_or(*position);
             let tuning = Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
-            world.add(*place, tuning, drift_ppm.unwrap_or(lot), cast.player(id_of(node), Some(1), seed));
+            world.add(*position, tuning, drift_ppm.unwrap_or(lot), programs.program(id_of(node), Some(1), seed));
         }
         let (jammers, attackers, wifi) = add_outsiders(scenario, &mut world);
         Self {
             scenario,
-            cast,
+            programs,
             seed,
-            nodes: places.len(),
+            nodes: positions.len(),
             boards,
             world,
             timing,
             observer: Observer::new(scenario.protocol.radii.clone(), recorders),
             agenda: Agenda::new(scenario, seed),
-            walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &places, seed)),
+            walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &positions, seed)),
             rng: Rng::stream(seed, 0xFA17),
             wifi_rng: Rng::stream(seed, 0xFA17),
             lives: BTreeMap::new(),
-            epochs: (0..places.len()).map(|node| (node, 1)).collect(),
-            strikes: 0,
+            epochs: NodeIndex::first(positions.len()).map(|node| (node, 1)).collect(),
+            last_strike: StrikeId::default(),
             outages: Outages::default(),
             drifts: Drifts::default(),
             corruption: Corruption::default(),
@@ -147,7 +148,7 @@ impl<'s> Run<'s> {
             agreed_since: None,
             liveness: Liveness::new(scenario.within_us),
             late: None,
-            spells: Spells::default(),
+            long_fades: LongFades::default(),
             open: Vec::new(),
             relapses: 0,
             reigns: Vec::new(),
@@ -156,13 +157,13 @@ impl<'s> Run<'s> {
 
     pub(super) fn play(&mut self) {
         self.change(0, "start".to_owned());
-        for node in 0..self.nodes {
+        for node in NodeIndex::first(self.nodes) {
             self.switch_on(0, node, Flash::Kept);
         }
         // Only now is there anything that could be joined.
         self.update_components();
         self.concern(&Components::default());
-        self.look(0);
+        self.check_agreement(0);
         while self.world.now_us() < self.scenario.duration_us && self.observer.violation.is_none() {
             let now = self.world.now_us();
             let due = self.agenda.next_us().unwrap_or(u64::MAX).max(now);
@@ -170,17 +171,17 @@ impl<'s> Run<'s> {
             self.boards.run_until(next, &mut self.world, &mut self.observer);
             self.listen_to_boards(next);
             while let Some(action) = self.agenda.pop(next) {
-                self.act(next, action);
+                self.apply(next, action);
             }
-            self.look_at_spells(next);
-            self.look(next);
+            self.update_long_fades(next);
+            self.check_agreement(next);
         }
     }
 
     /// Something has changed, from which on agreement must be found anew.
     pub(super) fn change(&mut self, now: u64, what: String) {
         if let Some(open) = self.open.last_mut() {
-            open.look_at(&self.observer);
+            open.note_reactions(&self.observer);
         }
         self.observer.note(now, &what);
         let before = std::mem::take(&mut self.components);
@@ -194,7 +195,7 @@ impl<'s> Run<'s> {
 
     /// Watches the ends of every link that was made or broken since: how they see it now.
     fn concern(&mut self, before: &Components) {
-        let mut concerned: BTreeMap<usize, Vec<(NodeId, bool)>> = BTreeMap::new();
+        let mut concerned: BTreeMap<NodeIndex, Vec<(NodeId, bool)>> = BTreeMap::new();
         for &(a, b) in before.links.symmetric_difference(&self.components.links) {
             for (end, other) in [(a, b), (b, a)] {
                 let is_linked = self.world.station(end).is_linked(id_of(other));
@@ -228,20 +229,22 @@ impl<'s> Run<'s> {
     pub(super) fn find_components(&self) -> Components {
         let (world, medium) = (&self.world, self.world.medium());
         let floor = Power::from_dbm(medium.propagation().noise_dbm);
-        let noise_at = |node: usize| {
+        let noise_at = |node: NodeIndex| {
             let on = self.jammers.values().filter(|jammer| jammer.on.is_some());
-            let jammed = on.filter_map(|jammer| medium.mean_dbm(jammer.radio, node)).map(Power::from_dbm);
+            let jammed = on.filter_map(|jammer| medium.mean_dbm(jammer.radio, node.radio())).map(Power::from_dbm);
             (floor + jammed.sum()).dbm()
         };
-        let takes_part = |node: usize| world.is_on(node) && !world.station(node).is_mute();
-        let power_dbm = |from: usize, to: usize| Some(medium.mean_dbm(from, to)? - self.spells.loss_db(from, to));
-        Components::find(power_dbm, self.nodes, takes_part, noise_at, self.cast.admission())
+        let takes_part = |node: NodeIndex| world.is_on(node) && !world.station(node).is_mute();
+        let power_dbm = |from: NodeIndex, to: NodeIndex| {
+            Some(medium.mean_dbm(from.radio(), to.radio())? - self.long_fades.loss_db(from, to))
+        };
+        Components::find(power_dbm, self.nodes, takes_part, noise_at, self.programs.admission())
     }
 
     /// Each leader that is followed, by index, and by how many.
-    pub(super) fn followers(&self) -> BTreeMap<usize, usize> {
+    pub(super) fn followers(&self) -> BTreeMap<NodeIndex, usize> {
         let mut followers = BTreeMap::new();
-        for node in (0..self.nodes).filter(|&node| self.world.is_on(node)) {
+        for node in NodeIndex::first(self.nodes).filter(|&node| self.world.is_on(node)) {
             if let Some(leader) = self.leader(node) {
                 *followers.entry(leader).or_insert(0) += 1;
             }
@@ -250,13 +253,13 @@ impl<'s> Run<'s> {
     }
 
     /// Whom a node that is on follows, as an index. A leader that is no node of the scenario is nobody.
-    pub(in crate::scenario) fn leader(&self, node: usize) -> Option<usize> {
+    pub(in crate::scenario) fn leader(&self, node: NodeIndex) -> Option<NodeIndex> {
         let leader = self.world.station(node).leader().filter(|_| self.world.is_on(node))?;
-        usize::from(leader.0).checked_sub(1).filter(|&leader| leader < self.nodes)
+        usize::from(leader.0).checked_sub(1).filter(|&leader| leader < self.nodes).map(NodeIndex)
     }
 
     /// Finds out whether there is agreement, if that may have changed.
-    fn look(&mut self, now: u64) {
+    fn check_agreement(&mut self, now: u64) {
         if self.moved {
             self.update_components();
         }
@@ -268,7 +271,7 @@ impl<'s> Run<'s> {
             }
         }
         let Some(open) = self.open.last_mut() else { return };
-        open.look_at(&self.observer);
+        open.note_reactions(&self.observer);
         // Where the last node has just come to agree, that moment and not the end of the slice.
         let leader_us = self.observer.leader_us;
         let began = if leader_us + SLICE_US > now { leader_us.max(open.at_us) } else { now };
@@ -280,16 +283,16 @@ impl<'s> Run<'s> {
         } else if self.agreed_since.take().is_some() && open.agreed_us.is_some() {
             self.relapses += 1;
         }
-        self.look_at_components(now, began);
+        self.assess_components(now, began);
     }
 
     pub(super) fn finish(self) -> Outcome {
         let now = self.world.now_us();
         let changes: Vec<Change> = self.open.iter().map(Open::closed).collect();
         let (verdict, failure) = self.judge();
-        let usage: Vec<_> = (0..self.nodes).map(|node| self.world.usage(node)).collect();
-        let tallies: Vec<_> = (0..self.nodes).map(|node| self.world.station(node).tally()).collect();
-        let nodes = (0..self.nodes).map(|node| self.node_use(node, now)).collect();
+        let usage: Vec<_> = NodeIndex::first(self.nodes).map(|node| self.world.usage(node)).collect();
+        let tallies: Vec<_> = NodeIndex::first(self.nodes).map(|node| self.world.station(node).tally()).collect();
+        let nodes = NodeIndex::first(self.nodes).map(|node| self.node_use(node, now)).collect();
         Outcome {
             scenario: self.scenario.name.clone(),
             seed: self.seed,
@@ -316,9 +319,9 @@ impl<'s> Run<'s> {
         }
     }
 
-    fn node_use(&self, node: usize, now: u64) -> NodeUse {
+    fn node_use(&self, node: NodeIndex, now: u64) -> NodeUse {
         let usage = self.world.usage(node);
-        let tx_dbm = self.world.medium().tuning(node).tx_dbm;
+        let tx_dbm = self.world.medium().tuning(node.radio()).tx_dbm;
         let energy = Activity::new(usage, tx_dbm, self.timing, usage.on_us).cost();
         NodeUse {
             id: id_of(node).0,
@@ -340,10 +343,10 @@ impl<'s> Run<'s> {
 }
 
 /// The jammers and the attackers of a scenario by their faults, and the network next door with its noise.
-type Outsiders = (BTreeMap<usize, Jammer>, BTreeMap<usize, Attacker>, Option<(usize, Option<OnAir>)>);
+type Outsiders = (BTreeMap<usize, Jammer>, BTreeMap<usize, Attacker>, Option<(RadioIndex, Option<OnAir>)>);
 
 /// Adds every radio that is no node.
-fn add_outsiders(scenario: &Scenario, world: &mut World<Player>) -> Outsiders {
+fn add_outsiders(scenario: &Scenario, world: &mut World<Program>) -> Outsiders {
     let plan = &scenario.radio;
     let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
     let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
@@ -352,13 +355,13 @@ fn add_outsiders(scenario: &Scenario, world: &mut World<Player>) -> Outsiders {
     world.medium_mut().change_propagation(|air| air.nodes = nodes);
     for (index, fault) in scenario.faults.iter().enumerate() {
         match &fault.harm {
-            Harm::Jam(place, power, _, channel) => {
-                let radio = world.medium_mut().add(*place, tuned(*power, *channel));
-                jammers.insert(index, Jammer { radio, strikes: 0, on: None });
+            Harm::Jam { position, power_dbm, channel, .. } => {
+                let radio = world.medium_mut().add(*position, tuned(*power_dbm, *channel));
+                jammers.insert(index, Jammer { radio, active: 0, on: None });
             }
             Harm::Attack(attack) => {
-                let radio = world.add_intruder(attack.place, tuned(attack.tx_dbm, attack.channel));
-                attackers.insert(index, Attacker { radio, strikes: 0, until_us: 0, is_sending: false });
+                let radio = world.add_intruder(attack.position, tuned(attack.tx_dbm, attack.channel));
+                attackers.insert(index, Attacker { radio, active: 0, until_us: 0, is_sending: false });
             }
             _ => {}
         }
@@ -368,7 +371,7 @@ fn add_outsiders(scenario: &Scenario, world: &mut World<Player>) -> Outsiders {
 }
 
 impl Open {
-    fn look_at(&mut self, observer: &Observer) {
+    fn note_reactions(&mut self, observer: &Observer) {
         self.noticed_us = self.noticed_us.or(observer.noticed_us);
         self.called_us = self.called_us.or(observer.called_us);
     }
@@ -386,6 +389,6 @@ impl Open {
 }
 
 /// The id of a node, which are numbered from 1.
-pub(in crate::scenario) fn id_of(node: usize) -> NodeId {
-    NodeId(u16::try_from(node + 1).unwrap_or(u16::MAX))
+pub(in crate::scenario) fn id_of(node: NodeIndex) -> NodeId {
+    NodeId(u16::try_from(node.0 + 1).unwrap_or(u16::MAX))
 }

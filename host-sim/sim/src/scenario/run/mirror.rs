@@ -125,12 +125,12 @@ impl Mirror {
         self.links.clear();
         self.is_mute = hello.epoch.is_none();
         if let Some(crash) = &hello.crash {
-            let place = if crash.file.as_str().is_empty() {
+            let site = if crash.file.as_str().is_empty() {
                 format!("at {:#010x}", crash.pc)
             } else {
                 format!("in {}:{}", crash.file, crash.line)
             };
-            self.defect = Some(format!("{:?} {place} after {} s", crash.kind, crash.uptime_s));
+            self.defect = Some(format!("{:?} {site} after {} s", crash.kind, crash.uptime_s));
         }
         true
     }

@@ -5,5 +5,5 @@ pub mod boards;
 pub mod drive;
 pub(super) mod faults;
 pub mod mirror;
-pub mod player;
+pub mod program;
 pub mod walk;

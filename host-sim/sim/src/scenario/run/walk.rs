@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
-use crate::air::propagation::Place;
+use crate::air::index::NodeIndex;
+use crate::air::propagation::Point;
 use crate::scenario::input::plan::{Groups, Mobility, Wander, unit};
 
 /// The stream of everything random in here, and the first numbers of groups and of their members in it. Nodes that walk on their
@@ -21,15 +22,15 @@ pub enum Walk {
     /// In groups, whose centres do that.
     Together(Wander, Vec<Walker>, Vec<Member>),
     /// As listed; nodes without a way stay where they are.
-    Listed(BTreeMap<usize, Vec<(u64, Place)>>),
+    Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
 /// Somebody who walks to random points.
 #[derive(Clone, Debug)]
 pub struct Walker {
     rng: Rng,
-    at: Place,
-    target: Place,
+    at: Point,
+    target: Point,
     speed: f64,
     area: Area,
 }
@@ -48,65 +49,65 @@ enum Area {
 pub struct Member {
     group: usize,
     /// Where it belongs, seen from the centre.
-    offset: Place,
+    offset: Point,
     /// Where it is, seen from there.
     stroll: Walker,
 }
 
 impl Walk {
     /// Nodes that start here.
-    pub fn new(plan: &Mobility, places: &[Place], seed: u64) -> Self {
+    pub fn new(plan: &Mobility, positions: &[Point], seed: u64) -> Self {
         let plan = match plan {
             Mobility::Random(wander) => *wander,
             Mobility::Listed(ways) => return Self::Listed(ways.clone()),
         };
-        let walker = |number: u64, at: Place, area: Area| {
+        let walker = |number: u64, at: Point, area: Area| {
             let mut walker = Walker { rng: Rng::stream(seed ^ WALKING, number), at, target: at, speed: 1.0, area };
             walker.turn(plan);
             walker
         };
         let square = Area::Square(plan.side);
         let Some(Groups { count, wander }) = plan.groups else {
-            let alone = places.iter().enumerate().map(|(node, &at)| walker(node as u64, at, square));
+            let alone = positions.iter().enumerate().map(|(node, &at)| walker(node as u64, at, square));
             return Self::Alone(plan, alone.collect());
         };
-        let groups = strips(places, count);
+        let groups = strips(positions, count);
         let centre_of = |group: usize| {
-            let own: Vec<Place> =
-                places.iter().zip(&groups).filter(|&(_, of)| *of == group).map(|(place, _)| *place).collect();
+            let own: Vec<Point> =
+                positions.iter().zip(&groups).filter(|&(_, of)| *of == group).map(|(position, _)| *position).collect();
             let share = 1.0 / f64::from(u32::try_from(own.len().max(1)).unwrap_or(u32::MAX));
-            own.iter().fold((0.0, 0.0), |sum, place| (sum.0 + place.0 * share, sum.1 + place.1 * share))
+            own.iter().fold((0.0, 0.0), |sum, position| (sum.0 + position.0 * share, sum.1 + position.1 * share))
         };
         let centres: Vec<Walker> =
             (0..count).map(|group| walker(CENTRES + group as u64, centre_of(group), square)).collect();
-        let member = |(node, (&place, &group)): (usize, (&Place, &usize))| {
+        let member = |(node, (&position, &group)): (usize, (&Point, &usize))| {
             let centre = centres[group].at;
-            let offset = (place.0 - centre.0, place.1 - centre.1);
+            let offset = (position.0 - centre.0, position.1 - centre.1);
             Member { group, offset, stroll: walker(MEMBERS + node as u64, (0.0, 0.0), Area::Disc(wander)) }
         };
-        let members = places.iter().zip(&groups).enumerate().map(member).collect();
+        let members = positions.iter().zip(&groups).enumerate().map(member).collect();
         Self::Together(plan, centres, members)
     }
 
     /// Lets this many seconds pass until now; who moved, and where to.
-    pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(usize, Place)> {
+    pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(NodeIndex, Point)> {
         match self {
             Self::Alone(plan, walkers) => {
                 for walker in &mut *walkers {
                     walker.walk(seconds, *plan);
                 }
-                walkers.iter().map(|walker| walker.at).enumerate().collect()
+                NodeIndex::first(walkers.len()).zip(walkers.iter().map(|walker| walker.at)).collect()
             }
             Self::Together(plan, centres, members) => {
                 for centre in &mut *centres {
                     centre.walk(seconds, *plan);
                 }
-                let place = |member: &mut Member| {
+                let position = |member: &mut Member| {
                     member.stroll.walk(seconds, *plan);
                     let (centre, stroll) = (centres[member.group].at, member.stroll.at);
                     (centre.0 + member.offset.0 + stroll.0, centre.1 + member.offset.1 + stroll.1)
                 };
-                members.iter_mut().map(place).enumerate().collect()
+                NodeIndex::first(members.len()).zip(members.iter_mut().map(position)).collect()
             }
             Self::Listed(ways) => ways.iter().filter_map(|(&node, way)| Some((node, along(way, now_us)?))).collect(),
         }
@@ -114,18 +115,18 @@ impl Walk {
 }
 
 /// The group of each node: strips of the field from left to right, with as many nodes in each as in the others, or one more.
-fn strips(places: &[Place], count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by(|&a, &b| places[a].0.total_cmp(&places[b].0).then(a.cmp(&b)));
-    let mut groups = vec![0; places.len()];
+fn strips(positions: &[Point], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..positions.len()).collect();
+    order.sort_by(|&a, &b| positions[a].0.total_cmp(&positions[b].0).then(a.cmp(&b)));
+    let mut groups = vec![0; positions.len()];
     for (rank, &node) in order.iter().enumerate() {
-        groups[node] = rank * count / places.len();
+        groups[node] = rank * count / positions.len();
     }
     groups
 }
 
 /// Where a way is at a time: on the straight line between two of its points, and at its ends before and after.
-fn along(way: &[(u64, Place)], now_us: u64) -> Option<Place> {
+fn along(way: &[(u64, Point)], now_us: u64) -> Option<Point> {
     let next = way.partition_point(|&(at, _)| at <= now_us);
     let &(to_us, to) = way.get(next).or(way.last())?;
     let &(from_us, from) = way.get(next.saturating_sub(1))?;
@@ -166,38 +167,38 @@ impl Walker {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Groups, Mobility, Place, Walk, Wander, strips};
+    use super::{Groups, Mobility, NodeIndex, Point, Walk, Wander, strips};
     use crate::scenario::input::units::micros;
 
     const ALONE: Wander = Wander { groups: None, speed: (1.0, 2.0), side: 50.0, until_us: 0 };
 
-    fn distance(a: Place, b: Place) -> f64 {
+    fn distance(a: Point, b: Point) -> f64 {
         (a.0 - b.0).hypot(a.1 - b.1)
     }
 
     #[test]
     fn walkers_keep_their_speed() {
-        let places = [(0.0, 0.0), (10.0, 5.0)];
-        let mut walk = Walk::new(&Mobility::Random(ALONE), &places, 3);
-        let mut before = places.to_vec();
+        let positions = [(0.0, 0.0), (10.0, 5.0)];
+        let mut walk = Walk::new(&Mobility::Random(ALONE), &positions, 3);
+        let mut before = positions.to_vec();
         for _ in 0..500 {
-            let now: Vec<_> = walk.pass(0, 0.2).into_iter().map(|(_, place)| place).collect();
+            let now: Vec<_> = walk.pass(0, 0.2).into_iter().map(|(_, position)| position).collect();
             assert!(before.iter().zip(&now).all(|(&a, &b)| distance(a, b) <= 0.4 + 1e-9));
             before = now;
         }
-        assert_ne!(before, places);
+        assert_ne!(before, positions);
     }
 
     #[test]
     fn groups_go_their_own_ways_and_their_members_stay_together() {
-        let places: Vec<Place> = (0..8).map(|node| (f64::from(node) * 5.0, f64::from(node % 2))).collect();
+        let positions: Vec<Point> = (0..8).map(|node| (f64::from(node) * 5.0, f64::from(node % 2))).collect();
         let plan = Wander { groups: Some(Groups { count: 2, wander: 1.5 }), ..ALONE };
-        let mut walk = Walk::new(&Mobility::Random(plan), &places, 3);
+        let mut walk = Walk::new(&Mobility::Random(plan), &positions, 3);
         let (mut nearest, mut farthest, mut strayed) = (f64::INFINITY, 0.0_f64, 0.0_f64);
         for _ in 0..2_000 {
-            let now: Vec<_> = walk.pass(0, 0.2).into_iter().map(|(_, place)| place).collect();
+            let now: Vec<_> = walk.pass(0, 0.2).into_iter().map(|(_, position)| position).collect();
             for (a, b) in [(0, 3), (1, 2), (4, 7), (5, 6)] {
-                let change = distance(now[a], now[b]) - distance(places[a], places[b]);
+                let change = distance(now[a], now[b]) - distance(positions[a], positions[b]);
                 assert!(change.abs() <= 3.0 + 1e-9, "both have strayed by up to 1.5 m");
                 strayed = strayed.max(change.abs());
             }
@@ -209,24 +210,24 @@ mod tests {
 
     #[test]
     fn groups_are_strips_of_the_field() {
-        let places = [(9.0, 0.0), (1.0, 8.0), (5.0, 2.0), (1.0, 0.0), (7.0, 1.0)];
-        assert_eq!(strips(&places, 2), [1, 0, 0, 0, 1]);
-        assert_eq!(strips(&places, 5), [4, 0, 2, 1, 3]);
-        assert_eq!(strips(&places, 1), [0; 5]);
+        let positions = [(9.0, 0.0), (1.0, 8.0), (5.0, 2.0), (1.0, 0.0), (7.0, 1.0)];
+        assert_eq!(strips(&positions, 2), [1, 0, 0, 0, 1]);
+        assert_eq!(strips(&positions, 5), [4, 0, 2, 1, 3]);
+        assert_eq!(strips(&positions, 1), [0; 5]);
     }
 
     #[test]
     fn listed_ways_are_walked_at_their_times() {
         let way =
             vec![(1_000_000, (0.0, 0.0)), (3_000_000, (10.0, 0.0)), (3_000_000, (10.0, 9.0)), (4_000_000, (0.0, 9.0))];
-        let plan = Mobility::Listed(BTreeMap::from([(2, way)]));
+        let plan = Mobility::Listed(BTreeMap::from([(NodeIndex(2), way)]));
         assert_eq!(plan.until_us(), 4_000_000);
         let mut walk = Walk::new(&plan, &[(5.0, 5.0); 3], 1);
         let mut at = |seconds: f64| walk.pass(micros(seconds), 0.2)[0];
-        assert_eq!(at(0.5), (2, (0.0, 0.0)));
-        assert_eq!(at(2.0), (2, (5.0, 0.0)));
-        assert_eq!(at(3.0), (2, (10.0, 9.0)), "two points at one time are a jump");
-        assert_eq!(at(3.5), (2, (5.0, 9.0)));
-        assert_eq!(at(9.0), (2, (0.0, 9.0)));
+        assert_eq!(at(0.5), (NodeIndex(2), (0.0, 0.0)));
+        assert_eq!(at(2.0), (NodeIndex(2), (5.0, 0.0)));
+        assert_eq!(at(3.0), (NodeIndex(2), (10.0, 9.0)), "two points at one time are a jump");
+        assert_eq!(at(3.5), (NodeIndex(2), (5.0, 9.0)));
+        assert_eq!(at(9.0), (NodeIndex(2), (0.0, 9.0)));
     }
 }

@@ -1,4 +1,5 @@
 use common::types::NodeId;
+use sim::air::index::NodeIndex;
 use sim::air::talker::room;
 use sim::air::trace::{Event, Record, Trace, parse_line};
 use sim::scenario::report::outcome::Verdict;
@@ -134,7 +135,7 @@ fn a_trace_of_the_simulator_is_checked_like_a_recording() {
     let mut world = room(3, &mut trace);
     world.run_until(10 * SECOND, &mut trace);
     trace.power(world.now_us(), 2, false);
-    world.power_off(2, &mut trace);
+    world.power_off(NodeIndex(2), &mut trace);
     world.run_until(40 * SECOND, &mut trace);
     let text = String::from_utf8(trace.finish().unwrap()).unwrap();
     let records = text.lines().zip(1..).map(|(line, number)| parse_line(number, line).unwrap()).collect();

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use super::Files;
 
-use crate::air::propagation::Place;
+use crate::air::index::NodeIndex;
+use crate::air::propagation::Point;
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
@@ -19,7 +20,7 @@ pub(super) fn links(
     name: &str,
     nodes: usize,
     files: Files<'_>,
-) -> Result<BTreeMap<(usize, usize), f64>, Problem> {
+) -> Result<BTreeMap<(NodeIndex, NodeIndex), f64>, Problem> {
     let mut losses = BTreeMap::new();
     for row in rows::<3>(section, key, name, files, "from, to, loss in dB")? {
         let [from, to, loss] = row.numbers;
@@ -42,8 +43,8 @@ pub(super) fn ways(
     name: &str,
     nodes: usize,
     files: Files<'_>,
-) -> Result<BTreeMap<usize, Vec<(u64, Place)>>, Problem> {
-    let mut ways: BTreeMap<usize, Vec<(u64, Place)>> = BTreeMap::new();
+) -> Result<BTreeMap<NodeIndex, Vec<(u64, Point)>>, Problem> {
+    let mut ways: BTreeMap<NodeIndex, Vec<(u64, Point)>> = BTreeMap::new();
     for row in rows::<4>(section, key, name, files, "seconds, node, x, y")? {
         let [seconds, node, x, y] = row.numbers;
         row.check("the time", Unit::Time, seconds)?;
@@ -74,10 +75,10 @@ impl<const N: usize> Row<N> {
     }
 
     /// The index of a node that is given by its number.
-    fn node(&self, number: f64, nodes: usize) -> Result<usize, Problem> {
+    fn node(&self, number: f64, nodes: usize) -> Result<NodeIndex, Problem> {
         (1..=nodes)
             .find(|&id| u32::try_from(id).is_ok_and(|id| (f64::from(id) - number).abs() < 1e-9))
-            .map(|id| id - 1)
+            .map(|id| NodeIndex(id - 1))
             .ok_or_else(|| self.problem(&format!("there is no node {number}; nodes are numbered from 1 to {nodes}")))
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::radio::power;
 use super::{drift, positive, time_us, within};
+use crate::air::index::NodeIndex;
 use crate::air::propagation::Wall;
 use crate::scenario::input::plan::{Attack, Fault, Flash, Harm, Trick, When, Who};
 use crate::scenario::input::toml_section::{Problem, Section};
@@ -16,7 +17,7 @@ const STRIKES_MAX: u64 = 100_000;
 const SHORTEST_S: f64 = 1e-3;
 
 /// The nodes that are listed, as indices.
-fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<usize>>, Problem> {
+fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<NodeIndex>>, Problem> {
     let Some(ids) = section.integers("nodes", 1..nodes as u64 + 1)? else { return Ok(None) };
     if ids.is_empty() {
         return Err(section.problem_at("nodes", "must name at least one node, such as [1]"));
@@ -25,7 +26,7 @@ fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<usize>>,
     if let Some(twice) = ids.iter().find(|id| !seen.insert(**id)) {
         return Err(section.problem_at("nodes", &format!("names node {twice} twice")));
     }
-    Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).collect()))
+    Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect()))
 }
 
 fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
@@ -74,36 +75,36 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
     let times = Times::read(section)?;
     let harm = match kind.ok_or_else(|| section.missing("kind"))? {
         Kind::Crash => read_crash(section, nodes)?,
-        Kind::Restart => Harm::Restart(read_who(section, nodes)?, read_flash(section)?),
+        Kind::Restart => Harm::Restart { who: read_who(section, nodes)?, flash: read_flash(section)? },
         Kind::Wall => read_wall(section)?,
         Kind::Partition => {
             let cut_off = read_nodes(section, nodes)?.ok_or_else(|| section.missing("nodes"))?;
-            Harm::Partition(cut_off.into_iter().collect(), read_length(section)?)
+            Harm::Partition { group: cut_off.into_iter().collect(), lasts_us: read_length(section)? }
         }
         Kind::Jam => {
-            let place = section.point("place")?;
-            let power = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
-            let lasts = read_length(section)?;
+            let position = section.point("place")?;
+            let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
+            let lasts_us = read_length(section)?;
             let channel = super::radio::channel(section)?;
-            let place = place.ok_or_else(|| section.missing("place"))?;
-            Harm::Jam(place, power, lasts.ok_or_else(|| section.missing("for"))?, channel)
+            let position = position.ok_or_else(|| section.missing("place"))?;
+            let lasts_us = lasts_us.ok_or_else(|| section.missing("for"))?;
+            Harm::Jam { position, power_dbm, channel, lasts_us }
         }
         Kind::Drift => {
             let ppm = drift(section)?.ok_or_else(|| section.missing("drift"))?;
-            Harm::Drift(read_who(section, nodes)?, ppm, read_length(section)?)
+            Harm::Drift { who: read_who(section, nodes)?, ppm, lasts_us: read_length(section)? }
         }
         Kind::Corrupt => {
             let share = section.quantity("share", Unit::Share)?.ok_or_else(|| section.missing("share"))?;
-            Harm::Corrupt(share, read_length(section)?)
+            Harm::Corrupt { share, lasts_us: read_length(section)? }
         }
         Kind::Attack => Harm::Attack(read_attack(section)?),
     };
     section.finish()?;
     let when = times.when(section)?;
-    if let (When::Every(..), Harm::Wall(..) | Harm::Partition(..) | Harm::Corrupt(..) | Harm::Jam(..) | Harm::Attack(_)) =
-        (when, &harm)
-        && harm.lasts_us().is_none()
-    {
+    // A crash for good strikes others each time, and a drift is replaced by the next.
+    let must_end = matches!(harm, Harm::Wall { .. } | Harm::Partition { .. } | Harm::Corrupt { .. });
+    if matches!(when, When::Every { .. }) && must_end && harm.lasts_us().is_none() {
         return Err(section.problem_at("every", "needs `for`: it comes again and again, so it must end"));
     }
     Ok(Fault { when, harm })
@@ -115,19 +116,19 @@ fn read_length(section: &Section<'_>) -> Result<Option<u64>, Problem> {
 }
 
 fn read_crash(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {
-    let crash = Harm::Crash(read_who(section, nodes)?, read_length(section)?, read_flash(section)?);
-    if crash.lasts_us().is_none() {
+    let (who, lasts_us, flash) = (read_who(section, nodes)?, read_length(section)?, read_flash(section)?);
+    if lasts_us.is_none() {
         section.exclude(&["flash"], "needs `for`: it is what a node finds when its power comes back after so long")?;
     }
-    Ok(crash)
+    Ok(Harm::Crash { who, lasts_us, flash })
 }
 
 fn read_wall(section: &Section<'_>) -> Result<Harm, Problem> {
     let (from, to) = (section.point("start")?, section.point("end")?);
     let loss_db = positive(section, "loss", Unit::Loss)?.unwrap_or(60.0);
-    let lasts = read_length(section)?;
+    let lasts_us = read_length(section)?;
     let (from, to) = (from.ok_or_else(|| section.missing("start"))?, to.ok_or_else(|| section.missing("end"))?);
-    Ok(Harm::Wall(Wall { from, to, loss_db }, lasts))
+    Ok(Harm::Wall { wall: Wall { from, to, loss_db }, lasts_us })
 }
 
 fn read_flash(section: &Section<'_>) -> Result<Flash, Problem> {
@@ -143,7 +144,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
         ("replay", Trick::Replay),
         ("length", Trick::Length),
     ];
-    let place = section.point("place")?;
+    let position = section.point("place")?;
     let tx_dbm = power(section, "power")?.unwrap_or(0.0);
     let tricks = section.words("frames", &words)?;
     let interval_us = within(section, "interval", Unit::Time, (SHORTEST_S, 3_600.0))?.map_or(50_000, micros);
@@ -154,7 +155,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
         return Err(section.problem_at("frames", "must name at least one kind, such as [\"replay\"]"));
     }
     Ok(Attack {
-        place: place.ok_or_else(|| section.missing("place"))?,
+        position: position.ok_or_else(|| section.missing("place"))?,
         tx_dbm,
         channel,
         tricks,
@@ -180,20 +181,20 @@ impl Times {
 
     fn when(&self, section: &Section<'_>) -> Result<When, Problem> {
         match (self.at, self.every) {
-            (Some(at), None) => {
+            (Some(at_us), None) => {
                 section.exclude(&["from", "until"], "is for `every` only; `for` says how long a fault lasts")?;
-                Ok(When::At(at))
+                Ok(When::Once { at_us })
             }
-            (None, Some(every)) => {
-                let (from, until) = (self.from.unwrap_or(0), self.until.ok_or_else(|| section.missing("until"))?);
-                if until <= from {
+            (None, Some(mean_us)) => {
+                let (from_us, until_us) = (self.from.unwrap_or(0), self.until.ok_or_else(|| section.missing("until"))?);
+                if until_us <= from_us {
                     return Err(section.problem_at("until", "must be later than `from`"));
                 }
-                if (until - from) / every > STRIKES_MAX {
+                if (until_us - from_us) / mean_us > STRIKES_MAX {
                     let what = format!("makes it strike more than {STRIKES_MAX} times until then; strike less often");
                     return Err(section.problem_at("every", &what));
                 }
-                Ok(When::Every(every, from, until))
+                Ok(When::Every { mean_us, from_us, until_us })
             }
             (Some(_), Some(_)) => Err(section.problem_at("at", "and `every` exclude each other")),
             (None, None) => Err(section.missing("at` or `every")),

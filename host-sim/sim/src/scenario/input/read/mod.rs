@@ -8,11 +8,12 @@ use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use common::names::{Algorithm, Cipher};
 use toml::de::DeTable;
 
-use crate::scenario::input::plan::{Model, NodePlan, Program, ProtocolPlan, Scenario, Steady, Topology};
+use crate::air::index::NodeIndex;
+use crate::scenario::input::plan::{Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Steady, Topology};
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
-use crate::scenario::run::player::Cast;
+use crate::scenario::run::program::Programs;
 
 mod data_file;
 mod fault;
@@ -55,7 +56,7 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
         Some(section) => read_topology(&section)?,
         None if tables.is_empty() => return Err(root.missing("topology")),
         // The nodes say where they are.
-        None => Topology::Places(vec![(0.0, 0.0); tables.len()]),
+        None => Topology::Positions(vec![(0.0, 0.0); tables.len()]),
     };
     let has_places = root.section("topology")?.is_some();
     let nodes = topology.nodes();
@@ -138,15 +139,15 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
     let positions = section.points("positions")?;
     section.finish()?;
     let Some(kind) = kind else {
-        let places = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
+        let positions = positions.ok_or_else(|| section.problem("[topology] needs either `kind` or `positions`"))?;
         section.exclude(
             &["nodes", "spacing", "side"],
             "is for `kind` only: `positions` say how many nodes there are and where",
         )?;
-        if places.is_empty() || places.len() as u64 > NODES_MAX {
+        if positions.is_empty() || positions.len() as u64 > NODES_MAX {
             return Err(section.problem_at("positions", &format!("must have 1 to {NODES_MAX} points")));
         }
-        return Ok(Topology::Places(places));
+        return Ok(Topology::Positions(positions));
     };
     if positions.is_some() {
         return Err(section.problem_at("positions", "and `kind` exclude each other"));
@@ -158,10 +159,10 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
     }
     let spacing = || spacing.ok_or_else(|| section.missing("spacing"));
     Ok(match kind {
-        Kind::Line => Topology::Line(nodes, spacing()?),
-        Kind::Ring => Topology::Ring(nodes, spacing()?),
-        Kind::Grid => Topology::Grid(nodes, spacing()?),
-        Kind::Random => Topology::Random(nodes, side.ok_or_else(|| section.missing("side"))?),
+        Kind::Line => Topology::Line { nodes, spacing: spacing()? },
+        Kind::Ring => Topology::Ring { nodes, spacing: spacing()? },
+        Kind::Grid => Topology::Grid { nodes, spacing: spacing()? },
+        Kind::Random => Topology::Random { nodes, side: side.ok_or_else(|| section.missing("side"))? },
     })
 }
 
@@ -171,7 +172,7 @@ fn read_nodes(
     tables: &[Section<'_>],
     nodes: usize,
     has_places: bool,
-) -> Result<BTreeMap<usize, NodePlan>, Problem> {
+) -> Result<BTreeMap<NodeIndex, NodePlan>, Problem> {
     let mut special = BTreeMap::new();
     for section in tables {
         let is_board = section.word("kind", &[("sim", false), ("board", true)])?.unwrap_or(false);
@@ -184,7 +185,7 @@ fn read_nodes(
         if at.is_none() && !has_places {
             return Err(section.missing("at"));
         }
-        let index = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        let index = NodeIndex(usize::try_from(id - 1).unwrap_or(usize::MAX));
         if special.insert(index, NodePlan { is_board, at, channel, tx_dbm, drift_ppm }).is_some() {
             return Err(section.problem_at("id", &format!("{id} is given to two nodes")));
         }
@@ -199,7 +200,7 @@ fn read_nodes(
 fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
     for section in tables {
         let id = section.integer("id", 1..u64::MAX)?.unwrap_or(1);
-        let node = usize::try_from(id - 1).unwrap_or(usize::MAX);
+        let node = NodeIndex(usize::try_from(id - 1).unwrap_or(usize::MAX));
         if scenario.nodes.get(&node).is_some_and(|plan| plan.is_board)
             && let Some(why) = scenario.not_a_board(node)
         {
@@ -212,7 +213,7 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
 /// Nodes are made as the core makes them, so whatever it refuses must be refused here.
 fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     let nodes = scenario.topology.nodes();
-    let Err(error) = Cast::of(scenario).check() else {
+    let Err(error) = Programs::of(scenario).check() else {
         return Ok(());
     };
     let what = format!("gives {nodes} nodes what none accepts: its `{}` must be {}", error.field, error.must);
@@ -231,25 +232,25 @@ fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
 
 fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Problem> {
     let usual = ProtocolPlan::default();
-    let mut kinds = Algorithm::ALL.map(|algorithm| (algorithm.name(), Program::Node(algorithm))).to_vec();
-    kinds.push(("soft-state", Program::SoftState));
+    let mut kinds = Algorithm::ALL.map(|algorithm| (algorithm.name(), ProgramKind::Node(algorithm))).to_vec();
+    kinds.push(("soft-state", ProgramKind::SoftState));
     let program = section.word("kind", &kinds)?.unwrap_or(usual.program);
     let ciphers = Cipher::ALL.map(|cipher| (cipher.name(), cipher));
     let cipher = section.word("protection", &ciphers)?.unwrap_or(usual.cipher);
     let radii = section.integers("radii", 1..u64::from(RADIUS_MAX) + 1)?;
     section.finish()?;
-    if matches!(program, Program::Node(algorithm) if algorithm.needs_ring()) && nodes > MEMBERS_MAX {
+    if matches!(program, ProgramKind::Node(algorithm) if algorithm.needs_ring()) && nodes > MEMBERS_MAX {
         let what = format!("runs on rings of up to {MEMBERS_MAX} nodes, and there are {nodes}; see [topology]");
         return Err(section.problem_at("kind", &what));
     }
-    if program == Program::SoftState {
+    if program == ProgramKind::SoftState {
         section.exclude(&["protection"], "is for whole nodes only: kind = \"soft-state\" protects nothing")?;
     }
     let Some(radii) = radii else { return Ok(ProtocolPlan { program, cipher, ..usual }) };
     if radii.is_empty() || radii.len() > LEVELS_MAX {
         return Err(section.problem_at("radii", &format!("must have 1 to {LEVELS_MAX} levels")));
     }
-    if !matches!(program, Program::SoftState | Program::Node(Algorithm::Hierarchy)) {
+    if !matches!(program, ProgramKind::SoftState | ProgramKind::Node(Algorithm::Hierarchy)) {
         return Err(section.problem_at("radii", "are for the hierarchy only: kind = \"hierarchy\" or \"soft-state\""));
     }
     let radii = radii.into_iter().filter_map(|radius| u8::try_from(radius).ok()).collect();

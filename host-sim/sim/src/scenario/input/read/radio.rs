@@ -2,6 +2,7 @@
 
 use super::{Files, data_file, positive, within};
 use crate::air::medium::Bursts;
+use crate::air::timing::RadioTiming;
 use crate::scenario::input::plan::{Cca, Model, RadioPlan, Wifi};
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
@@ -16,7 +17,7 @@ pub(super) fn usual() -> RadioPlan {
         wifi: None,
         loss: 0.0,
         // That of the firmware, which listens whenever it does not send.
-        is_fast: true,
+        timing: RadioTiming::FIRMWARE,
         channel: 15,
         tx_dbm: 0.0,
         drift_ppm: 20,
@@ -42,7 +43,8 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
     let bursts = section.section("bursts")?.map(|bursts| read_bursts(&bursts)).transpose()?;
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
     let loss = section.quantity("loss", Unit::Share)?.unwrap_or(usual.loss);
-    let is_fast = section.word("timing", &[("embassy", false), ("fast", true)])?.unwrap_or(usual.is_fast);
+    let timings = [("embassy", RadioTiming::EMBASSY), ("fast", RadioTiming::FIRMWARE)];
+    let timing = section.word("timing", &timings)?.unwrap_or(usual.timing);
     let channel = channel(section)?;
     let tx_dbm = power(section, "power")?.unwrap_or(usual.tx_dbm);
     let drift = section.quantity("drift", Unit::Drift)?.unwrap_or(f64::from(usual.drift_ppm));
@@ -68,7 +70,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
         bursts,
         wifi,
         loss,
-        is_fast,
+        timing,
         channel,
         tx_dbm,
         drift_ppm,
@@ -129,12 +131,12 @@ fn read_model(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Result<M
 }
 
 fn read_bursts(section: &Section<'_>) -> Result<Bursts, Problem> {
-    // Shorter spells would come and go within a frame, and longer ones do not fit 32 bits of microseconds.
-    let spell = |key: &str| -> Result<Option<u32>, Problem> {
+    // Shorter states would come and go within a frame, and longer ones do not fit 32 bits of microseconds.
+    let state = |key: &str| -> Result<Option<u32>, Problem> {
         let length = within(section, key, Unit::Time, (1e-3, 3_600.0))?;
         Ok(length.map(|length| u32::try_from(micros(length)).unwrap_or(u32::MAX)))
     };
-    let (good, bad, loss) = (spell("good")?, spell("bad")?, positive(section, "loss", Unit::Loss)?);
+    let (good, bad, loss) = (state("good")?, state("bad")?, positive(section, "loss", Unit::Loss)?);
     section.finish()?;
     Ok(Bursts {
         good_us: good.ok_or_else(|| section.missing("good"))?,

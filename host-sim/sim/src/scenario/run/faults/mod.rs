@@ -1,10 +1,10 @@
 //! What goes wrong in a run: power, clocks, walls, noise, attackers, links that break down.
 
-mod act;
+mod active_faults;
+mod apply;
 mod attack;
-mod spells;
-mod under_way;
+mod long_fades;
 
-pub(in crate::scenario) use act::names;
-pub(super) use spells::Spells;
-pub(super) use under_way::{Attacker, Corruption, Drifts, Jammer, Outages};
+pub(super) use active_faults::{Attacker, Corruption, Drifts, Jammer, Outages};
+pub(in crate::scenario) use apply::names;
+pub(super) use long_fades::LongFades;

@@ -39,7 +39,7 @@ impl RadioTiming {
 
     /// The firmware's own driver: fast ramps, the receiver on again at once. An emulated board has judged a frame after
     /// 350 to 600 µs.
-    pub const FAST: Self =
+    pub const FIRMWARE: Self =
         Self { rx_ramp_us: 40, tx_ramp_us: 40, processing_min_us: 0, processing_max_us: 0, ..Self::EMBASSY };
 
     /// How long this frame is dealt with.

@@ -4,37 +4,38 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
+use super::super::index::RadioIndex;
 use super::super::power::Power;
-use super::audience::{Base, Block, LANES, Loud, Reached};
-use super::receiver::{ASSESSED, Assessment, Attention, Fates, Hum, NO_LIMIT, Receiver, Rules};
+use super::reach::{Base, Block, LANES, Loud, Reached};
+use super::receiver::{ASSESSED, Assessment, Attention, Fates, Interference, NO_LIMIT, Receiver, Rules};
 use super::{Found, OnAir, Reception, chance};
 
 /// All receivers.
 #[derive(Clone, Debug)]
-pub(super) struct Ears {
+pub(super) struct Receivers {
     rules: Rules,
     noise: Power,
     /// The weakest frame that is found where nothing else is on the air.
     pub lockable: Power,
-    receivers: Vec<Receiver>,
+    by_radio: Vec<Receiver>,
     /// The faint signals at every four radios.
-    hums: Vec<Hum>,
+    interference: Vec<Interference>,
     /// What is loud at each radio and yet no frame that it could decode: touched by noise only.
-    clamour: Vec<Power>,
+    undecodable: Vec<Power>,
     /// Clear channel assessments under way; rare enough to be kept apart.
-    assessments: BTreeMap<usize, Assessment>,
+    assessments: BTreeMap<RadioIndex, Assessment>,
     pub fates: Fates,
 }
 
-impl Ears {
+impl Receivers {
     pub fn new(rules: Rules, noise_dbm: f64) -> Self {
         Self {
             rules,
             noise: Power::from_dbm(noise_dbm),
             lockable: rules.lockable(noise_dbm),
-            receivers: Vec::new(),
-            hums: Vec::new(),
-            clamour: Vec::new(),
+            by_radio: Vec::new(),
+            interference: Vec::new(),
+            undecodable: Vec::new(),
             assessments: BTreeMap::new(),
             fates: Fates::default(),
         }
@@ -42,26 +43,26 @@ impl Ears {
 
     /// Adds a receiver that does not listen yet.
     pub fn add(&mut self) {
-        self.receivers.push(Receiver::default());
-        self.clamour.push(Power::NONE);
-        self.hums.resize(self.receivers.len().div_ceil(LANES), Hum::default());
+        self.by_radio.push(Receiver::default());
+        self.undecodable.push(Power::NONE);
+        self.interference.resize(self.by_radio.len().div_ceil(LANES), Interference::default());
     }
 
     /// Nothing of what is on the air arrives here any more.
-    pub fn silence(&mut self, radio: usize) {
-        let listening = !self.receivers[radio].attention.is_deaf();
+    pub fn silence(&mut self, radio: RadioIndex) {
+        let listening = !self.by_radio[radio.0].attention.is_deaf();
         self.listen(radio, false);
-        self.receivers[radio] = Receiver::default();
+        self.by_radio[radio.0] = Receiver::default();
         self.listen(radio, listening);
-        self.clamour[radio] = Power::NONE;
-        let hum = &mut self.hums[radio / LANES];
-        (hum.sums[radio % LANES], hum.limits[radio % LANES]) = (0, NO_LIMIT);
+        self.undecodable[radio.0] = Power::NONE;
+        let here = &mut self.interference[radio.0 / LANES];
+        (here.sums[radio.0 % LANES], here.limits[radio.0 % LANES]) = (0, NO_LIMIT);
         self.assessments.remove(&radio);
     }
 
     /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
-    pub fn listen(&mut self, radio: usize, listening: bool) {
-        let receiver = &mut self.receivers[radio];
+    pub fn listen(&mut self, radio: RadioIndex, listening: bool) {
+        let receiver = &mut self.by_radio[radio.0];
         if !listening {
             self.fates.abandoned += u64::from(receiver.attention.is_locked());
             receiver.attention = Attention::DEAF;
@@ -72,25 +73,25 @@ impl Ears {
     }
 
     /// The power of the frame whose preamble ends now, or none.
-    pub fn found_dbm(&self, now: u64, radio: usize) -> Option<f64> {
-        let receiver = &self.receivers[radio];
+    pub fn found_dbm(&self, now: u64, radio: RadioIndex) -> Option<f64> {
+        let receiver = &self.by_radio[radio.0];
         (receiver.attention.is_locked() && receiver.since_weighed(now) == 0).then(|| receiver.signal.dbm())
     }
 
-    pub fn is_locked(&self, radio: usize) -> bool {
-        self.receivers[radio].attention.is_locked()
+    pub fn is_locked(&self, radio: RadioIndex) -> bool {
+        self.by_radio[radio.0].attention.is_locked()
     }
 
     /// Everything that arrives at a radio now, noise included.
-    pub fn power_at(&self, radio: usize) -> Power {
-        self.receivers[radio].loud + self.hums[radio / LANES].at(radio) + self.noise
+    pub fn power_at(&self, radio: RadioIndex) -> Power {
+        self.by_radio[radio.0].loud + self.interference[radio.0 / LANES].at(radio) + self.noise
     }
 
     /// Notes up to which sum of faint signals nobody minds at a radio, after something else has changed there.
-    fn set_limit(&mut self, radio: usize) {
-        let limit = &mut self.hums[radio / LANES].limits[radio % LANES];
+    fn set_limit(&mut self, radio: RadioIndex) {
+        let limit = &mut self.interference[radio.0 / LANES].limits[radio.0 % LANES];
         if *limit != ASSESSED {
-            *limit = self.receivers[radio].limit(self.noise);
+            *limit = self.by_radio[radio.0].limit(self.noise);
         }
     }
 
@@ -99,21 +100,21 @@ impl Ears {
         self.fates.arrivals += (reached.loud.len() + reached.faint.len()) as u64;
         for block @ Block { powers, .. } in &reached.faint.blocks {
             let four = base.four(block);
-            let hum = &mut self.hums[four];
-            let before = hum.sums;
-            if hum.swell(powers) {
-                let after = hum.sums;
+            let here = &mut self.interference[four];
+            let before = here.sums;
+            if here.swell(powers) {
+                let after = here.sums;
                 self.weigh_faint(now, four, powers, before, after);
             }
         }
-        self.count_clamour(base, reached, is_frame, |clamour, power| *clamour += power);
+        self.count_undecodable(base, reached, is_frame, |undecodable, power| *undecodable += power);
         self.fates.in_range += if is_frame { reached.decodable as u64 } else { 0 };
-        let Self { rules, noise, lockable, receivers, hums, assessments, fates, .. } = self;
-        let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
+        let Self { rules, noise, lockable, by_radio: receivers, interference, assessments, fates, .. } = self;
+        let (receivers, interference) = (receivers.as_mut_slice(), interference.as_mut_slice());
         for &Loud { to, power, .. } in &reached.loud {
             let radio = base.radio(to);
-            let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
-            let (sum, limit) = hum.sum_and_limit(radio);
+            let (receiver, here) = (&mut receivers[radio.0], &mut interference[radio.0 / LANES]);
+            let (sum, limit) = here.sum_and_limit(radio);
             let total = receiver.loud + Power::from_units(sum.cast_unsigned());
             let decodable = is_frame && power >= *lockable;
             if power.exceeds(sum, *limit) {
@@ -144,19 +145,19 @@ impl Ears {
     ) {
         for block @ Block { powers, .. } in &reached.faint.blocks {
             let four = base.four(block);
-            let hum = &mut self.hums[four];
-            let before = hum.sums;
-            if hum.fade(powers) {
+            let here = &mut self.interference[four];
+            let before = here.sums;
+            if here.fade(powers) {
                 self.weigh_faint(now, four, powers, before, before);
             }
         }
-        self.count_clamour(base, reached, is_frame, |clamour, power| *clamour -= power);
-        let Self { rules, noise, receivers, hums, assessments, fates, .. } = self;
-        let (receivers, hums) = (receivers.as_mut_slice(), hums.as_mut_slice());
+        self.count_undecodable(base, reached, is_frame, |undecodable, power| *undecodable -= power);
+        let Self { rules, noise, by_radio: receivers, interference, assessments, fates, .. } = self;
+        let (receivers, interference) = (receivers.as_mut_slice(), interference.as_mut_slice());
         for &Loud { to, power, dbm } in &reached.loud {
             let radio = base.radio(to);
-            let (receiver, hum) = (&mut receivers[radio], &mut hums[radio / LANES]);
-            let (sum, limit) = hum.sum_and_limit(radio);
+            let (receiver, here) = (&mut receivers[radio.0], &mut interference[radio.0 / LANES]);
+            let (sum, limit) = here.sum_and_limit(radio);
             if sum > *limit {
                 let total = receiver.loud + Power::from_units(sum.cast_unsigned());
                 receiver.weigh(now, total, *noise, rules.captures);
@@ -179,13 +180,13 @@ impl Ears {
     }
 
     /// Counts what is loud and cannot be decoded, at those that it reaches; most signals are nothing of the kind.
-    fn count_clamour(&mut self, base: Base, reached: &Reached, is_frame: bool, count: impl Fn(&mut Power, Power)) {
+    fn count_undecodable(&mut self, base: Base, reached: &Reached, is_frame: bool, count: impl Fn(&mut Power, Power)) {
         if is_frame && reached.decodable == reached.loud.len() {
             return;
         }
         for &Loud { to, power, .. } in &reached.loud {
             if !is_frame || power < self.lockable {
-                count(&mut self.clamour[base.radio(to)], power);
+                count(&mut self.undecodable[base.radio(to).0], power);
             }
         }
     }
@@ -193,14 +194,14 @@ impl Ears {
     /// Weighs, at those of four radios that are reached and mind, the stretch during which the faint signals came to these
     /// sums. Whether they mind depends on the greater ones, before or after.
     fn weigh_faint(&mut self, now: u64, four: usize, powers: &[i32; LANES], sums: [i32; LANES], greater: [i32; LANES]) {
-        let limits = self.hums[four].limits;
+        let limits = self.interference[four].limits;
         let minds = |lane: usize| u32::from(powers[lane] > 0) & u32::from(greater[lane] > limits[lane]);
         let mut minding = (0..LANES).fold(0, |bits, lane| bits | minds(lane) << lane);
         while minding > 0 {
             let lane = minding.trailing_zeros() as usize % LANES;
             minding &= minding - 1;
-            let radio = four * LANES + lane;
-            let receiver = &mut self.receivers[radio];
+            let radio = RadioIndex(four * LANES + lane);
+            let receiver = &mut self.by_radio[radio.0];
             let total = receiver.loud + Power::from_units(sums[lane].cast_unsigned());
             receiver.weigh(now, total, self.noise, self.rules.captures);
             if limits[lane] == ASSESSED {
@@ -210,14 +211,14 @@ impl Ears {
     }
 
     /// Begins a clear channel assessment.
-    pub fn begin_cca(&mut self, now: u64, radio: usize) {
-        let carrier = self.receivers[radio].loud > self.clamour[radio];
+    pub fn begin_cca(&mut self, now: u64, radio: RadioIndex) {
+        let carrier = self.by_radio[radio.0].loud > self.undecodable[radio.0];
         self.assessments.insert(radio, Assessment::begin(now, carrier));
-        self.hums[radio / LANES].limits[radio % LANES] = ASSESSED;
+        self.interference[radio.0 / LANES].limits[radio.0 % LANES] = ASSESSED;
     }
 
     /// Ends a clear channel assessment; none where none was under way.
-    pub fn take_cca(&mut self, now: u64, radio: usize) -> Option<Found> {
+    pub fn take_cca(&mut self, now: u64, radio: RadioIndex) -> Option<Found> {
         let power = self.power_at(radio);
         let mut done = self.abort_cca(radio)?;
         done.weigh(now, power);
@@ -225,8 +226,8 @@ impl Ears {
     }
 
     /// Breaks a clear channel assessment off.
-    pub fn abort_cca(&mut self, radio: usize) -> Option<Assessment> {
-        self.hums[radio / LANES].limits[radio % LANES] = NO_LIMIT;
+    pub fn abort_cca(&mut self, radio: RadioIndex) -> Option<Assessment> {
+        self.interference[radio.0 / LANES].limits[radio.0 % LANES] = NO_LIMIT;
         self.set_limit(radio);
         self.assessments.remove(&radio)
     }
@@ -239,7 +240,13 @@ impl Ears {
 }
 
 /// What a clear channel assessment sees before something changes, and whether that is a frame that could be decoded.
-fn assess(assessments: &mut BTreeMap<usize, Assessment>, radio: usize, now: u64, power: Power, is_carrier: bool) {
+fn assess(
+    assessments: &mut BTreeMap<RadioIndex, Assessment>,
+    radio: RadioIndex,
+    now: u64,
+    power: Power,
+    is_carrier: bool,
+) {
     if let Some(assessment) = assessments.get_mut(&radio) {
         assessment.weigh(now, power);
         assessment.carrier |= is_carrier;

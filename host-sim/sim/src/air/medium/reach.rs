@@ -1,6 +1,6 @@
 //! Who is reached by whom, and how strongly.
 //!
-//! An audience has two parts. The loud part may decode the frame. To the faint part, usually the larger one, it is nothing
+//! An reach has two parts. The loud part may decode the frame. To the faint part, usually the larger one, it is nothing
 //! but interference; what is kept about each of them is as small as it can be, since walking these lists is most of what a
 //! frame costs. For the same reason radios that have the same neighbours, counted from their own number, share one list: those
 //! of a grid do, except near its edges, and then the list of whoever sends next is at hand.
@@ -11,9 +11,10 @@ use std::rc::Rc;
 use common::rng::Rng;
 
 use super::super::grid::Grid;
+use super::super::index::{PerRadio, RadioIndex};
 use super::super::memo::{Memo, Roll};
 use super::super::power::Power;
-use super::super::propagation::{Place, Propagation, normal};
+use super::super::propagation::{Point, Propagation, normal};
 use super::{Bursts, Tuning};
 
 /// Signals this far below the noise do not count, not even as interference.
@@ -99,8 +100,8 @@ pub(super) struct Base {
 
 impl Base {
     /// The base for the list of a radio that may share it with others.
-    fn of(radio: usize) -> Self {
-        Self { four: u32::try_from(radio / LANES).unwrap_or(u32::MAX) }
+    fn of(radio: RadioIndex) -> Self {
+        Self { four: u32::try_from(radio.0 / LANES).unwrap_or(u32::MAX) }
     }
 
     /// Which four a number of a list belongs to. Numbers below the base are negative, only that nobody says so.
@@ -114,8 +115,8 @@ impl Base {
     }
 
     /// The radio that a number of a list stands for.
-    pub fn radio(self, to: u32) -> usize {
-        (self.four << LANE_BITS).wrapping_add(to) as usize
+    pub fn radio(self, to: u32) -> RadioIndex {
+        RadioIndex((self.four << LANE_BITS).wrapping_add(to) as usize)
     }
 
     /// How a list calls a radio.
@@ -148,8 +149,8 @@ impl Reached {
     }
 
     /// Leaves one radio out.
-    pub fn leave_out(&mut self, base: Base, radio: usize, lockable: Power) {
-        let number = base.number(u32::try_from(radio).unwrap_or(u32::MAX));
+    pub fn leave_out(&mut self, base: Base, radio: RadioIndex, lockable: Power) {
+        let number = base.number(u32::try_from(radio.0).unwrap_or(u32::MAX));
         self.loud.retain(|loud| loud.to != number);
         self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
         self.faint.leave_out(number);
@@ -168,71 +169,73 @@ impl Reached {
 
 /// What makes one emission arrive otherwise than the last.
 #[derive(Clone, Copy, Debug)]
-struct Whims {
+struct Fading {
     to: u32,
     /// The mean power that arrives.
     mean_dbm: f64,
-    /// When the present spell of this link ends, and whether it is a bad one.
-    spell_end: u64,
-    bad: bool,
+    /// When the present state of this link ends, and whether it is a fade.
+    state_ends: u64,
+    is_faded: bool,
 }
 
 /// All radios that one radio reaches, by index.
 #[derive(Clone, Debug)]
-pub(super) struct Audience {
+pub(super) struct Reach {
     /// Shared with the emissions that go out to it, and with radios that have the same neighbours.
     usual: Rc<Reached>,
     base: Base,
     /// One for each of them; empty where every emission arrives the same.
-    whims: Vec<Whims>,
+    fading: Vec<Fading>,
 }
 
 /// What decides who reaches whom.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'m> {
     pub propagation: &'m Propagation,
-    pub places: &'m [Place],
-    pub tunings: &'m [Tuning],
+    pub positions: &'m PerRadio<Point>,
+    pub tunings: &'m PerRadio<Tuning>,
     pub lockable: Power,
     pub bursts: Option<Bursts>,
 }
 
 impl Scene<'_> {
-    /// Everybody's audience. Links that were there before keep their spells.
-    pub fn audiences(&self, before: &[Audience]) -> Vec<Audience> {
+    /// Everybody's reach. Links that were there before keep their fades.
+    pub fn reaches(&self, before: &PerRadio<Reach>) -> PerRadio<Reach> {
         let noise = Power::from_dbm(self.propagation.noise_dbm);
         // Where receivers find frames far below the noise, those still count.
         let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
-        let strongest = self.tunings.iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
-        let alike = self.tunings.windows(2).all(|pair| pair[0] == pair[1]);
+        let strongest = self.tunings.as_slice().iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
+        let alike = self.tunings.as_slice().windows(2).all(|pair| pair[0] == pair[1]);
         let steady = self.propagation.jitter_db == 0.0 && self.bursts.is_none();
         let mut survey = Survey {
             least,
             steady,
-            index: Grid::new(self.places, self.propagation.reach(strongest, least)),
+            index: Grid::new(self.positions.as_slice(), self.propagation.reach(strongest, least)),
             known_arrivals: (alike && self.propagation.is_plain()).then(Memo::default),
-            near: Roll::new(self.places.len()),
+            near: Roll::new(self.positions.len()),
             scratch: Reached::default(),
             known: BTreeMap::new(),
         };
-        (0..self.places.len()).map(|from| self.audience(from, &mut survey, before.get(from))).collect()
+        let radios = (0..self.positions.len()).map(RadioIndex);
+        radios.map(|from| self.reach(from, &mut survey, before.get(from))).collect::<Vec<_>>().into()
     }
 
     /// What arrives of one radio at another: the power in dBm and, where it is always the same, in units.
-    fn arrival(&self, from: usize, to: usize, steady: bool) -> (f64, Power) {
+    fn arrival(&self, from: RadioIndex, to: RadioIndex, steady: bool) -> (f64, Power) {
         if self.tunings[to].channel != self.tunings[from].channel {
             return NOTHING;
         }
-        let gain_db = self.propagation.gain_db((from, self.places[from]), (to, self.places[to]));
+        let gain_db = self.propagation.gain_db((from, self.positions[from]), (to, self.positions[to]));
         gain_db.map_or(NOTHING, |gain_db| {
             let dbm = gain_db + self.tunings[from].tx_dbm;
             (dbm, if steady { Power::from_dbm(dbm) } else { Power::NONE })
         })
     }
 
-    fn audience(&self, from: usize, survey: &mut Survey, before: Option<&Audience>) -> Audience {
+    fn reach(&self, from: RadioIndex, survey: &mut Survey, before: Option<&Reach>) -> Reach {
         let Survey { least, steady, index, known_arrivals, near, scratch, known } = survey;
-        index.near(self.places[from], |to, distance_squared| {
+        index.near(self.positions[from], |to, distance_squared| {
+            let to = RadioIndex(to);
             if to == from {
                 return;
             }
@@ -241,7 +244,7 @@ impl Scene<'_> {
                 None => self.arrival(from, to, *steady),
             };
             if arrival.0 >= *least {
-                near.enter(to, arrival);
+                near.enter(to.0, arrival);
             }
         });
         if *steady {
@@ -249,18 +252,18 @@ impl Scene<'_> {
             scratch.fill(near.take().map(|(to, (dbm, power))| (base.number(to), dbm, power)), self.lockable);
             let alike = known.entry(scratch.digest()).or_insert_with(|| Rc::new(scratch.clone()));
             let usual = if **alike == *scratch { Rc::clone(alike) } else { Rc::new(scratch.clone()) };
-            return Audience { usual, base, whims: Vec::new() };
+            return Reach { usual, base, fading: Vec::new() };
         }
-        let whims = |(to, (mean_dbm, _)): (u32, (f64, Power))| {
-            let known = before.and_then(|audience| {
-                let at = audience.whims.binary_search_by_key(&to, |whims| whims.to).ok()?;
-                audience.whims.get(at)
+        let fading = |(to, (mean_dbm, _)): (u32, (f64, Power))| {
+            let known = before.and_then(|reach| {
+                let at = reach.fading.binary_search_by_key(&to, |fading| fading.to).ok()?;
+                reach.fading.get(at)
             });
-            // The first spell to begin is a good one.
-            let fresh = Whims { to, mean_dbm, spell_end: 0, bad: true };
-            known.map_or(fresh, |known| Whims { mean_dbm, ..*known })
+            // The first state to begin is a good one.
+            let fresh = Fading { to, mean_dbm, state_ends: 0, is_faded: true };
+            known.map_or(fresh, |known| Fading { mean_dbm, ..*known })
         };
-        Audience { usual: Rc::default(), base: Base::default(), whims: near.take().map(whims).collect() }
+        Reach { usual: Rc::default(), base: Base::default(), fading: near.take().map(fading).collect() }
     }
 }
 
@@ -284,14 +287,14 @@ struct Survey {
     known: BTreeMap<u64, Rc<Reached>>,
 }
 
-impl Audience {
-    /// When the bad spell of the link to a radio ends, if it is in one.
-    pub fn bad_spell_end(&self, to: usize) -> Option<u64> {
-        let at = self.whims.binary_search_by_key(&to, |whims| whims.to as usize).ok()?;
-        self.whims.get(at).filter(|whims| whims.bad).map(|whims| whims.spell_end)
+impl Reach {
+    /// When the fade of the link to a radio ends, if it is in one.
+    pub fn fade_end(&self, to: RadioIndex) -> Option<u64> {
+        let at = self.fading.binary_search_by_key(&to.0, |fading| fading.to as usize).ok()?;
+        self.fading.get(at).filter(|fading| fading.is_faded).map(|fading| fading.state_ends)
     }
 
-    /// Whom this one emission reaches: jitter and the links' spells included. A list that is of no use any more is
+    /// Whom this one emission reaches: jitter and the links' fades included. A list that is of no use any more is
     /// filled anew where the usual one does not fit.
     pub fn arriving(
         &mut self,
@@ -302,25 +305,25 @@ impl Audience {
         rng: &mut Rng,
         spare: &mut Vec<Rc<Reached>>,
     ) -> (Base, Rc<Reached>) {
-        if self.whims.is_empty() {
+        if self.fading.is_empty() {
             return (self.base, Rc::clone(&self.usual));
         }
-        let arrive = |whims: &mut Whims| {
-            let mut db = whims.mean_dbm + jitter_db * normal(rng).0;
+        let arrive = |fading: &mut Fading| {
+            let mut db = fading.mean_dbm + jitter_db * normal(rng).0;
             if let Some(bursts) = bursts {
-                while whims.spell_end <= now {
-                    whims.bad = !whims.bad;
-                    let mean = if whims.bad { bursts.bad_us } else { bursts.good_us };
-                    whims.spell_end += exponential(rng, mean);
+                while fading.state_ends <= now {
+                    fading.is_faded = !fading.is_faded;
+                    let mean = if fading.is_faded { bursts.bad_us } else { bursts.good_us };
+                    fading.state_ends += exponential(rng, mean);
                 }
-                if whims.bad {
+                if fading.is_faded {
                     db -= bursts.loss_db;
                 }
             }
-            (whims.to, db, Power::from_dbm(db))
+            (fading.to, db, Power::from_dbm(db))
         };
         let mut reached = spare.pop().unwrap_or_default();
-        Rc::make_mut(&mut reached).fill(self.whims.iter_mut().map(arrive), lockable);
+        Rc::make_mut(&mut reached).fill(self.fading.iter_mut().map(arrive), lockable);
         (self.base, reached)
     }
 }
@@ -335,7 +338,7 @@ fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Base, Block, FAINT_MAX, Faint, Power};
+    use super::{Base, Block, FAINT_MAX, Faint, Power, RadioIndex};
 
     #[test]
     fn what_was_noted_comes_out_again() {
@@ -358,10 +361,10 @@ mod tests {
     #[test]
     fn numbers_below_the_base_come_back() {
         for radio in [0, 1, 4, 6, 90_003] {
-            let base = Base::of(radio);
+            let base = Base::of(RadioIndex(radio));
             for other in [0, 1, 2, 3, 4, 5, 8, 89_999, 100_000_u32] {
                 let number = base.number(other);
-                assert_eq!(base.radio(number), other as usize);
+                assert_eq!(base.radio(number), RadioIndex(other as usize));
                 let mut faint = Faint::default();
                 faint.push(number, Power::from_units(5));
                 let block = faint.blocks[0];

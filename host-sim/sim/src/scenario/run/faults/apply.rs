@@ -4,36 +4,37 @@ use std::collections::BTreeMap;
 
 use common::rng::Rng;
 
-use super::under_way::take_out;
+use super::active_faults::take_out;
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Flash, Harm, Who, Wifi};
 use crate::scenario::input::units::{micros, seconds};
-use crate::scenario::run::agenda::{Action, STEP_US, Strike, exponential};
+use crate::scenario::run::agenda::{Action, STEP_US, StrikeId, exponential};
 use crate::scenario::run::drive::{Run, id_of};
 use crate::scenario::run::mirror::Mirror;
-use crate::scenario::run::player::Player;
+use crate::scenario::run::program::Program;
 
 /// A driver whose write was torn tries again after this long.
 const STORE_AGAIN_US: u64 = 1_000_000;
 
 impl Run<'_> {
-    pub(in crate::scenario) fn act(&mut self, now: u64, action: Action) {
+    pub(in crate::scenario) fn apply(&mut self, now: u64, action: Action) {
         match action {
             Action::Begin(index) => self.begin(now, index),
             Action::End(index) => self.end(now, index),
-            Action::EndOutage(strike, nodes) => self.end_outage(now, strike, &nodes),
-            Action::StoreAgain(node, life) => self.store_again(now, node, life),
+            Action::EndOutage { strike, nodes } => self.end_outage(now, strike, &nodes),
+            Action::StoreAgain { node, life } => self.store_again(now, node, life),
             Action::Attack(index) => self.attack(now, index),
-            Action::EndDrift(strike, nodes) => self.end_drift(now, strike, &nodes),
+            Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
-            Action::Wifi(begins) => self.wifi(now, begins),
+            Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
 
     fn begin(&mut self, now: u64, index: usize) {
         match &self.scenario.faults[index].harm {
-            Harm::Crash(who, down, flash) => self.crash(now, who, *down, *flash),
-            Harm::Restart(who, flash) => {
-                let nodes = self.strike(who);
+            Harm::Crash { who, lasts_us, flash } => self.crash(now, who, *lasts_us, *flash),
+            Harm::Restart { who, flash } => {
+                let nodes = self.targets(who);
                 for &node in &nodes {
                     self.outages.end_all(node);
                     // One that is on goes off for no time at all.
@@ -43,25 +44,25 @@ impl Run<'_> {
                 }
                 self.restart(now, &nodes, *flash);
             }
-            Harm::Wall(wall, _) => {
+            Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.walls.push(wall.clone()));
                 self.change(now, format!("a wall of {} dB goes up", wall.loss_db));
             }
-            Harm::Partition(group, _) => {
+            Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.partitions.push(group.clone()));
-                let cut_off: Vec<usize> = group.iter().copied().collect();
+                let cut_off: Vec<NodeIndex> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
-            Harm::Jam(place, power, ..) => {
+            Harm::Jam { position, power_dbm, .. } => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
-                jammer.strikes += 1;
+                jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
-                    self.change(now, format!("noise of {power} dBm at ({}, {})", place.0, place.1));
+                    self.change(now, format!("noise of {power_dbm} dBm at ({}, {})", position.0, position.1));
                 }
             }
-            Harm::Drift(who, ppm, lasts) => self.drift(now, who, *ppm, *lasts),
-            Harm::Corrupt(share, _) => {
+            Harm::Drift { who, ppm, lasts_us } => self.drift(now, who, *ppm, *lasts_us),
+            Harm::Corrupt { share, .. } => {
                 self.corruption.begin(*share);
                 let together = self.corruption.share();
                 self.world.set_corruption(together);
@@ -69,14 +70,14 @@ impl Run<'_> {
             }
             Harm::Attack(attack) => {
                 let Some(attacker) = self.attackers.get_mut(&index) else { return };
-                attacker.strikes += 1;
+                attacker.active += 1;
                 attacker.until_us = attacker.until_us.max(now + attack.lasts_us);
                 if !std::mem::replace(&mut attacker.is_sending, true) {
                     self.agenda.add(now + attack.interval_us, Action::Attack(index));
                 }
-                if attacker.strikes == 1 {
+                if attacker.active == 1 {
                     self.world.set_intruder_about(attacker.radio, true);
-                    self.change(now, format!("an attacker at ({}, {})", attack.place.0, attack.place.1));
+                    self.change(now, format!("an attacker at ({}, {})", attack.position.0, attack.position.1));
                 }
             }
         }
@@ -84,23 +85,23 @@ impl Run<'_> {
 
     fn end(&mut self, now: u64, index: usize) {
         match &self.scenario.faults[index].harm {
-            Harm::Wall(wall, _) => {
+            Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.walls, wall));
                 self.change(now, "the wall comes down".to_owned());
             }
-            Harm::Partition(group, _) => {
+            Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.partitions, group));
                 self.change(now, "they are no longer cut off".to_owned());
             }
-            Harm::Jam(..) => {
+            Harm::Jam { .. } => {
                 let Some(jammer) = self.jammers.get_mut(&index) else { return };
-                jammer.strikes = jammer.strikes.saturating_sub(1);
-                if let Some(on) = jammer.on.take_if(|_| jammer.strikes == 0) {
+                jammer.active = jammer.active.saturating_sub(1);
+                if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
                     self.change(now, "the noise ends".to_owned());
                 }
             }
-            Harm::Corrupt(share, _) => {
+            Harm::Corrupt { share, .. } => {
                 self.corruption.end(*share);
                 let left = self.corruption.share();
                 self.world.set_corruption(left);
@@ -109,25 +110,25 @@ impl Run<'_> {
             }
             Harm::Attack(_) => {
                 let Some(attacker) = self.attackers.get_mut(&index) else { return };
-                attacker.strikes = attacker.strikes.saturating_sub(1);
-                if attacker.strikes == 0 {
+                attacker.active = attacker.active.saturating_sub(1);
+                if attacker.active == 0 {
                     self.world.set_intruder_about(attacker.radio, false);
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash(..) | Harm::Restart(..) | Harm::Drift(..) => {}
+            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } => {}
         }
     }
 
     /// The number of the next strike.
-    fn next_strike(&mut self) -> Strike {
-        self.strikes += 1;
-        self.strikes
+    fn next_strike(&mut self) -> StrikeId {
+        self.last_strike.0 += 1;
+        self.last_strike
     }
 
     fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
-        let nodes = self.strike(who);
-        let were_on: Vec<usize> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
+        let nodes = self.targets(who);
+        let were_on: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
         for &node in &were_on {
             self.switch_off(now, node);
         }
@@ -138,18 +139,18 @@ impl Run<'_> {
     }
 
     /// Nodes that are off stay so for this long, or for good.
-    pub(in crate::scenario) fn keep_off(&mut self, now: u64, nodes: Vec<usize>, down: Option<u64>, flash: Flash) {
+    pub(in crate::scenario) fn keep_off(&mut self, now: u64, nodes: Vec<NodeIndex>, down: Option<u64>, flash: Flash) {
         let strike = self.next_strike();
         for &node in &nodes {
             self.outages.begin(node, strike, flash);
         }
         if let Some(down) = down.filter(|_| !nodes.is_empty()) {
-            self.agenda.add(now + down, Action::EndOutage(strike, nodes));
+            self.agenda.add(now + down, Action::EndOutage { strike, nodes });
         }
     }
 
-    fn end_outage(&mut self, now: u64, strike: Strike, nodes: &[usize]) {
-        let mut back: BTreeMap<Flash, Vec<usize>> = BTreeMap::new();
+    fn end_outage(&mut self, now: u64, strike: StrikeId, nodes: &[NodeIndex]) {
+        let mut back: BTreeMap<Flash, Vec<NodeIndex>> = BTreeMap::new();
         for &node in nodes {
             if let Some(flash) = self.outages.end(node, strike) {
                 back.entry(flash).or_default().push(node);
@@ -161,7 +162,7 @@ impl Run<'_> {
     }
 
     fn drift(&mut self, now: u64, who: &Who, ppm: i32, lasts: Option<u64>) {
-        let nodes = self.strike(who);
+        let nodes = self.targets(who);
         let strike = self.next_strike();
         for &node in &nodes {
             self.drifts.begin(node, strike, ppm, self.world.drift_ppm(node));
@@ -170,17 +171,17 @@ impl Run<'_> {
         let how = if ppm < 0 { "slow" } else { "fast" };
         self.change(now, format!("the clocks of {} run {} ppm {how}", names(&nodes), ppm.unsigned_abs()));
         if let Some(lasts) = lasts {
-            self.agenda.add(now + lasts, Action::EndDrift(strike, nodes));
+            self.agenda.add(now + lasts, Action::EndDrift { strike, nodes });
         }
     }
 
-    fn end_drift(&mut self, now: u64, strike: Strike, nodes: &[usize]) {
+    fn end_drift(&mut self, now: u64, strike: StrikeId, nodes: &[NodeIndex]) {
         for &node in nodes {
             if let Some(ppm) = self.drifts.end(node, strike) {
                 self.set_drift(node, ppm);
             }
         }
-        let drifting: Vec<usize> = nodes.iter().copied().filter(|&node| self.drifts.has(node)).collect();
+        let drifting: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.drifts.has(node)).collect();
         let what = match drifting[..] {
             [] => "clocks run as before".to_owned(),
             _ => format!("a drift ends; another one of {} goes on", names(&drifting)),
@@ -188,8 +189,8 @@ impl Run<'_> {
         self.change(now, what);
     }
 
-    fn restart(&mut self, now: u64, nodes: &[usize], flash: Flash) {
-        let off: Vec<usize> = nodes.iter().copied().filter(|&node| !self.world.is_on(node)).collect();
+    fn restart(&mut self, now: u64, nodes: &[NodeIndex], flash: Flash) {
+        let off: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| !self.world.is_on(node)).collect();
         if off.is_empty() {
             return;
         }
@@ -197,14 +198,14 @@ impl Run<'_> {
             let life = self.lives.entry(node).or_default();
             *life += 1;
             let (life, seed) = (*life, Rng::stream(self.seed ^ 0x11FE, *life).next_u64());
-            let player = if self.boards.has(node) {
-                Player::Board(Box::new(Mirror::new(id_of(node))))
+            let program = if self.boards.has(node) {
+                Program::Board(Box::new(Mirror::new(id_of(node))))
             } else {
                 let epoch = self.boot(now, node, life, flash);
-                self.cast.player(id_of(node), epoch, seed)
+                self.programs.program(id_of(node), epoch, seed)
             };
             self.observer.reborn(node, id_of(node));
-            self.world.replace(node, player);
+            self.world.replace(node, program);
             self.switch_on(now, node, flash);
         }
         let found = match flash {
@@ -217,50 +218,50 @@ impl Run<'_> {
         self.change(now, format!("{} on again{found}", names(&off)));
     }
 
-    fn set_drift(&mut self, node: usize, ppm: i32) {
+    fn set_drift(&mut self, node: NodeIndex, ppm: i32) {
         self.world.set_drift(node, ppm);
         self.boards.set_drift(node, ppm);
     }
 
-    pub(in crate::scenario) fn switch_on(&mut self, now: u64, node: usize, flash: Flash) {
+    pub(in crate::scenario) fn switch_on(&mut self, now: u64, node: NodeIndex, flash: Flash) {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
     }
 
-    pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: usize) {
+    pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
         self.observer.power(now, node, false);
         self.world.power_off(node, &mut self.observer);
         self.boards.power_off(node);
     }
 
     /// What a driver makes of its flash at a boot: the number of the boot, stored, unless that fails.
-    fn boot(&mut self, now: u64, node: usize, life: u64, flash: Flash) -> Option<u16> {
+    fn boot(&mut self, now: u64, node: NodeIndex, life: u64, flash: Flash) -> Option<u16> {
         let stored = self.epochs.entry(node).or_default();
         match flash {
             Flash::Kept => *stored = stored.saturating_add(1),
             Flash::Erased => *stored = 1,
             Flash::Failing => return None,
             Flash::Torn => {
-                self.agenda.add(now + STORE_AGAIN_US, Action::StoreAgain(node, life));
+                self.agenda.add(now + STORE_AGAIN_US, Action::StoreAgain { node, life });
                 return None;
             }
         }
         Some(*stored)
     }
 
-    fn store_again(&mut self, now: u64, node: usize, life: u64) {
+    fn store_again(&mut self, now: u64, node: NodeIndex, life: u64) {
         if self.world.is_on(node) && self.lives.get(&node) == Some(&life) {
             let stored = self.epochs.entry(node).or_default();
             *stored = stored.saturating_add(1);
             let epoch = *stored;
-            self.world.tell(node, &mut self.observer, |player, local| player.handle_epoch(local, epoch));
+            self.world.tell(node, &mut self.observer, |program, local| program.handle_epoch(local, epoch));
             self.change(now, format!("{} has stored its epoch", names(&[node])));
         }
     }
 
     /// Whom a fault strikes now.
-    fn strike(&mut self, who: &Who) -> Vec<usize> {
+    fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
@@ -272,7 +273,7 @@ impl Run<'_> {
                     .collect()
             }
             Who::Random => {
-                let on: Vec<usize> = (0..self.nodes).filter(|&node| self.world.is_on(node)).collect();
+                let on: Vec<NodeIndex> = NodeIndex::first(self.nodes).filter(|&node| self.world.is_on(node)).collect();
                 let lot = self.rng.below(u32::try_from(on.len()).unwrap_or(u32::MAX)) as usize;
                 on.get(lot).copied().into_iter().collect()
             }
@@ -281,8 +282,8 @@ impl Run<'_> {
 
     fn move_on(&mut self, now: u64) {
         let (Some(walk), Some(plan)) = (&mut self.walk, &self.scenario.mobility) else { return };
-        for (node, place) in walk.pass(now, seconds(STEP_US)) {
-            self.world.medium_mut().set_place(node, place);
+        for (node, position) in walk.pass(now, seconds(STEP_US)) {
+            self.world.medium_mut().set_position(node.radio(), position);
         }
         self.moved = true;
         if now < plan.until_us() {
@@ -305,7 +306,7 @@ impl Run<'_> {
         } else {
             mean = micros(seconds(burst_us) * (1.0 - duty) / duty);
         }
-        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi(!begins));
+        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi { begins: !begins });
     }
 }
 
@@ -314,7 +315,7 @@ fn corrupted(share: f64) -> String {
     format!("{} % of the frames are corrupted", (share * 1e8).round() / 1e6)
 }
 
-pub(in crate::scenario) fn names(nodes: &[usize]) -> String {
+pub(in crate::scenario) fn names(nodes: &[NodeIndex]) -> String {
     let ids: Vec<String> = nodes.iter().map(|&node| id_of(node).to_string()).collect();
     format!("{} {}", if ids.len() == 1 { "node" } else { "nodes" }, ids.join(", "))
 }

@@ -1,53 +1,55 @@
 //! Links that break down for long.
 //!
-//! Where links break down in bursts, most bad spells are short, and nodes have to live with them. One that lasts longer than
+//! Where links break down in bursts, most fades are short, and nodes have to live with them. One that lasts longer than
 //! agreement may take leaves no time for any: until it is over the link is not there, and both its beginning and its end
 //! are changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::air::index::NodeIndex;
 use crate::scenario::run::drive::{Run, id_of};
 
-/// Spells are looked for this often.
-const LOOK_US: u64 = 100_000;
+/// Long fades are looked for this often.
+const CHECK_US: u64 = 100_000;
 
-/// The long bad spells of all links.
+/// The long fades of all links.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) struct Spells {
+pub(in crate::scenario) struct LongFades {
     /// When each ends, by the sender and the receiver.
-    until_us: BTreeMap<(usize, usize), u64>,
+    until_us: BTreeMap<(NodeIndex, NodeIndex), u64>,
     /// What a link loses in one.
     loss_db: f64,
-    next_look_us: u64,
+    next_check_us: u64,
 }
 
-impl Spells {
+impl LongFades {
     /// What a link loses at present.
-    pub fn loss_db(&self, from: usize, to: usize) -> f64 {
+    pub fn loss_db(&self, from: NodeIndex, to: NodeIndex) -> f64 {
         if self.until_us.contains_key(&(from, to)) { self.loss_db } else { 0.0 }
     }
 }
 
 impl Run<'_> {
-    /// Finds out which links are in bad spells that last too long to wait for their end.
-    pub(in crate::scenario) fn look_at_spells(&mut self, now: u64) {
+    /// Finds the links whose fade lasts longer than agreement may take.
+    pub(in crate::scenario) fn update_long_fades(&mut self, now: u64) {
         let Some(bursts) = self.scenario.radio.bursts else { return };
-        if now < self.spells.next_look_us {
+        if now < self.long_fades.next_check_us {
             return;
         }
-        let (known, medium) = (&self.spells.until_us, self.world.medium());
-        let mut until_us: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-        for from in 0..self.nodes {
-            for to in (0..self.nodes).filter(|&to| to != from) {
+        let (known, medium) = (&self.long_fades.until_us, self.world.medium());
+        let mut until_us: BTreeMap<(NodeIndex, NodeIndex), u64> = BTreeMap::new();
+        for from in NodeIndex::first(self.nodes) {
+            for to in NodeIndex::first(self.nodes).filter(|&to| to != from) {
                 let known = known.get(&(from, to)).copied();
-                let found = || medium.bad_spell_end(from, to).filter(|&end| end > now + self.scenario.within_us);
+                let found =
+                    || medium.fade_end(from.radio(), to.radio()).filter(|&end| end > now + self.scenario.within_us);
                 if let Some(end) = known.filter(|&end| end > now).or_else(found) {
                     until_us.insert((from, to), end);
                 }
             }
         }
         let is_same = known.keys().eq(until_us.keys());
-        self.spells = Spells { until_us, loss_db: bursts.loss_db, next_look_us: now + LOOK_US };
+        self.long_fades = LongFades { until_us, loss_db: bursts.loss_db, next_check_us: now + CHECK_US };
         if is_same {
             return;
         }
@@ -62,14 +64,14 @@ impl Run<'_> {
 }
 
 /// What has become of the links, if anything.
-fn told(before: &BTreeSet<(usize, usize)>, after: &BTreeSet<(usize, usize)>) -> Option<String> {
+fn told(before: &BTreeSet<(NodeIndex, NodeIndex)>, after: &BTreeSet<(NodeIndex, NodeIndex)>) -> Option<String> {
     let list = |links: Vec<String>, what: &str| {
         (!links.is_empty()).then(|| {
             let plural = if links.len() == 1 { "" } else { "s" };
             format!("link{plural} {} {what}", links.join(", "))
         })
     };
-    let name = |&(a, b): &(usize, usize)| format!("{}-{}", id_of(a), id_of(b));
+    let name = |&(a, b): &(NodeIndex, NodeIndex)| format!("{}-{}", id_of(a), id_of(b));
     let gone = list(before.difference(after).map(name).collect(), "down for long");
     let back = list(after.difference(before).map(name).collect(), "no longer down");
     let parts: Vec<String> = gone.into_iter().chain(back).collect();

@@ -16,7 +16,7 @@ use crate::air::node_station::NodeStation;
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
-use crate::scenario::input::plan::{Program, ProtocolPlan, Scenario};
+use crate::scenario::input::plan::{ProgramKind, ProtocolPlan, Scenario};
 use crate::scenario::judge::checker::{Admission, View};
 use crate::scenario::run::mirror::Mirror;
 
@@ -28,7 +28,7 @@ const ADMISSION_DB: f64 = 5.5;
 
 /// A node's program in one of its lives.
 #[derive(Clone, Debug)]
-pub enum Player {
+pub enum Program {
     /// The whole node: what runs on boards.
     Node(Box<NodeStation>),
     /// The hierarchy over plain broadcasts.
@@ -39,19 +39,19 @@ pub enum Player {
 
 /// What is the same for all lives of all nodes.
 #[derive(Clone, Debug)]
-pub struct Cast {
+pub struct Programs {
     plan: ProtocolPlan,
     nodes: u16,
     noise_dbm: f64,
     channel: u8,
 }
 
-impl Cast {
+impl Programs {
     /// Which links the programs take up.
     pub fn admission(&self) -> Admission {
         match self.plan.program {
-            Program::Node(_) => Admission::LINKS,
-            Program::SoftState => Admission::ANY,
+            ProgramKind::Node(_) => Admission::LINKS,
+            ProgramKind::SoftState => Admission::ANY,
         }
     }
 
@@ -71,7 +71,7 @@ impl Cast {
     /// Holds every node's configuration against what the core accepts.
     pub fn check(&self) -> Result<(), ConfigError> {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
-        let Program::Node(algorithm) = *program else { return Ok(()) };
+        let ProgramKind::Node(algorithm) = *program else { return Ok(()) };
         (1..=self.nodes).try_for_each(|id| self.config(NodeId(id), algorithm, *cipher, radii).check())
     }
 
@@ -80,20 +80,22 @@ impl Cast {
     /// # Panics
     ///
     /// Where [`Self::check`] would have failed; whoever reads a scenario asks that first.
-    pub fn player(&self, id: NodeId, epoch: Option<u16>, seed: u64) -> Player {
+    pub fn program(&self, id: NodeId, epoch: Option<u16>, seed: u64) -> Program {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
         match *program {
-            Program::SoftState => {
+            ProgramKind::SoftState => {
                 let hierarchy =
                     HierarchyOptions { radii: Radii::new(radii).unwrap_or_default(), ..HierarchyOptions::default() };
                 let options = SoftStateOptions { hierarchy, least_rssi_dbm: self.noise_dbm + ADMISSION_DB };
-                Player::Soft(Box::new(SoftState::new(id, options, seed)))
+                Program::Soft(Box::new(SoftState::new(id, options, seed)))
             }
-            Program::Node(algorithm) => {
+            ProgramKind::Node(algorithm) => {
                 let config = self.config(id, algorithm, *cipher, radii);
                 // Each node and life has randomness of its own, as the boards' generators have.
                 let boot = Boot { epoch, seed: Rng::stream(seed, u64::from(id.0)).next_u64(), device: id.0 };
-                Player::Node(Box::new(NodeStation::new(&config, boot).expect("the scenario's reader has checked this")))
+                Program::Node(Box::new(
+                    NodeStation::new(&config, boot).expect("the scenario's reader has checked this"),
+                ))
             }
         }
     }
@@ -101,7 +103,7 @@ impl Cast {
     /// The configuration of a node that is a board; none where no board runs such a program.
     pub fn board_config(&self, id: NodeId, channel: u8, power_dbm: i8) -> Option<Config> {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
-        let Program::Node(algorithm) = *program else { return None };
+        let ProgramKind::Node(algorithm) = *program else { return None };
         Some(Config { channel, power_dbm, ..self.config(id, algorithm, *cipher, radii) })
     }
 
@@ -122,7 +124,7 @@ impl Cast {
     }
 }
 
-impl Player {
+impl Program {
     /// The leader it follows.
     pub fn leader(&self) -> Option<NodeId> {
         match self {
@@ -210,7 +212,7 @@ impl Player {
     }
 }
 
-impl Station for Player {
+impl Station for Program {
     fn handle_start(&mut self, now: Instant) {
         self.station().handle_start(now);
     }
@@ -248,7 +250,7 @@ impl Station for Player {
     }
 }
 
-impl Leads for Player {
+impl Leads for Program {
     fn leader(&self) -> Option<NodeId> {
         self.leader()
     }
