@@ -126,7 +126,8 @@ fn disagreement_text(one: &Disagreement) -> String {
     let lasted = one.lasted_ms.map_or("until the end".to_owned(), |ms| format!("for {}", secs(ms)));
     let first = one.nodes.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if one.nodes.len() > 8 { " and others" } else { "" };
-    format!("{lasted} after {} (nodes {first}{more}); {} after the last change", one.after, secs(one.settled_ms))
+    let noun = if one.nodes.len() == 1 { "node" } else { "nodes" };
+    format!("{lasted} after {} ({noun} {first}{more}); {} after the last change", one.after, secs(one.settled_ms))
 }
 
 /// The traces side by side: the first agreement, and those after it.
