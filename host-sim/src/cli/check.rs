@@ -25,9 +25,9 @@ was no agreement and after what, and whether agreement always came within --with
 Several traces are compared in a table, such as a field test and its simulation.
 
 Exit codes:
-0  agreement always came in time
-1  a trace cannot be read
-3  agreement took too long";
+  0  agreement always came in time
+  1  a trace cannot be read
+  3  agreement took too long";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
