@@ -267,7 +267,7 @@ fn impossible_events_are_refused_with_their_step() {
     };
     for (event, complaint) in [
         (json!(["deliver", 1, 2]), "holds no message"),
-        (json!(["up", 7, 8]), "is up already"),
+        (json!(["up", 7, 8]), "is already up"),
         (json!(["down", 1, 8]), "is already down"),
         (json!(["down", 1, 77]), "no node 77"),
     ] {

@@ -25,9 +25,9 @@ was no agreement and after what, and whether agreement always came within --with
 Several traces are compared in a table, such as a field test and its simulation.
 
 Exit codes:
-0  agreement always came in time
-1  a trace cannot be read
-3  agreement took too long";
+  0  agreement always came in time
+  1  a trace cannot be read
+  3  agreement took too long";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
@@ -126,7 +126,8 @@ fn disagreement_text(one: &Disagreement) -> String {
     let lasted = one.lasted_ms.map_or("until the end".to_owned(), |ms| format!("for {}", secs(ms)));
     let first = one.nodes.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
     let more = if one.nodes.len() > 8 { " and others" } else { "" };
-    format!("{lasted} after {} (nodes {first}{more}); {} after the last change", one.after, secs(one.settled_ms))
+    let noun = if one.nodes.len() == 1 { "node" } else { "nodes" };
+    format!("{lasted} after {} ({noun} {first}{more}); {} after the last change", one.after, secs(one.settled_ms))
 }
 
 /// The traces side by side: the first agreement, and those after it.

@@ -28,7 +28,7 @@ lowest uncaptured node becomes a head and captures every node within the radius.
 
 Columns of the text output:
   Updates   messages until the network was quiet; 'single level' is the same change in the same
-  network with the global leader alone
+            network with the global leader alone
   rounds    until the network was quiet; an Update takes one
   moved     nodes whose level-1 head changed
   heads     of level 1, afterwards

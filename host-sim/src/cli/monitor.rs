@@ -22,9 +22,9 @@ with a table of all boards. If a port vanishes, the monitor waits for it to come
 everything goes into a trace like the simulator's, for `ringleader check`.
 
 Over a debug probe, run a server that forwards RTT channel 1 and give its address. With OpenOCD:
-openocd -f interface/jlink.cfg -c "transport select swd" -f target/nrf52.cfg -c init \
--c 'rtt setup 0x20000000 0x40000 "SEGGER RTT"' -c "rtt start" -c "rtt server start 9090 1"
-ringleader monitor --rtt"#;
+  openocd -f interface/jlink.cfg -c "transport select swd" -f target/nrf52.cfg -c init \
+    -c 'rtt setup 0x20000000 0x40000 "SEGGER RTT"' -c "rtt start" -c "rtt server start 9090 1"
+  ringleader monitor --rtt"#;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, clap::Args)]

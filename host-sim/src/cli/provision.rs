@@ -28,10 +28,10 @@ one: it sends under the new key and still accepts frames under the former. Then 
 once more without the former key.
 
 Examples:
-One board:     ringleader provision --id 1 --network garden --key-file garden.key --ring 1,2,3
-All boards:    ringleader provision --fleet garden.toml --flash
-Another key:   ringleader provision --id 1 --network garden --key-file new.key --key-id 1 \
---former-key-file garden.key --former-key-id 0 --port /dev/ttyACM0";
+  One board:     ringleader provision --id 1 --network garden --key-file garden.key --ring 1,2,3
+  All boards:    ringleader provision --fleet garden.toml --flash
+  Another key:   ringleader provision --id 1 --network garden --key-file new.key --key-id 1 \
+                   --former-key-file garden.key --former-key-id 0 --port /dev/ttyACM0";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]

@@ -37,9 +37,9 @@ to, and that the structure is the one its definition gives. A run depends only o
 number; kinds of fault take turns, everything else is random.
 
 Exit codes:
-0  every run ended as it must
-2  a run ended wrongly
-3  a run did not end
+  0  every run ended as it must
+  2  a run ended wrongly
+  3  a run did not end
 
 Fields of --json: seed, from, runs, delivered, longest (run, steps), kinds (what was varied, and how
 many runs had it), failures (run, kind, plan, what, last_events, replay).

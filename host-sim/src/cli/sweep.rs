@@ -114,7 +114,7 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
 
 fn bar(done: usize, all: usize) -> String {
     let full = BAR * done / all.max(1);
-    format!("[{}{}] {done} of {all} seeds", "#".repeat(full), " ".repeat(BAR - full))
+    format!("[{}{}] {done} of {}", "#".repeat(full), " ".repeat(BAR - full), counted(all, "seed"))
 }
 
 #[cfg(test)]

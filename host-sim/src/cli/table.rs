@@ -21,7 +21,7 @@ formula.
 
 Columns of the text output:
   case      best or worst; the messages and steps of one case may come from different scenarios,
-  named in the notes below the tables
+            named in the notes below the tables
   printed formula
             the formula in the published table
   N=10 ..   measured / value of the printed formula

@@ -174,7 +174,7 @@ fn the_command_records_a_trace_that_survives_being_killed() {
     assert!(text.starts_with(&shown) && shown.contains("power_on"), "it shows what it records: {shown}");
     let checked = Command::new(env!("CARGO_BIN_EXE_ringleader")).arg("check").arg(&trace).output().unwrap();
     let said = String::from_utf8(checked.stdout).unwrap();
-    assert!(checked.status.success() && said.contains("1 nodes (5)") && said.contains("9 (1)"), "{said}");
+    assert!(checked.status.success() && said.contains("1 node (5)") && said.contains("9 (1)"), "{said}");
     let refused = command.stdout(Stdio::null()).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("already exists; not overwritten"));
 }
