@@ -84,7 +84,8 @@ fn nobody_hides_from_noise_behind_a_partition() {
     let jam = "[[fault]]\nkind = \"jam\"\nplace = [5, 5]\npower = \"20 dBm\"\nat = \"1 s\"\nfor = \"30 s\"";
     let received = |more: &str| outcome_of("t", "model = \"plain\"", more).received;
     let (hidden, jammed) = (received(partition), received(&format!("{partition}{jam}")));
-    assert!(jammed < hidden * 3 / 4, "{jammed} of {hidden}");
+    // Frames received before the jammer comes and after it has gone count in both.
+    assert!(jammed < hidden * 4 / 5, "{jammed} of {hidden}");
 }
 
 #[test]
