@@ -342,7 +342,7 @@ impl Above for Upper<'_> {
 
     fn hear(&mut self, from: NodeId, told: &[u8]) {
         if let Some(ring) = &mut self.ring {
-            ring.hear_hello(self.now, from, told);
+            ring.receive_hello(self.now, from, told);
         }
     }
 

@@ -109,7 +109,7 @@ impl Routes {
     }
 
     /// Takes a neighbour's word on a member other than this node.
-    pub fn hear(&mut self, from: u8, heard: Entry) -> Verdict {
+    pub fn update(&mut self, from: u8, heard: Entry) -> Verdict {
         let Some(route) = self.table.get_mut(usize::from(heard.position)) else { return Verdict::Nothing };
         let is_way = heard.hops < NO_WAY - 1;
         let is_feasible = is_way && route.is_feasible(heard);
@@ -176,36 +176,36 @@ mod tests {
     #[test]
     fn a_way_that_could_be_a_loop_is_refused_until_its_number_is_newer() {
         let mut routes = Routes::new(0);
-        assert_eq!(routes.hear(1, word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
         assert_eq!(routes.entry(5), Some(word(5, 9, 3)));
-        assert_eq!(routes.hear(1, word(5, 9, NO_WAY)), Verdict::Lost);
+        assert_eq!(routes.update(1, word(5, 9, NO_WAY)), Verdict::Lost);
         assert_eq!(routes.entry(5), Some(word(5, 9, NO_WAY)), "the measure stays");
-        assert_eq!(routes.hear(2, word(5, 9, 3)), Verdict::Wanted, "it may lead back here");
-        assert_eq!(routes.hear(2, word(5, 9, 2)), Verdict::Gained, "nearer than this node ever was: it cannot");
+        assert_eq!(routes.update(2, word(5, 9, 3)), Verdict::Wanted, "it may lead back here");
+        assert_eq!(routes.update(2, word(5, 9, 2)), Verdict::Gained, "nearer than this node ever was: it cannot");
         routes.forget(2, |position| assert_eq!(position, 5));
-        assert_eq!(routes.hear(2, word(5, 10, 50)), Verdict::Gained);
+        assert_eq!(routes.update(2, word(5, 10, 50)), Verdict::Gained);
         assert_eq!(routes.next(5), Some(2));
     }
 
     #[test]
     fn a_way_is_kept_unless_another_is_shorter() {
         let mut routes = Routes::new(0);
-        assert_eq!(routes.hear(1, word(5, 9, 2)), Verdict::Gained);
-        assert_eq!(routes.hear(2, word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
+        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.update(2, word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
         assert_eq!(routes.next(5), Some(1));
-        assert_eq!(routes.hear(1, word(5, 10, 2)), Verdict::Newer);
-        assert_eq!(routes.hear(2, word(5, 10, 1)), Verdict::Nearer);
+        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Newer);
+        assert_eq!(routes.update(2, word(5, 10, 1)), Verdict::Nearer);
         assert_eq!(routes.next(5), Some(2));
-        assert_eq!(routes.hear(3, word(5, 10, 4)), Verdict::Helps);
-        assert_eq!(routes.hear(3, word(5, 10, NO_WAY)), Verdict::Helps);
-        assert_eq!(routes.hear(3, word(5, 11, 4)), Verdict::Nothing, "it could not take this node's");
+        assert_eq!(routes.update(3, word(5, 10, 4)), Verdict::Helps);
+        assert_eq!(routes.update(3, word(5, 10, NO_WAY)), Verdict::Helps);
+        assert_eq!(routes.update(3, word(5, 11, 4)), Verdict::Nothing, "it could not take this node's");
     }
 
     #[test]
     fn positions_outside_the_ring_and_endless_ways_change_nothing() {
         let mut routes = Routes::new(0);
-        assert_eq!(routes.hear(1, word(200, 9, 2)), Verdict::Nothing);
-        assert_eq!(routes.hear(1, word(5, 9, NO_WAY - 1)), Verdict::Nothing);
+        assert_eq!(routes.update(1, word(200, 9, 2)), Verdict::Nothing);
+        assert_eq!(routes.update(1, word(5, 9, NO_WAY - 1)), Verdict::Nothing);
         assert_eq!(routes.entry(5), None);
     }
 }
