@@ -7,8 +7,8 @@
 //!
 //! Model: one FIFO channel to the right neighbour, unique ids; n is found out on the way.
 //!
-//! A node sends its own value before it passes on any other, so the k-th value that arrives set out k places to the
-//! left; a node knows all n of them when its own comes back. The leader is the node `sum mod n` places to the right of the
+//! A node sends its own value before it passes on any other, so the k-th value that arrives set out k nodes to the
+//! left; a node knows all n of them when its own comes back. The leader is the node `sum mod n` nodes to the right of the
 //! smallest id. Memory does not grow with the ring.
 //!
 //! ```text
@@ -55,7 +55,7 @@ struct Collected {
     sum: u32,
     count: u32,
     smallest: NodeId,
-    /// How many places to the left the smallest id stands.
+    /// How many nodes to the left the smallest id is.
     distance: u32,
 }
 
@@ -67,7 +67,6 @@ pub struct Abraham {
 }
 
 impl Abraham {
-    /// A node at this place.
     pub fn new(config: RingConfig) -> Self {
         Self { circle: Circle::new(config), collected: None, leader: None }
     }

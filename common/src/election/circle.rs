@@ -3,7 +3,7 @@
 //! The rules every ring algorithm follows with it:
 //! - each message carries its election's [`Term`]; a higher one is joined, a lower one is stale;
 //! - a stale message is answered with the current leader where there is one, so that a node that was away catches up;
-//! - whoever takes part in an election begins the next one when there is no leader within the patience;
+//! - a node that takes part in an election begins the next one when there is no leader within the patience;
 //! - when the ring changes, everybody concerned would begin at once. The node with the highest id among those it knows of
 //!   begins first, the next ones a moment later each, and none at all that has joined an election since: any set of
 //!   starters is right, and one of them is cheapest.
@@ -25,13 +25,14 @@ pub enum RingTimer {
     Begin,
 }
 
-/// How long the node with the highest id waits before it begins, and each one after the second waits longer.
+/// How long the node with the highest id waits before it begins. From the third on, each waits this much longer than the one
+/// before.
 const STAGGER: Duration = Duration::from_millis(30);
 
-/// The second waits this many times as long: until a wave of the first has passed a ring of sixteen.
+/// The second waits longer by this many times [`STAGGER`]: until a wave of the first has passed a ring of sixteen.
 const STAGGER_SECOND: u32 = 5;
 
-/// The lowest ones begin together: before that the election of a higher one will have reached them.
+/// From this many higher nodes on all begin together: the election of a higher one will have reached them before.
 const STAGGER_MAX: u32 = 12;
 
 impl TimerKey for RingTimer {
@@ -85,8 +86,8 @@ impl Circle {
         }
     }
 
-    /// Sends a message to the neighbour on one side. Where that link is down the message is not sent, and that is told:
-    /// whoever keeps the ring will give this node another neighbour, and with it another election.
+    /// Sends a message to the neighbour on one side. Where that link is down it sends nothing and reports that: the keeper of
+    /// the ring will give this node another neighbour, and with it another election.
     pub fn send<P: Protocol>(&self, side: Side, msg: P::Msg, cx: &mut Cx<'_, P>) {
         let neighbour = self.place.neighbour(side);
         if cx.is_up(neighbour) {
@@ -96,8 +97,8 @@ impl Circle {
         }
     }
 
-    /// Starts waiting for the end of an election, and no longer for the time to begin one. Up to a quarter is added by
-    /// chance, so that not everybody loses patience at once.
+    /// Stops waiting to begin an election, and starts waiting for the end of one. A random quarter is added, so that not
+    /// everybody loses patience at once.
     pub fn wait<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
         if !self.patience.is_zero() {
             let quarter = u32::try_from(self.patience.as_micros() / 4).unwrap_or(u32::MAX);
@@ -115,7 +116,7 @@ impl Circle {
     }
 }
 
-/// How the ring algorithms answer what is not a message.
+/// How the ring algorithms handle everything but messages.
 pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// The shared part of the state.
     fn circle(&mut self) -> &mut Circle;
@@ -130,7 +131,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     fn heed(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         let in_election = !self.is_decided() && self.circle().term != Term(0);
         match signal {
-            // Whoever is in an election already need not begin another.
+            // A node that is in an election already need not begin another.
             Signal::LeaderLost if in_election => {}
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
             Signal::Disturbed => self.begin_soon(cx),
@@ -142,7 +143,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
         }
     }
 
-    /// Begins the next election in a moment. Where nobody is waited for, at once.
+    /// Begins the next election in a moment, or at once where the node has no patience or is alone.
     fn begin_soon(&mut self, cx: &mut Cx<'_, Self>) {
         let circle = self.circle();
         if circle.patience.is_zero() || circle.place.is_alone(cx.id) {

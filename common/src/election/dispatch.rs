@@ -191,7 +191,7 @@ impl Election {
             Algorithm::ModifiedBully => Self::ModifiedBully(ModifiedBully::new(bully)),
             #[cfg(feature = "comparison")]
             Algorithm::Abraham => Self::Abraham(Abraham::new(ring)),
-            // A configuration that asks for one of these is refused, so this is never reached.
+            // The configuration check refuses these, so this is never reached.
             #[cfg(not(feature = "comparison"))]
             Algorithm::TimerBased | Algorithm::ModifiedBully | Algorithm::Abraham => {
                 Self::Hs(Hs::new(id, ring).with_rules(hs))
@@ -218,8 +218,8 @@ impl Election {
     }
 }
 
-/// Hands what has happened to an inner algorithm with a context of its own, and its commands on. There is one copy of this
-/// for each algorithm, not for each of its handlers: on a board that is many kilobytes.
+/// Hands an event to the chosen algorithm in a context of its own, and passes on its commands. There is one copy of this for
+/// each algorithm, not for each of its handlers, which saves many kilobytes on a board.
 #[inline(never)]
 fn within<P: Protocol>(
     node: &mut P,
@@ -233,7 +233,7 @@ fn within<P: Protocol>(
         _ => None,
     };
     let Some(happening) = inner(happening, unwrap) else {
-        // A message of another algorithm is ignored and told; a timer that this one does not have cannot have been set.
+        // A message of another algorithm is ignored and reported; a timer that this one does not have cannot have been set.
         if let Some(from) = sender {
             cx.note(Event::Ignored(from));
         }
@@ -254,7 +254,7 @@ fn within<P: Protocol>(
     }
 }
 
-/// What has happened in an algorithm's own terms, where it has them.
+/// An event in an algorithm's own terms, where it has them.
 fn inner<M, T: TimerKey>(
     happening: Happening<ElectionMsg, ElectionTimer>,
     unwrap: fn(ElectionMsg) -> Option<M>,

@@ -1,6 +1,6 @@
 //! The rules of the height algorithm, without sending: a node's height, its links, and how both change.
 //!
-//! What travels along with a height is a type of its own that no rule looks at, so whatever is layered on top (see
+//! What travels along with a height is a type of its own that no rule reads, so whatever is layered on top (see
 //! [`super::hierarchy`]) cannot influence the election: it would not compile.
 
 use heapless::Vec;
@@ -216,7 +216,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         })
     }
 
-    /// ADOPTLPIFPRIORITY. Where the peer's leader is the worse one, the answer is for whoever sends.
+    /// ADOPTLPIFPRIORITY. Where the peer's leader is the worse one, the caller answers.
     fn react_to_other_leader(&mut self, peer: Height) -> Event {
         let own = &mut self.height;
         if peer.leader >= own.leader {

@@ -56,7 +56,7 @@ impl PartialOrd for LeaderPair {
 pub struct Height {
     /// The search this node is part of.
     pub level: RefLevel,
-    /// Its place within the search, or its distance from the leader where there is none.
+    /// Its position within the search or, where there is no search, its distance from the leader.
     pub delta: i16,
     pub leader: LeaderPair,
     /// The node itself, which makes heights unique.

@@ -60,7 +60,7 @@ impl Uid for u32 {
 pub enum HsRules {
     /// Nothing, as published: every candidate begins with the first phase.
     Published,
-    /// The peers are the living members of the ring: whoever has none above itself begins with the last phase.
+    /// The peers are the living members of the ring: a candidate with no larger one begins with the last phase.
     Known,
 }
 
@@ -69,7 +69,7 @@ const ROUND: u8 = 7;
 
 const _: () = assert!(1 << ROUND >= RING_MAX);
 
-/// How long a probe that goes round is waited for before it is sent again, and longer for each member.
+/// How long a candidate waits for a probe that goes round before it sends another: a fixed time, and more for each member.
 const HOME: Duration = Duration::from_millis(150);
 const HOME_HOP: Duration = Duration::from_millis(16);
 
@@ -141,13 +141,12 @@ pub struct Hs<U = NodeId> {
     rules: HsRules,
     /// The phase this candidate is in; none while it only relays.
     phase: Option<u8>,
-    /// Probes of this phase that have come back; where one goes round, how many went before it.
+    /// Probes of this phase that have come back; in the last phase, how often the probe was sent again.
     returned: u8,
     leader: Option<U>,
 }
 
 impl<U: Uid> Hs<U> {
-    /// A node with this uid at this place.
     pub fn new(uid: U, config: RingConfig) -> Self {
         let rules = HsRules::Published;
         Self { circle: Circle::new(config), uid, rules, phase: None, returned: 0, leader: None }
@@ -181,8 +180,8 @@ impl<U: Uid> Hs<U> {
         }
     }
 
-    /// Sends a probe all the way round. Nothing of it comes back but itself, from the other side, so it needs no twin; where
-    /// it does not come in time, another follows.
+    /// Sends a probe all the way round. It comes back from the other side, so one is enough; if it does not come in time,
+    /// another follows.
     fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
         self.enter_phase(ROUND, &[Side::Right], cx);
         self.returned = sent;

@@ -47,7 +47,6 @@ pub struct Lcr {
 }
 
 impl Lcr {
-    /// A node at this place.
     pub fn new(config: RingConfig) -> Self {
         Self { circle: Circle::new(config), standing: false, leader: None }
     }

@@ -118,7 +118,7 @@ impl Protocol for ModifiedBully {
         if self.leader == Some(peer) || (self.state == State::Granted && self.highest == Some(peer)) {
             self.hold_election(cx);
         } else if self.state == State::Asking && self.highest == Some(peer) {
-            // Who was second to answer is not known any more.
+            // The node kept only the highest answer, so it asks again.
             self.hold_election(cx);
         }
     }

@@ -99,8 +99,8 @@ impl Ring {
         }
     }
 
-    /// Begins in a moment: changes of the ring come in swarms, and one election is enough for all of them. Where nobody is
-    /// waited for, at once.
+    /// Begins in a moment, because changes of the ring come in swarms and one election is enough for all of them; at once where
+    /// it has no patience.
     fn begin_soon(&mut self, cx: &mut Cx<'_, Self>) {
         if self.patience.is_zero() {
             self.begin(cx);
@@ -184,7 +184,7 @@ impl Protocol for Ring {
             return;
         }
         if msg.term < self.term {
-            // Whoever sent it was away. Its next election has a term above this one's.
+            // The sender was away. Its next election has a term above this one's.
             cx.note(Event::Stale);
             if !self.waiting {
                 self.begin(cx);

@@ -143,7 +143,7 @@ impl Protocol for TimerBased {
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
-            // Nobody waits for another here: it has no patience that would end an election of which a part was lost.
+            // This algorithm has no patience: nothing else would end an election of which a part was lost.
             Signal::Disturbed => self.begin(cx),
             Signal::Ring(place) => {
                 self.circle.place = place;

@@ -22,9 +22,9 @@ pub struct Name {
     pub token: u16,
     /// Whether the sender wants the link.
     pub willing: bool,
-    /// How many of eight hellos of that neighbour the sender hears, at most 7.
+    /// How many of eight hellos of that neighbour reach the sender, at most 7.
     pub heard: u8,
-    /// The neighbour's end of the link, as the sender last heard it.
+    /// The neighbour's incarnation of the link, as the sender knows it.
     pub echo: u16,
 }
 
@@ -80,12 +80,12 @@ pub struct Rel {
     pub messages: Vec<Parcel, BUNDLE_MAX, u8>,
 }
 
-/// Bytes of what a hello says before its names.
+/// Bytes of a hello before its names.
 pub const HELLO_BYTES: usize = 7;
 
 pub const NAME_BYTES: usize = 6;
 
-/// Bytes of what a REL says before its entries.
+/// Bytes of a REL before its entries.
 pub const REL_BYTES: usize = 2;
 
 const HELLO_FULL: u8 = 1;
@@ -151,12 +151,12 @@ impl Hello {
         Ok(writer.used)
     }
 
-    /// Reads one; bytes left over make it none.
+    /// Reads a hello; none where bytes are left over.
     pub fn read(body: &[u8]) -> Option<Self> {
         Self::split(body).filter(|(_, more)| more.is_empty()).map(|(hello, _)| hello)
     }
 
-    /// Reads one, and what stands behind it.
+    /// Reads a hello; returns it with the bytes behind it.
     pub fn split(body: &[u8]) -> Option<(Self, &[u8])> {
         let mut reader = Reader(body);
         let [number, interval_log2, flags] = reader.array()?;
@@ -216,7 +216,7 @@ impl Rel {
         Ok(writer.used)
     }
 
-    /// Reads one that was sent to everybody, or (where an id is given) to that node alone; bytes left over make it none.
+    /// Reads a REL that was sent to everybody or, with an id, to that node alone; none where bytes are left over.
     pub fn read(body: &[u8], to: Option<NodeId>) -> Option<Self> {
         let rel = RelBytes::read(body, to)?;
         let mut messages = Vec::new();
@@ -227,7 +227,7 @@ impl Rel {
     }
 }
 
-/// A REL where it stands in its frame: it was looked through once and makes sense; what is wanted of it is read.
+/// A REL in the frame that it came in: checked once as a whole, then read piece by piece, so that nothing is copied.
 #[derive(Clone, Copy, Debug)]
 pub struct RelBytes<'b> {
     /// Whether everybody in [`entries`](Self::entries) is to answer at once, one after the other.
@@ -292,7 +292,6 @@ impl<'b> RelBytes<'b> {
         if self.to.is_some() { self.to } else { reader.half().map(NodeId) }
     }
 
-    /// The messages.
     pub fn messages(self) -> impl Iterator<Item = &'b [u8]> {
         let mut reader = Reader(self.messages);
         core::iter::from_fn(move || {

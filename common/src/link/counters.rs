@@ -12,11 +12,11 @@ pub struct Counters {
     pub accepted: u32,
     /// Frames of other networks, other standards or other versions.
     pub foreign: u32,
-    /// Frames that are none: too short, too long, or with contents that make no sense.
+    /// Frames that are too short or too long, or whose contents make no sense.
     pub malformed: u32,
     /// Frames whose tag is wrong.
     pub forged: u32,
-    /// Frames that were heard before, or claim an earlier epoch.
+    /// Frames whose number is not newer than the sender's last, or that claim an earlier epoch.
     pub replayed: u32,
     /// Frames of a session that is over.
     pub stale: u32,

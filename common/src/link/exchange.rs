@@ -10,7 +10,7 @@ use crate::limits::BUNDLE_MAX;
 use crate::time::Instant;
 use crate::types::NodeId;
 
-/// A frame that was given to the driver and is not through yet.
+/// A frame that the driver has and has not reported as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InFlight {
     Hello,
@@ -21,9 +21,9 @@ pub enum InFlight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flight {
     pub answered: Answered,
-    /// Who is to acknowledge.
+    /// Who has not acknowledged it yet.
     pub to: Slots,
-    /// How many answer at once.
+    /// How many neighbours answer right away, one after the other.
     pub answers: u8,
 }
 
@@ -44,9 +44,9 @@ pub struct Exchange {
     in_flight: Option<InFlight>,
     /// The last frame that asked for answers.
     asked: Option<Flight>,
-    /// The acknowledgement that is owed, at a time that comes.
+    /// The acknowledgement that this node owes.
     reply: Reply,
-    /// Others are answering until then.
+    /// This node keeps off the channel until then, because others are answering.
     quiet_until: Instant,
     /// What arrived with the last frame. The node collects it at once, so one frame's worth is enough.
     inbox: Vec<(NodeId, Parcel), BUNDLE_MAX, u8>,
@@ -78,29 +78,28 @@ impl Exchange {
         self.in_flight = Some(frame);
     }
 
-    /// The frame in flight is through.
+    /// The driver is done with the frame in flight.
     pub fn land(&mut self) -> Option<InFlight> {
         self.in_flight.take()
     }
 
-    /// Answers to this frame are waited for.
+    /// Waits for answers to this frame.
     pub fn ask(&mut self, flight: Flight) {
         self.asked = Some(flight);
     }
 
-    /// The frame whose answers are waited for.
+    /// The frame that still waits for answers.
     pub fn asked(&self) -> Option<&Flight> {
         self.asked.as_ref()
     }
 
-    /// A neighbour has answered.
     pub fn has_answered(&mut self, slot: usize) {
         if let Some(asked) = &mut self.asked {
             asked.to = asked.to.without(Slots::of(slot));
         }
     }
 
-    /// An answer that still comes from a neighbour is not about what it is now to get.
+    /// Ignores an answer that a neighbour may still send: it would be taken for one to the messages that replace these.
     pub fn no_longer_asked(&mut self, slot: usize) {
         if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
             flight.to = flight.to.without(Slots::of(slot));
@@ -108,15 +107,17 @@ impl Exchange {
         self.has_answered(slot);
     }
 
-    /// The link to a neighbour is down: nothing is sent to it, and what arrived over it belongs to an interval that is over.
+    /// The link to a neighbour is down: drops what waits for it, and what arrived over it and belongs to a session that is
+    /// over.
     pub fn forget(&mut self, slot: usize, id: NodeId) {
         self.inbox.retain(|(from, _)| *from != id);
         self.pool.forget(slot);
         self.no_longer_asked(slot);
     }
 
-    /// Takes older states for a neighbour out, `sent` of its messages being sent and not acknowledged. Whether they were
-    /// all states and went, too: whether they arrived does not matter then, and all neighbours get the same one again.
+    /// Drops older states that wait for a neighbour, of whose messages the first `sent` are not acknowledged yet. Where those
+    /// are states as well, they go too, and this returns true: it does not matter then whether they arrived, and all
+    /// neighbours get the same frame again.
     pub fn replace_states(&mut self, slot: usize, sent: u8) -> bool {
         let are_replaced = sent > 0 && self.pool.are_states(slot, sent);
         if are_replaced {
@@ -127,28 +128,25 @@ impl Exchange {
         are_replaced
     }
 
-    /// Owes an acknowledgement.
     pub fn owe(&mut self, reply: Reply) {
         self.reply = reply;
     }
 
-    /// Takes the acknowledgement that is owed.
     pub fn take_reply(&mut self) -> Option<Reply> {
         let reply = core::mem::replace(&mut self.reply, Reply::NONE);
         (reply.at != Instant::NEVER).then_some(reply)
     }
 
-    /// Others answer each other until then.
     pub fn quiet_until(&self) -> Instant {
         self.quiet_until
     }
 
-    /// Others answer each other at least until then.
+    /// Keeps off the channel at least until then, because others answer each other.
     pub fn keep_quiet(&mut self, until: Instant) {
         self.quiet_until = self.quiet_until.max(until);
     }
 
-    /// Others answer this node until then.
+    /// Keeps off the channel until then, because others answer this node.
     pub fn await_answers(&mut self, until: Instant) {
         self.quiet_until = until;
     }
@@ -158,12 +156,11 @@ impl Exchange {
         BUNDLE_MAX - self.inbox.len()
     }
 
-    /// A message has arrived; whether there was room for it.
+    /// Puts a message into the inbox; false where it has no room.
     pub fn deliver(&mut self, from: NodeId, message: &[u8]) -> bool {
         Parcel::from_slice(message).is_ok_and(|parcel| self.inbox.push((from, parcel)).is_ok())
     }
 
-    /// Whether messages wait to be collected.
     pub fn has_mail(&self) -> bool {
         !self.inbox.is_empty()
     }

@@ -11,7 +11,7 @@ use core::ops::Range;
 use super::security::{Aead, Domain, Keys, Nonce, TAG_BYTES};
 use crate::types::NodeId;
 
-/// The version of everything in this module. Frames of another version are counted and not looked at.
+/// The version of everything in this module. Frames of another version are counted and ignored.
 pub const VERSION: u8 = 1;
 
 pub const HEAD_BYTES: usize = 14;
@@ -67,7 +67,7 @@ pub struct Head {
     pub counter: u32,
 }
 
-/// Why bytes are no frame of ours.
+/// Why a frame is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Of another network, standard, version or key.
@@ -89,7 +89,6 @@ impl Head {
         [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2]
     }
 
-    /// Reads the head of a frame.
     pub fn read(frame: &[u8]) -> Result<Self, Refusal> {
         let head = frame.first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
         let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2] = *head;
@@ -112,12 +111,13 @@ impl Head {
         Nonce { source, other, epoch, counter, domain: Domain::Frame, status: 0 }
     }
 
-    /// Closes a frame in `buf` whose body of `length` bytes stands behind the place of its head; the frame's length.
+    /// Encrypts the body of `length` bytes that stands in `buf` behind the space for the head, and writes head and tag;
+    /// returns the frame's length.
     pub fn seal(&self, keys: &Keys, buf: &mut [u8], length: usize) -> Option<usize> {
-        let (place, rest) = buf.split_first_chunk_mut::<HEAD_BYTES>()?;
-        *place = self.bytes();
+        let (space, rest) = buf.split_first_chunk_mut::<HEAD_BYTES>()?;
+        *space = self.bytes();
         let (body, rest) = rest.split_at_mut_checked(length)?;
-        let tag = keys.cipher(Domain::Frame).seal(self.nonce(), place, body);
+        let tag = keys.cipher(Domain::Frame).seal(self.nonce(), space, body);
         *rest.first_chunk_mut::<TAG_BYTES>()? = tag;
         Some(HEAD_BYTES + length + TAG_BYTES)
     }
@@ -140,11 +140,11 @@ impl Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Status {
-    /// The frame's messages are in good hands.
+    /// The receiver has the frame's messages.
     Accepted,
-    /// There was no room for them; the sender tries again.
+    /// The receiver had no room for them; the sender tries again.
     NoRoom,
-    /// The receiver knows of no such session; the sender's link is down.
+    /// The receiver knows of no such session; the sender takes its end of the link down.
     NoSession,
 }
 
@@ -194,7 +194,7 @@ impl Answered {
         [f0, f1, self.dsn(), number, t0, t1, t2, t3]
     }
 
-    /// What an acknowledgement says, where it is one of this frame by `acker`.
+    /// What an acknowledgement says, if it is `acker`'s and answers this frame.
     pub fn status(self, keys: &Keys, acker: NodeId, ack: [u8; ACK_BYTES]) -> Option<Status> {
         let [f0, f1, dsn, number, t0, t1, t2, t3] = ack;
         if [f0, f1] != FCF_ACK || dsn != self.dsn() {

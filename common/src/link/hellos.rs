@@ -16,7 +16,7 @@ pub struct Hellos {
     number: u8,
     /// Where in the table the names of the next hello begin, when not all fit.
     first_name: u8,
-    /// Hellos leave room for what ring mode tells, and name fewer neighbours.
+    /// In ring mode hellos leave room for routes and name fewer neighbours.
     is_on_ring: bool,
 }
 
@@ -35,24 +35,24 @@ impl Hellos {
         self.is_on_ring
     }
 
-    /// No more links may be up than a hello can name.
+    /// The most links that may be up: those that a hello can name.
     pub fn links_max(&self) -> usize {
         if self.is_on_ring { RING_NAMES_MAX } else { NEIGHBOURS_MAX }
     }
 
-    /// The next hello. Links are named first; those that are not linked take turns where not all fit.
+    /// Writes the next hello. It names linked neighbours first; the others take turns where not all fit.
     pub fn compose(&mut self, now: Instant, table: &Table, leader: NodeId, device: u16) -> Hello {
         self.number = self.number.wrapping_add(1);
         self.first_name = self.first_name.wrapping_add(1);
         let mut names = Vec::<Name, HELLO_NAMES_MAX, u8>::new();
         let links = table.links();
-        // Where links alone fill the hello, one of them gives its place to a newcomer that must be let in: a link may be
-        // left out once, a newcomer that is never named never gets one.
+        // Where links alone fill the hello, one of them makes way for a newcomer that must be let in: a linked neighbour may
+        // be left out once, but a newcomer that is never named never gets a link.
         let names_max = if self.is_on_ring { RING_NAMES_MAX } else { HELLO_NAMES_MAX };
         let links_max = self.links_max();
         let is_crowded = links >= names_max;
-        // Whoever has links enough names no others but those that it must let in or that it has to say something about: hellos
-        // are most of what is on the air, and each is opened by everybody in reach.
+        // A node with enough links names only those others that it must let in or has news of: hellos are most of what is on
+        // the air, and everybody in reach opens each of them.
         let is_content = links >= LINKS_ENOUGH;
         let others = || {
             let unlinked = table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());

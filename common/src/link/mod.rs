@@ -1,10 +1,10 @@
 //! The link layer: what turns a lossy radio into channels that go up and down and deliver in order while up.
 //!
-//! Model: one half-duplex radio channel where frames are lost, but neither reordered nor repeated by it; whoever forges or
-//! replays frames is kept out by [`security`]. [`Links`] finds neighbours by their hellos ([`trickle`], [`quality`]), agrees
-//! with each on when the link between them is up ([`session`]), and carries messages over it ([`pool`], [`neighbour`]):
-//! broadcast first, acknowledged by whatever the others send next, then again to those alone that are missing, and in the
-//! end the link goes down. The bytes are in [`frame`] and [`body`].
+//! Model: one half-duplex radio channel that loses frames, but neither reorders nor repeats them; [`security`] keeps out
+//! forged and replayed ones. [`Links`] finds neighbours by their hellos ([`trickle`], [`quality`]), agrees with each on when
+//! the link between them is up ([`session`]), and carries messages over it ([`pool`], [`neighbour`]). A message is
+//! broadcast first, and the others acknowledge it with whatever they send next. Those that did not are sent it again, alone;
+//! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
 pub mod body;
 mod counters;
@@ -48,20 +48,20 @@ use crate::types::NodeId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     Up(NodeId),
-    /// It went down; what was under way is lost.
+    /// Messages that were not acknowledged yet are lost.
     Down(NodeId, Reason),
     Message(NodeId, Parcel),
 }
 
-/// What the links ask of whoever is above them.
+/// What the links ask of the layer above them.
 pub trait Above {
     /// The leader that this node follows; 0 is nobody.
     fn leader(&self) -> NodeId;
 
     /// A linked neighbour's hello tells this of the ring.
-    fn hear(&mut self, _from: NodeId, _told: &[u8]) {}
+    fn receive_hello(&mut self, _from: NodeId, _told: &[u8]) {}
 
-    /// Writes what a hello of this node tells of the ring; how many bytes.
+    /// Writes what a hello of this node tells of the ring; returns how many bytes that took.
     fn tell(&mut self, _room: &mut [u8]) -> usize {
         0
     }
@@ -98,7 +98,7 @@ impl Links {
         }
     }
 
-    /// There is something to tell in a hello.
+    /// Lets the next hello come soon, because there is something to tell.
     pub fn hurry(&mut self, now: Instant) {
         self.hellos.trickle.hurry(now, &mut self.rng);
     }
@@ -108,7 +108,6 @@ impl Links {
         self.hellos.trickle.defer(now, &mut self.rng);
     }
 
-    /// Begins to say hello.
     pub fn start(&mut self, now: Instant) {
         self.hellos.trickle.start(now, &mut self.rng);
         if self.epoch().is_none() {
@@ -122,7 +121,7 @@ impl Links {
         self.begin_anew(now, Reason::NewIncarnation);
     }
 
-    /// Leaves out frame numbers up to this one, so that a test of the last ones need not send sixteen million frames.
+    /// Skips frame numbers up to this one, so that a test of the last ones need not send sixteen million frames.
     pub fn skip_numbers(&mut self, up_to: u32) {
         self.numbering.skip(up_to);
     }
@@ -147,7 +146,7 @@ impl Links {
         self.hellos.trickle.start(now, &mut self.rng);
     }
 
-    /// Links to these neighbours are not given up to make room for others.
+    /// Protects the links to these neighbours from being given up to make room for others.
     pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
         self.table.pin(is_pinned);
     }
@@ -180,7 +179,7 @@ impl Links {
         self.notices.pop()
     }
 
-    /// The next thing that happened on a link: what went down, then what came up, then messages.
+    /// The next thing that happened on a link: first links that went down, then links that came up, then messages.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
         if self.table.has_turned
             && let Some(event) = self.poll_turn()
@@ -209,8 +208,8 @@ impl Links {
         !is_quiet || self.table.has_turned && self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
     }
 
-    /// Sends a message to neighbours whose link is up; the others in `to` are passed over. Where the pool is full, the
-    /// slowest neighbour's link goes down, since a link may not skip a message.
+    /// Sends a message to those neighbours in `to` whose link is up. If the pool is full, the slowest neighbour's link goes
+    /// down, since a link may not skip a message.
     pub fn send(
         &mut self,
         now: Instant,
@@ -244,7 +243,7 @@ impl Links {
         Ok(())
     }
 
-    /// A newer state is to be sent to a neighbour in the place of older ones.
+    /// Drops the older states that a newer one makes pointless for a neighbour.
     fn replace_states(&mut self, slot: usize) {
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         let sent = neighbour.arq.outstanding;
@@ -254,7 +253,7 @@ impl Links {
         }
     }
 
-    /// Others answer each other until then.
+    /// Until when other nodes answer each other.
     pub fn quiet_until(&self) -> Instant {
         self.exchange.quiet_until()
     }
@@ -264,7 +263,7 @@ impl Links {
         self.exchange.pool.room()
     }
 
-    /// How many messages a neighbour is still to get.
+    /// How many messages wait for a neighbour or its acknowledgement.
     pub fn waiting_for(&self, peer: NodeId) -> usize {
         self.table.find(peer).map_or(0, |slot| self.exchange.pool.count(slot))
     }
@@ -289,12 +288,12 @@ impl Links {
         }
     }
 
-    /// A session has gone down: what was to be sent over it is forgotten, and others are told soon.
+    /// A session has gone down: forgets what was to be sent over it, and lets the next hello tell the others soon.
     fn fell(&mut self, now: Instant, slot: usize, reason: Reason) {
         let base = Duration::from_millis(u64::from(self.patience.hold_down_ms));
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         neighbour.quieten();
-        // A link that never was told of need not be taken back.
+        // The layer above never learned that this link was up, so it need not learn that it is down.
         match core::mem::take(&mut neighbour.news) {
             News { up: true, down } => neighbour.news.down = down,
             News { up: false, down } => neighbour.news.down = down.or(Some(reason)),
@@ -308,7 +307,7 @@ impl Links {
         if matches!(reason, Reason::Unacknowledged | Reason::Silent) {
             neighbour.quality.lose();
         }
-        // The other end has given the link up and holds it down; this one is to be as patient next time.
+        // The other end has given the link up and holds it down; this end becomes as patient as that one.
         if matches!(reason, Reason::NewIncarnation | Reason::NoSession) {
             neighbour.breaks = neighbour.breaks.saturating_add(1).min(neighbour::BREAKS_MAX);
         }
@@ -337,7 +336,7 @@ impl Links {
         }
     }
 
-    /// One link more than the protocol has room for: the one that can best be spared goes.
+    /// Where a hello cannot name all links any more, takes down the one that can best be spared.
     fn make_room(&mut self, now: Instant, newest: usize) {
         if self.table.links() <= self.hellos.links_max() {
             return;

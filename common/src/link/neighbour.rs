@@ -7,13 +7,13 @@ use crate::notice::Reason;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// A neighbour that is not linked is forgotten after this long, at least.
+/// The least time before a node forgets a neighbour without a link.
 const FORGET_MIN: Duration = Duration::from_millis(1_500);
 
-/// A link that has held for this long has one break less on its record.
+/// Each time a link has held this long, one break is taken off its record.
 const CALM: Duration = Duration::from_millis(300_000);
 
-/// A neighbour whose link broke is not forgotten before it was silent for this long, and with it how often the link broke.
+/// A node forgets a neighbour whose link broke only after this much silence, because the record of breaks goes with it.
 const REMEMBERED: Duration = Duration::from_millis(20_000);
 
 /// More breaks than this are not counted.
@@ -25,22 +25,23 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
-/// Attempts more for a link that broke once; twice as many with each of the next breaks, so often.
+/// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
+/// [`PATIENCE_STEPS`]-th.
 const PATIENCE_STEP: u8 = 12;
 const PATIENCE_STEPS: u8 = 3;
 
-/// And where others have lost the neighbour, too.
+/// Extra attempts instead of those, where others have lost the neighbour too.
 const PATIENCE_DOUBTED: u8 = 6;
 
-/// So many hellos in a row that name another leader are believed.
+/// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
 
-/// How long neighbours are borne with.
+/// How long a node puts up with a neighbour that does not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// How often an unacknowledged frame is sent before its link is given up.
     pub attempts: u8,
-    /// After this many eighths of its announced hello time a silent neighbour is asked whether it is there.
+    /// A silent neighbour is asked whether it is there after this many eighths of its announced hello interval.
     pub suspect_eighths: u8,
     /// How long a link stays down after it broke.
     pub hold_down_ms: u16,
@@ -85,17 +86,16 @@ impl Arq {
     }
 }
 
-/// When something is next to be done.
+/// When a neighbour, or all of them together, next need attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Somebody is to be asked after, given up or forgotten.
+    /// The neighbour is asked whether it is there, given up or forgotten.
     pub timeout: Instant,
-    /// A frame is to be sent.
+    /// A frame is sent.
     pub transmit: Instant,
 }
 
 impl Due {
-    /// Nothing is.
     pub const NEVER: Self = Self { timeout: Instant::NEVER, transmit: Instant::NEVER };
 
     pub fn min(self, other: Self) -> Self {
@@ -109,7 +109,7 @@ impl Due {
     }
 }
 
-/// What happened to a link that nobody has been told yet. Going down is told before coming up again.
+/// What happened to a link that the layer above does not know yet. It learns of the fall before the new link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {
     pub down: Option<Reason>,
@@ -126,23 +126,22 @@ pub struct Neighbour {
     pub quality: Quality,
     /// The last frame accepted from it: its epoch and number.
     pub last: (u16, u32),
-    /// When it was last heard.
+    /// When a frame last came from it.
     pub heard_at: Instant,
     /// How long its hellos are apart: two to this power, in milliseconds.
     pub interval_log2: u8,
     /// The leader it names.
     pub leader: NodeId,
-    /// So many of its hellos in a row have named another leader than this node's.
+    /// How many of its hellos in a row have named another leader than this node's.
     pub dissent: u8,
     /// How many of this node's links it shares.
     pub shared: u8,
-    /// So many of its hellos in a row have not named this node.
+    /// How many of its hellos in a row have not named this node.
     pub unlisted: u8,
     /// A link that must not be given up to make room.
     pub is_pinned: bool,
-    /// Two boards have this id; told for as long as the link is held down.
+    /// Two boards have this id; hellos say so for as long as the link is held down.
     pub is_twin: bool,
-    /// Sending to it.
     pub arq: Arq,
     /// When an acknowledgement must go out.
     pub ack_due: Instant,
@@ -150,7 +149,6 @@ pub struct Neighbour {
     pub breaks: u8,
     /// The link stays down until then. Long after that a break is taken off the record, and this moves on.
     pub held_until: Instant,
-    /// What nobody was told yet.
     pub news: News,
 }
 
@@ -189,8 +187,9 @@ impl Neighbour {
         self.heard_at + Duration::from_micros(self.interval().times(u32::from(eighths)).as_micros() / 8)
     }
 
-    /// How often a frame is sent before the link is given up. A link that broke before is given up less easily: where it
-    /// breaks down for a second now and then, it had better be kept. Hardly where others have lost the neighbour, too.
+    /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
+    /// one that fails for a second now and then is better kept. Where others have lost the neighbour too, that hardly
+    /// applies.
     pub fn attempts_max(&self, usual: u8) -> u8 {
         let more = match (self.breaks, self.arq.is_doubted) {
             (0, _) => 0,
@@ -200,7 +199,7 @@ impl Neighbour {
         usual.saturating_add(more)
     }
 
-    /// The neighbour may be gone: it is asked, where it is not being written to anyway.
+    /// The neighbour may be gone: asks it, unless a frame is on its way to it anyway.
     pub fn suspect(&mut self, now: Instant) {
         if !self.arq.is_busy() && self.arq.due == Instant::NEVER {
             self.arq = Arq { is_probe: true, attempts: 1, due: now, ..Arq::IDLE };
@@ -213,7 +212,7 @@ impl Neighbour {
         self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(remembered)
     }
 
-    /// When something is next to be done for it, where a frame is sent so often and silence is borne for so long.
+    /// When it next needs attention, with this many attempts a frame and this many eighths of its interval of silence.
     pub fn due(&self, attempts: u8, eighths: u8) -> Due {
         if !self.session.is_up() {
             return Due { timeout: self.forget_at().max(self.held_until), ..Due::NEVER };
@@ -236,7 +235,7 @@ impl Neighbour {
         self.unlisted = 0;
     }
 
-    /// The link broke: it stays down for a while, longer each time.
+    /// The link broke: keeps it down for a while, longer each time.
     pub fn hold(&mut self, now: Instant, base: Duration) {
         let length = base.times(1 << u32::from(self.breaks).min(10)).min(HOLD_MAX);
         self.held_until = now + length;
@@ -264,7 +263,7 @@ impl Neighbour {
         self.breaks > 0 && self.quality.eighths() == 0 && now < self.held_until
     }
 
-    /// Time passes calmly.
+    /// Ends what only lasts a while: the shunning of twins, and the memory of old breaks.
     pub fn calm(&mut self, now: Instant) {
         self.is_twin &= now < self.held_until;
         if now.since(self.held_until) >= CALM {

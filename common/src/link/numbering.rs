@@ -1,6 +1,7 @@
 //! What makes a frame this node's: its id, its network's number and keys, and frame numbers that are never used twice.
 //!
-//! A nonce is made of the id, the epoch and the frame's number, so whoever has no epoch, or no number left, sends nothing.
+//! A nonce is made of the id, the epoch and the frame's number, so a node without an epoch, or without a number left, sends
+//! nothing.
 
 use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, Head, Kind, Refusal, Status};
 use super::sealed::Sealed;
@@ -50,7 +51,7 @@ impl Numbering {
         self.counter = 0;
     }
 
-    /// Leaves out frame numbers up to this one.
+    /// Skips frame numbers up to this one.
     pub fn skip(&mut self, up_to: u32) {
         self.counter = self.counter.max(up_to);
     }
@@ -66,13 +67,13 @@ impl Numbering {
         Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter })
     }
 
-    /// Closes a frame whose body of `length` bytes stands behind the place of its head; the frame's length.
+    /// As [`Head::seal`], with the present key.
     pub fn seal(&self, head: Head, buf: &mut [u8], length: usize) -> Option<usize> {
         let (_, keys) = self.keys.first()?.as_ref()?;
         head.seal(keys, buf, length)
     }
 
-    /// Decrypts a frame of this network; its head and body.
+    /// Decrypts a frame of this network; returns its head and body.
     pub fn open<'f>(&self, frame: &'f mut (impl Sealed + ?Sized)) -> Result<(Head, &'f [u8]), Refusal> {
         let head = Head::read(frame.bytes())?;
         if head.pan != self.pan {
@@ -86,15 +87,15 @@ impl Numbering {
         self.keys.iter().flatten().find(|(other, _)| *other == key_id).map(|(_, keys)| keys)
     }
 
-    /// This node's acknowledgement of a frame. Without an epoch there is none: it carries no number of its own, but would
-    /// tell that the node is here.
+    /// This node's acknowledgement of a frame. A node without an epoch gives none: the acknowledgement has no number of its
+    /// own, but it would show that the node is there.
     pub fn acknowledge(&self, head: &Head, status: Status) -> Option<[u8; ACK_BYTES]> {
         let answered = Answered { sender: head.from, epoch: head.epoch, counter: head.counter };
         let keys = self.keys_of(head.key_id).filter(|_| self.epoch.is_some())?;
         Some(answered.acknowledge(keys, self.id, status))
     }
 
-    /// What an acknowledgement says, where it is one of this frame by `acker`.
+    /// What an acknowledgement says, if it is `acker`'s and answers this frame.
     pub fn status(&self, answered: Answered, acker: NodeId, ack: [u8; ACK_BYTES]) -> Option<Status> {
         let (_, keys) = self.keys.iter().flatten().next()?;
         answered.status(keys, acker, ack)

@@ -1,7 +1,7 @@
 //! Messages waiting to be sent or acknowledged: each is kept once, however many neighbours are to get it.
 //!
-//! The order in the pool is the order of sending. What one neighbour is still to get is a queue: the first of its messages has
-//! the number [`Session::oldest`](super::session::Session::oldest), the next the one after.
+//! The pool is in the order of sending. The messages for one neighbour are a queue: the first of them has the number
+//! [`Session::oldest`](super::session::Session::oldest), the next the one after.
 
 use heapless::Vec;
 
@@ -122,12 +122,12 @@ impl Pool {
         self.waiting.retain(|waiting| !waiting.to.is_empty());
     }
 
-    /// Takes everything for a slot out.
+    /// Drops everything for a slot.
     pub fn forget(&mut self, slot: usize) {
         self.delivered(slot, u8::MAX);
     }
 
-    /// Takes a slot off those older states that were not sent to it: all behind its first `sent` messages.
+    /// Drops the older states for a slot that were not sent to it: those behind its first `sent` messages.
     pub fn replace_older(&mut self, slot: usize, sent: u8) {
         let unsent = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(slot)).skip(usize::from(sent));
         unsent

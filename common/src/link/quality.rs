@@ -1,8 +1,8 @@
 //! How well a neighbour is heard, with hysteresis: a link is hard to get and hard to lose.
 //!
-//! Wanted once three of the last four hellos arrived (two where the neighbour is in another network) and they are strong
-//! enough; given up when too few of many arrive, or when
-//! they are faint and many are lost. Lost hellos show as gaps in their numbers.
+//! A node wants a link once three of the last four hellos arrived (two where the neighbour is in another network) and they
+//! are strong enough. It gives the link up when too few of many hellos arrive, or when they are faint and many are lost. Lost
+//! hellos show as gaps in their numbers.
 
 /// A newcomer must be at least this strong.
 const STRONG_DBM: i16 = -88;
@@ -10,8 +10,8 @@ const STRONG_DBM: i16 = -88;
 /// Below this a neighbour is faint.
 const FAINT_DBM: i16 = -95;
 
-/// So many hellos are looked at before a link is given up. In trouble they come several times a second, and a link that breaks
-/// down for a while should not be judged by that while alone.
+/// A link is judged by this many hellos. In trouble they come several times a second, and a link that fails for a while
+/// should not be judged by that while alone.
 const SAMPLE: u32 = 32;
 
 /// How well a neighbour is heard.
@@ -27,7 +27,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Of a neighbour whose first hello, with this number and strength, is yet to be taken note of.
+    /// Of a neighbour whose first hello, with this number and strength, is yet to be noted.
     pub fn before(number: u8, rssi_dbm: i8) -> Self {
         Self { history: 0, seen: 0, number: number.wrapping_sub(1), strength: i16::from(rssi_dbm) * 16 }
     }
@@ -37,8 +37,8 @@ impl Quality {
         Self { history: 1, seen: 1, number, ..Self::before(number, rssi_dbm) }
     }
 
-    /// Takes note of a hello; how many were missed before it.
-    pub fn hear(&mut self, number: u8, rssi_dbm: i8) -> u8 {
+    /// Notes a hello; returns how many were missed before it.
+    pub fn note_hello(&mut self, number: u8, rssi_dbm: i8) -> u8 {
         let gap = number.wrapping_sub(self.number).max(1);
         self.number = number;
         self.history = self.history.checked_shl(u32::from(gap)).unwrap_or(0) | 1;
@@ -47,23 +47,23 @@ impl Quality {
         gap - 1
     }
 
-    /// Takes note of the strength of any other frame.
+    /// Notes the strength of any frame.
     pub fn strengthen(&mut self, rssi_dbm: i8) {
         self.strength += (i16::from(rssi_dbm) * 16 - self.strength) / 8;
     }
 
-    /// The peer has restarted: its numbers mean nothing any more.
+    /// The peer has restarted: its numbers begin anew.
     pub fn restart(&mut self, number: u8, rssi_dbm: i8) {
         *self = Self::new(number, rssi_dbm);
     }
 
-    /// The neighbour is lost: what was heard of it does not count any more.
+    /// The neighbour is lost: its hellos so far no longer count.
     pub fn lose(&mut self) {
         self.history = 0;
         self.seen = 0;
     }
 
-    /// A link begins: what was lost before the hellos that made it count does not count against it.
+    /// A link begins: only the last four hellos count, those that brought it up.
     pub fn begin(&mut self) {
         self.history &= 15;
         self.seen = self.seen.min(4);
@@ -111,29 +111,29 @@ mod tests {
     #[test]
     fn three_of_four_make_a_link_and_two_of_five_lose_it() {
         let mut quality = Quality::new(0, -60);
-        quality.hear(1, -60);
+        quality.note_hello(1, -60);
         assert!(!quality.is_good());
-        assert_eq!(quality.hear(3, -60), 1, "one was missed");
+        assert_eq!(quality.note_hello(3, -60), 1, "one was missed");
         assert!(quality.is_good());
         assert!(!quality.is_bad());
         let mut number = 3;
         for _ in 0..9 {
             number += 3;
-            quality.hear(number, -60);
+            quality.note_hello(number, -60);
             assert!(!quality.is_bad(), "a few seconds of bad luck are not enough");
         }
         number += 3;
-        quality.hear(number, -60);
+        quality.note_hello(number, -60);
         assert!(quality.is_bad() && !quality.is_good());
     }
 
     #[test]
     fn a_faint_newcomer_is_not_wanted_and_a_faint_link_is_kept_while_it_works() {
         let mut quality = Quality::new(0, -92);
-        (1..20).for_each(|number| assert_eq!(quality.hear(number, -92), 0));
+        (1..20).for_each(|number| assert_eq!(quality.note_hello(number, -92), 0));
         assert!(!quality.is_good() && !quality.is_bad());
         assert_eq!(quality.eighths(), 7);
-        (10..40).map(|half| half * 2 + 1).for_each(|number| assert!(quality.hear(number, -99) <= 1));
+        (10..40).map(|half| half * 2 + 1).for_each(|number| assert!(quality.note_hello(number, -99) <= 1));
         assert!(quality.is_bad(), "faint, and every other hello is lost");
     }
 
@@ -141,12 +141,12 @@ mod tests {
     fn a_long_silence_before_a_link_does_not_count_against_it() {
         let mut quality = Quality::new(0, -50);
         for number in [60, 61, 62] {
-            quality.hear(number, -50);
+            quality.note_hello(number, -50);
         }
         assert!(quality.is_good() && quality.is_bad());
         quality.begin();
         (63..200).for_each(|number| {
-            quality.hear(number, -50);
+            quality.note_hello(number, -50);
             assert!(!quality.is_bad());
         });
     }
@@ -154,9 +154,9 @@ mod tests {
     #[test]
     fn numbers_start_over_after_255() {
         let mut quality = Quality::new(254, -50);
-        assert_eq!(quality.hear(255, -50), 0);
-        assert_eq!(quality.hear(0, -50), 0);
-        assert_eq!(quality.hear(200, -50), 199);
+        assert_eq!(quality.note_hello(255, -50), 0);
+        assert_eq!(quality.note_hello(0, -50), 0);
+        assert_eq!(quality.note_hello(200, -50), 199);
         assert!(!quality.is_good());
     }
 }

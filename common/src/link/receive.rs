@@ -1,4 +1,4 @@
-//! What arrives: hellos, messages, acknowledgements.
+//! Receiving: messages and acknowledgements. Hellos have a file of their own.
 
 use super::body::{Entry, Hello, RelBytes};
 use super::exchange::Reply;
@@ -12,13 +12,13 @@ use crate::mac::{ANSWER_SLOT, TURN_ROUND};
 use crate::notice::Reason;
 use crate::time::{Duration, Instant};
 
-/// What getting on to the channel takes, about.
+/// Roughly how long a frame waits for the channel.
 const ACCESS_TIME: Duration = Duration::from_micros(1_000);
 
-/// An acknowledgement that rides along goes out within this time, at the latest.
+/// An acknowledgement that nothing takes along goes out after this time, at the latest.
 const ACK_DELAY_MAX_US: u32 = 32_000;
 
-/// And not before this, so that an answer of the election itself can take it along.
+/// It does not go out before this time, so that an answer of the election itself can take it along.
 const ACK_DELAY_MIN_US: u32 = 8_000;
 
 impl Links {
@@ -41,8 +41,8 @@ impl Links {
         }
     }
 
-    /// Time in which others had the channel does not count as time without an acknowledgement. Where everybody sends at
-    /// once, acknowledgements come late; sending again before they can come would only make them later.
+    /// Time in which others have the channel does not count as time without an acknowledgement. When everybody sends at
+    /// once, acknowledgements come late, and sending again before they can come makes them later.
     fn wait_for_others(&mut self, now: Instant, bytes: usize) {
         if self.exchange.pool.is_empty() {
             return;
@@ -74,7 +74,7 @@ impl Links {
         let last = slot.and_then(|slot| self.table.get(slot)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
             count(&mut self.counters.replayed);
-            // Of two boards with one id, one has the lower numbers.
+            // It may be a twin: of two boards with one id, one has the lower numbers.
             if let (Some(slot), Kind::Hello, Some((hello, _))) = (slot, head.kind, Hello::split(body)) {
                 self.note_device(now, slot, hello.device);
             }
@@ -86,12 +86,12 @@ impl Links {
         let due_of = due_by(self.patience);
         let before = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         let is_understood = match head.kind {
-            // Only whoever is on a ring tells anything behind the names.
+            // Only nodes in ring mode put anything behind the names.
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
                     if !more.is_empty() && self.table.is_linked(head.from) {
-                        above.hear(head.from, more);
+                        above.receive_hello(head.from, more);
                     }
                     true
                 }
@@ -114,7 +114,7 @@ impl Links {
     }
 
     fn on_rel(&mut self, now: Instant, head: Head, slot: Option<usize>, rel: RelBytes<'_>, rssi_dbm: i8) {
-        if let Some(neighbour) = slot.and_then(|slot| self.table.hear(slot)) {
+        if let Some(neighbour) = slot.and_then(|slot| self.table.touch(slot)) {
             neighbour.last = (head.epoch, head.counter);
             neighbour.heard_at = now;
             neighbour.quality.strengthen(rssi_dbm);
@@ -146,8 +146,8 @@ impl Links {
     /// Whether a frame belongs to the present session with its sender. It may bring the link up.
     fn is_of_session(&mut self, now: Instant, head: Head, slot: usize, echo: u16) -> bool {
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
-        let Some(neighbour) = self.table.hear(slot) else { return false };
-        let turn = neighbour.session.hear_rel(head.epoch, echo, i_want);
+        let Some(neighbour) = self.table.touch(slot) else { return false };
+        let turn = neighbour.session.receive_rel(head.epoch, echo, i_want);
         if let Some(turn) = turn {
             self.turned(now, slot, turn);
         } else {
@@ -170,10 +170,10 @@ impl Links {
             return Status::NoRoom;
         }
         let delay = u64::from(ACK_DELAY_MIN_US + self.rng.below(ACK_DELAY_MAX_US - ACK_DELAY_MIN_US));
-        let Some(neighbour) = self.table.hear(slot) else { return Status::NoSession };
+        let Some(neighbour) = self.table.touch(slot) else { return Status::NoSession };
         let known = neighbour.session.receive(entry.number, messages);
         for message in rel.messages().skip(usize::from(known)) {
-            // There is room: it was looked for above. And no message of a frame is longer than a parcel.
+            // The check above found room, and no message of a frame is longer than a parcel.
             if !self.exchange.deliver(head.from, message) {
                 return Status::NoRoom;
             }
@@ -191,7 +191,7 @@ impl Links {
 
     /// The neighbour expects the message of this number next.
     fn acknowledged(&mut self, now: Instant, slot: usize, expects: u8) {
-        let Some(neighbour) = self.table.hear(slot) else { return };
+        let Some(neighbour) = self.table.touch(slot) else { return };
         let outstanding = neighbour.arq.outstanding;
         let delivered = neighbour.session.acknowledge(expects, outstanding);
         if delivered > 0 {
@@ -199,7 +199,7 @@ impl Links {
         }
     }
 
-    /// A neighbour was heard: it need not be asked whether it is there.
+    /// A frame came from a neighbour: it need not be asked any more whether it is there.
     pub(super) fn is_there(&mut self, now: Instant, slot: usize) {
         if self.table.get(slot).is_some_and(|neighbour| neighbour.arq.is_probe) {
             self.delivered(now, slot, 0);

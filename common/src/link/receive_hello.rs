@@ -1,4 +1,4 @@
-//! What a hello tells: who is there, how well it hears this node, whom it has lost, and whether two boards have one id.
+//! Receiving hellos: who is there, how well it hears this node, whom it has lost, and whether two boards have one id.
 
 use super::body::{Hello, Name};
 use super::frame::{Head, Kind};
@@ -10,14 +10,14 @@ use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// So many hellos in a row that do not name this node mean that there is no link.
+/// A neighbour that leaves this node out of this many hellos in a row has no link to it.
 const UNLISTED: u8 = 3;
 
-/// How long twins are told of after both were heard.
+/// How long hellos tell of twins after both were heard.
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
 impl Links {
-    /// A frame of this node's own id: its own, thrown back at it, or another board's.
+    /// A frame with this node's own id: its own frame replayed, or another board's.
     pub(super) fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
         let twin = match head.kind {
             Kind::Hello => Hello::split(body).is_some_and(|(hello, _)| hello.device != self.twins.device()),
@@ -37,7 +37,7 @@ impl Links {
         }
     }
 
-    /// Holds a hello's piece of a serial number against the one heard lately under the same id.
+    /// Compares the serial number in a hello with the one that came lately under the same id.
     pub(super) fn note_device(&mut self, now: Instant, slot: usize, device: u16) {
         let Some(neighbour) = self.table.get(slot) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
@@ -72,16 +72,16 @@ impl Links {
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
-        let Some(neighbour) = self.table.hear(slot) else { return };
+        let Some(neighbour) = self.table.touch(slot) else { return };
         let turn = match name {
             Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
                 neighbour.unlisted = 0;
                 let theirs = Incarnation { epoch, token: theirs };
-                neighbour.session.hear_hello(theirs, echo, willing, i_want, || token)
+                neighbour.session.receive_hello(theirs, echo, willing, i_want, || token)
             }
             _ => {
                 neighbour.unlisted = neighbour.unlisted.saturating_add(1);
-                neighbour.session.hear_epoch(epoch, || token)
+                neighbour.session.receive_epoch(epoch, || token)
             }
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
@@ -95,24 +95,24 @@ impl Links {
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, slot, Reason::NoSession);
         }
-        // A neighbour with room has not heard this node; one without would not name it however often it heard it.
-        // And where two networks hear each other without having become one, the more is said the sooner they will.
+        // A neighbour that has room and does not name this node has not heard it, so more hellos help; one without room would
+        // not name it however often it heard it. More hellos also help two networks in reach to become one.
         if is_missed || (name.is_none() && !hello.is_full) {
             self.hellos.trickle.reset(now, &mut self.rng);
         }
     }
 
-    /// What a hello tells, whether or not it names this node.
+    /// Notes what a hello tells, whether or not it names this node.
     fn note_hello(&mut self, now: Instant, slot: usize, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
         let willing = |id: NodeId| hello.names.iter().filter(|name| name.willing && name.id == id).count();
         let linked: usize = self.table.linked().map(|(_, neighbour)| willing(neighbour.id)).sum();
         self.note_device(now, slot, hello.device);
-        let Some(neighbour) = self.table.hear(slot) else { return };
+        let Some(neighbour) = self.table.touch(slot) else { return };
         let missed = if head.epoch == neighbour.last.0 {
-            neighbour.quality.hear(hello.number, rssi_dbm)
+            neighbour.quality.note_hello(hello.number, rssi_dbm)
         } else {
             neighbour.quality.restart(hello.number, rssi_dbm);
-            // It was not the link that was at fault.
+            // The breaks came from the restart, not from the link.
             neighbour.breaks = 0;
             0
         };
@@ -129,8 +129,8 @@ impl Links {
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
-    /// Somebody this node has a link to is named as lost: it is asked now whether it is there, unless it was heard just now.
-    /// Whoever loses a neighbour says so at once in its hellos, so that all of them lose it at about the same time.
+    /// The sender has lost a neighbour that this node still has a link to: asks it now whether it is there, unless it was
+    /// heard just now. So all neighbours of a node that is gone lose it at about the same time.
     fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
         for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
             let Some(neighbour) = self.table.find(name.id).and_then(|slot| self.table.get_mut(slot)) else {
@@ -144,8 +144,8 @@ impl Links {
         }
     }
 
-    /// Whether a hello's words on this node are about another board with its id: it was said so, or an epoch is echoed
-    /// that this board has not reached.
+    /// Whether a hello names another board with this node's id: it says so, or it echoes an epoch that this board has not
+    /// reached.
     fn is_of_twin(&self, name: Name) -> bool {
         let ahead = (name.echo >> 12).wrapping_sub(self.epoch().unwrap_or(0)) & 15;
         (name.token == 0 && name.echo == 0) || (name.echo != 0 && (1..8).contains(&ahead))

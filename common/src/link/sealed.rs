@@ -1,14 +1,14 @@
 //! A frame as it came from the air, and how it is opened.
 //!
 //! A board decrypts a frame where its radio put it, with nothing copied: that is what a slice of bytes does here. A
-//! simulator, in which many nodes hear one frame, brings a frame that remembers what came of opening it.
+//! simulator, in which many nodes receive one frame, brings a frame that remembers what came of opening it.
 
 use super::frame::{Head, Refusal};
 use super::security::Keys;
 
 /// A received frame that is not decrypted yet.
 pub trait Sealed {
-    /// The frame as it was received. Once it is opened, only the head is left of that.
+    /// The frame as it was received. Opening it overwrites all but the head.
     fn bytes(&self) -> &[u8];
 
     /// Decrypts the body of the frame, whose head was read from [`bytes`](Self::bytes).

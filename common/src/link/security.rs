@@ -3,7 +3,7 @@
 //! Source: Ascon-AEAD128 (NIST SP 800-232) and AES-128-CCM (NIST SP 800-38C), both from the `RustCrypto` crates, with tags cut
 //! to four bytes. A nonce is never used twice under one key: it holds the sender, the number of its boot and the number
 //! of the frame within it. Acknowledgements have a key of their own, and their nonce names the frame they answer, so
-//! neither can be made from the other. A network key does not resist whoever captures a board and reads its flash.
+//! neither can be made from the other. Anybody who captures a board can read the network key from its flash.
 
 use core::fmt;
 
@@ -75,7 +75,7 @@ type CcmCipher = ccm::Ccm<aes::Aes128, U4, ascon_aead::aead::consts::U13>;
 enum KeyedCipher {
     Ascon([u8; KEY_BYTES]),
     AesCcm([u8; KEY_BYTES]),
-    /// A checksum in the place of the tag: it finds damage, not forgery.
+    /// A checksum instead of the tag: it finds damage, not forgery.
     Open,
 }
 
@@ -102,7 +102,7 @@ impl Aead for KeyedCipher {
             Self::Ascon(key) => sealed::<AsconCipher>(key, &bytes, header, body),
             #[cfg(feature = "aes-ccm")]
             Self::AesCcm(key) => sealed::<CcmCipher>(key, short(&bytes), header, body),
-            // A configuration that asks for it is refused, so nobody comes here; nothing would leave in the clear.
+            // The configuration check refuses this cipher, so this is never reached; nothing would leave in the clear.
             #[cfg(not(feature = "aes-ccm"))]
             Self::AesCcm(_) => {
                 body.fill(0);

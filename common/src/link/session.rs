@@ -1,4 +1,4 @@
-//! Sessions: what an up-interval of a link is, and that both ends mean the same one.
+//! Sessions: when a link is up, and how both ends know that they mean the same up-interval.
 //!
 //! Model: frames between two nodes are lost at will, but never reordered or repeated, since their numbers must rise. Each end
 //! owns an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no
@@ -44,7 +44,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The token that is given out next. Tokens are scarce: whoever does not need it leaves it.
+    /// The next token, without taking it: tokens are scarce, and most callers turn out not to need one.
     pub const fn next(&self) -> u16 {
         if self.last >= TOKEN_MAX { 1 } else { self.last + 1 }
     }
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// A hello that does not name this node came from this epoch: an earlier life of the peer is over.
-    pub fn hear_epoch(&mut self, epoch: u16, token: impl FnOnce() -> u16) -> Turn {
+    pub fn receive_epoch(&mut self, epoch: u16, token: impl FnOnce() -> u16) -> Turn {
         if self.theirs.is_none_or(|theirs| theirs.epoch == epoch) {
             return Turn::Stays;
         }
@@ -122,7 +122,7 @@ impl Session {
     }
 
     /// A hello named this node: the peer's incarnation, what it echoes, and whether both want the link.
-    pub fn hear_hello(
+    pub fn receive_hello(
         &mut self,
         theirs: Incarnation,
         echo: u16,
@@ -149,9 +149,9 @@ impl Session {
         }
     }
 
-    /// A frame with messages or acknowledgements came. None where it belongs to no session of this end; whoever sends such
-    /// a frame wants the link.
-    pub fn hear_rel(&mut self, epoch: u16, echo: u16, i_want: bool) -> Option<Turn> {
+    /// A frame with messages or acknowledgements came; its sender wants the link. None where it belongs to no session of this
+    /// end.
+    pub fn receive_rel(&mut self, epoch: u16, echo: u16, i_want: bool) -> Option<Turn> {
         let is_known = self.theirs.is_some_and(|theirs| theirs.epoch == epoch) && echo == self.mine.echo();
         match (is_known, self.is_up) {
             (false, _) => None,
@@ -210,23 +210,27 @@ mod tests {
     #[test]
     fn a_link_is_up_only_between_two_known_incarnations() {
         let mut session = Session::new(inc(5, 1));
-        assert_eq!(session.hear_rel(9, inc(5, 1).echo(), true), None, "nothing is known of the peer");
-        assert_eq!(session.hear_hello(inc(9, 4), 0, true, true, || 2), Turn::Stays, "it has not heard this end");
+        assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), None, "nothing is known of the peer");
+        assert_eq!(session.receive_hello(inc(9, 4), 0, true, true, || 2), Turn::Stays, "it has not heard this end");
         assert_eq!(
-            session.hear_hello(inc(9, 4), inc(4, 1).echo(), true, true, || 2),
+            session.receive_hello(inc(9, 4), inc(4, 1).echo(), true, true, || 2),
             Turn::Stays,
             "another boot's echo"
         );
-        assert_eq!(session.hear_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
-        assert_eq!(session.hear_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Up);
+        assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
+        assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Up);
         assert_eq!(
-            session.hear_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2),
+            session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2),
             Turn::Down(Reason::NewIncarnation)
         );
         assert_eq!(session.mine(), inc(5, 2), "a new token after every fall");
-        assert_eq!(session.hear_rel(9, inc(5, 2).echo(), true), Some(Turn::Up), "a message echoes as well as a hello");
-        assert_eq!(session.hear_epoch(10, || 3), Turn::Down(Reason::NewIncarnation));
-        assert_eq!(session.hear_rel(10, inc(5, 3).echo(), true), None);
+        assert_eq!(
+            session.receive_rel(9, inc(5, 2).echo(), true),
+            Some(Turn::Up),
+            "a message echoes as well as a hello"
+        );
+        assert_eq!(session.receive_epoch(10, || 3), Turn::Down(Reason::NewIncarnation));
+        assert_eq!(session.receive_rel(10, inc(5, 3).echo(), true), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The neighbour table: fixed slots, so that sets of slots stay true while neighbours come and go.
 //!
-//! Most frames are hellos that change nothing. What is asked after each of them, who is linked and what is due next, is kept,
-//! so that not every neighbour has to be looked at each time.
+//! Most frames are hellos that change nothing, and after each of them the links ask who is linked and what is due next. The
+//! table keeps both answers, so that it need not go through all neighbours each time.
 
 use super::neighbour::{Due, Neighbour};
 use super::pool::Slots;
@@ -14,9 +14,9 @@ pub struct Table {
     slots: [Option<Neighbour>; TABLE_MAX],
     /// Whose link is up.
     linked: Slots,
-    /// A link has come up or gone down since this was last cleared, and nobody may have been told yet.
+    /// A link has come up or gone down since this was last cleared, and the layer above may not know yet.
     pub has_turned: bool,
-    /// What is due next, of all neighbours; none where it has to be looked for.
+    /// What is due next, of all neighbours; none where it has to be worked out again.
     due: Option<Due>,
 }
 
@@ -37,18 +37,18 @@ impl Table {
 
     pub fn get_mut(&mut self, slot: usize) -> Option<&mut Neighbour> {
         self.due = None;
-        self.hear(slot)
+        self.touch(slot)
     }
 
-    /// The neighbour at a slot, of whom a frame was heard. Whoever changes what is due of it says so with
-    /// [`moved`](Self::moved).
-    pub fn hear(&mut self, slot: usize) -> Option<&mut Neighbour> {
+    /// As [`get_mut`](Self::get_mut), but keeps what is due next. A caller that changes what is due of the neighbour reports
+    /// it with [`moved`](Self::moved).
+    pub fn touch(&mut self, slot: usize) -> Option<&mut Neighbour> {
         self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// What was due of one neighbour is due at another time now.
+    /// What was due of one neighbour at `before` is now due at `after`.
     pub fn moved(&mut self, before: Due, after: Due) {
-        // The next of all may have been this one's.
+        // If this neighbour may have been the next of all, the next has to be worked out again.
         self.due = self.due.filter(|next| before.is_after(*next) || before == after).map(|next| next.min(after));
     }
 
@@ -64,7 +64,7 @@ impl Table {
         due
     }
 
-    /// Takes note that the link of the neighbour at a slot has come up or gone down.
+    /// Notes that the link of the neighbour at a slot has come up or gone down.
     pub fn note_link(&mut self, slot: usize) {
         let is_up = self.get(slot).is_some_and(|neighbour| neighbour.session.is_up());
         self.has_turned = true;
@@ -74,14 +74,13 @@ impl Table {
         }
     }
 
-    /// Those for whom this holds are not given up to make room for others.
+    /// Protects these neighbours' links from being given up to make room for others.
     pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
         for neighbour in self.slots.iter_mut().flatten() {
             neighbour.is_pinned = is_pinned(neighbour.id);
         }
     }
 
-    /// Where a neighbour stands.
     pub fn find(&self, id: NodeId) -> Option<usize> {
         self.iter().find(|(_, neighbour)| neighbour.id == id).map(|(slot, _)| slot)
     }
@@ -91,7 +90,6 @@ impl Table {
         self.slots.iter().enumerate().filter_map(|(slot, kept)| Some((slot, kept.as_ref()?)))
     }
 
-    /// All neighbours with their slots.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Neighbour)> {
         self.due = None;
         self.slots.iter_mut().enumerate().filter_map(|(slot, kept)| Some((slot, kept.as_mut()?)))
@@ -102,7 +100,6 @@ impl Table {
         self.linked.iter().filter_map(|slot| Some((slot, self.get(slot)?)))
     }
 
-    /// How many links are up.
     pub fn links(&self) -> usize {
         self.linked.len()
     }
@@ -139,8 +136,8 @@ impl Table {
         }
     }
 
-    /// Whether a link is wanted: the neighbour is heard well, did not break lately, and there is room, or it must be let
-    /// in because its network has another leader.
+    /// Whether this node wants a link: it hears the neighbour well, the link is not held down, and there is room, or the
+    /// neighbour must be let in because its network has another leader.
     pub fn is_wanted(&self, now: Instant, slot: usize, links_max: usize) -> bool {
         let Some(neighbour) = self.get(slot) else { return false };
         if neighbour.session.is_up() {
@@ -153,9 +150,9 @@ impl Table {
         is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.redundant().is_some()))
     }
 
-    /// The slot that a newcomer may have in a full table: of somebody without a link whom nobody has been told about, who
-    /// was silent for two of its intervals, who is too faint for a link where the newcomer is not, or who follows the same leader
-    /// where the newcomer does not.
+    /// The slot that a newcomer may have in a full table. Its neighbour has no link, is not pinned, and the layer above knows
+    /// that it is down. It was also silent for two of its intervals, or is too faint for a link while the newcomer is not, or
+    /// follows the same leader while the newcomer does not.
     pub fn weakest(&self, now: Instant, newcomer_dissents: bool, newcomer_is_strong: bool) -> Option<usize> {
         let is_idle = |neighbour: &Neighbour| {
             let is_silent = now.since(neighbour.heard_at) > neighbour.interval().times(2);
@@ -195,7 +192,7 @@ mod tests {
     fn neighbour(rng: &mut Rng, is_up: bool) -> Neighbour {
         let (mine, theirs) = (Incarnation { epoch: 1, token: 1 }, Incarnation { epoch: 2, token: 2 });
         let mut session = Session::new(mine);
-        session.hear_hello(theirs, mine.echo(), is_up, true, || 3);
+        session.receive_hello(theirs, mine.echo(), is_up, true, || 3);
         let heard_at = Instant::from_millis(u64::from(rng.below(4_000)));
         Neighbour::new(NodeId(7), session, Quality::new(0, -50), (2, 1), heard_at)
     }
@@ -219,7 +216,7 @@ mod tests {
                     table.note_link(slot);
                 }
                 _ => {
-                    let Some(neighbour) = table.hear(slot) else { continue };
+                    let Some(neighbour) = table.touch(slot) else { continue };
                     let before = due(neighbour);
                     neighbour.heard_at = time;
                     neighbour.interval_log2 = if rng.below(4) == 0 { 9 } else { 10 };

@@ -1,4 +1,5 @@
-//! What time brings: retries that are used up, neighbours that fell silent, the next hello.
+//! What the links do because time has passed: they give up on neighbours after the last retry, ask silent ones whether they
+//! are there, forget those that are gone, and begin the next hello interval.
 
 use super::Links;
 use super::neighbour::{Due, Neighbour, Patience};
@@ -6,7 +7,7 @@ use crate::limits::TABLE_MAX;
 use crate::notice::Reason;
 use crate::time::Instant;
 
-/// What is due of a neighbour, with this patience.
+/// When a neighbour needs attention, given this patience.
 pub(super) fn due_by(Patience { attempts, suspect_eighths, .. }: Patience) -> impl Fn(&Neighbour) -> Due {
     move |neighbour| neighbour.due(attempts, suspect_eighths)
 }
@@ -37,7 +38,7 @@ impl Links {
         }
     }
 
-    /// When [`timeout`](Self::timeout) is next wanted, or the driver should ask for a frame.
+    /// When the driver should next call [`timeout`](Self::timeout) and ask for a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let Due { mut timeout, mut transmit } = self.table.due(due_by(self.patience));
         if self.hellos.trickle.is_waiting() {

@@ -1,4 +1,5 @@
-//! What goes out: acknowledgements, frames with messages, hellos. A frame is put together when the driver asks for it.
+//! Sending: acknowledgements, frames with messages, hellos. A frame is composed only when the driver asks for it, so that it
+//! carries the latest.
 
 use heapless::Vec;
 
@@ -17,26 +18,27 @@ use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// What a body may take.
+/// The most bytes of a frame's body.
 const BODY_MAX: usize = FRAME_MAX - HEAD_BYTES - TAG_BYTES;
 
-/// How long a frame that asks for no answer waits for the others' own frames to acknowledge it.
+/// How long a node waits for the frames of others to acknowledge a frame that asked for no answer.
 const IMPLICIT_WAIT: Duration = Duration::from_millis(45);
 
-/// The end of the last answer's slot, and a little for clocks.
+/// How long after the last answer slot a node still waits: for the end of that answer, and for clocks that differ.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
 
-/// A hello that has waited for so long goes before messages.
+/// A hello that has waited this long goes before messages.
 const HELLO_PATIENCE: Duration = Duration::from_millis(50);
 
-/// Of a channel that was never clear the radio rests so long.
+/// After a channel that was never clear, the links wait for half this time and up to as much again before they offer the
+/// frame anew.
 const BUSY_REST_US: u32 = 4_000;
 
 /// The messages that one frame carries, by their indices in the pool.
 type Bundle = Vec<usize, BUNDLE_MAX, u8>;
 
 impl Links {
-    /// The acknowledgement that is owed, written to `buf`.
+    /// Writes the acknowledgement that is owed to `buf`.
     pub fn poll_answer(&mut self, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         let reply = self.exchange.take_reply()?;
         *buf.first_chunk_mut::<ACK_BYTES>()? = reply.bytes;
@@ -44,7 +46,7 @@ impl Links {
         Some(Transmit { length: ACK_BYTES, access: Access::At(reply.at) })
     }
 
-    /// The next frame to send other than an [answer](Self::poll_answer), written to `buf`.
+    /// Writes the next frame other than an [answer](Self::poll_answer) to `buf`.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -62,7 +64,7 @@ impl Links {
     }
 
     fn transmit_due(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<Transmit> {
-        // Messages are in more of a hurry than hellos, but where they never end a hello must still get through.
+        // Messages are more urgent than hellos, but where they never end a hello must still get through.
         let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, above);
         let length =
             overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, above))?;
@@ -80,7 +82,7 @@ impl Links {
         head
     }
 
-    /// A hello, where one was due at a time.
+    /// Writes a hello where one was `due` by that time.
     fn transmit_hello(
         &mut self,
         due: Instant,
@@ -125,11 +127,11 @@ impl Links {
                 rel.messages.push(self.message(leading, at)?).ok()?;
             }
             to = self.listeners(now, leading, &bundle, is_retry, BODY_MAX - rel.length(true));
-            // Where one alone is asked its answer costs less than the frame that would bring the acknowledgement later, and
-            // the next message need not wait for that.
+            // The answer of a single neighbour costs less than the frame that would bring the acknowledgement later, and the
+            // next message need not wait for that frame.
             rel.answer = is_retry || to == Slots::of(leading);
             self.enlist(to, &bundle, &mut rel);
-            // A question without messages is none that was sent before.
+            // A frame without messages only asks whether the neighbour is there; it repeats nothing.
             if is_retry && !bundle.is_empty() {
                 count(&mut self.counters.retries);
             }
@@ -152,7 +154,7 @@ impl Links {
         let due = self.table.linked().filter(|(_, neighbour)| {
             neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(usual)
         });
-        // Of those with the same message, one who is to get it for the first time: such a frame takes the others along.
+        // Of neighbours with the same message, prefers one that gets it for the first time: that frame can serve them all.
         due.min_by_key(|(slot, neighbour)| {
             let first = self.exchange.pool.queue(*slot).next().map_or(usize::MAX, |(at, _)| at);
             (first, neighbour.arq.attempts > 0)
@@ -160,8 +162,8 @@ impl Links {
         .map(|(slot, _)| slot)
     }
 
-    /// The messages of a neighbour's next frame: those that are outstanding, and as many behind them as fit. A question has
-    /// none.
+    /// The messages of a neighbour's next frame: those that are not acknowledged yet, and as many more as fit. A frame that
+    /// only asks whether the neighbour is there has none.
     fn bundle(&self, slot: usize) -> Option<Bundle> {
         let mut room = BODY_MAX - super::body::REL_BYTES - 6;
         let mut bundle = Bundle::new();
@@ -177,7 +179,7 @@ impl Links {
         self.exchange.pool.queue(slot).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
     }
 
-    /// Everybody else who is due and whose next messages are the same ones. A question is for one alone.
+    /// Everybody who is due and whose next messages are the same ones. A frame without messages is for one neighbour alone.
     fn listeners(&self, now: Instant, leading: usize, bundle: &Bundle, is_retry: bool, room: usize) -> Slots {
         let mut to = Slots::of(leading);
         if bundle.is_empty() {
@@ -205,11 +207,11 @@ impl Links {
             let session = &neighbour.session;
             let (echo, number, ack) = (session.echo(), session.oldest(), session.expected());
             let entry = Entry { id: neighbour.id, echo, number, ack };
-            // There is room: they were counted.
+            // There is room: the neighbours were counted.
             if rel.entries.push(entry).is_ok() {
                 neighbour.arq.outstanding = messages;
                 neighbour.arq.is_asked = rel.answer;
-                // A question that takes messages along is none any more: only an acknowledgement settles it.
+                // Once the frame carries messages, hearing from the neighbour is not enough: it must acknowledge them.
                 neighbour.arq.is_probe &= messages == 0;
                 neighbour.arq.due = Instant::NEVER;
                 neighbour.ack_due = Instant::NEVER;
@@ -229,7 +231,7 @@ impl Links {
         }
     }
 
-    /// The frame given out last is through.
+    /// The driver is done with the frame that it was given last.
     pub fn sent(&mut self, now: Instant, sent: Sent) {
         let flight = match (self.exchange.land(), sent) {
             (Some(InFlight::Rel(flight)), Sent::Done) => flight,
@@ -253,7 +255,7 @@ impl Links {
         if flight.answers > 0 {
             self.exchange.await_answers(now + TURN_ROUND + answers + ANSWER_WAIT);
         }
-        // One chance for all: those that are missing are written to together.
+        // One draw for all, so that those that do not acknowledge are sent the frame again together.
         let chance = self.rng.below(1_024);
         for slot in flight.to.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
@@ -267,7 +269,7 @@ impl Links {
         self.exchange.ask(flight);
     }
 
-    /// The channel was never clear: that is no attempt, only a delay.
+    /// The channel was never clear. That counts as a delay and not as an attempt.
     fn rest(&mut self, now: Instant, slots: Slots) {
         for slot in slots.iter() {
             let rest = Duration::from_micros(u64::from(BUSY_REST_US / 2 + self.rng.below(BUSY_REST_US)));

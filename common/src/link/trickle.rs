@@ -10,8 +10,10 @@ use crate::time::{Duration, Instant};
 /// Resets closer together than this are one.
 const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 
-/// A hello that is wanted soon comes within this time, and not so soon after the one before.
+/// A hurried hello comes within this time.
 const HURRY: Duration = Duration::from_millis(40);
+
+/// The least time between a hurried hello and the one before.
 const HURRY_PAUSE: Duration = Duration::from_millis(150);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +47,8 @@ impl Trickle {
         self.min.times(1_u32 << self.doublings.min(16))
     }
 
-    /// Two to this power, in milliseconds, is at least the next interval: within one and a half of that the next hello is
-    /// due.
+    /// The next interval in milliseconds, rounded up to a power of two, as the exponent. The next hello is due within one and
+    /// a half times that.
     pub fn next_interval_log2(&self) -> u8 {
         let doublings = self.doublings_max.min(self.doublings + 1).min(16);
         let millis = self.min.times(1_u32 << doublings).as_micros().div_ceil(1_000).max(1);
@@ -68,13 +70,13 @@ impl Trickle {
         }
     }
 
-    /// Something is to be told: the next hello comes soon, and the interval stays as it is.
+    /// Something is worth telling: the next hello comes soon, and the interval stays as it is.
     pub fn hurry(&mut self, now: Instant, rng: &mut Rng) {
         self.due = self.due.min(now.max(self.sent_at + HURRY_PAUSE) + within_hurry(rng));
     }
 
-    /// Something more urgent is on the channel: the next hello comes a little later, but hardly later than its interval. A
-    /// node that is not heard is a node that is gone.
+    /// Something more urgent is on the channel: the next hello comes a little later, but hardly later than its interval,
+    /// because the others would take a node that falls silent for gone.
     pub fn defer(&mut self, now: Instant, rng: &mut Rng) {
         if now < self.ends {
             self.sent_at = now;
@@ -90,7 +92,6 @@ impl Trickle {
         self.ends = now + self.interval();
     }
 
-    /// Whether a hello is due.
     pub fn is_due(&self, now: Instant) -> bool {
         self.due <= now
     }
@@ -114,13 +115,13 @@ impl Trickle {
         }
     }
 
-    /// When something is next to be done.
+    /// When the next hello is due or, where it was sent, the next interval begins.
     pub fn next(&self) -> Instant {
         if self.is_waiting() { self.due } else { self.ends }
     }
 }
 
-/// Chance, so that those who have the same to tell do not speak at once.
+/// A random part of [`HURRY`], so that nodes with the same news do not speak at once.
 fn within_hurry(rng: &mut Rng) -> Duration {
     let spread = u32::try_from(HURRY.as_micros()).unwrap_or(u32::MAX);
     Duration::from_micros(u64::from(rng.below(spread)))

@@ -1,5 +1,5 @@
-//! Two boards with one id. A board whose id was made from its chip's number takes another; one whose id was configured only
-//! tells of it.
+//! Two boards with one id. A board whose id comes from its chip's number takes another; a board whose id was configured only
+//! reports the conflict.
 
 use crate::config::{Boot, Config, IdSource};
 
@@ -7,8 +7,8 @@ use crate::config::{Boot, Config, IdSource};
 pub struct Twins {
     device: u16,
     id_source: IdSource,
-    /// Another board has this node's id, and this node may take another: as soon as it has said hello once more, so that
-    /// the other one learns of it, too.
+    /// Another board has this node's id, and this node may take another. It does so after one more hello, from which the
+    /// other board learns of the conflict.
     is_found: bool,
     must_rename: bool,
 }
@@ -23,23 +23,21 @@ impl Twins {
         self.device
     }
 
-    /// Another board has this node's id; whether this node may take another.
+    /// Another board has this node's id. True where this node may take another.
     pub fn find(&mut self) -> bool {
         self.is_found |= self.id_source == IdSource::Chip;
         self.is_found
     }
 
-    /// A hello was sent: the twin has been shown this board's serial number, so that it knows as well.
+    /// A hello was sent, which showed the twin this board's serial number.
     pub fn hello_sent(&mut self) {
         self.must_rename |= self.is_found;
     }
 
-    /// Whether this node is to take another id now.
     pub fn must_rename(&self) -> bool {
         self.must_rename
     }
 
-    /// It has.
     pub fn renamed(&mut self) {
         (self.is_found, self.must_rename) = (false, false);
     }

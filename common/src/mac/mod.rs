@@ -17,9 +17,9 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Access {
-    /// When the channel is clear. Its end is told with `handle_sent`.
+    /// When the channel is clear. The driver reports the outcome with `handle_sent`.
     Csma,
-    /// At this time, whatever is on the channel. Too late is never; nobody asks what became of it.
+    /// At this time, whatever is on the channel. A driver that is too late drops the frame and reports nothing.
     At(Instant),
 }
 

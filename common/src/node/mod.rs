@@ -44,7 +44,7 @@ type NodeEngine = Engine<Election, MEMBERS_MAX>;
 #[derive(Clone, Debug)]
 pub struct Node {
     boot: Boot,
-    /// What another election with another id would need.
+    /// Kept to set up another election when the node takes another id.
     wanted: Wanted,
     is_open: bool,
     links: Links,
@@ -53,7 +53,7 @@ pub struct Node {
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
-    /// When a frame came of which only the links know so far; never, where there is none.
+    /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
 }
 
@@ -90,10 +90,10 @@ impl Node {
         self.work(now);
     }
 
-    /// A frame with a right checksum has arrived, with this strength. It is decrypted where it stands.
+    /// A frame with a right checksum has arrived, with this strength. It is decrypted in place.
     ///
-    /// An acknowledgement of it is in a hurry, so [`poll_transmit`](Self::poll_transmit) gives that first and looks only
-    /// then at what the frame means to ring and election.
+    /// Its acknowledgement is urgent, so [`poll_transmit`](Self::poll_transmit) gives that out first; only then do ring and
+    /// election see the frame.
     pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
         self.finish();
         let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
@@ -101,7 +101,7 @@ impl Node {
         self.unfinished = now;
     }
 
-    /// Works out what the last frame means, where that was not done yet.
+    /// Shows ring and election the last frame, if they have not seen it yet.
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
@@ -110,7 +110,7 @@ impl Node {
         }
     }
 
-    /// The frame given out with [`Access::Csma`](crate::mac::Access::Csma) is through.
+    /// The driver is done with the frame given out with [`Access::Csma`](crate::mac::Access::Csma).
     pub fn handle_sent(&mut self, now: Instant, sent: Sent) {
         self.finish();
         self.links.sent(now, sent);
@@ -142,7 +142,7 @@ impl Node {
         self.work(now);
     }
 
-    /// The next frame to send, written to `buf`.
+    /// Writes the next frame to send to `buf`.
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if let Some(answer) = self.links.poll_answer(buf) {
             return Some(answer);
@@ -177,7 +177,7 @@ impl Node {
         earlier(earlier(self.links.poll_timeout(), ring), self.engine.poll_timeout())
     }
 
-    /// Until then others answer each other: a driver whose frame waits for a clear channel does not look at it before.
+    /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
     pub fn quiet_until(&self) -> Instant {
         self.links.quiet_until()
     }
@@ -200,7 +200,6 @@ impl Node {
         &self.links
     }
 
-    /// How the node stands.
     pub fn snapshot(&self) -> Snapshot {
         let table = self.links.table();
         let small = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
@@ -297,17 +296,16 @@ impl Node {
         }
     }
 
-    /// Gives a message to the links.
     fn send(&mut self, now: Instant, to: impl Fn(NodeId) -> bool, service: u8, message: &[u8], is_latest_value: bool) {
         let mut parcel = Parcel::new();
         let is_whole = parcel.push(service).is_ok() && parcel.extend_from_slice(message).is_ok();
         if !is_whole || self.links.send(now, to, &parcel, is_latest_value).is_err() {
-            // A message fits by its largest encoding, and the pool makes room; anything else is a defect.
+            // The largest encoding fits a parcel, and the pool makes room; anything else is a defect.
             self.notices.push(Notice::Fault(Fault::OutboxOverflow));
         }
     }
 
-    /// Takes another id: every link falls, and the election begins as after a restart.
+    /// Takes another id: every link goes down, and the election begins as after a restart.
     fn rename(&mut self, now: Instant) {
         let mut rng = Rng::stream(self.boot.seed ^ u64::from(self.boot.device), now.as_micros());
         let span = u32::from(*IDS.end() - *IDS.start()) + 1;
@@ -340,9 +338,9 @@ impl Above for Upper<'_> {
         self.leader.unwrap_or(NodeId(0))
     }
 
-    fn hear(&mut self, from: NodeId, told: &[u8]) {
+    fn receive_hello(&mut self, from: NodeId, told: &[u8]) {
         if let Some(ring) = &mut self.ring {
-            ring.hear_hello(self.now, from, told);
+            ring.receive_hello(self.now, from, told);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a node does on a ring: the keeper's routes between the links and the election.
+//! A node in ring mode: carries what the ring keeper, the links and the election have for each other.
 
 use super::{FOR_RING, Node};
 use crate::limits::MESSAGE_MAX;
@@ -8,15 +8,15 @@ use crate::ring::{RingOutput, SendError};
 use crate::time::Instant;
 use crate::types::NodeId;
 
-/// So many places of the pool are left for what is passed on for others.
-const ROOM: usize = 8;
+/// Pool slots that a node leaves free for passing on the messages of others.
+const RESERVED_SLOTS: usize = 8;
 
 impl Node {
     /// Carries everything between ring, election and links until none of them has anything more to say.
     pub(super) fn collect_ring(&mut self, now: Instant) {
         loop {
             let leader = self.engine.protocol().leader();
-            let has_room = self.links.room() > ROOM;
+            let has_room = self.links.room() > RESERVED_SLOTS;
             let Some(ring) = &mut self.ring else { return };
             ring.set_room(has_room);
             ring.set_leader(now, leader);
@@ -37,21 +37,21 @@ impl Node {
         }
     }
 
-    /// The leader to follow: the election's, and while that has none the last one, where it is a living member of the ring.
-    /// Most elections that a change of the ring or a lost message begins end with the leader that there was.
+    /// The leader to follow: the election's or, while that has none, the last one, if it is a living member of the ring. Most
+    /// elections that a change of the ring or a lost message begins end with the same leader.
     pub(super) fn leader_to_follow(&self) -> Option<NodeId> {
         let keeps = |leader: &NodeId| self.ring.as_ref().is_some_and(|ring| ring.is_alive(*leader));
         self.engine.protocol().leader().or_else(|| self.leader.filter(keeps))
     }
 
-    /// Gives the election's next message to the ring; whether there was one.
+    /// Gives the election's next message to the ring; false where there was none or no room for it.
     fn pass_on(&mut self, now: Instant) -> bool {
         let Some(ring) = self.ring.as_mut().filter(|ring| ring.can_send()) else { return false };
         let mut buf = [0; MESSAGE_MAX];
         let Some(transmit) = self.engine.poll_transmit(&mut buf) else { return false };
         match ring.send(now, transmit.to, transmit.bytes) {
-            // A member that is just being lost; the election hears of that.
             Ok(()) => self.links.defer_hello(now),
+            // The member is just being lost; the election will learn of that.
             Err(SendError::NoRoute) => {}
             Err(SendError::Full | SendError::TooLong) => self.notices.push(Notice::Fault(Fault::OutboxOverflow)),
         }
@@ -62,7 +62,7 @@ impl Node {
         match output {
             RingOutput::SendTo(peer, bytes) => self.send(now, |id| id == peer, FOR_RING, &bytes, false),
             RingOutput::MemberUp(member) => {
-                // The engine has room for every member; if not, it says so itself.
+                // The engine has room for every member, so this is a defect.
                 if self.engine.handle_link_up(now, member).is_err() {
                     self.notices.push(Notice::PeerRefused(member));
                 }
@@ -73,7 +73,7 @@ impl Node {
                 self.engine.handle_signal(now, Signal::Ring(place));
             }
             RingOutput::Deliver(from, bytes) => {
-                // The wave of an election is over in a fraction of the time between hellos, if they let it pass.
+                // The wave of an election takes a fraction of a hello interval, if hellos let it pass.
                 self.links.defer_hello(now);
                 self.engine.handle_message(now, from, &bytes);
             }

@@ -1,4 +1,4 @@
-//! How a node stands, in one value that fits a frame to the host.
+//! The state of a node for people: one value that fits a frame to the host.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 pub use crate::link::Counters;
 use crate::types::NodeId;
 
-/// How a node stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Snapshot {
@@ -17,7 +16,6 @@ pub struct Snapshot {
     pub next_hop: Option<NodeId>,
     /// The number of this boot; none where it could not be stored.
     pub epoch: Option<u16>,
-    /// Links that are up.
     pub links_up: u8,
     /// Nodes heard lately, linked or not.
     pub heard: u8,

@@ -1,8 +1,9 @@
-//! Counts what is written from member to member, so that the reader notices what is missing.
+//! Numbers the messages from member to member, so that the receiver notices what is missing.
 //!
-//! The first message to a member has number 0, those after it 1 to 255 and then 1 again. A member that restarts, or that
-//! comes back after it was given up, is written to from 0 again, and 0 is always accepted. What arrives too early (the
-//! way has changed, or a link has lost something) is accepted and the gap is told; what arrives too late is refused.
+//! The first message to a member has number 0, those after it 1 to 255 and then 1 again. After a restart, and for a member
+//! that comes back after it was given up, numbers begin with 0 again, and 0 is always accepted. A message that arrives too
+//! early (the route has changed, or a link has lost something) is accepted and the gap reported; one that arrives too late
+//! is refused.
 
 use crate::limits::MEMBERS_MAX;
 
@@ -35,12 +36,11 @@ impl Default for Edges {
 }
 
 impl Edges {
-    /// Nothing was written yet.
     pub const fn new() -> Self {
         Self { sending: [0; MEMBERS_MAX], expected: [0; MEMBERS_MAX] }
     }
 
-    /// The number for a message to a member.
+    /// The number for the next message to a member.
     pub fn stamp(&mut self, to: u8) -> u8 {
         self.sending.get_mut(usize::from(to)).map_or(0, |next| core::mem::replace(next, after(*next)))
     }
@@ -61,7 +61,7 @@ impl Edges {
         Arrival::InOrder
     }
 
-    /// A member was given up: whoever comes back is another.
+    /// A member was given up: if it comes back, both sides begin anew.
     pub fn reset(&mut self, member: u8) {
         for table in [&mut self.sending, &mut self.expected] {
             if let Some(number) = table.get_mut(usize::from(member)) {

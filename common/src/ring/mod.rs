@@ -1,36 +1,48 @@
 //! Ring mode: who of a configured ring is alive, who stands beside whom, and how they reach each other.
 //!
-//! Model: links to some of the other members that go up and down, and deliver in order while up; nothing is assumed of
-//! where boards stand, so ring neighbours need not hear each other. A [`RingKeeper`] finds a way to every member over
-//! whatever links there are ([`routes`]); a member is alive while there is a way to it. Left and right are the nearest
-//! living members in ring order: the dead are bypassed, those that return are spliced in, and an edge that no radio
-//! bridges is carried by the members between, where need be the whole line back (the fold). Election messages travel in
-//! numbered envelopes ([`edges`]) and keep their order while ways do not change.
+//! Model: links to some of the other members that go up and down, and deliver in order while up. Nothing is assumed of where
+//! boards stand, so ring neighbours need not hear each other. A [`RingKeeper`] finds a route to every member over whatever
+//! links there are ([`routes`]); a member is alive while there is a route to it. Left and right are the nearest living
+//! members in ring order: the dead are bypassed, those that return are spliced in, and an edge that no radio bridges is
+//! carried by the members between, where need be the whole line back (the fold). Election messages travel in numbered
+//! envelopes ([`edges`]) and keep their order while routes do not change.
 //!
-//! Ways are told of in hellos, which are sent anyway ([`tell`](RingKeeper::tell), [`hear_hello`](RingKeeper::hear_hello)):
-//! what has changed first, then everybody in turn. Such a word may be lost, and is said again. Only election messages go over
-//! the links.
+//! Routes are told of in hellos, which are sent anyway ([`tell`](RingKeeper::tell),
+//! [`receive_hello`](RingKeeper::receive_hello)): those that have changed first, then all in turn. A hello may be lost, so
+//! everything in it is said again. Only election messages go over the links.
 //!
 //! What keeps elections going:
-//! - *Heartbeat.* Every member gives its own announcements a newer number each heartbeat. One that hears no newer number of
-//!   the leader for [`SILENCE`] times [`Timings::leader_silence`] is told [`RingOutput::LeaderSilent`]. That is for a leader
-//!   that has lost its voice; one that is gone is noticed by its neighbours long before.
-//! - *Disturbance.* Where a message was or may have been lost on the way, somebody who knows is told
-//!   [`RingOutput::Disturbed`], so that the election is begun again instead of waiting for the end of its patience.
-//! - *Dispute.* Every hello names the leader that its sender follows. Neighbours that keep naming different ones are
-//!   told [`RingOutput::Disputed`]. No algorithm should need it; it bounds what a defect or bad luck can do.
+//! - *Heartbeat.* Every member gives its own announcements a newer number each heartbeat. A node that hears no newer number of
+//!   the leader for [`SILENCE`] times [`Timings::leader_silence`] reports [`RingOutput::LeaderSilent`]. That is for a
+//!   leader that has lost its voice; the neighbours of one that is gone notice long before.
+//! - *Disturbance.* A node that knows that a message was or may have been lost reports [`RingOutput::Disturbed`], so that the
+//!   election is begun again instead of waiting for the end of its patience.
+//! - *Dispute.* Every hello names the leader that its sender follows. Neighbours that keep naming different ones report
+//!   [`RingOutput::Disputed`]. No algorithm should need it; it bounds what a defect or bad luck can do.
+//!
+//! # Who owns what
+//!
+//! The keeper itself only connects: `roster` owns who is alive and this node's place, [`routes`] the way to each member,
+//! [`edges`] the numbers of envelopes, `news` what hellos tell, `leader_watch` the leader and the doubts about it, `losses` the
+//! waits for members and the envelopes in doubt, and `disturbance` when the election is begun again.
 //!
 //! # The driver contract
 //!
 //! Inputs are [`start`](RingKeeper::start), [`link_up`](RingKeeper::link_up), [`link_down`](RingKeeper::link_down),
-//! [`receive`](RingKeeper::receive), [`set_leader`](RingKeeper::set_leader), [`send`](RingKeeper::send) (while
-//! [`can_send`](RingKeeper::can_send)), [`timeout`](RingKeeper::timeout). After each of them the driver collects
-//! [`poll_output`](RingKeeper::poll_output) until there is nothing more, then asks [`poll_timeout`](RingKeeper::poll_timeout)
-//! and [`take_hurry`](RingKeeper::take_hurry): whether the next hello should come soon. Where the links have little room left
-//! it says so with [`set_room`](RingKeeper::set_room): election messages are then held back.
+//! [`receive`](RingKeeper::receive), [`receive_hello`](RingKeeper::receive_hello), [`set_leader`](RingKeeper::set_leader),
+//! [`send`](RingKeeper::send) (while [`can_send`](RingKeeper::can_send)) and [`timeout`](RingKeeper::timeout). After each of
+//! them the driver collects [`poll_output`](RingKeeper::poll_output) until there is nothing more, then asks
+//! [`poll_timeout`](RingKeeper::poll_timeout), and [`take_hurry`](RingKeeper::take_hurry) whether the next hello should come
+//! soon. While the links have little room left the driver says so with [`set_room`](RingKeeper::set_room), and the keeper
+//! takes no election messages.
 
+mod disturbance;
 pub mod edges;
+mod leader_watch;
+mod losses;
+mod news;
 mod receive;
+mod roster;
 pub mod routes;
 #[cfg(test)]
 mod tests;
@@ -39,9 +51,14 @@ pub mod wire;
 
 use heapless::Vec;
 
+pub use self::disturbance::DISTURB_GAP;
+use self::disturbance::Disturbance;
 use self::edges::Edges;
+use self::leader_watch::LeaderWatch;
+use self::losses::Losses;
+use self::news::News;
+use self::roster::Roster;
 use self::routes::Routes;
-use self::timeout::Deadlines;
 use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
@@ -50,18 +67,15 @@ use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
 
-/// Envelopes waiting for the driver's next poll. One input makes at most one; the rest is for those that a newcomer is
-/// greeted with.
+/// Envelopes waiting for the driver's next poll. One input makes at most one; the others are for greeting newcomers.
 pub const ENVELOPES_MAX: usize = 4;
 
-/// So many times the configured silence of a leader is borne, since its numbers come in hellos, hop by hop.
+/// A leader may be silent for this many times the configured time, since its numbers come in hellos, hop by hop.
 pub const SILENCE: u32 = 3;
 
-/// A place that changes because a member was found is told this much later: they come in swarms, elections should not.
+/// How long the keeper waits, after finding a member or losing a message, before it reports what follows from it: both come
+/// in swarms, elections should not.
 pub const SETTLE: Duration = Duration::from_millis(50);
-
-/// Disturbances are told at most this often.
-pub const DISTURB_GAP: Duration = Duration::from_millis(250);
 
 /// A ring that this node is not on, or that has more than [`MEMBERS_MAX`] members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +88,20 @@ pub struct NotAMember;
 pub enum SendError {
     /// Too many are waiting; see [`RingKeeper::can_send`].
     Full,
-    /// There is no way to this member now. When there is one again, the loss is told as a disturbance.
+    /// There is no route to this member now. When there is one again, the keeper reports a disturbance.
     NoRoute,
     /// It is longer than [`PAYLOAD_MAX`].
     TooLong,
 }
 
-/// What a [`RingKeeper`] wants or tells.
+/// What a [`RingKeeper`] wants done or reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RingOutput {
     /// Send this to one linked neighbour.
     SendTo(NodeId, Parcel),
-    /// There is a way to this member: it is alive.
+    /// There is a route to this member: it is alive.
     MemberUp(NodeId),
-    /// There was no way to this member for too long: it counts as gone.
+    /// There was no route to this member for too long: it counts as gone.
     MemberDown(NodeId),
     /// This node's neighbours on the ring are now these.
     Place(RingPlace),
@@ -105,9 +119,9 @@ pub enum RingOutput {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RingCounters {
-    /// Messages that are none, or came from nobody linked.
+    /// Messages that make no sense, or whose sender is not linked.
     pub malformed: u16,
-    /// Envelopes dropped because there was no way on.
+    /// Envelopes dropped because there was no route.
     pub unroutable: u16,
     /// Envelopes dropped because they had been passed on too often.
     pub expired: u16,
@@ -117,166 +131,106 @@ pub struct RingCounters {
     pub refused: u16,
     /// Gaps in the numbers of envelopes.
     pub gaps: u16,
-    /// Times that the election was begun again because of any of these.
+    /// How often the election was begun again because of any of these.
     pub disturbed: u16,
 }
 
-/// An envelope on its way on, or one that has arrived.
+/// An envelope for a neighbour, or what has arrived from a member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Queued {
     To(u8, Parcel),
     From(u8, Parcel),
 }
 
-/// Things to tell that are told once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_excessive_bools, reason = "each is due or not, independent of the others")]
-struct Due {
-    place: bool,
-    silent: bool,
-    disturbed: bool,
-    disputed: bool,
-}
-
 /// Ring mode of one node. See the module's page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RingKeeper {
-    id: NodeId,
-    own: u8,
-    order: RingOrder,
-    heartbeat: Duration,
-    silence: Duration,
+    roster: Roster,
     routes: Routes,
     edges: Edges,
-    /// How many ticks more a member without a way is waited for, or asked for.
-    hold: [u8; MEMBERS_MAX],
+    news: News,
+    leader: LeaderWatch,
+    losses: Losses,
+    disturbance: Disturbance,
+    /// The driver is to begin the election again.
+    is_disturbed: bool,
     linked: Members,
-    alive: Members,
-    /// Those of which the driver was told that they are alive.
-    told: Members,
-    /// Of whom there is news for the neighbours, and of whom it was told once.
-    news: Members,
-    again: Members,
-    /// Whose turn it is to be told of where there is no news.
-    turn: u8,
-    /// Whether the next hello should come soon.
-    in_hurry: bool,
-    /// Of whom a newer number is wanted, and the neighbour that spoke last of such a one.
-    wanted: Members,
-    helper: u8,
-    /// To whom something could not be sent, or may have been lost.
-    missed: Members,
-    /// Who wrote before this node knew of it.
-    unmet: Members,
-    /// Whom the driver is to be told of anew.
-    lapsed: Members,
-    /// To which neighbours envelopes were given lately, and shortly before.
-    carried: [Members; 2],
     queue: Vec<Queued, ENVELOPES_MAX, u8>,
     has_room: bool,
-    leader: u8,
-    /// The newest number heard of the leader.
-    leader_number: u16,
-    /// The neighbour that follows another leader.
-    disputant: u8,
-    place: RingPlace,
-    due: Due,
-    at: Deadlines,
     counters: RingCounters,
 }
 
 impl RingKeeper {
     /// A member of a ring that knows of nobody yet.
     pub fn new(id: NodeId, order: RingOrder, timings: Timings) -> Result<Self, NotAMember> {
-        let own = order.position(id).filter(|_| order.ids().len() <= MEMBERS_MAX).ok_or(NotAMember)?;
+        let size = order.ids().len();
+        let own = order.position(id).filter(|_| size <= MEMBERS_MAX).ok_or(NotAMember)?;
         Ok(Self {
-            id,
-            own,
-            order,
-            heartbeat: Duration::from_millis(u64::from(timings.heartbeat_ms)),
-            silence: timings.leader_silence().times(SILENCE),
+            roster: Roster::new(id, own, order),
             routes: Routes::new(own),
             edges: Edges::new(),
-            hold: [0; MEMBERS_MAX],
+            news: News::new(timings.heartbeat_ms),
+            leader: LeaderWatch::new(timings.leader_silence().times(SILENCE)),
+            losses: Losses::new(size),
+            disturbance: Disturbance::new(),
+            is_disturbed: false,
             linked: Members::default(),
-            alive: Members::of(own),
-            told: Members::of(own),
-            news: Members::default(),
-            again: Members::default(),
-            turn: 0,
-            in_hurry: false,
-            wanted: Members::default(),
-            helper: NOBODY,
-            missed: Members::default(),
-            unmet: Members::default(),
-            lapsed: Members::default(),
-            carried: [Members::default(); 2],
             queue: Vec::new(),
             has_room: true,
-            leader: NOBODY,
-            leader_number: 0,
-            disputant: NOBODY,
-            place: RingPlace { left: id, right: id },
-            due: Due::default(),
-            at: Deadlines::NONE,
             counters: RingCounters::default(),
         })
     }
 
     /// Starts: the node is alone on its ring, and says so.
     pub fn start(&mut self, _now: Instant) {
-        self.due.place = true;
+        self.roster.start();
     }
 
-    /// The link to a neighbour came up. Neighbours that are not on the ring are of no use and ignored.
+    /// The link to a neighbour came up. The keeper ignores neighbours that are not on the ring.
     pub fn link_up(&mut self, now: Instant, peer: NodeId) {
-        let Some(position) = self.order.position(peer).filter(|&position| position != self.own) else { return };
+        let Some(position) = self.roster.position_of_other(peer) else { return };
         if self.linked.contains(position) {
             self.link_down(now, peer);
         }
         self.linked = self.linked.with(position);
-        // Everybody is told of in turn, this node first.
-        self.in_hurry = true;
+        // All members are told of in turn, this node first.
+        self.news.hurry();
     }
 
-    /// The link to a neighbour went down: every way through it is gone.
+    /// The link to a neighbour went down: every route through it is gone.
     pub fn link_down(&mut self, now: Instant, peer: NodeId) {
-        let Some(position) = self.order.position(peer).filter(|&position| self.linked.contains(position)) else {
+        let Some(position) = self.roster.position(peer).filter(|&position| self.linked.contains(position)) else {
             return;
         };
         self.linked = self.linked.without(position);
-        let had_envelopes = self.carried.iter().any(|carried| carried.contains(position));
-        self.carried = self.carried.map(|carried| carried.without(position));
+        let had_envelopes = self.losses.link_down(position);
         let mut lost = Members::default();
         self.routes.forget(position, |member| lost = lost.with(member));
         for member in lost.iter() {
             self.lose(now, member);
             if had_envelopes {
-                self.missed = self.missed.with(member);
+                self.losses.miss(member);
             }
         }
-        if self.disputant == position {
-            self.settle_dispute();
-        }
+        self.leader.link_down(position);
     }
 
-    /// Whether an election message would be taken now. A driver leaves further ones where they are until then.
+    /// Whether the keeper would take an election message now. Until then a driver leaves further ones where they are.
     pub fn can_send(&self) -> bool {
         self.has_room && !self.queue.is_full()
     }
 
-    /// Whether the links have room for more. While they have not, nothing is sent but what was passed on to this node.
+    /// Whether the links have room for more. While they have none, the keeper only passes on what others sent.
     pub fn set_room(&mut self, has_room: bool) {
         self.has_room = has_room;
     }
 
-    /// The driver has dropped what it was to send to a member, as an engine does whose queue was full: the member is told of
-    /// anew with the next disturbance, which leaves the links time to get rid of something.
+    /// The driver has dropped what it was to send to a member, as an engine does whose queue was full. The keeper reports the
+    /// member anew with the next disturbance, which leaves the links time to get rid of something.
     pub fn renew(&mut self, now: Instant, member: NodeId) {
-        if let Some(position) = self.order.position(member).filter(|&position| position != self.own) {
-            self.lapsed = self.lapsed.with(position);
+        if let Some(position) = self.roster.position_of_other(member) {
             count(&mut self.counters.full);
-            self.disturb(now);
+            self.disturbance.lapse(now, position);
         }
     }
 
@@ -289,153 +243,112 @@ impl RingKeeper {
             count(&mut self.counters.full);
             return Err(SendError::Full);
         }
-        let alive = |&position: &u8| self.alive.contains(position) && position != self.own;
-        let to = self.order.position(to).filter(alive).ok_or(SendError::NoRoute)?;
-        self.write(now, to, payload)
+        let living = self.roster.position_of_other(to).filter(|&position| self.roster.is_alive(position));
+        self.write(now, living.ok_or(SendError::NoRoute)?, payload)
     }
 
-    /// Tells which leader this node follows, itself included.
+    /// Tells the keeper which leader this node follows, itself included.
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
-        let leader = leader.and_then(|leader| self.order.position(leader)).unwrap_or(NOBODY);
-        if leader == self.leader {
-            return;
+        let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
+        if leader != self.leader.leader() {
+            self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
+            self.timeout(now);
         }
-        self.leader = leader;
-        self.leader_number = self.routes.number(leader);
-        self.settle_dispute();
-        self.at.silence = if leader == self.own || leader == NOBODY { Instant::NEVER } else { now + self.silence };
-        self.timeout(now);
     }
 
     /// The next thing to do or to know.
     pub fn poll_output(&mut self, now: Instant) -> Option<RingOutput> {
-        if let Some(gone) = self.told.minus(self.alive).iter().next() {
-            self.told = self.told.without(gone);
-            return self.id_at(gone).map(RingOutput::MemberDown);
+        if let Some(gone) = self.roster.take_gone() {
+            return self.roster.id_at(gone).map(RingOutput::MemberDown);
         }
-        if let Some(new) = self.alive.minus(self.told).iter().next() {
-            self.told = self.told.with(new);
-            if self.unmet.contains(new) {
-                self.unmet = self.unmet.without(new);
-                // Told to say it again. Where that cannot be sent either, it is in the books as missed.
-                if self.write(now, new, &[]).is_err() {
-                    self.missed = self.missed.with(new);
-                }
+        if let Some(new) = self.roster.take_new() {
+            // An empty envelope asks the member to say again what was refused. Where that cannot be sent either, the member
+            // counts as missed.
+            if self.losses.take_refused(new) && self.write(now, new, &[]).is_err() {
+                self.losses.miss(new);
             }
-            return self.id_at(new).map(RingOutput::MemberUp);
+            return self.roster.id_at(new).map(RingOutput::MemberUp);
         }
-        if core::mem::take(&mut self.due.place) {
-            return Some(RingOutput::Place(self.place));
+        if let Some(place) = self.roster.take_place() {
+            return Some(RingOutput::Place(place));
         }
         if !self.queue.is_empty() {
             return match self.queue.remove(0) {
-                Queued::To(next, parcel) => self.id_at(next).map(|next| RingOutput::SendTo(next, parcel)),
-                Queued::From(from, parcel) => self.id_at(from).map(|from| RingOutput::Deliver(from, parcel)),
+                Queued::To(next, parcel) => self.roster.id_at(next).map(|next| RingOutput::SendTo(next, parcel)),
+                Queued::From(from, parcel) => self.roster.id_at(from).map(|from| RingOutput::Deliver(from, parcel)),
             };
         }
         self.poll_signal()
     }
 
     fn poll_signal(&mut self) -> Option<RingOutput> {
-        // Whoever is silent or disputes may have been forgotten since; then there is nothing to tell.
-        if core::mem::take(&mut self.due.silent)
-            && let Some(leader) = self.id_at(self.leader)
-        {
+        if let Some(leader) = self.leader.take_silent().and_then(|leader| self.roster.id_at(leader)) {
             return Some(RingOutput::LeaderSilent(leader));
         }
-        if core::mem::take(&mut self.due.disputed)
-            && let Some(disputant) = self.id_at(self.disputant)
-        {
+        if let Some(disputant) = self.leader.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
             return Some(RingOutput::Disputed(disputant));
         }
-        core::mem::take(&mut self.due.disturbed).then_some(RingOutput::Disturbed)
+        core::mem::take(&mut self.is_disturbed).then_some(RingOutput::Disturbed)
     }
 
-    /// Writes what the next hello tells of the ring; how many bytes that took.
+    /// Writes what the next hello tells of the ring; returns how many bytes that took.
     pub fn tell(&mut self, now: Instant, room: &mut [u8]) -> usize {
-        if now >= self.at.beat {
-            self.at.beat = now + self.heartbeat;
-            self.routes.set_own(self.own, self.routes.number(self.own).wrapping_add(1));
+        let own = self.roster.own();
+        if self.news.take_beat(now) {
+            self.routes.set_own(own, self.routes.number(own).wrapping_add(1));
         }
-        let size = self.order.ids().len();
-        let first = Members::of(self.own).with(self.leader);
-        let urgent = self.news.minus(first);
-        let repeated = self.again.minus(first).minus(urgent);
-        let turn = usize::from(self.turn);
-        let in_turn = (0_u8..).take(size).skip(turn).chain((0_u8..).take(turn.min(size)));
-        let others = in_turn.filter(|&member| ![first, urgent, repeated].iter().any(|set| set.contains(member)));
-        let all = first.iter().chain(urgent.iter()).chain(repeated.iter()).chain(others);
-        let mut told = Members::default();
-        let mut last = self.turn;
-        let entries =
-            all.filter_map(|member| self.routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
-                told = told.with(entry.position);
-                last = entry.position;
-            });
-        let length = wire::tell(self.leader, entries, room);
-        let is_last_in_turn = ![first, urgent, repeated].iter().any(|set| set.contains(last));
-        if is_last_in_turn {
-            self.turn = last.wrapping_add(1);
-        }
-        self.again = self.again.minus(told.minus(self.news));
-        self.news
-            .iter()
-            .filter(|&member| told.contains(member))
-            .for_each(|member| self.again = self.again.with(member));
-        self.news = self.news.minus(told);
-        // A hello may be lost: news are told twice in a hurry.
-        self.in_hurry |= !self.again.is_empty();
-        length
+        self.news.tell(own, self.leader.leader(), self.roster.size(), &self.routes, room)
     }
 
     /// Whether the next hello should come soon; asked once each time.
     pub fn take_hurry(&mut self) -> bool {
-        core::mem::take(&mut self.in_hurry)
+        self.news.take_hurry()
     }
 
-    /// The place last told.
+    /// This node's neighbours on the ring, as last reported.
     pub fn place(&self) -> RingPlace {
-        self.place
+        self.roster.place()
     }
 
     /// Whether a member counts as alive; this node does.
     pub fn is_alive(&self, member: NodeId) -> bool {
-        self.order.position(member).is_some_and(|position| self.alive.contains(position))
+        self.roster.position(member).is_some_and(|position| self.roster.is_alive(position))
     }
 
     /// The neighbour on the way to a member.
     pub fn next_hop(&self, member: NodeId) -> Option<NodeId> {
-        self.routes.next(self.order.position(member)?).and_then(|next| self.id_at(next))
+        self.routes.next(self.roster.position(member)?).and_then(|next| self.roster.id_at(next))
     }
 
-    /// What went wrong since the start.
     pub fn counters(&self) -> RingCounters {
         self.counters
     }
 
-    fn id_at(&self, position: u8) -> Option<NodeId> {
-        self.order.ids().get(usize::from(position)).copied()
-    }
-
-    /// No way is longer than there are members.
-    fn hops_max(&self) -> u8 {
-        u8::try_from(self.order.ids().len()).unwrap_or(u8::MAX)
-    }
-
-    /// The neighbours are to hear how this node now stands to a member.
+    /// Lets the neighbours know soon how this node now stands to a member.
     fn tell_of(&mut self, member: u8) {
         if !self.linked.is_empty() {
-            self.news = self.news.with(member);
-            self.in_hurry = true;
+            self.news.add(member);
+            self.news.hurry();
         }
     }
 
     fn write(&mut self, now: Instant, to: u8, payload: &[u8]) -> Result<(), SendError> {
         let number = self.edges.stamp(to);
-        self.post(now, Envelope { to, from: self.own, hops: self.hops_max(), number }, payload)
+        // No route is longer than there are members.
+        let hops = u8::try_from(self.roster.size()).unwrap_or(u8::MAX);
+        self.post(now, Envelope { to, from: self.roster.own(), hops, number }, payload)
     }
 }
 
 fn count(counter: &mut u16) {
     *counter = counter.saturating_add(1);
+}
+
+/// Whether a deadline has passed; if so it is cleared.
+fn take_due(deadline: &mut Instant, now: Instant) -> bool {
+    let is_due = *deadline <= now;
+    if is_due {
+        *deadline = Instant::NEVER;
+    }
+    is_due
 }

@@ -1,4 +1,4 @@
-//! Where each member of the ring is to be found: one route each, free of loops at every moment.
+//! The route to each member of the ring: one each, free of loops at every moment.
 //!
 //! Sources of the idea: DSDV (Perkins and Bhagwat 1994) and Babel (RFC 8966). Every member numbers its own
 //! announcements. A route is taken only from a neighbour that is, at the same number, nearer to the destination than
@@ -7,9 +7,9 @@
 //! cannot close. Every link counts one hop, therefore a node's distance at one number only ever falls, and its
 //! distance and its measure (Babel's feasibility distance) are the same: four bytes a member are enough.
 //!
-//! The price: after a break, a detour that is longer than the old way is refused until the destination's next number comes
-//! that way ([`Verdict::Wanted`]). Every member issues one each heartbeat, so nobody needs to ask for it: on a shared channel
-//! the requests of many, each passed on hop by hop, were found to cost far more than they gain.
+//! The price: after a break, a node refuses a detour that is longer than the old route until the destination's next number
+//! comes that way ([`Verdict::Wanted`]). Every member issues one each heartbeat, so nobody needs to ask for it: on a shared
+//! channel the requests of many, each passed on hop by hop, were found to cost far more than they gain.
 
 use super::wire::{Entry, NO_WAY, NOBODY};
 use crate::limits::MEMBERS_MAX;
@@ -25,7 +25,7 @@ struct Route {
     number: u16,
     /// Hops at this number; [`NO_WAY`] before anything was heard.
     distance: u8,
-    /// The neighbour on the way; [`NOBODY`] where there is no way.
+    /// The neighbour on the way; [`NOBODY`] where there is no route.
     next: u8,
 }
 
@@ -47,7 +47,7 @@ impl Route {
     }
 }
 
-/// What a neighbour's word on a member came to.
+/// What a neighbour's entry for a member changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Nothing,
@@ -59,9 +59,9 @@ pub enum Verdict {
     Newer,
     /// The route is gone; that is to be announced.
     Lost,
-    /// There is no route, and this one could close a loop: a newer number is wanted.
+    /// There is no route, and this one could close a loop: only a newer number makes it safe.
     Wanted,
-    /// The neighbour has no way or a longer one: announcing this node's own would help it.
+    /// The neighbour has no route or a longer one: announcing this node's own would help it.
     Helps,
 }
 
@@ -108,8 +108,8 @@ impl Routes {
         }
     }
 
-    /// Takes a neighbour's word on a member other than this node.
-    pub fn hear(&mut self, from: u8, heard: Entry) -> Verdict {
+    /// Considers what a neighbour tells of a member other than this node, and takes its route where that is better.
+    pub fn update(&mut self, from: u8, heard: Entry) -> Verdict {
         let Some(route) = self.table.get_mut(usize::from(heard.position)) else { return Verdict::Nothing };
         let is_way = heard.hops < NO_WAY - 1;
         let is_feasible = is_way && route.is_feasible(heard);
@@ -137,7 +137,7 @@ impl Routes {
             };
         }
         // A neighbour that is merely the first with a newer number is passed over: the present one will have it too, and a
-        // way that does not change keeps messages in order.
+        // route that does not change keeps messages in order.
         let through = heard.hops.saturating_add(1);
         if is_feasible && through < route.distance {
             route.take(from, heard);
@@ -147,7 +147,7 @@ impl Routes {
         if !is_way || is_worse { Verdict::Helps } else { Verdict::Nothing }
     }
 
-    /// The link to a neighbour is down: forgets every way through it, and calls `lost` with each member concerned.
+    /// The link to a neighbour is down: forgets every route through it, and calls `lost` with each member concerned.
     pub fn forget(&mut self, neighbour: u8, mut lost: impl FnMut(u8)) {
         for (route, position) in self.table.iter_mut().zip(0_u8..) {
             if route.next == neighbour {
@@ -176,36 +176,36 @@ mod tests {
     #[test]
     fn a_way_that_could_be_a_loop_is_refused_until_its_number_is_newer() {
         let mut routes = Routes::new(0);
-        assert_eq!(routes.hear(1, word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
         assert_eq!(routes.entry(5), Some(word(5, 9, 3)));
-        assert_eq!(routes.hear(1, word(5, 9, NO_WAY)), Verdict::Lost);
+        assert_eq!(routes.update(1, word(5, 9, NO_WAY)), Verdict::Lost);
         assert_eq!(routes.entry(5), Some(word(5, 9, NO_WAY)), "the measure stays");
-        assert_eq!(routes.hear(2, word(5, 9, 3)), Verdict::Wanted, "it may lead back here");
-        assert_eq!(routes.hear(2, word(5, 9, 2)), Verdict::Gained, "nearer than this node ever was: it cannot");
+        assert_eq!(routes.update(2, word(5, 9, 3)), Verdict::Wanted, "it may lead back here");
+        assert_eq!(routes.update(2, word(5, 9, 2)), Verdict::Gained, "nearer than this node ever was: it cannot");
         routes.forget(2, |position| assert_eq!(position, 5));
-        assert_eq!(routes.hear(2, word(5, 10, 50)), Verdict::Gained);
+        assert_eq!(routes.update(2, word(5, 10, 50)), Verdict::Gained);
         assert_eq!(routes.next(5), Some(2));
     }
 
     #[test]
     fn a_way_is_kept_unless_another_is_shorter() {
         let mut routes = Routes::new(0);
-        assert_eq!(routes.hear(1, word(5, 9, 2)), Verdict::Gained);
-        assert_eq!(routes.hear(2, word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
+        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.update(2, word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
         assert_eq!(routes.next(5), Some(1));
-        assert_eq!(routes.hear(1, word(5, 10, 2)), Verdict::Newer);
-        assert_eq!(routes.hear(2, word(5, 10, 1)), Verdict::Nearer);
+        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Newer);
+        assert_eq!(routes.update(2, word(5, 10, 1)), Verdict::Nearer);
         assert_eq!(routes.next(5), Some(2));
-        assert_eq!(routes.hear(3, word(5, 10, 4)), Verdict::Helps);
-        assert_eq!(routes.hear(3, word(5, 10, NO_WAY)), Verdict::Helps);
-        assert_eq!(routes.hear(3, word(5, 11, 4)), Verdict::Nothing, "it could not take this node's");
+        assert_eq!(routes.update(3, word(5, 10, 4)), Verdict::Helps);
+        assert_eq!(routes.update(3, word(5, 10, NO_WAY)), Verdict::Helps);
+        assert_eq!(routes.update(3, word(5, 11, 4)), Verdict::Nothing, "it could not take this node's");
     }
 
     #[test]
     fn positions_outside_the_ring_and_endless_ways_change_nothing() {
         let mut routes = Routes::new(0);
-        assert_eq!(routes.hear(1, word(200, 9, 2)), Verdict::Nothing);
-        assert_eq!(routes.hear(1, word(5, 9, NO_WAY - 1)), Verdict::Nothing);
+        assert_eq!(routes.update(1, word(200, 9, 2)), Verdict::Nothing);
+        assert_eq!(routes.update(1, word(5, 9, NO_WAY - 1)), Verdict::Nothing);
         assert_eq!(routes.entry(5), None);
     }
 }

@@ -36,7 +36,7 @@ fn tell(keeper: &mut RingKeeper, now: Instant, position: u8, number: u16, hops: 
 fn hello(keeper: &mut RingKeeper, now: Instant, leader: u8, entry: Entry) {
     let mut room = [0; 5];
     let length = wire::tell(leader, core::iter::once(entry), &mut room);
-    keeper.hear_hello(now, NEXT, &room[..length]);
+    keeper.receive_hello(now, NEXT, &room[..length]);
 }
 
 /// The words of a keeper's next hello.
@@ -221,7 +221,7 @@ fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
     hello(&mut keeper, Instant::ZERO, 2, Entry { position: 2, number: 0, hops: 0 });
     let bound = Instant::ZERO + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::Disputed(NEXT)));
-    keeper.hear_hello(Instant::ZERO, NEXT, &[1, 2]);
+    keeper.receive_hello(Instant::ZERO, NEXT, &[1, 2]);
     keeper.receive(Instant::ZERO, NEXT, &[9, 9]);
     tell(&mut keeper, Instant::ZERO, 99, 0, 0);
     assert_eq!(keeper.counters().malformed, 3);

@@ -4,17 +4,17 @@
 //! in hellos  leader 1 | entries × { position 1, number 2, hops 1 }
 //! ENVELOPE   3 | to 1 | from 1 | hops left 1 | number 1 | an election message, or nothing
 //! ```
-//! Members are named by their position on the ring; 255 is nobody, and as hops it is "no way". Numbers are
-//! little-endian. An envelope with nothing in it says that something of the receiver's was missed.
+//! Members are named by their position on the ring; 255 is nobody, and as hops it is "no route". Numbers are little-endian.
+//! An empty envelope tells its receiver that something it sent was missed.
 
 use crate::Full;
 use crate::limits::PARCEL_MAX;
 use crate::link::body::Parcel;
 
-/// No position: nobody.
+/// Stands for no position.
 pub const NOBODY: u8 = 255;
 
-/// No number of hops: there is no way.
+/// Stands for no number of hops: there is no route.
 pub const NO_WAY: u8 = 255;
 
 /// Bytes of the longest message: a link's, without the byte that says what it is for.
@@ -44,7 +44,7 @@ pub struct Envelope {
     pub from: u8,
     /// How often it may be passed on.
     pub hops: u8,
-    /// Counts what `from` writes to `to`.
+    /// Counts the envelopes from `from` to `to`.
     pub number: u8,
 }
 
@@ -60,7 +60,6 @@ pub enum Message<'b> {
 pub struct Entries<'b>(&'b [u8]);
 
 impl Entries<'_> {
-    /// One after the other.
     pub fn iter(&self) -> impl Iterator<Item = Entry> {
         self.0.as_chunks::<ENTRY_BYTES>().0.iter().map(|&[position, low, high, hops]| Entry {
             position,
@@ -71,7 +70,7 @@ impl Entries<'_> {
 }
 
 impl<'b> Message<'b> {
-    /// Reads a message; nothing where the bytes are none, or more than one.
+    /// Reads a message; none where the bytes are not exactly one.
     pub fn decode(bytes: &'b [u8]) -> Option<Self> {
         match bytes {
             [3, to, from, hops, number, payload @ ..] if payload.len() <= PAYLOAD_MAX => {
@@ -82,32 +81,32 @@ impl<'b> Message<'b> {
     }
 }
 
-/// Writes what a hello tells of the ring: whom the sender follows, and as many of the entries as fit. How many bytes that
-/// took.
+/// Writes what a hello tells of the ring: whom the sender follows, and as many of the entries as fit. Returns how many bytes
+/// that took.
 pub fn tell(leader: u8, entries: impl Iterator<Item = Entry>, room: &mut [u8]) -> usize {
     let Some((first, rest)) = room.split_first_mut() else { return 0 };
     *first = leader;
-    let places = rest.as_chunks_mut::<ENTRY_BYTES>().0.iter_mut();
-    let written = places.zip(entries).map(|(place, Entry { position, number, hops })| {
+    let slots = rest.as_chunks_mut::<ENTRY_BYTES>().0.iter_mut();
+    let written = slots.zip(entries).map(|(slot, Entry { position, number, hops })| {
         let [low, high] = number.to_le_bytes();
-        *place = [position, low, high, hops];
+        *slot = [position, low, high, hops];
     });
     1 + ENTRY_BYTES * written.count()
 }
 
-/// How many entries fit a hello that has so much room.
+/// How many entries fit into this many bytes of a hello.
 pub fn fitting(room: usize) -> usize {
     room.saturating_sub(1) / ENTRY_BYTES
 }
 
-/// Reads what a hello tells of the ring; nothing where it is not whole.
+/// Reads what a hello tells of the ring; none where it is cut short.
 pub fn told(bytes: &[u8]) -> Option<(Option<u8>, Entries<'_>)> {
     let (&leader, entries) = bytes.split_first()?;
     let is_whole = entries.len().is_multiple_of(ENTRY_BYTES);
     is_whole.then_some((Some(leader).filter(|&leader| leader != NOBODY), Entries(entries)))
 }
 
-/// An envelope with an election message in it.
+/// Writes an envelope with an election message in it.
 pub fn envelope(outside: Envelope, payload: &[u8]) -> Result<Parcel, Full> {
     if payload.len() > PAYLOAD_MAX {
         return Err(Full);

@@ -114,7 +114,7 @@ impl Driven {
     }
 
     /// Hears a frame of a member, with the right tag and this body.
-    fn hear(&mut self, head: Head, body: &[u8], strength: i8) {
+    fn receive(&mut self, head: Head, body: &[u8], strength: i8) {
         let mut buf = [0; FRAME_MAX];
         let length = body.len().min(FRAME_MAX - HEAD_BYTES - 4);
         buf[HEAD_BYTES..HEAD_BYTES + length].copy_from_slice(&body[..length]);
@@ -123,7 +123,7 @@ impl Driven {
     }
 
     /// A hello that names the node and echoes what it knows, or something else: this is how links come up.
-    fn hear_hello(&mut self, from: u16, counter: u32, script: &mut Script<'_>) {
+    fn receive_hello(&mut self, from: u16, counter: u32, script: &mut Script<'_>) {
         let known = self.node.links().table().iter().find(|(_, neighbour)| neighbour.id == NodeId(from));
         let echo = known.map_or(0, |(_, neighbour)| neighbour.session.mine().echo());
         let twist = script.byte();
@@ -139,11 +139,11 @@ impl Driven {
         body.extend((token << 4 | 15).to_le_bytes());
         body.extend(echo.to_le_bytes());
         let head = self.head(from, Kind::Hello, counter, script);
-        self.hear(Head { to: BROADCAST, ..head }, &body, -60);
+        self.receive(Head { to: BROADCAST, ..head }, &body, -60);
     }
 
     /// Messages over a link, numbered as the node expects them.
-    fn hear_rel(&mut self, from: u16, counter: u32, script: &mut Script<'_>) {
+    fn receive_rel(&mut self, from: u16, counter: u32, script: &mut Script<'_>) {
         let known = self.node.links().table().iter().find(|(_, neighbour)| neighbour.id == NodeId(from));
         let Some(session) = known.map(|(_, neighbour)| neighbour.session.clone()) else { return };
         let twist = script.byte();
@@ -157,7 +157,7 @@ impl Driven {
             body.extend((0..length).map(|at| if at == 0 { 0 } else { script.byte() }));
         }
         let head = self.head(from, Kind::Rel, counter, script);
-        self.hear(head, &body, -60);
+        self.receive(head, &body, -60);
     }
 
     fn head(&mut self, from: u16, kind: Kind, counter: u32, script: &mut Script<'_>) -> Head {
@@ -179,7 +179,7 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
     let kind = if bytes.first().is_some_and(|byte| byte & 1 == 1) { Kind::Hello } else { Kind::Rel };
     let to = if bytes.len().is_multiple_of(2) { BROADCAST } else { NodeId(1) };
     let head = Head { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1 };
-    driven.hear(head, bytes, -60);
+    driven.receive(head, bytes, -60);
     driven.settle();
     driven.pass(Duration::from_millis(5_000));
     driven.node.snapshot().counters.links_up
@@ -196,14 +196,14 @@ pub fn operations(bytes: &[u8]) -> u32 {
         let operation = script.byte();
         let from = 2 + u16::from(operation >> 4);
         match operation & 15 {
-            0..=4 => driven.hear_hello(from, counter, &mut script),
-            5..=7 => driven.hear_rel(from, counter, &mut script),
+            0..=4 => driven.receive_hello(from, counter, &mut script),
+            5..=7 => driven.receive_rel(from, counter, &mut script),
             8 => {
                 let (length, kind) = (usize::from(script.byte()) % 108, Kind::Rel);
                 let body: Vec<_> = (0..length).map(|_| script.byte()).collect();
                 let kind = if length.is_multiple_of(3) { Kind::Hello } else { kind };
                 let head = driven.head(from, kind, counter, &mut script);
-                driven.hear(
+                driven.receive(
                     Head { to: if length.is_multiple_of(2) { BROADCAST } else { head.to }, ..head },
                     &body,
                     -90,

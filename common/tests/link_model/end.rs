@@ -195,9 +195,9 @@ impl End {
         let i_want = known.session.is_up() || i_want;
         let turn = match name {
             Some((theirs, willing, echo)) => {
-                known.session.hear_hello(Incarnation { epoch, token: theirs }, echo, willing, i_want, || token)
+                known.session.receive_hello(Incarnation { epoch, token: theirs }, echo, willing, i_want, || token)
             }
-            None => known.session.hear_epoch(epoch, || token),
+            None => known.session.receive_epoch(epoch, || token),
         };
         // A token is drawn only where it is used.
         self.token = self.token.max(known.session.mine().token);
@@ -213,7 +213,7 @@ impl End {
         is_ack_only: bool,
     ) -> Status {
         let i_want = self.is_up() || !self.is_held;
-        let turn = self.known.as_mut().and_then(|known| known.session.hear_rel(epoch, echo, i_want));
+        let turn = self.known.as_mut().and_then(|known| known.session.receive_rel(epoch, echo, i_want));
         let Some(turn) = turn else { return Status::NoSession };
         self.turned(turn);
         let Some(known) = &mut self.known else { return Status::NoSession };

@@ -195,5 +195,5 @@ fn ways_never_close_to_a_loop() {
             assert!(!world.has_loop(), "a loop with seed {seed} at {:?}", world.now);
         }
     }
-    assert!(steps > 10_000, "only {steps} steps were looked at");
+    assert!(steps > 10_000, "only {steps} steps were checked");
 }

@@ -303,7 +303,7 @@ impl World {
             Happening::Hello { from, to, session, bytes } => {
                 let is_linked = self.ends.get(&(to, from)) == Some(&session);
                 if is_linked && self.edges[&pair(from, to)].is_whole {
-                    self.with(to, |node, now| node.keeper.hear_hello(now, ids[from], &bytes));
+                    self.with(to, |node, now| node.keeper.receive_hello(now, ids[from], &bytes));
                 }
             }
             Happening::Wake { .. } | Happening::Say { .. } => {}

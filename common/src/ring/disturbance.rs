@@ -1,0 +1,51 @@
+//! Whether the election should be begun again because something was lost.
+//!
+//! Owns the pace. Losses come in swarms, since one broken link or full queue loses many messages; one new election answers
+//! all of them, if it comes after the last.
+
+use super::{SETTLE, take_due};
+use crate::members::Members;
+use crate::time::{Duration, Instant};
+
+/// The least time between two disturbances.
+pub const DISTURB_GAP: Duration = Duration::from_millis(250);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Disturbance {
+    /// When the next disturbance is raised.
+    raise_at: Instant,
+    raised_at: Instant,
+    /// Members that the driver is told of anew with the next disturbance.
+    lapsed: Members,
+}
+
+impl Disturbance {
+    pub fn new() -> Self {
+        Self { raise_at: Instant::NEVER, raised_at: Instant::ZERO, lapsed: Members::default() }
+    }
+
+    /// Something was lost: the election is to begin again, soon and not too often.
+    pub fn disturb(&mut self, now: Instant) {
+        if self.raise_at == Instant::NEVER {
+            self.raise_at = (now + SETTLE).max(self.raised_at + DISTURB_GAP);
+        }
+    }
+
+    /// As [`disturb`](Self::disturb), where the driver has dropped what was for a member.
+    pub fn lapse(&mut self, now: Instant, member: u8) {
+        self.lapsed = self.lapsed.with(member);
+        self.disturb(now);
+    }
+
+    pub fn poll_timeout(&self) -> Instant {
+        self.raise_at
+    }
+
+    /// Where a disturbance is due, the members that the driver is to be told of anew with it.
+    pub fn timeout(&mut self, now: Instant) -> Option<Members> {
+        take_due(&mut self.raise_at, now).then(|| {
+            self.raised_at = now;
+            core::mem::take(&mut self.lapsed)
+        })
+    }
+}

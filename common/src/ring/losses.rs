@@ -1,0 +1,195 @@
+//! What this node has lost, or may have lost: members without a route, and envelopes that may not have arrived.
+//!
+//! Owns how long to wait for a member before it counts as gone. A broken link often leaves another way, which the next hellos
+//! bring; an election for every broken link would be worse than the short wait. It also owns the suspicion of lost
+//! envelopes: a link that goes down may take along what it was given lately, and nobody else knows.
+
+use super::take_due;
+use super::wire::NOBODY;
+use crate::limits::MEMBERS_MAX;
+use crate::members::Members;
+use crate::time::{Duration, Instant};
+
+/// Waits are counted in ticks of this length.
+const TICK_MS: usize = 50;
+const TICK: Duration = Duration::from_millis(TICK_MS as u64);
+
+/// How long to wait for a member without a route: time for a hello from somebody who has one. Larger rings have longer ways.
+const WAIT_BASE_MS: usize = 150;
+const WAIT_MEMBER_MS: usize = 12;
+
+/// The wait is this many times as long where a neighbour says that it has a route: time for a newer number to come that
+/// way.
+const WANTED_FACTOR: u8 = 2;
+
+/// This many ticks after giving up a member, the node says once more that it has no route to it.
+const TELL_AGAIN_TICKS: u8 = 4;
+
+/// When a link goes down, the envelopes of the last one to two times this many ticks count as possibly lost. A link does not
+/// try for longer than that.
+const CARRIED_TICKS: u8 = 24;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Losses {
+    /// When waits are counted next.
+    tick_at: Instant,
+    /// Ticks that each member is still waited for; 0 where it is not.
+    waits: [u8; MEMBERS_MAX],
+    /// Members without a route of which a neighbour has one that needs a newer number.
+    wanted: Members,
+    /// Members to which something could not be sent, or may have been lost on its way.
+    missed: Members,
+    /// Members whose envelope was refused because this node did not know them yet.
+    unmet: Members,
+    /// The neighbours that were given envelopes in this generation and in the one before.
+    carried: [Members; 2],
+    /// Ticks to the next generation.
+    generation_ticks: u8,
+    /// The usual wait.
+    wait_ticks: u8,
+    /// The neighbour that spoke last of a wanted member.
+    helper: u8,
+}
+
+impl Losses {
+    pub fn new(ring_size: usize) -> Self {
+        let wait_ticks = (WAIT_BASE_MS + WAIT_MEMBER_MS * ring_size).div_ceil(TICK_MS);
+        Self {
+            tick_at: Instant::NEVER,
+            waits: [0; MEMBERS_MAX],
+            wanted: Members::default(),
+            missed: Members::default(),
+            unmet: Members::default(),
+            carried: [Members::default(); 2],
+            generation_ticks: CARRIED_TICKS,
+            wait_ticks: u8::try_from(wait_ticks).unwrap_or(u8::MAX),
+            helper: NOBODY,
+        }
+    }
+
+    /// The usual wait for a member without a route.
+    pub fn wait_time(&self) -> Duration {
+        TICK.times(u32::from(self.wait_ticks))
+    }
+
+    /// Starts to wait for a member.
+    pub fn wait_for(&mut self, now: Instant, member: u8) {
+        let factor = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
+        self.set_wait(member, self.wait_ticks.saturating_mul(factor));
+        self.arm_tick(now);
+    }
+
+    /// A neighbour has a route to a member, but only a newer number makes it safe to take: waits longer for that.
+    pub fn want(&mut self, now: Instant, helper: u8, member: u8) {
+        self.helper = helper;
+        if !self.wanted.contains(member) {
+            self.wanted = self.wanted.with(member);
+            self.wait_for(now, member);
+        }
+    }
+
+    /// A neighbour has no route to a member. Where it was the one that had, the longer wait is pointless.
+    pub fn want_no_longer(&mut self, now: Instant, neighbour: u8, member: u8) {
+        if self.helper == neighbour && self.wanted.contains(member) {
+            self.wanted = self.wanted.without(member);
+            self.wait_for(now, member);
+        }
+    }
+
+    /// There is a route to a member again. True where something for it may have been lost meanwhile.
+    pub fn find(&mut self, member: u8) -> bool {
+        self.wanted = self.wanted.without(member);
+        self.stop_waiting(member);
+        let is_missed = self.missed.contains(member);
+        self.missed = self.missed.without(member);
+        is_missed
+    }
+
+    pub fn stop_waiting(&mut self, member: u8) {
+        self.set_wait(member, 0);
+    }
+
+    /// The wait for a member is over. True where a neighbour had a route and no newer number came with it: telling the
+    /// neighbours once more that there is no route here makes those speak that have one. That is done a little later,
+    /// because an election may be about to pass.
+    pub fn give_up(&mut self, now: Instant, member: u8) -> bool {
+        let was_wanted = self.wanted.contains(member);
+        if was_wanted {
+            self.wanted = self.wanted.without(member);
+            self.set_wait(member, TELL_AGAIN_TICKS);
+            self.arm_tick(now);
+        }
+        was_wanted
+    }
+
+    /// Something for a member could not be sent, or may have been lost.
+    pub fn miss(&mut self, member: u8) {
+        self.missed = self.missed.with(member);
+    }
+
+    /// A member wrote to this node before this node knew a route to it, and was refused.
+    pub fn refuse(&mut self, member: u8) {
+        self.unmet = self.unmet.with(member);
+    }
+
+    /// Whether a member was refused; asked once, when there is a route to it.
+    pub fn take_refused(&mut self, member: u8) -> bool {
+        let is_refused = self.unmet.contains(member);
+        self.unmet = self.unmet.without(member);
+        is_refused
+    }
+
+    /// An envelope was given to a neighbour.
+    pub fn carry(&mut self, now: Instant, neighbour: u8) {
+        let [lately, before] = self.carried;
+        self.carried = [lately.with(neighbour), before];
+        self.arm_tick(now);
+    }
+
+    /// The link to a neighbour went down. True where envelopes may have gone down with it.
+    pub fn link_down(&mut self, neighbour: u8) -> bool {
+        let had_envelopes = self.carried.iter().any(|carried| carried.contains(neighbour));
+        self.carried = self.carried.map(|carried| carried.without(neighbour));
+        had_envelopes
+    }
+
+    pub fn poll_timeout(&self) -> Instant {
+        self.tick_at
+    }
+
+    /// Counts the waits where a tick is due; returns the members whose wait is over.
+    pub fn timeout(&mut self, now: Instant) -> Members {
+        let mut over = Members::default();
+        if !take_due(&mut self.tick_at, now) {
+            return over;
+        }
+        self.generation_ticks = self.generation_ticks.saturating_sub(1);
+        if self.generation_ticks == 0 {
+            self.generation_ticks = CARRIED_TICKS;
+            let [lately, _] = self.carried;
+            self.carried = [Members::default(), lately];
+        }
+        let mut is_waiting = false;
+        for (wait, position) in self.waits.iter_mut().zip(0_u8..).filter(|(wait, _)| **wait > 0) {
+            *wait -= 1;
+            is_waiting |= *wait > 0;
+            if *wait == 0 {
+                over = over.with(position);
+            }
+        }
+        if is_waiting || self.carried.iter().any(|carried| !carried.is_empty()) {
+            self.arm_tick(now);
+        }
+        over
+    }
+
+    fn arm_tick(&mut self, now: Instant) {
+        self.tick_at = self.tick_at.min(now + TICK);
+    }
+
+    fn set_wait(&mut self, member: u8, ticks: u8) {
+        if let Some(wait) = self.waits.get_mut(usize::from(member)) {
+            *wait = ticks;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What this node tells its neighbours of the ring's members in its hellos.
+//!
+//! Owns the order in which members are told of, and what is still to be told. A hello has room for a few members only. This
+//! node and its leader are in every hello, because their numbers are the heartbeat. Members whose route has changed come
+//! next, and each of them is told of twice, because a hello may be lost. The room that is left goes to all members in
+//! turn, so that whoever missed both still learns in the end.
+
+use super::routes::Routes;
+use super::wire;
+use crate::members::Members;
+use crate::time::{Duration, Instant};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct News {
+    heartbeat_ms: u16,
+    /// The first hello from this time on gives this node's announcements a newer number.
+    next_beat: Instant,
+    /// Members to tell of for the first time since their route changed.
+    fresh: Members,
+    /// Members to tell of once more.
+    repeated: Members,
+    /// The position from which members are told of in turn.
+    turn: u8,
+    in_hurry: bool,
+}
+
+impl News {
+    pub fn new(heartbeat_ms: u16) -> Self {
+        Self {
+            heartbeat_ms,
+            next_beat: Instant::ZERO,
+            fresh: Members::default(),
+            repeated: Members::default(),
+            turn: 0,
+            in_hurry: false,
+        }
+    }
+
+    /// Puts a member into the next hello, whenever that comes.
+    pub fn add(&mut self, member: u8) {
+        self.fresh = self.fresh.with(member);
+    }
+
+    /// Whether no hello has told of a member since it was added.
+    pub fn is_fresh(&self, member: u8) -> bool {
+        self.fresh.contains(member)
+    }
+
+    /// Asks for the next hello to come soon.
+    pub fn hurry(&mut self) {
+        self.in_hurry = true;
+    }
+
+    pub fn take_hurry(&mut self) -> bool {
+        core::mem::take(&mut self.in_hurry)
+    }
+
+    /// Whether a heartbeat is due with the hello that is being written.
+    pub fn take_beat(&mut self, now: Instant) -> bool {
+        let is_due = now >= self.next_beat;
+        if is_due {
+            self.next_beat = now + Duration::from_millis(u64::from(self.heartbeat_ms));
+        }
+        is_due
+    }
+
+    /// Writes as many of a ring's `size` members to a hello as fit, beginning with this node and its leader; returns how
+    /// many bytes that took.
+    pub fn tell(&mut self, own: u8, leader: u8, size: usize, routes: &Routes, room: &mut [u8]) -> usize {
+        let first = Members::of(own).with(leader);
+        let fresh = self.fresh.minus(first);
+        let repeated = self.repeated.minus(first).minus(fresh);
+        let turn = usize::from(self.turn);
+        let in_turn = (0_u8..).take(size).skip(turn).chain((0_u8..).take(turn.min(size)));
+        let others = in_turn.filter(|&member| ![first, fresh, repeated].iter().any(|set| set.contains(member)));
+        let all = first.iter().chain(fresh.iter()).chain(repeated.iter()).chain(others);
+        let mut told = Members::default();
+        let mut last = self.turn;
+        let entries = all.filter_map(|member| routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
+            told = told.with(entry.position);
+            last = entry.position;
+        });
+        let length = wire::tell(leader, entries, room);
+        let is_last_in_turn = ![first, fresh, repeated].iter().any(|set| set.contains(last));
+        if is_last_in_turn {
+            self.turn = last.wrapping_add(1);
+        }
+        self.repeated = self.repeated.minus(told.minus(self.fresh));
+        for member in self.fresh.iter().filter(|&member| told.contains(member)) {
+            self.repeated = self.repeated.with(member);
+        }
+        self.fresh = self.fresh.minus(told);
+        // The repetition is as urgent as the news itself.
+        self.in_hurry |= !self.repeated.is_empty();
+        length
+    }
+}

@@ -1,0 +1,140 @@
+//! Who is on the ring, who of them is alive, and between whom this node stands.
+//!
+//! Owns what the driver has been told of that, so that every change is told once, and only when it has settled.
+
+use super::{SETTLE, take_due};
+use crate::members::{Members, RingOrder};
+use crate::time::Instant;
+use crate::types::{NodeId, RingPlace};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Roster {
+    /// When the place is worked out anew.
+    settle_at: Instant,
+    alive: Members,
+    /// Members that the driver believes alive.
+    told: Members,
+    order: RingOrder,
+    place: RingPlace,
+    own: u8,
+    /// The driver does not know the place yet.
+    is_place_new: bool,
+}
+
+impl Roster {
+    /// A ring on which only this node, at position `own`, is alive.
+    pub fn new(id: NodeId, own: u8, order: RingOrder) -> Self {
+        Self {
+            settle_at: Instant::NEVER,
+            alive: Members::of(own),
+            told: Members::of(own),
+            order,
+            place: RingPlace { left: id, right: id },
+            own,
+            is_place_new: false,
+        }
+    }
+
+    /// Tells the driver of the place even though it has not changed.
+    pub fn start(&mut self) {
+        self.is_place_new = true;
+    }
+
+    /// This node's position.
+    pub fn own(&self) -> u8 {
+        self.own
+    }
+
+    pub fn size(&self) -> usize {
+        self.order.ids().len()
+    }
+
+    pub fn position(&self, id: NodeId) -> Option<u8> {
+        self.order.position(id)
+    }
+
+    /// The position of a member other than this node.
+    pub fn position_of_other(&self, id: NodeId) -> Option<u8> {
+        self.position(id).filter(|&position| position != self.own)
+    }
+
+    pub fn id_at(&self, position: u8) -> Option<NodeId> {
+        self.order.ids().get(usize::from(position)).copied()
+    }
+
+    pub fn is_alive(&self, position: u8) -> bool {
+        self.alive.contains(position)
+    }
+
+    pub fn place(&self) -> RingPlace {
+        self.place
+    }
+
+    /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled.
+    pub fn add(&mut self, now: Instant, member: u8) {
+        if !self.alive.contains(member) {
+            self.alive = self.alive.with(member);
+            self.settle_at = self.settle_at.min(now + SETTLE);
+        }
+    }
+
+    /// A member is gone. The place is due at once, since an election may follow: whoever else is to go has been waited for
+    /// as long.
+    pub fn remove(&mut self, now: Instant, member: u8) {
+        self.alive = self.alive.without(member);
+        self.settle_at = now;
+    }
+
+    /// Tells the driver of these members anew.
+    pub fn tell_anew(&mut self, members: Members) {
+        self.told = self.told.minus(members);
+    }
+
+    pub fn poll_timeout(&self) -> Instant {
+        self.settle_at
+    }
+
+    pub fn timeout(&mut self, now: Instant) {
+        if take_due(&mut self.settle_at, now) {
+            self.settle(self.nearest());
+        }
+    }
+
+    pub fn settle(&mut self, place: RingPlace) {
+        self.is_place_new |= place != self.place;
+        self.place = place;
+    }
+
+    /// The nearest living members on both sides; this node itself where it is alone.
+    pub fn nearest(&self) -> RingPlace {
+        let ids = self.order.ids();
+        let living = |position: usize| -> Option<NodeId> {
+            let alive = u8::try_from(position).is_ok_and(|position| self.alive.contains(position));
+            ids.get(position).copied().filter(|_| alive)
+        };
+        let own = usize::from(self.own);
+        // This node comes last and is always alive, so both sides find somebody.
+        let right = (own + 1..ids.len()).chain(0..=own).find_map(living).unwrap_or(self.place.right);
+        let left = (own..ids.len()).chain(0..own).rev().find_map(living).unwrap_or(self.place.left);
+        RingPlace { left, right }
+    }
+
+    /// The next member that the driver believes alive and that is gone.
+    pub fn take_gone(&mut self) -> Option<u8> {
+        let gone = self.told.minus(self.alive).iter().next()?;
+        self.told = self.told.without(gone);
+        Some(gone)
+    }
+
+    /// The next living member that the driver does not know of.
+    pub fn take_new(&mut self) -> Option<u8> {
+        let new = self.alive.minus(self.told).iter().next()?;
+        self.told = self.told.with(new);
+        Some(new)
+    }
+
+    /// The place, where the driver does not know it yet.
+    pub fn take_place(&mut self) -> Option<RingPlace> {
+        core::mem::take(&mut self.is_place_new).then_some(self.place)
+    }
+}
