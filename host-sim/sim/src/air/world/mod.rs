@@ -1,7 +1,5 @@
 //! Nodes with radios and clocks of their own, and one queue of events in whole microseconds.
 
-use std::collections::BTreeMap;
-
 use common::mac::Mac;
 use common::mac::phy::FRAME_MAX;
 use common::rng::Rng;
@@ -9,13 +7,13 @@ use common::time::Instant;
 
 use super::clock::LocalClock;
 use super::index::{NodeIndex, PerNode, RadioIndex};
-use super::medium::{Medium, OnAir, Reception, Tuning};
+use super::medium::{Medium, Reception, Tuning};
 use super::propagation::Point;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
 use super::timing::RadioTiming;
 
 mod agenda;
-mod corruption;
+mod disturbances;
 mod intruder;
 mod port;
 mod radio;
@@ -23,11 +21,12 @@ mod receive;
 mod send;
 
 use agenda::{Agenda, Entry, Event};
-use intruder::Intruder;
+use disturbances::Disturbances;
+use intruder::Intruders;
 pub use intruder::RawFrame;
-use port::Port;
+use port::Ports;
 pub use port::{Heard, Said};
-use radio::{Hot, NEVER, Node, Outgoing, Phase, Record, Slot};
+use radio::{NEVER, Phase, Radio, Radios, Slot};
 
 /// A tick of a driver's counter, rounded up.
 const TICK_US: u64 = 31;
@@ -39,30 +38,18 @@ pub struct World<S> {
     timing: RadioTiming,
     stations: PerNode<S>,
     clocks: PerNode<LocalClock>,
-    hot: PerNode<Hot>,
-    nodes: PerNode<Node>,
-    records: PerNode<Record>,
-    outgoing: PerNode<Outgoing>,
-    intruders: Vec<Intruder>,
+    radios: Radios,
+    /// Nodes whose radio somebody else drives.
+    ports: Ports,
+    intruders: Intruders,
+    disturbances: Disturbances,
     agenda: Agenda,
-    /// Nodes whose radio somebody else drives, by index.
-    ports: BTreeMap<NodeIndex, Port>,
-    /// What the ports have not been told yet, in order.
-    heard: Vec<(NodeIndex, Heard)>,
-    on_air: PerNode<Option<(OnAir, Slot)>>,
     now_us: u64,
     events: u64,
     seed: u64,
-    /// The share of received frames whose bits are wrong although their checksum is right.
-    corruption: f64,
-    corrupting: Rng,
-    /// The share of receptions that are lost whatever the radio model says.
-    loss: f64,
-    losing: Rng,
-    /// How late stations wake on average.
-    wake_jitter_us: u32,
-    waking: Rng,
+    /// Empty between two deliveries; kept for its memory.
     receptions: Vec<Reception>,
+    /// What a station writes its next frame to.
     scratch: [u8; FRAME_MAX],
 }
 
@@ -74,24 +61,14 @@ impl<S: Station> World<S> {
             timing,
             stations: PerNode::default(),
             clocks: PerNode::default(),
-            hot: PerNode::default(),
-            nodes: PerNode::default(),
-            records: PerNode::default(),
-            outgoing: PerNode::default(),
-            intruders: Vec::new(),
+            radios: Radios::default(),
+            ports: Ports::default(),
+            intruders: Intruders::default(),
+            disturbances: Disturbances::new(seed),
             agenda: Agenda::default(),
-            ports: BTreeMap::new(),
-            heard: Vec::new(),
-            on_air: PerNode::default(),
             now_us: 0,
             events: 0,
             seed,
-            corruption: 0.0,
-            corrupting: Rng::stream(seed, 0xC0DE),
-            loss: 0.0,
-            losing: Rng::stream(seed, 0x105E),
-            wake_jitter_us: 0,
-            waking: Rng::stream(seed, 0x3A4E),
             receptions: Vec::new(),
             scratch: [0; FRAME_MAX],
         }
@@ -103,7 +80,7 @@ impl<S: Station> World<S> {
     ///
     /// Where another radio was added before.
     pub fn add(&mut self, position: Point, tuning: Tuning, drift_ppm: i32, station: S) -> NodeIndex {
-        let node = NodeIndex(self.nodes.len());
+        let node = NodeIndex(self.radios.len());
         assert_eq!(
             self.medium.add(position, tuning),
             node.radio(),
@@ -111,11 +88,7 @@ impl<S: Station> World<S> {
         );
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
-        self.hot.push(Hot::new());
-        self.nodes.push(Node::new(Rng::stream(self.seed ^ 0xC5, node.0 as u64)));
-        self.records.push(Record::default());
-        self.outgoing.push(Outgoing::default());
-        self.on_air.push(None);
+        self.radios.add(Rng::stream(self.seed ^ 0xC5, node.0 as u64));
         node
     }
 
@@ -131,12 +104,12 @@ impl<S: Station> World<S> {
 
     /// How many stations there are.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.radios.len()
     }
 
     /// Whether there are no stations.
     pub fn is_empty(&self) -> bool {
-        self.nodes.len() == 0
+        self.radios.len() == 0
     }
 
     /// A station.
@@ -146,7 +119,7 @@ impl<S: Station> World<S> {
 
     /// Whether a station is on.
     pub fn is_on(&self, node: NodeIndex) -> bool {
-        self.nodes[node].on
+        self.radios[node].on
     }
 
     /// The medium.
@@ -161,32 +134,20 @@ impl<S: Station> World<S> {
 
     /// A station's MAC.
     pub fn mac(&self, node: NodeIndex) -> &Mac {
-        &self.hot[node].mac
+        self.radios.mac(node)
     }
 
     /// What a radio has done until now.
     pub fn usage(&self, node: NodeIndex) -> Usage {
-        let (state, record, hot) = (&self.nodes[node], &self.records[node], &self.hot[node]);
-        let mut usage = Usage {
-            received: u64::from(hot.received),
-            damaged: u64::from(hot.damaged),
-            // Never is later than any time.
-            rx_us: state.rx_us + self.now_us.saturating_sub(state.listening_since),
-            ..record.usage
-        };
-        usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
-        usage
+        self.radios.usage(node, self.now_us)
     }
 
     /// Switches a station on, as it is: its clock starts at zero.
     pub fn power_on(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        let now_us = self.now_us;
-        self.nodes[node].on = true;
-        self.hot[node].mac = Mac::new(self.nodes[node].rng.next_u64());
-        self.records[node].on_since = now_us;
+        self.radios.begin_life(node, self.now_us);
         let clock = &mut self.clocks[node];
-        *clock = LocalClock::new(clock.drift_ppm(), now_us);
-        if !self.is_port(node) {
+        *clock = LocalClock::new(clock.drift_ppm(), self.now_us);
+        if !self.ports.has(node) {
             self.listen(node, true);
         }
         self.call(node, watcher, S::handle_start);
@@ -197,26 +158,19 @@ impl<S: Station> World<S> {
     pub fn power_off(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.listen(node, false);
         self.cut_port(node, watcher);
-        if let Some((on, slot)) = self.on_air[node].take() {
-            let frame = RawFrame::honest(std::mem::take(self.outgoing[node].get_mut(slot)));
-            self.deliver(node.radio(), on, &frame, false, watcher);
+        if let Some((on, _, psdu)) = self.radios.end_sending(node) {
+            self.deliver(node.radio(), on, &RawFrame::honest(psdu), false, watcher);
         }
         self.medium.abort_cca(node.radio());
-        let (state, record) = (&mut self.nodes[node], &mut self.records[node]);
-        record.usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
-        state.on = false;
-        state.phase = Phase::Free;
-        state.life += 1;
-        state.wake_at = NEVER;
-        state.turn_at = NEVER;
+        self.radios.end_life(node, self.now_us);
     }
 
     /// From now on a station's clock runs fast by this many millionths, or slow.
     pub fn set_drift(&mut self, node: NodeIndex, drift_ppm: i32) {
         self.clocks[node].set_drift(self.now_us, drift_ppm);
-        if self.nodes[node].on {
+        if self.radios[node].on {
             self.set_deadline(node);
-            self.nodes[node].turn_at = NEVER;
+            self.radios[node].turn_at = NEVER;
             self.set_turn(node);
         }
     }
@@ -228,17 +182,17 @@ impl<S: Station> World<S> {
 
     /// From now on this share of the frames received has wrong bits and a right checksum.
     pub fn set_corruption(&mut self, share: f64) {
-        self.corruption = share;
+        self.disturbances.corruption = share;
     }
 
     /// From now on this share of the receptions is lost, each by itself, whatever the radio model says.
     pub fn set_loss(&mut self, share: f64) {
-        self.loss = share;
+        self.disturbances.loss = share;
     }
 
     /// From now on stations wake later than they asked, each time by half to one and a half times this.
     pub fn set_wake_jitter(&mut self, mean_us: u32) {
-        self.wake_jitter_us = mean_us;
+        self.disturbances.wake_jitter_us = mean_us;
     }
 
     /// Replaces a station that is off, for its next life.
@@ -248,7 +202,7 @@ impl<S: Station> World<S> {
 
     /// Gives a station something other than a frame or a timeout.
     pub fn tell(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, what: impl FnOnce(&mut S, Instant)) {
-        if self.nodes[node].on {
+        if self.radios[node].on {
             self.call(node, watcher, what);
         }
     }
@@ -264,11 +218,11 @@ impl<S: Station> World<S> {
                 continue;
             }
             if entry.event == Event::Found {
-                self.tell_found();
+                self.ports.tell_found(self.now_us, &self.medium);
                 continue;
             }
             let node = NodeIndex(index);
-            let state = &self.nodes[node];
+            let state = &self.radios[node];
             if state.life == entry.life && (state.round == entry.round || !entry.event.may_break_off()) {
                 self.events += 1;
                 self.happen(node, entry.event, watcher);
@@ -280,14 +234,14 @@ impl<S: Station> World<S> {
     fn happen(&mut self, node: NodeIndex, event: Event, watcher: &mut impl Watcher<S>) {
         match event {
             Event::Wake => {
-                if self.nodes[node].wake_at == self.now_us {
-                    self.nodes[node].wake_at = NEVER;
+                if self.radios[node].wake_at == self.now_us {
+                    self.radios[node].wake_at = NEVER;
                     self.call(node, watcher, S::handle_timeout);
                     self.keep_deadline(node);
                 }
             }
             Event::Turn => {
-                if self.nodes[node].turn_at == self.now_us {
+                if self.radios[node].turn_at == self.now_us {
                     self.take_turn(node, watcher);
                 }
             }
@@ -297,7 +251,7 @@ impl<S: Station> World<S> {
             Event::SendAnswer => self.send(node, Slot::Answer, watcher),
             Event::SendDone => self.send_done(node, watcher),
             Event::Ready => {
-                let state = &mut self.nodes[node];
+                let state = &mut self.radios[node];
                 if state.phase == Phase::Deaf && state.ready_at <= self.now_us {
                     state.phase = Phase::Free;
                     self.listen(node, true);
@@ -310,7 +264,7 @@ impl<S: Station> World<S> {
     }
 
     fn schedule(&mut self, at_us: u64, node: NodeIndex, event: Event) {
-        let Node { life, round, .. } = self.nodes[node];
+        let Radio { life, round, .. } = self.radios[node];
         self.push(at_us, node.0, life, round, event);
     }
 
@@ -325,19 +279,13 @@ impl<S: Station> World<S> {
 
     fn listen(&mut self, node: NodeIndex, listening: bool) {
         self.medium.listen(node.radio(), listening);
-        let Node { listening_since: since, rx_us, .. } = &mut self.nodes[node];
-        if listening {
-            *since = self.now_us.min(*since);
-        } else {
-            *rx_us += self.now_us.saturating_sub(*since);
-            *since = NEVER;
-        }
+        self.radios.listen(node, self.now_us, listening);
     }
 
     /// The radio hears nothing for a while.
     fn be_deaf(&mut self, node: NodeIndex, lasts_us: u64) {
         self.listen(node, false);
-        let state = &mut self.nodes[node];
+        let state = &mut self.radios[node];
         state.phase = Phase::Deaf;
         state.ready_at = self.now_us + lasts_us;
         self.schedule(self.now_us + lasts_us, node, Event::Ready);
@@ -345,7 +293,7 @@ impl<S: Station> World<S> {
 
     /// A station that says the same deadline as before it was called, or before it was switched on, wants to be called again.
     fn keep_deadline(&mut self, node: NodeIndex) {
-        if self.nodes[node].wake_at == NEVER {
+        if self.radios[node].wake_at == NEVER {
             self.set_deadline(node);
         }
     }
@@ -356,11 +304,11 @@ impl<S: Station> World<S> {
         // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
         let first_tick = |deadline| self.clocks[node].when(deadline).max(self.now_us + TICK_US);
         let mut wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
-        if self.wake_jitter_us > 0 && wake_at != NEVER {
-            wake_at += u64::from(self.wake_jitter_us / 2 + self.waking.below(self.wake_jitter_us + 1));
+        if wake_at != NEVER {
+            wake_at += self.disturbances.wake_delay_us();
         }
-        if wake_at != self.nodes[node].wake_at {
-            self.nodes[node].wake_at = wake_at;
+        if wake_at != self.radios[node].wake_at {
+            self.radios[node].wake_at = wake_at;
             if wake_at != NEVER {
                 self.schedule(wake_at, node, Event::Wake);
             }
