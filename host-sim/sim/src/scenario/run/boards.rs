@@ -167,7 +167,9 @@ impl Run<'_> {
                 program.hear(said);
             });
             // A board that only listens is no part of any component.
-            self.moved |= self.world.station(node).is_mute() != was_mute;
+            if self.world.station(node).is_mute() != was_mute {
+                self.judge.mark_stale();
+            }
             if let Program::Board(board) = self.world.station(node)
                 && let Some(what) = board.defect()
             {
