@@ -20,7 +20,6 @@ pub struct Room {
 /// Whatever has a radio and decides what to do with it: the shape of the core's driver contract. Times are the
 /// station's own.
 pub trait Station {
-    /// The station starts.
     fn handle_start(&mut self, now: Instant);
     /// A frame was received and its checksum is right.
     fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64);
@@ -31,7 +30,6 @@ pub trait Station {
     /// The next frame to send, written to `buf` without its checksum. Asked after every input while there is room for
     /// anything; a frame for which there is none is lost and counted.
     fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit>;
-    /// When it wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
     /// Others answer each other until then, by all that it has heard.
     fn quiet_until(&self) -> Instant {
@@ -65,11 +63,8 @@ impl<S> Watcher<S> for Nobody {}
 /// What a radio has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Frames put on the air.
     pub sent: u64,
-    /// Frames received intact.
     pub received: u64,
-    /// Frames received damaged.
     pub damaged: u64,
     /// Frames that reached the station with wrong bits and a right checksum; received ones are counted with them.
     pub corrupted: u64,
@@ -81,7 +76,6 @@ pub struct Usage {
     pub late: u64,
     /// Frames that a station gave out although there was no room.
     pub refused: u64,
-    /// Time transmitting.
     pub tx_us: u64,
     /// Time with the receiver or a ramp on, and turning round after sending.
     pub rx_us: u64,

@@ -10,7 +10,6 @@ use common::rng::Rng;
 pub struct RadioTiming {
     /// Until the receiver is ready.
     pub rx_ramp_us: u64,
-    /// The clear channel assessment.
     pub cca_us: u64,
     /// Until the transmitter is ready.
     pub tx_ramp_us: u64,

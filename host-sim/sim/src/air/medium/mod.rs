@@ -26,12 +26,10 @@ use reach::{Base, Reach, Reached, Scene};
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 use receivers::Receivers;
 
-/// What a radio is set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// The channel, 11 to 26.
     pub channel: u8,
-    /// Transmit power.
     pub tx_dbm: f64,
 }
 
@@ -48,9 +46,7 @@ impl OnAir {
 /// What became of a frame at a radio that had locked on to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
-    /// The radio.
     pub to: RadioIndex,
-    /// Received power.
     pub rssi_dbm: f64,
     /// Whether every bit is right; a damaged frame fails its checksum.
     pub intact: bool,
@@ -85,7 +81,6 @@ struct Emission {
     base: Base,
 }
 
-/// The medium.
 #[derive(Clone, Debug)]
 pub struct Medium {
     propagation: Propagation,
@@ -136,17 +131,14 @@ impl Medium {
         RadioIndex(self.positions.len() - 1)
     }
 
-    /// How many radios there are.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// Whether there are no radios.
     pub fn is_empty(&self) -> bool {
         self.positions.len() == 0
     }
 
-    /// Where a radio is.
     pub fn position(&self, radio: RadioIndex) -> Point {
         self.positions[radio]
     }
@@ -163,7 +155,6 @@ impl Medium {
         self.stale = true;
     }
 
-    /// How waves spread.
     pub fn propagation(&self) -> &Propagation {
         &self.propagation
     }
@@ -198,7 +189,6 @@ impl Medium {
         self.stale = true;
     }
 
-    /// What a radio is set to.
     pub fn tuning(&self, radio: RadioIndex) -> Tuning {
         self.tunings[radio]
     }
@@ -239,7 +229,6 @@ impl Medium {
         }
     }
 
-    /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: RadioIndex) {
         self.receivers.begin_cca(now, radio);
     }
@@ -254,7 +243,6 @@ impl Medium {
         self.receivers.take_cca(now, radio)
     }
 
-    /// Breaks a clear channel assessment off.
     pub fn abort_cca(&mut self, radio: RadioIndex) {
         self.receivers.abort_cca(radio);
     }
@@ -294,7 +282,6 @@ impl Medium {
     }
 }
 
-/// A number between 0 and 1.
 fn chance(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / 4_294_967_296.0
 }

@@ -7,7 +7,6 @@ use super::super::power::Power;
 use super::OnAir;
 use super::reach::LANES;
 
-/// Microseconds per bit.
 const BIT_US: f64 = 4.0;
 const _: () = assert!(super::super::BYTE_US == 8 * 4);
 
@@ -17,7 +16,6 @@ const CAPTURE_RATIO: u32 = 2;
 /// A mean power from here on is a busy channel.
 pub const CCA_BUSY_DBM: f64 = -75.0;
 
-/// How receivers work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     /// Below this ratio to everything else, noise included, no receiver finds a frame's preamble.

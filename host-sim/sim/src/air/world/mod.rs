@@ -54,7 +54,6 @@ pub struct World<S> {
 }
 
 impl<S: Station> World<S> {
-    /// A world without stations.
     pub fn new(medium: Medium, timing: RadioTiming, seed: u64) -> Self {
         Self {
             medium,
@@ -92,7 +91,6 @@ impl<S: Station> World<S> {
         node
     }
 
-    /// The world's time.
     pub fn now_us(&self) -> u64 {
         self.now_us
     }
@@ -102,27 +100,22 @@ impl<S: Station> World<S> {
         self.events
     }
 
-    /// How many stations there are.
     pub fn len(&self) -> usize {
         self.radios.len()
     }
 
-    /// Whether there are no stations.
     pub fn is_empty(&self) -> bool {
         self.radios.len() == 0
     }
 
-    /// A station.
     pub fn station(&self, node: NodeIndex) -> &S {
         &self.stations[node]
     }
 
-    /// Whether a station is on.
     pub fn is_on(&self, node: NodeIndex) -> bool {
         self.radios[node].on
     }
 
-    /// The medium.
     pub fn medium(&self) -> &Medium {
         &self.medium
     }
@@ -132,7 +125,6 @@ impl<S: Station> World<S> {
         &mut self.medium
     }
 
-    /// A station's MAC.
     pub fn mac(&self, node: NodeIndex) -> &Mac {
         self.radios.mac(node)
     }

@@ -21,23 +21,17 @@ pub enum Said {
     Deaf,
     /// The first bit of a frame leaves its antenna.
     Transmit {
-        /// The frame.
         frame: RawFrame,
-        /// The channel and the power.
         tuning: Tuning,
         /// When its last bit will have left.
         ends_us: u64,
     },
-    /// The frame breaks off.
     TransmitAborted,
     /// It looks at this channel from now on.
     Assess {
-        /// Where.
         channel: u8,
-        /// Until when.
         until_us: u64,
     },
-    /// It looks no longer.
     AssessAborted,
     /// It wants to know how loud this channel is at this moment.
     Measure(u8),
@@ -47,17 +41,11 @@ pub enum Said {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     /// Preamble and delimiter of a frame that it has locked on to are over.
-    Found {
-        /// Received power.
-        rssi_dbm: f64,
-    },
-    /// That frame is over.
+    Found { rssi_dbm: f64 },
     Ended {
-        /// What was sent.
         frame: RawFrame,
         /// Whether every bit arrived as it was sent.
         intact: bool,
-        /// Received power.
         rssi_dbm: f64,
     },
     /// What it saw while it looked at the channel.
@@ -67,7 +55,6 @@ pub enum Heard {
         /// Whether there was a frame that it could have decoded.
         carrier: bool,
     },
-    /// How loud it was.
     Measured {
         /// Power, noise included.
         dbm: f64,

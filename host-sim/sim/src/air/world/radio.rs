@@ -9,7 +9,6 @@ use crate::air::index::{NodeIndex, PerNode};
 use crate::air::medium::OnAir;
 use crate::air::station::{Room, Usage};
 
-/// What a radio is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Listening, or off.
@@ -51,7 +50,6 @@ impl Outgoing {
     }
 }
 
-/// No time at all.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// What every frame that a station receives touches, the station and perhaps its clock aside. All else is kept elsewhere, so
@@ -96,7 +94,6 @@ struct Record {
     on_since: u64,
 }
 
-/// The radios of all stations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Radios {
     hot: PerNode<Hot>,
@@ -182,7 +179,6 @@ impl Radios {
         radio.turn_at = NEVER;
     }
 
-    /// The receiver goes on or off.
     pub fn listen(&mut self, node: NodeIndex, now_us: u64, listening: bool) {
         let Radio { listening_since: since, rx_us, .. } = &mut self.states[node];
         if listening {

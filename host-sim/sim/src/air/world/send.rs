@@ -96,7 +96,6 @@ impl<S: Station> World<S> {
         }
     }
 
-    /// The MAC's turn has come.
     pub(super) fn take_turn(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.radios[node].turn_at = NEVER;
         let now = self.clocks[node].show(self.now_us);

@@ -19,9 +19,7 @@ struct Accord {
 /// A dispute that has gone on for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::scenario) struct Overdue {
-    /// The number of the component.
     pub component: usize,
-    /// When the dispute began.
     pub since_us: u64,
     /// Whether there had been an agreement since the last change.
     pub was_lost: bool,

@@ -37,7 +37,6 @@ pub struct Violation {
     pub what: String,
 }
 
-/// Looks on.
 pub struct Observer {
     safety: Safety,
     /// What each node looked like when it was last looked at, and whom it followed.
@@ -63,7 +62,6 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// For a hierarchy with these radii.
     pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
@@ -126,7 +124,6 @@ impl Observer {
         }
     }
 
-    /// A node begins a new life.
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
         self.forget(node);
@@ -138,7 +135,6 @@ impl Observer {
         }
     }
 
-    /// The last events, the oldest first.
     pub fn last_events(&self) -> Vec<String> {
         self.events.iter().cloned().collect()
     }

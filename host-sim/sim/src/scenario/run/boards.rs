@@ -21,7 +21,6 @@ use crate::scenario::report::outcome::Outcome;
 /// A board that lost its power in the middle of a write gets it back after this long.
 const POWER_AGAIN_US: u64 = 1_000_000;
 
-/// The boards of a run.
 pub trait Boards {
     /// Which nodes are boards, in ascending order. It stays the same throughout a run.
     fn nodes(&self) -> &[NodeIndex];
@@ -50,7 +49,6 @@ pub trait Boards {
     /// All boards have been listened to. Called a hundred times in every second of the world.
     fn handle_slice(&mut self, _now_us: u64) {}
 
-    /// Whether a node is a board.
     fn has(&self, node: NodeIndex) -> bool {
         self.nodes().binary_search(&node).is_ok()
     }

@@ -130,7 +130,6 @@ impl<'s> Run<'s> {
         self.judge.check_agreement(now, &self.world, &mut self.observer);
     }
 
-    /// The components as they are now.
     pub(super) fn find_components(&self) -> Components {
         let (world, medium) = (&self.world, self.world.medium());
         Components::find(

@@ -48,7 +48,6 @@ enum Named {
     Random,
 }
 
-/// One fault.
 pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem> {
     #[derive(Clone, Copy)]
     enum Kind {

@@ -8,7 +8,6 @@ use crate::scenario::input::plan::Flash;
 /// What a driver makes of its flash at a boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
-    /// The number of this boot.
     Epoch(u16),
     /// Nothing, now or ever: the node only listens.
     Never,

@@ -12,7 +12,6 @@ use crate::scenario::run::drive::{Run, id_of};
 /// Long fades are looked for this often.
 const CHECK_US: u64 = 100_000;
 
-/// The long fades of all links.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LongFades {
     /// When each ends, by the sender and the receiver.
