@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use super::index::RadioIndex;
 use super::sink::Sink;
 use super::world::Watcher;
-pub use common::mac::phy::fcs;
+use common::mac::phy::fcs;
 use common::mac::phy::{FCS_BYTES, PSDU_MAX};
 
 use super::airtime_us;

@@ -1,7 +1,7 @@
 //! The shared medium: who hears what, and what is left of it.
 //!
-//! A frame touches every radio that its signal reaches, when it begins and when it ends, and nobody else: its cost grows with
-//! the radios in reach, not with the network. A radio that listens locks on to the first frame that is loud enough. Whenever the
+//! A frame touches the radios that its signal reaches, once when it begins and once when it ends, so its cost grows with the
+//! radios in reach and not with the network. A listening radio locks on to the first frame that is loud enough. Whenever the
 //! interference changes, the stretch since the last change is weighed with the signal-to-interference ratio it had; at the
 //! end the frame has survived with the product of those probabilities.
 //!
@@ -179,7 +179,7 @@ impl Medium {
         self.reaches.get(from)?.fade_end(to)
     }
 
-    /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
+    /// Sets a radio to another channel or power. It no longer hears anything that is on the air already.
     pub fn retune(&mut self, radio: RadioIndex, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
             Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.receivers.lockable);
@@ -266,7 +266,7 @@ impl Medium {
         on
     }
 
-    /// Finds out anew who reaches whom, after radios have moved or walls have changed; the next emission would do it too.
+    /// Computes who reaches whom after radios have moved or walls have changed. The next emission would do it anyway.
     pub fn refresh(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;

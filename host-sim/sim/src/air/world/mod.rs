@@ -95,7 +95,7 @@ impl<S: Station> World<S> {
         self.now_us
     }
 
-    /// Events dealt with so far.
+    /// Events handled so far.
     pub fn events(&self) -> u64 {
         self.events
     }
@@ -146,7 +146,7 @@ impl<S: Station> World<S> {
         self.keep_deadline(node);
     }
 
-    /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
+    /// Cuts a station's power. A frame that it was sending breaks off, and fails its checksum wherever it was being received.
     pub fn power_off(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.listen(node, false);
         self.cut_port(node, watcher);
@@ -157,7 +157,7 @@ impl<S: Station> World<S> {
         self.radios.end_life(node, self.now_us);
     }
 
-    /// From now on a station's clock runs fast by this many millionths, or slow.
+    /// Makes a station's clock run fast by this many millionths, or slow where negative.
     pub fn set_drift(&mut self, node: NodeIndex, drift_ppm: i32) {
         self.clocks[node].set_drift(self.now_us, drift_ppm);
         if self.radios[node].on {
@@ -167,22 +167,22 @@ impl<S: Station> World<S> {
         }
     }
 
-    /// How fast a station's clock runs, in millionths too many.
+    /// By how many millionths a station's clock runs fast.
     pub fn drift_ppm(&self, node: NodeIndex) -> i32 {
         self.clocks[node].drift_ppm()
     }
 
-    /// From now on this share of the frames received has wrong bits and a right checksum.
+    /// Gives this share of the received frames wrong bits and a right checksum from now on.
     pub fn set_corruption(&mut self, share: f64) {
         self.disturbances.corruption = share;
     }
 
-    /// From now on this share of the receptions is lost, each by itself, whatever the radio model says.
+    /// Loses this share of the receptions from now on, independently, whatever the radio model says.
     pub fn set_loss(&mut self, share: f64) {
         self.disturbances.loss = share;
     }
 
-    /// From now on stations wake later than they asked, each time by half to one and a half times this.
+    /// Makes stations wake later than they asked from now on, each time by half to one and a half times this.
     pub fn set_wake_jitter(&mut self, mean_us: u32) {
         self.disturbances.wake_jitter_us = mean_us;
     }
@@ -192,7 +192,7 @@ impl<S: Station> World<S> {
         std::mem::replace(&mut self.stations[node], station)
     }
 
-    /// Gives a station something other than a frame or a timeout.
+    /// Gives a station an input other than a frame or a timeout.
     pub fn tell(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, what: impl FnOnce(&mut S, Instant)) {
         if self.radios[node].on {
             self.call(node, watcher, what);
@@ -274,7 +274,7 @@ impl<S: Station> World<S> {
         self.radios.listen(node, self.now_us, listening);
     }
 
-    /// The radio hears nothing for a while.
+    /// The radio is deaf for a while.
     fn be_deaf(&mut self, node: NodeIndex, lasts_us: u64) {
         self.listen(node, false);
         let state = &mut self.radios[node];
@@ -283,17 +283,17 @@ impl<S: Station> World<S> {
         self.schedule(self.now_us + lasts_us, node, Event::Ready);
     }
 
-    /// A station that says the same deadline as before it was called, or before it was switched on, wants to be called again.
+    /// Schedules the next wake-up of a station that still has the deadline it had before it was called or switched on.
     fn keep_deadline(&mut self, node: NodeIndex) {
         if self.radios[node].wake_at == NEVER {
             self.set_deadline(node);
         }
     }
 
-    /// A station wants to be called at another time of its clock than before.
+    /// Schedules a station's wake-up after its deadline has changed.
     #[inline(never)]
     fn set_deadline(&mut self, node: NodeIndex) {
-        // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
+        // The counter that wakes a driver fires at its next tick at the earliest, even for a deadline that has passed.
         let first_tick = |deadline| self.clocks[node].when(deadline).max(self.now_us + TICK_US);
         let mut wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
         if wake_at != NEVER {
@@ -307,13 +307,13 @@ impl<S: Station> World<S> {
         }
     }
 
-    /// Gives a station one input, and does what it then wants.
+    /// Gives a station one input, and takes the frames and the deadline that follow from it.
     fn call(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now = self.clocks[node].show(self.now_us);
         self.call_at(node, now, watcher, input);
     }
 
-    /// The same, where what the station's clock shows is known already.
+    /// The same where the caller has read the station's clock already.
     #[inline]
     fn call_at(
         &mut self,

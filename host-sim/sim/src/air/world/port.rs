@@ -1,8 +1,8 @@
 //! Nodes whose radio somebody else drives: a port to the air, as plain data.
 //!
-//! A station of the world has its radio's driver here, with its back-offs and its turning round. A port has none: whoever
-//! is behind it, an emulated board, says what its radio does at each moment and is told what the air does to it. Both share
-//! one medium, so they hear each other, collide with each other and wait for each other.
+//! The world drives the radios of its stations, with back-offs and turn-rounds. It does not drive a port: whoever is behind
+//! it, such as an emulated board, says what its radio does at each moment and is told what the air does to it. Both share one
+//! medium, so they hear each other, collide with each other and wait for each other.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::air::station::{Station, Watcher};
 pub enum Said {
     /// Its receiver is on and waits for a frame on this channel.
     Listening(u8),
-    /// It waits for none any more; one that it was receiving is lost.
+    /// Its receiver is off; a frame that it was receiving is lost.
     Deaf,
     /// The first bit of a frame leaves its antenna.
     Transmit {
@@ -27,13 +27,13 @@ pub enum Said {
         ends_us: u64,
     },
     TransmitAborted,
-    /// It looks at this channel from now on.
+    /// It assesses this channel from now on.
     Assess {
         channel: u8,
         until_us: u64,
     },
     AssessAborted,
-    /// It wants to know how loud this channel is at this moment.
+    /// It asks for the power on this channel at this moment.
     Measure(u8),
 }
 
@@ -48,7 +48,7 @@ pub enum Heard {
         intact: bool,
         rssi_dbm: f64,
     },
-    /// What it saw while it looked at the channel.
+    /// The result of its assessment.
     Assessed {
         /// Mean power, noise included.
         dbm: f64,
@@ -121,7 +121,7 @@ impl Ports {
 }
 
 impl<S: Station> World<S> {
-    /// From now on somebody else drives this node's radio. To be said before it is switched on.
+    /// Leaves this node's radio to somebody else. To be called before the node is switched on.
     pub fn open_port(&mut self, node: NodeIndex) {
         self.ports.open.insert(node, Port::default());
     }
@@ -189,7 +189,7 @@ impl<S: Station> World<S> {
         frame: &RawFrame,
         watcher: &mut impl Watcher<S>,
     ) {
-        // Of a frame that broke off in its preamble no receiver has seen anything.
+        // No receiver has seen anything of a frame that broke off in its preamble.
         if !self.ports.forget_found(node) {
             return;
         }
@@ -216,7 +216,7 @@ impl<S: Station> World<S> {
         }
     }
 
-    /// Breaks off what a port sends: whoever had locked on finds its checksum wrong.
+    /// Breaks off the frame that a port sends: it fails its checksum wherever it was being received.
     pub(super) fn cut_port(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.ports.forget_found(node);
         if let Some((on, frame)) = self.ports.end_sending(node) {
@@ -243,7 +243,7 @@ impl<S: Station> World<S> {
         self.schedule(ends_us.max(self.now_us + 1), node, Event::PortSent);
     }
 
-    /// Retuning makes everybody's reach be found anew, so it is done only where something differs.
+    /// Retunes only where something differs, since every reach is computed anew afterwards.
     fn tune_port(&mut self, node: NodeIndex, channel: u8, tx_dbm: Option<f64>) {
         let before = self.medium.tuning(node.radio());
         let tuning = Tuning { channel, tx_dbm: tx_dbm.unwrap_or(before.tx_dbm) };

@@ -6,7 +6,7 @@ use crate::air::medium::{OnAir, Reception};
 use crate::air::station::{Station, Watcher};
 
 impl<S: Station> World<S> {
-    /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
+    /// Ends a frame and hands it to its receivers. A frame that broke off is damaged everywhere.
     pub(super) fn deliver(
         &mut self,
         from: RadioIndex,
@@ -17,7 +17,7 @@ impl<S: Station> World<S> {
     ) {
         let mut receptions = std::mem::take(&mut self.receptions);
         self.medium.end(self.now_us, on, |reception| receptions.push(reception));
-        // All are counted before any is dealt with: what has to come from far memory can come at once.
+        // Count all receptions before handling any: their loads from far memory can then overlap.
         for reception in &mut receptions {
             reception.intact &= whole && !self.disturbances.loses();
             // A port counts for itself: it may have found nothing.

@@ -1,6 +1,6 @@
 //! How a station's frames get on the air: the world as a driver of the core's MAC, as a board's radio task is another.
 //!
-//! What is decided is the MAC's; here is what a radio does about it, and how long it takes.
+//! The MAC decides; here is what a radio then does, and how long that takes.
 
 use common::mac::phy::{FRAME_MAX, fcs};
 use common::mac::{Decision, HEARD_HOLD, MacEvent};
@@ -49,7 +49,7 @@ impl<S: Station> World<S> {
                 self.radios.store(node, Slot::Answer, psdu);
                 self.tell_mac(node, now, MacEvent::Answer { at }, watcher);
             }
-            // Nothing says that it would not offer the same again.
+            // It might offer the same frame again and again.
             Access::Csma | Access::At(_) => {
                 self.radios.usage_mut(node).refused += 1;
                 return false;
@@ -109,8 +109,8 @@ impl<S: Station> World<S> {
         }
     }
 
-    /// Until when others answer each other, once the station has had the time to judge what it heard last. It is told at once
-    /// what a board's node has to be woken up for.
+    /// Until when others answer each other, once the station has had time to judge what it heard last. A station is told at once
+    /// of a frame for which a board's node has to be woken first.
     fn judged(&self, node: NodeIndex, now: Instant) -> Option<Instant> {
         let heard = self.radios.mac(node).heard_until() - HEARD_HOLD;
         (now >= heard + Duration::from_micros(self.timing.judging_us)).then(|| self.stations[node].quiet_until())

@@ -87,7 +87,7 @@ impl Safety {
         self.pairs.remove(&id);
     }
 
-    /// Looks at a node; says what is wrong, if anything.
+    /// Checks a node; the error says what is wrong.
     pub fn check(&mut self, view: &View) -> Result<(), String> {
         let View { id, time, leader, records, faults } = *view;
         for (level, record) in records.iter().enumerate() {

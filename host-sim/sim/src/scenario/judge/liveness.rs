@@ -44,7 +44,7 @@ impl Liveness {
         self.accords = vec![fresh; components];
     }
 
-    /// Looks at a component, whose nodes agree since then or do not. Says so where it has taken too long.
+    /// Assesses a component whose nodes have agreed since then, or do not agree. Some where it has taken too long.
     pub fn assess(&mut self, now: u64, component: usize, agrees_since: Option<u64>) -> Option<Overdue> {
         let accord = self.accords.get_mut(component)?;
         accord.agreed_since = agrees_since.map(|since| accord.agreed_since.unwrap_or(since));

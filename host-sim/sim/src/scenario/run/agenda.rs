@@ -7,7 +7,7 @@ use common::rng::Rng;
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
-/// One time that a fault struck; every one has a number of its own.
+/// One strike of a fault; each has a number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StrikeId(pub u64);
 

@@ -20,7 +20,7 @@ use crate::scenario::run::agenda::Agenda;
 use crate::scenario::run::program::{Program, Programs};
 use crate::scenario::run::walk::Walk;
 
-/// Agreement is looked for this often.
+/// Agreement is checked this often.
 pub(in crate::scenario) const SLICE_US: u64 = 10_000;
 
 /// A scenario that is being played. What is wrong at present is the faults' business, and what to think of it the judge's.
@@ -38,7 +38,7 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) judge: Judge,
 }
 
-/// Runs a scenario with a seed. Boards are nodes like others here: there is no image for them.
+/// Runs a scenario with a seed. Nodes that are to be boards are simulated: there is no image for them here.
 pub fn run(scenario: &Scenario, seed: u64) -> Outcome {
     let mut boards = NoBoards;
     let mut run = Run::new(scenario, seed, Recorders::default(), &mut boards);
@@ -46,7 +46,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> Outcome {
     run.finish()
 }
 
-/// Runs a scenario with a seed and writes it down; fails only where writing does. Boards are nodes like others here.
+/// The same, and records it; only recording can fail.
 pub fn run_recorded(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Result<Outcome> {
     let mut boards = NoBoards;
     let mut run = Run::new(scenario, seed, recorders, &mut boards);
@@ -197,7 +197,7 @@ impl<'s> Run<'s> {
     }
 }
 
-/// The id of a node, which are numbered from 1.
+/// The id of a node; ids count from 1.
 pub(in crate::scenario) fn id_of(node: NodeIndex) -> NodeId {
     NodeId(u16::try_from(node.0 + 1).unwrap_or(u16::MAX))
 }

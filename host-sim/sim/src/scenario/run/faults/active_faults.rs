@@ -1,4 +1,4 @@
-//! Faults that are under way. Several may bear on one thing at the same time: here is what they come to together, and what is
+//! Faults that are active. Several may affect one thing at the same time: here is what they amount to together, and what is
 //! left when one of them ends.
 
 use std::collections::{BTreeMap, BTreeSet};
