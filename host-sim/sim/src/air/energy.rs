@@ -89,15 +89,10 @@ pub fn tx_ua(tx_dbm: f64) -> f64 {
 /// What a node did while it was on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
-    /// What its radio did.
     pub usage: Usage,
-    /// Its transmit power.
     pub tx_dbm: f64,
-    /// How long its processor ran.
     pub cpu_us: u64,
-    /// How long it slept.
     pub sleep_us: u64,
-    /// How long it was on.
     pub elapsed_us: u64,
 }
 
@@ -110,7 +105,6 @@ impl Activity {
         Self { usage, tx_dbm, cpu_us, sleep_us: 0, elapsed_us }
     }
 
-    /// What it cost.
     pub fn cost(&self) -> Energy {
         let Self { usage: Usage { tx_us, rx_us, .. }, tx_dbm, cpu_us, sleep_us, elapsed_us } = *self;
         let idle_us = elapsed_us.saturating_sub(tx_us + rx_us + sleep_us);
@@ -140,15 +134,11 @@ impl Activity {
 pub struct Energy {
     /// Everything together.
     pub charge_uah: f64,
-    /// For sending.
     pub tx_uah: f64,
-    /// For listening.
     pub rx_uah: f64,
-    /// For being idle.
     pub idle_uah: f64,
     /// For computing, beyond what the rest of the chip took meanwhile.
     pub cpu_uah: f64,
-    /// For sleeping.
     pub sleep_uah: f64,
     /// The current that would have taken as much if it had flowed all the time; zero for no time.
     pub mean_ua: f64,

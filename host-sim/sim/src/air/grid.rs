@@ -1,4 +1,4 @@
-//! A spatial index: who is within reach of a point, without looking at everybody.
+//! A spatial index: finds who is within reach of a point without testing everybody.
 
 use std::collections::BTreeMap;
 

@@ -51,7 +51,6 @@ impl<T: Copy + Default> Roll<T> {
         Self { present: vec![0; words], notes: vec![T::default(); radios], words: NO_WORDS }
     }
 
-    /// Enters a radio.
     pub fn enter(&mut self, radio: usize, note: T) {
         let word = radio / WORD;
         self.present[word] |= 1 << (radio % WORD);

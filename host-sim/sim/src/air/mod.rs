@@ -1,7 +1,7 @@
 //! The air: one shared, noisy, half-duplex medium, as IEEE 802.15.4 radios at 2.4 GHz have it.
 //!
-//! [`medium::Medium`] speaks of the physical layer only: frames that begin and end, received power, locking on and losing
-//! lock, clear channel assessment. Whatever has a radio can join it: a protocol node, a jammer, an emulated board.
+//! [`medium::Medium`] knows the physical layer only: frames that begin and end, received power, locking on and losing
+//! lock, clear channel assessment. Anything with a radio can join it: a protocol node, a jammer, an emulated board.
 //! [`propagation`] says how strong a transmitter arrives where, [`oqpsk`] what the noise then does to the bits, and
 //! [`world`] puts nodes, clocks and a queue of events around it. [`pcapng`] and [`trace`] write down what happened,
 //! [`energy`] says what it cost a battery.
@@ -26,16 +26,14 @@ pub mod timing;
 pub mod trace;
 pub mod world;
 
-use common::mac::phy::{BYTE, FCS_BYTES, HEADER_BYTES, SYNC, airtime};
+use common::mac::phy::{BYTE, FCS_BYTES, SYNC, airtime};
 
-/// The core's facts of the physical layer, in the microseconds that the world counts.
+/// The core's facts about the physical layer, in the microseconds that the world counts.
 pub const BYTE_US: u64 = BYTE.as_micros();
 pub const SYNC_US: u64 = SYNC.as_micros();
 
-/// How long a frame with this many payload bytes, checksum included, is on the air. A liar's may have less than a checksum.
+/// How long a frame with this many payload bytes, checksum included, is on the air. An attacker's frame may be shorter than a
+/// checksum, so the checksum's time is taken off the time, not off the length.
 pub const fn airtime_us(psdu: usize) -> u64 {
-    match psdu.checked_sub(FCS_BYTES) {
-        Some(frame) => airtime(frame).as_micros(),
-        None => (HEADER_BYTES + psdu) as u64 * BYTE_US,
-    }
+    airtime(psdu).as_micros() - FCS_BYTES as u64 * BYTE_US
 }

@@ -25,12 +25,10 @@ impl NodeStation {
         Ok(Self { node: Node::new(config, boot)?, tally: Tally::default() })
     }
 
-    /// The node.
     pub fn node(&self) -> &Node {
         &self.node
     }
 
-    /// What it has counted.
     pub fn tally(&self) -> Tally {
         let counters = self.node.links().counters();
         Tally {

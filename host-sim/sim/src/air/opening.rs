@@ -9,7 +9,6 @@ use common::link::sealed::Sealed;
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 
-/// What was opened last.
 #[derive(Debug)]
 pub struct LastOpened {
     /// The frame as it came, and the keys it was opened with.
@@ -21,7 +20,6 @@ pub struct LastOpened {
 }
 
 impl LastOpened {
-    /// Nothing was opened yet.
     pub const fn new() -> Self {
         Self { frame: Vec::new(), keys: None, opened: Vec::new(), outcome: Err(Refusal::Malformed) }
     }

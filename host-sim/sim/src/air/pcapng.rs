@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use super::index::RadioIndex;
 use super::sink::Sink;
 use super::world::Watcher;
-pub use common::mac::phy::fcs;
+use common::mac::phy::fcs;
 use common::mac::phy::{FCS_BYTES, PSDU_MAX};
 
 use super::airtime_us;
@@ -44,7 +44,6 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// A capture without frames.
     pub fn new(out: W) -> Self {
         let mut capture = Self { out: Sink::new(out), frames: 0 };
         let mut section = Block::new(SECTION_HEADER);
@@ -66,7 +65,6 @@ impl<W: Write> Capture<W> {
         capture
     }
 
-    /// Frames recorded so far.
     pub fn frames(&self) -> u64 {
         self.frames
     }

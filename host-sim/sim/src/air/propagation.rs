@@ -17,23 +17,17 @@ pub type Point = (f64, f64);
 const SHADOWING: u64 = 0x5AD0;
 const ASYMMETRY: u64 = 0xA571;
 
-/// How radio waves spread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spreading {
     /// Loss grows with the logarithm of the distance.
     LogDistance {
-        /// The path-loss exponent.
         exponent: f64,
-        /// Loss at one metre, in dB.
         at_one_metre_db: f64,
         /// Standard deviation of the shadowing per pair of nodes, in dB.
         shadowing_db: f64,
     },
     /// Everybody within this many metres hears perfectly, nobody beyond hears anything. For teaching.
-    Disc {
-        /// The reach in metres.
-        reach: f64,
-    },
+    Disc { reach: f64 },
     /// Measured losses in dB per directed pair of nodes; pairs that are not in the table do not hear each other. Radios that are
     /// no nodes are heard by path loss alone, with exponent 3 and 40.2 dB at one metre.
     Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
@@ -42,26 +36,20 @@ pub enum Spreading {
 /// A wall: whoever is on different sides of it loses this much more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
-    /// One end.
     pub from: Point,
-    /// The other end.
     pub to: Point,
-    /// Loss through it in dB.
     pub loss_db: f64,
 }
 
 /// Everything that decides how strong a signal arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagation {
-    /// How waves spread.
     pub spreading: Spreading,
     /// Whether nodes differ in sending and hearing.
     pub asymmetry: bool,
     /// Standard deviation of the power from frame to frame, in dB.
     pub jitter_db: f64,
-    /// Noise at every receiver in dBm.
     pub noise_dbm: f64,
-    /// Walls that stand now.
     pub walls: Vec<Wall>,
     /// Groups of nodes that are cut off from all other nodes now.
     pub partitions: Vec<BTreeSet<NodeIndex>>,

@@ -45,9 +45,7 @@ pub(super) mod tests {
     /// A disk with this many bytes left; what reached it is kept.
     #[derive(Debug, Default)]
     pub struct SmallDisk {
-        /// Bytes left.
         pub room: usize,
-        /// What was written.
         pub bytes: Vec<u8>,
     }
 

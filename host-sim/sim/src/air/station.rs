@@ -8,7 +8,7 @@ use common::time::Instant;
 use super::index::{NodeIndex, RadioIndex};
 use super::medium::Reception;
 
-/// For which frames the radio has room: at most one of each kind waits.
+/// Which frames the radio has room for: at most one of each kind may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// No frame is waiting for a clear channel.
@@ -17,46 +17,44 @@ pub struct Room {
     pub timed: bool,
 }
 
-/// Whatever has a radio and decides what to do with it: the shape of the core's driver contract. Times are the
-/// station's own.
+/// Anything that has a radio and decides what to do with it: the shape of the core's driver contract. Times are those of the
+/// station's own clock.
 pub trait Station {
-    /// The station starts.
     fn handle_start(&mut self, now: Instant);
-    /// A frame was received and its checksum is right.
+    /// A frame with a correct checksum was received.
     fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64);
-    /// The frame that it gave out with [`Access::Csma`] is through. Nobody asks what became of an acknowledgement.
+    /// The frame that it handed over with [`Access::Csma`] was sent or given up. Acknowledgements are not reported.
     fn handle_sent(&mut self, now: Instant, sent: Sent);
     /// The time it asked for has come.
     fn handle_timeout(&mut self, now: Instant);
-    /// The next frame to send, written to `buf` without its checksum. Asked after every input while there is room for
-    /// anything; a frame for which there is none is lost and counted.
+    /// Writes the next frame to send to `buf`, without its checksum. Called after every input while there is room for any frame;
+    /// one that there is no room for is dropped and counted.
     fn poll_transmit(&mut self, now: Instant, room: Room, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit>;
-    /// When it wants to be called.
     fn poll_timeout(&self) -> Option<Instant>;
-    /// Others answer each other until then, by all that it has heard.
+    /// Until when, by all that it has heard, others answer each other.
     fn quiet_until(&self) -> Instant {
         Instant::ZERO
     }
-    /// A frame arrived whose length byte says something impossible: 0, 1, or more than 127. A driver drops it before any
-    /// node sees it, so most stations have nothing to do; an emulated board meets it in its own driver.
+    /// A frame arrived with an impossible length byte: too short for a checksum, or with its highest bit set. A driver drops it
+    /// before any node sees it, so most stations have nothing to do; an emulated board meets it in its own driver.
     fn handle_bad_length(&mut self, _now: Instant, _length: u8) {}
 }
 
-/// Somebody who looks on.
+/// Sees everything that happens and changes nothing.
 pub trait Watcher<S> {
     /// A frame begins: its sender and its bytes.
     fn frame(&mut self, _world_us: u64, _from: RadioIndex, _psdu: &[u8]) {}
     /// A frame ended at a radio that had locked on to it.
     fn reception(&mut self, _world_us: u64, _from: RadioIndex, _reception: Reception) {}
-    /// A frame was handed to a station otherwise than it was sent, with a right checksum.
+    /// A station was handed a frame with wrong bits and a right checksum.
     fn corrupted(&mut self, _world_us: u64, _node: NodeIndex, _psdu: &[u8]) {}
-    /// A station's MAC was told something at this time of its clock, and decided; it wants to be called again next.
+    /// A station's MAC was told something at this time of its clock and decided; `next` is when it wants to be called again.
     fn mac(&mut self, _node: NodeIndex, _now: Instant, _event: MacEvent, _decision: Decision, _next: Option<Instant>) {}
-    /// A station was given something; its state is as it is now.
+    /// A station was given an input; this is its state afterwards.
     fn station(&mut self, _world_us: u64, _node: NodeIndex, _station: &S) {}
 }
 
-/// Looks at nothing.
+/// A watcher that ignores everything.
 #[derive(Clone, Copy, Debug)]
 pub struct Nobody;
 
@@ -65,11 +63,8 @@ impl<S> Watcher<S> for Nobody {}
 /// What a radio has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Frames put on the air.
     pub sent: u64,
-    /// Frames received intact.
     pub received: u64,
-    /// Frames received damaged.
     pub damaged: u64,
     /// Frames that reached the station with wrong bits and a right checksum; received ones are counted with them.
     pub corrupted: u64,
@@ -79,11 +74,10 @@ pub struct Usage {
     pub busy: u64,
     /// Acknowledgements whose time had passed or came while the radio was sending something else.
     pub late: u64,
-    /// Frames that a station gave out although there was no room.
+    /// Frames that a station handed over although there was no room.
     pub refused: u64,
-    /// Time transmitting.
     pub tx_us: u64,
-    /// Time with the receiver or a ramp on, and turning round after sending.
+    /// Time with the receiver on, ramping, or turning round after sending.
     pub rx_us: u64,
     /// Time with power.
     pub on_us: u64,

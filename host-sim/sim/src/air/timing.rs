@@ -1,31 +1,30 @@
-//! How long a radio and its driver take for things.
+//! How long a radio and its driver take to do things.
 //!
-//! When a frame leaves is decided by the core's MAC, the same as on a board. What a board's chip and processor add to that is
-//! here: ramps, the clear channel assessment, and the time until the node has looked at what was heard.
+//! The core's MAC decides when a frame leaves, as it does on a board. Here is what a board's chip and processor add to that:
+//! ramps, the clear channel assessment, and the time until the node has judged what it heard.
 
 use common::rng::Rng;
 
-/// How long a radio and its driver take for things.
+/// How long a radio and its driver take to do things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioTiming {
     /// Until the receiver is ready.
     pub rx_ramp_us: u64,
-    /// The clear channel assessment.
     pub cca_us: u64,
     /// Until the transmitter is ready.
     pub tx_ramp_us: u64,
     /// Until it is off again.
     pub disable_us: u64,
-    /// Shortest time to deal with a received frame, during which nothing is heard.
+    /// Least time to process a received frame, during which the radio hears nothing.
     pub processing_min_us: u32,
-    /// Longest such time.
+    /// The most such time.
     pub processing_max_us: u32,
     /// From the end of a frame until the node has judged it and the driver knows who is to answer.
     pub judging_us: u64,
 }
 
 impl RadioTiming {
-    /// Embassy's driver: slow ramps, and the frame is dealt with before the receiver is on again. The times are those of a
+    /// Embassy's driver: slow ramps, and the receiver stays off until the frame has been processed. The times are those of a
     /// published model of the nRF52 radio driven by embassy's `try_send`.
     pub const EMBASSY: Self = Self {
         rx_ramp_us: 129,
@@ -37,12 +36,12 @@ impl RadioTiming {
         judging_us: 600,
     };
 
-    /// The firmware's own driver: fast ramps, the receiver on again at once. An emulated board has judged a frame after
-    /// 350 to 600 µs.
+    /// The firmware's own driver: fast ramps, and the receiver is on again at once. An emulated board takes 350 to 600 µs to
+    /// judge a frame.
     pub const FIRMWARE: Self =
         Self { rx_ramp_us: 40, tx_ramp_us: 40, processing_min_us: 0, processing_max_us: 0, ..Self::EMBASSY };
 
-    /// How long this frame is dealt with.
+    /// Draws how long processing a frame takes.
     pub fn processing_us(self, rng: &mut Rng) -> u64 {
         let spread = self.processing_max_us.saturating_sub(self.processing_min_us);
         u64::from(self.processing_min_us + if spread == 0 { 0 } else { rng.below(spread) })

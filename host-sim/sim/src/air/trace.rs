@@ -42,16 +42,13 @@ pub trait Leads {
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The world's time.
     pub time_us: u64,
     /// The number of the node that it happened at; only a note may go without.
     pub node: Option<usize>,
-    /// What happened.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Event {
@@ -65,53 +62,43 @@ pub enum Event {
     Received {
         /// The sender's number.
         from: usize,
-        /// Received power.
         rssi_dbm: i16,
     },
     /// The node had locked on to a frame and found it damaged.
     Damaged {
         /// The sender's number.
         from: usize,
-        /// Received power.
         rssi_dbm: i16,
     },
     /// The node was handed a frame with wrong bits and a right checksum.
     Corrupted {
-        /// What it was handed.
         #[serde(serialize_with = "to_hex", deserialize_with = "from_hex")]
         psdu: Vec<u8>,
     },
     /// The node changed its mind about its leader. After a start it has none.
     Leader {
-        /// The leader's id.
         leader: Option<NodeId>,
     },
-    /// The node was switched on.
     PowerOn {},
-    /// The node was switched off.
     PowerOff {},
     /// The node has this id: said once, and again when it takes another.
     Id {
-        /// The id.
         id: NodeId,
     },
     /// The node took a link up or down.
     Link {
         /// The id of the node at the other end.
         peer: NodeId,
-        /// Up or down.
         up: bool,
     },
     /// Nobody watches the node any longer: a cable is out, and it may be on or off. The next line about it ends this.
     Unseen {},
     /// Something worth knowing.
     Note {
-        /// What it is.
         text: String,
     },
 }
 
-/// Writes a trace.
 #[derive(Debug)]
 #[must_use = "the end of the trace and its errors come with finish"]
 pub struct Trace<W: Write> {
@@ -123,7 +110,6 @@ pub struct Trace<W: Write> {
 }
 
 impl<W: Write> Trace<W> {
-    /// A trace without lines.
     pub fn new(out: W) -> Self {
         Self { out: Sink::new(out), leaders: BTreeMap::new(), ids: BTreeMap::new() }
     }
@@ -223,7 +209,6 @@ impl Record {
 pub struct LineError {
     /// The line, counted from one.
     pub line: usize,
-    /// What is wrong with it.
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
 //! The shared medium: who hears what, and what is left of it.
 //!
-//! A frame touches every radio that its signal reaches, when it begins and when it ends, and nobody else: its cost grows with
-//! the radios in reach, not with the network. A radio that listens locks on to the first frame that is loud enough. Whenever the
+//! A frame touches the radios that its signal reaches, once when it begins and once when it ends, so its cost grows with the
+//! radios in reach and not with the network. A listening radio locks on to the first frame that is loud enough. Whenever the
 //! interference changes, the stretch since the last change is weighed with the signal-to-interference ratio it had; at the
 //! end the frame has survived with the product of those probabilities.
 //!
@@ -26,12 +26,10 @@ use reach::{Base, Reach, Reached, Scene};
 pub use receiver::{CCA_BUSY_DBM, Fates, Rules};
 use receivers::Receivers;
 
-/// What a radio is set to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// The channel, 11 to 26.
     pub channel: u8,
-    /// Transmit power.
     pub tx_dbm: f64,
 }
 
@@ -48,9 +46,7 @@ impl OnAir {
 /// What became of a frame at a radio that had locked on to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
-    /// The radio.
     pub to: RadioIndex,
-    /// Received power.
     pub rssi_dbm: f64,
     /// Whether every bit is right; a damaged frame fails its checksum.
     pub intact: bool,
@@ -85,7 +81,6 @@ struct Emission {
     base: Base,
 }
 
-/// The medium.
 #[derive(Clone, Debug)]
 pub struct Medium {
     propagation: Propagation,
@@ -136,17 +131,14 @@ impl Medium {
         RadioIndex(self.positions.len() - 1)
     }
 
-    /// How many radios there are.
     pub fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// Whether there are no radios.
     pub fn is_empty(&self) -> bool {
         self.positions.len() == 0
     }
 
-    /// Where a radio is.
     pub fn position(&self, radio: RadioIndex) -> Point {
         self.positions[radio]
     }
@@ -163,7 +155,6 @@ impl Medium {
         self.stale = true;
     }
 
-    /// How waves spread.
     pub fn propagation(&self) -> &Propagation {
         &self.propagation
     }
@@ -188,7 +179,7 @@ impl Medium {
         self.reaches.get(from)?.fade_end(to)
     }
 
-    /// Sets a radio to another channel or power. Of what is on the air already it hears nothing more.
+    /// Sets a radio to another channel or power. It no longer hears anything that is on the air already.
     pub fn retune(&mut self, radio: RadioIndex, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
             Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.receivers.lockable);
@@ -198,7 +189,6 @@ impl Medium {
         self.stale = true;
     }
 
-    /// What a radio is set to.
     pub fn tuning(&self, radio: RadioIndex) -> Tuning {
         self.tunings[radio]
     }
@@ -239,7 +229,6 @@ impl Medium {
         }
     }
 
-    /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: RadioIndex) {
         self.receivers.begin_cca(now, radio);
     }
@@ -254,7 +243,6 @@ impl Medium {
         self.receivers.take_cca(now, radio)
     }
 
-    /// Breaks a clear channel assessment off.
     pub fn abort_cca(&mut self, radio: RadioIndex) {
         self.receivers.abort_cca(radio);
     }
@@ -278,7 +266,7 @@ impl Medium {
         on
     }
 
-    /// Finds out anew who reaches whom, after radios have moved or walls have changed; the next emission would do it too.
+    /// Computes who reaches whom after radios have moved or walls have changed. The next emission would do it anyway.
     pub fn refresh(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -294,7 +282,6 @@ impl Medium {
     }
 }
 
-/// A number between 0 and 1.
 fn chance(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / 4_294_967_296.0
 }

@@ -80,7 +80,6 @@ impl Faint {
         self.count = 0;
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -148,7 +147,6 @@ impl Reached {
         self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
     }
 
-    /// Leaves one radio out.
     pub fn leave_out(&mut self, base: Base, radio: RadioIndex, lockable: Power) {
         let number = base.number(u32::try_from(radio.0).unwrap_or(u32::MAX));
         self.loud.retain(|loud| loud.to != number);
@@ -188,7 +186,6 @@ pub(super) struct Reach {
     fading: Vec<Fading>,
 }
 
-/// What decides who reaches whom.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene<'m> {
     pub propagation: &'m Propagation,

@@ -7,9 +7,8 @@ use super::super::power::Power;
 use super::OnAir;
 use super::reach::LANES;
 
-/// Microseconds per bit.
-const BIT_US: f64 = 4.0;
-const _: () = assert!(super::super::BYTE_US == 8 * 4);
+#[expect(clippy::cast_precision_loss, reason = "a few microseconds")]
+const BIT_US: f64 = super::super::BYTE_US as f64 / 8.0;
 
 /// A frame this many times as strong (3 dB) takes over a lock that is still in its preamble, and keeps one against another.
 const CAPTURE_RATIO: u32 = 2;
@@ -17,7 +16,6 @@ const CAPTURE_RATIO: u32 = 2;
 /// A mean power from here on is a busy channel.
 pub const CCA_BUSY_DBM: f64 = -75.0;
 
-/// How receivers work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     /// Below this ratio to everything else, noise included, no receiver finds a frame's preamble.
@@ -53,9 +51,9 @@ pub struct Fates {
     pub arrivals: u64,
     /// Those that were strong enough; the next ones say what became of them.
     pub in_range: u64,
-    /// The radio was not listening when it began: sending, looking whether it may, or dealing with another frame.
+    /// The radio was not listening when the frame began: it was sending, assessing the channel, or busy with another frame.
     pub not_listening: u64,
-    /// The radio was receiving another frame, and kept to it.
+    /// The radio was receiving another frame and stayed with it.
     pub occupied: u64,
     /// Too much else was on the air to find its preamble.
     pub buried: u64,
@@ -69,7 +67,7 @@ pub struct Fates {
     pub intact: u64,
 }
 
-/// What a receiver attends to, in one word.
+/// What a receiver attends to, packed into one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attention(u32);
 

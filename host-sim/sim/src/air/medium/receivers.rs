@@ -10,7 +10,6 @@ use super::reach::{Base, Block, LANES, Loud, Reached};
 use super::receiver::{ASSESSED, Assessment, Attention, Fates, Interference, NO_LIMIT, Receiver, Rules};
 use super::{Found, OnAir, Reception, chance};
 
-/// All receivers.
 #[derive(Clone, Debug)]
 pub(super) struct Receivers {
     rules: Rules,
@@ -210,7 +209,6 @@ impl Receivers {
         }
     }
 
-    /// Begins a clear channel assessment.
     pub fn begin_cca(&mut self, now: u64, radio: RadioIndex) {
         let carrier = self.by_radio[radio.0].loud > self.undecodable[radio.0];
         self.assessments.insert(radio, Assessment::begin(now, carrier));
@@ -225,7 +223,6 @@ impl Receivers {
         Some(Found { mean: Power::mean(done.energy, now - done.from), carrier: done.carrier })
     }
 
-    /// Breaks a clear channel assessment off.
     pub fn abort_cca(&mut self, radio: RadioIndex) -> Option<Assessment> {
         self.interference[radio.0 / LANES].limits[radio.0 % LANES] = NO_LIMIT;
         self.set_limit(radio);

@@ -18,14 +18,12 @@ const VERSION: u8 = 1;
 
 const MAC_BYTES: usize = 9;
 
-/// What a station says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// Differs between the lives of a node that restarts.
     pub life: u16,
     /// The nodes that it has heard lately.
     pub heard: heapless::Vec<NodeId, NEIGHBOURS_MAX>,
-    /// Its state.
     pub update: HierarchyUpdate,
 }
 

@@ -41,22 +41,17 @@ const JITTER_US: u32 = 100_000;
 const SOON_MIN_US: u32 = 5_000;
 const SOON_SPREAD_US: u32 = 35_000;
 
-/// How a station is set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftStateOptions {
-    /// The hierarchy above it.
     pub hierarchy: HierarchyOptions,
     /// Peers come up only while they are heard this strongly on average: a link at the edge of being heard would break
     /// all the time.
     pub least_rssi_dbm: f64,
 }
 
-/// What a station has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Links that came up.
     pub ups: u64,
-    /// Links that went down.
     pub downs: u64,
     /// Times it made itself leader.
     pub elections: u64,
@@ -94,7 +89,6 @@ struct Peer {
     told: Option<HierarchyUpdate>,
 }
 
-/// The station.
 #[derive(Clone, Debug)]
 pub struct SoftState {
     engine: Engine<Hierarchy>,
@@ -126,12 +120,10 @@ impl SoftState {
         }
     }
 
-    /// The node's part of the hierarchy.
     pub fn hierarchy(&self) -> &Hierarchy {
         self.engine.protocol()
     }
 
-    /// The leader it follows.
     pub fn leader(&self) -> NodeId {
         self.hierarchy().height().leader.lid
     }
@@ -141,7 +133,6 @@ impl SoftState {
         self.engine.peers()
     }
 
-    /// What it has counted.
     pub fn tally(&self) -> Tally {
         self.tally
     }

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// A bucket is this power of two of microseconds long: four milliseconds, about as much as one frame's events take.
 const BUCKET_BITS: u32 = 12;
 
-/// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The station's deadline.
@@ -52,7 +51,6 @@ pub(super) struct Entry {
     pub event: Event,
 }
 
-/// All events to come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda {
     /// Everything up to the end of the present bucket, sorted.
@@ -82,7 +80,6 @@ impl Agenda {
         }
     }
 
-    /// When the next event is due.
     pub fn next_us(&self) -> Option<u64> {
         let later = || self.far.first_key_value()?.1.iter().map(|entry| entry.at_us).min();
         self.near.peek().map(|next| next.0.at_us).or_else(later)

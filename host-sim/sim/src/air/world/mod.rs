@@ -1,7 +1,5 @@
 //! Nodes with radios and clocks of their own, and one queue of events in whole microseconds.
 
-use std::collections::BTreeMap;
-
 use common::mac::Mac;
 use common::mac::phy::FRAME_MAX;
 use common::rng::Rng;
@@ -9,13 +7,13 @@ use common::time::Instant;
 
 use super::clock::LocalClock;
 use super::index::{NodeIndex, PerNode, RadioIndex};
-use super::medium::{Medium, OnAir, Reception, Tuning};
+use super::medium::{Medium, Reception, Tuning};
 use super::propagation::Point;
 pub use super::station::{Access, Nobody, Room, Sent, Station, Transmit, Usage, Watcher};
 use super::timing::RadioTiming;
 
 mod agenda;
-mod corruption;
+mod disturbances;
 mod intruder;
 mod port;
 mod radio;
@@ -23,11 +21,12 @@ mod receive;
 mod send;
 
 use agenda::{Agenda, Entry, Event};
-use intruder::Intruder;
+use disturbances::Disturbances;
+use intruder::Intruders;
 pub use intruder::RawFrame;
-use port::Port;
+use port::Ports;
 pub use port::{Heard, Said};
-use radio::{Hot, NEVER, Node, Outgoing, Phase, Record, Slot};
+use radio::{NEVER, Phase, Radio, Radios, Slot};
 
 /// A tick of a driver's counter, rounded up.
 const TICK_US: u64 = 31;
@@ -39,59 +38,36 @@ pub struct World<S> {
     timing: RadioTiming,
     stations: PerNode<S>,
     clocks: PerNode<LocalClock>,
-    hot: PerNode<Hot>,
-    nodes: PerNode<Node>,
-    records: PerNode<Record>,
-    outgoing: PerNode<Outgoing>,
-    intruders: Vec<Intruder>,
+    radios: Radios,
+    /// Nodes whose radio somebody else drives.
+    ports: Ports,
+    intruders: Intruders,
+    disturbances: Disturbances,
     agenda: Agenda,
-    /// Nodes whose radio somebody else drives, by index.
-    ports: BTreeMap<NodeIndex, Port>,
-    /// What the ports have not been told yet, in order.
-    heard: Vec<(NodeIndex, Heard)>,
-    on_air: PerNode<Option<(OnAir, Slot)>>,
     now_us: u64,
     events: u64,
     seed: u64,
-    /// The share of received frames whose bits are wrong although their checksum is right.
-    corruption: f64,
-    corrupting: Rng,
-    /// The share of receptions that are lost whatever the radio model says.
-    loss: f64,
-    losing: Rng,
-    /// How late stations wake on average.
-    wake_jitter_us: u32,
-    waking: Rng,
+    /// Empty between two deliveries; kept for its memory.
     receptions: Vec<Reception>,
+    /// What a station writes its next frame to.
     scratch: [u8; FRAME_MAX],
 }
 
 impl<S: Station> World<S> {
-    /// A world without stations.
     pub fn new(medium: Medium, timing: RadioTiming, seed: u64) -> Self {
         Self {
             medium,
             timing,
             stations: PerNode::default(),
             clocks: PerNode::default(),
-            hot: PerNode::default(),
-            nodes: PerNode::default(),
-            records: PerNode::default(),
-            outgoing: PerNode::default(),
-            intruders: Vec::new(),
+            radios: Radios::default(),
+            ports: Ports::default(),
+            intruders: Intruders::default(),
+            disturbances: Disturbances::new(seed),
             agenda: Agenda::default(),
-            ports: BTreeMap::new(),
-            heard: Vec::new(),
-            on_air: PerNode::default(),
             now_us: 0,
             events: 0,
             seed,
-            corruption: 0.0,
-            corrupting: Rng::stream(seed, 0xC0DE),
-            loss: 0.0,
-            losing: Rng::stream(seed, 0x105E),
-            wake_jitter_us: 0,
-            waking: Rng::stream(seed, 0x3A4E),
             receptions: Vec::new(),
             scratch: [0; FRAME_MAX],
         }
@@ -103,7 +79,7 @@ impl<S: Station> World<S> {
     ///
     /// Where another radio was added before.
     pub fn add(&mut self, position: Point, tuning: Tuning, drift_ppm: i32, station: S) -> NodeIndex {
-        let node = NodeIndex(self.nodes.len());
+        let node = NodeIndex(self.radios.len());
         assert_eq!(
             self.medium.add(position, tuning),
             node.radio(),
@@ -111,45 +87,35 @@ impl<S: Station> World<S> {
         );
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
-        self.hot.push(Hot::new());
-        self.nodes.push(Node::new(Rng::stream(self.seed ^ 0xC5, node.0 as u64)));
-        self.records.push(Record::default());
-        self.outgoing.push(Outgoing::default());
-        self.on_air.push(None);
+        self.radios.add(Rng::stream(self.seed ^ 0xC5, node.0 as u64));
         node
     }
 
-    /// The world's time.
     pub fn now_us(&self) -> u64 {
         self.now_us
     }
 
-    /// Events dealt with so far.
+    /// Events handled so far.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// How many stations there are.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.radios.len()
     }
 
-    /// Whether there are no stations.
     pub fn is_empty(&self) -> bool {
-        self.nodes.len() == 0
+        self.radios.len() == 0
     }
 
-    /// A station.
     pub fn station(&self, node: NodeIndex) -> &S {
         &self.stations[node]
     }
 
-    /// Whether a station is on.
     pub fn is_on(&self, node: NodeIndex) -> bool {
-        self.nodes[node].on
+        self.radios[node].on
     }
 
-    /// The medium.
     pub fn medium(&self) -> &Medium {
         &self.medium
     }
@@ -159,86 +125,66 @@ impl<S: Station> World<S> {
         &mut self.medium
     }
 
-    /// A station's MAC.
     pub fn mac(&self, node: NodeIndex) -> &Mac {
-        &self.hot[node].mac
+        self.radios.mac(node)
     }
 
     /// What a radio has done until now.
     pub fn usage(&self, node: NodeIndex) -> Usage {
-        let (state, record, hot) = (&self.nodes[node], &self.records[node], &self.hot[node]);
-        let mut usage = Usage {
-            received: u64::from(hot.received),
-            damaged: u64::from(hot.damaged),
-            // Never is later than any time.
-            rx_us: state.rx_us + self.now_us.saturating_sub(state.listening_since),
-            ..record.usage
-        };
-        usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
-        usage
+        self.radios.usage(node, self.now_us)
     }
 
     /// Switches a station on, as it is: its clock starts at zero.
     pub fn power_on(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        let now_us = self.now_us;
-        self.nodes[node].on = true;
-        self.hot[node].mac = Mac::new(self.nodes[node].rng.next_u64());
-        self.records[node].on_since = now_us;
+        self.radios.begin_life(node, self.now_us);
         let clock = &mut self.clocks[node];
-        *clock = LocalClock::new(clock.drift_ppm(), now_us);
-        if !self.is_port(node) {
+        *clock = LocalClock::new(clock.drift_ppm(), self.now_us);
+        if !self.ports.has(node) {
             self.listen(node, true);
         }
         self.call(node, watcher, S::handle_start);
         self.keep_deadline(node);
     }
 
-    /// Cuts a station's power. A frame it was sending breaks off: whoever had locked on finds its checksum wrong.
+    /// Cuts a station's power. A frame that it was sending breaks off, and fails its checksum wherever it was being received.
     pub fn power_off(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
         self.listen(node, false);
         self.cut_port(node, watcher);
-        if let Some((on, slot)) = self.on_air[node].take() {
-            let frame = RawFrame::honest(std::mem::take(self.outgoing[node].get_mut(slot)));
-            self.deliver(node.radio(), on, &frame, false, watcher);
+        if let Some((on, _, psdu)) = self.radios.end_sending(node) {
+            self.deliver(node.radio(), on, &RawFrame::honest(psdu), false, watcher);
         }
         self.medium.abort_cca(node.radio());
-        let (state, record) = (&mut self.nodes[node], &mut self.records[node]);
-        record.usage.on_us += if state.on { self.now_us - record.on_since } else { 0 };
-        state.on = false;
-        state.phase = Phase::Free;
-        state.life += 1;
-        state.wake_at = NEVER;
-        state.turn_at = NEVER;
+        self.radios.end_life(node, self.now_us);
     }
 
-    /// From now on a station's clock runs fast by this many millionths, or slow.
+    /// Makes a station's clock run fast by this many millionths, or slow where negative.
     pub fn set_drift(&mut self, node: NodeIndex, drift_ppm: i32) {
         self.clocks[node].set_drift(self.now_us, drift_ppm);
-        if self.nodes[node].on {
+        if self.radios[node].on {
             self.set_deadline(node);
-            self.nodes[node].turn_at = NEVER;
+            self.radios[node].turn_at = NEVER;
             self.set_turn(node);
         }
     }
 
-    /// How fast a station's clock runs, in millionths too many.
+    /// By how many millionths a station's clock runs fast.
     pub fn drift_ppm(&self, node: NodeIndex) -> i32 {
         self.clocks[node].drift_ppm()
     }
 
-    /// From now on this share of the frames received has wrong bits and a right checksum.
+    /// Gives this share of the received frames wrong bits and a right checksum from now on.
     pub fn set_corruption(&mut self, share: f64) {
-        self.corruption = share;
+        self.disturbances.corruption = share;
     }
 
-    /// From now on this share of the receptions is lost, each by itself, whatever the radio model says.
+    /// Loses this share of the receptions from now on, independently, whatever the radio model says.
     pub fn set_loss(&mut self, share: f64) {
-        self.loss = share;
+        self.disturbances.loss = share;
     }
 
-    /// From now on stations wake later than they asked, each time by half to one and a half times this.
+    /// Makes stations wake later than they asked from now on, each time by half to one and a half times this.
     pub fn set_wake_jitter(&mut self, mean_us: u32) {
-        self.wake_jitter_us = mean_us;
+        self.disturbances.wake_jitter_us = mean_us;
     }
 
     /// Replaces a station that is off, for its next life.
@@ -246,9 +192,9 @@ impl<S: Station> World<S> {
         std::mem::replace(&mut self.stations[node], station)
     }
 
-    /// Gives a station something other than a frame or a timeout.
+    /// Gives a station an input other than a frame or a timeout.
     pub fn tell(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, what: impl FnOnce(&mut S, Instant)) {
-        if self.nodes[node].on {
+        if self.radios[node].on {
             self.call(node, watcher, what);
         }
     }
@@ -264,11 +210,11 @@ impl<S: Station> World<S> {
                 continue;
             }
             if entry.event == Event::Found {
-                self.tell_found();
+                self.ports.tell_found(self.now_us, &self.medium);
                 continue;
             }
             let node = NodeIndex(index);
-            let state = &self.nodes[node];
+            let state = &self.radios[node];
             if state.life == entry.life && (state.round == entry.round || !entry.event.may_break_off()) {
                 self.events += 1;
                 self.happen(node, entry.event, watcher);
@@ -280,14 +226,14 @@ impl<S: Station> World<S> {
     fn happen(&mut self, node: NodeIndex, event: Event, watcher: &mut impl Watcher<S>) {
         match event {
             Event::Wake => {
-                if self.nodes[node].wake_at == self.now_us {
-                    self.nodes[node].wake_at = NEVER;
+                if self.radios[node].wake_at == self.now_us {
+                    self.radios[node].wake_at = NEVER;
                     self.call(node, watcher, S::handle_timeout);
                     self.keep_deadline(node);
                 }
             }
             Event::Turn => {
-                if self.nodes[node].turn_at == self.now_us {
+                if self.radios[node].turn_at == self.now_us {
                     self.take_turn(node, watcher);
                 }
             }
@@ -297,7 +243,7 @@ impl<S: Station> World<S> {
             Event::SendAnswer => self.send(node, Slot::Answer, watcher),
             Event::SendDone => self.send_done(node, watcher),
             Event::Ready => {
-                let state = &mut self.nodes[node];
+                let state = &mut self.radios[node];
                 if state.phase == Phase::Deaf && state.ready_at <= self.now_us {
                     state.phase = Phase::Free;
                     self.listen(node, true);
@@ -310,7 +256,7 @@ impl<S: Station> World<S> {
     }
 
     fn schedule(&mut self, at_us: u64, node: NodeIndex, event: Event) {
-        let Node { life, round, .. } = self.nodes[node];
+        let Radio { life, round, .. } = self.radios[node];
         self.push(at_us, node.0, life, round, event);
     }
 
@@ -325,55 +271,49 @@ impl<S: Station> World<S> {
 
     fn listen(&mut self, node: NodeIndex, listening: bool) {
         self.medium.listen(node.radio(), listening);
-        let Node { listening_since: since, rx_us, .. } = &mut self.nodes[node];
-        if listening {
-            *since = self.now_us.min(*since);
-        } else {
-            *rx_us += self.now_us.saturating_sub(*since);
-            *since = NEVER;
-        }
+        self.radios.listen(node, self.now_us, listening);
     }
 
-    /// The radio hears nothing for a while.
+    /// The radio is deaf for a while.
     fn be_deaf(&mut self, node: NodeIndex, lasts_us: u64) {
         self.listen(node, false);
-        let state = &mut self.nodes[node];
+        let state = &mut self.radios[node];
         state.phase = Phase::Deaf;
         state.ready_at = self.now_us + lasts_us;
         self.schedule(self.now_us + lasts_us, node, Event::Ready);
     }
 
-    /// A station that says the same deadline as before it was called, or before it was switched on, wants to be called again.
+    /// Schedules the next wake-up of a station that still has the deadline it had before it was called or switched on.
     fn keep_deadline(&mut self, node: NodeIndex) {
-        if self.nodes[node].wake_at == NEVER {
+        if self.radios[node].wake_at == NEVER {
             self.set_deadline(node);
         }
     }
 
-    /// A station wants to be called at another time of its clock than before.
+    /// Schedules a station's wake-up after its deadline has changed.
     #[inline(never)]
     fn set_deadline(&mut self, node: NodeIndex) {
-        // The counter that wakes a driver rings at its next tick at the earliest, also for a deadline that has passed.
+        // The counter that wakes a driver fires at its next tick at the earliest, even for a deadline that has passed.
         let first_tick = |deadline| self.clocks[node].when(deadline).max(self.now_us + TICK_US);
         let mut wake_at = self.stations[node].poll_timeout().map_or(NEVER, first_tick);
-        if self.wake_jitter_us > 0 && wake_at != NEVER {
-            wake_at += u64::from(self.wake_jitter_us / 2 + self.waking.below(self.wake_jitter_us + 1));
+        if wake_at != NEVER {
+            wake_at += self.disturbances.wake_delay_us();
         }
-        if wake_at != self.nodes[node].wake_at {
-            self.nodes[node].wake_at = wake_at;
+        if wake_at != self.radios[node].wake_at {
+            self.radios[node].wake_at = wake_at;
             if wake_at != NEVER {
                 self.schedule(wake_at, node, Event::Wake);
             }
         }
     }
 
-    /// Gives a station one input, and does what it then wants.
+    /// Gives a station one input, and takes the frames and the deadline that follow from it.
     fn call(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>, input: impl FnOnce(&mut S, Instant)) {
         let now = self.clocks[node].show(self.now_us);
         self.call_at(node, now, watcher, input);
     }
 
-    /// The same, where what the station's clock shows is known already.
+    /// The same where the caller has read the station's clock already.
     #[inline]
     fn call_at(
         &mut self,

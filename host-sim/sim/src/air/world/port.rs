@@ -1,13 +1,15 @@
 //! Nodes whose radio somebody else drives: a port to the air, as plain data.
 //!
-//! A station of the world has its radio's driver here, with its back-offs and its turning round. A port has none: whoever
-//! is behind it, an emulated board, says what its radio does at each moment and is told what the air does to it. Both share
-//! one medium, so they hear each other, collide with each other and wait for each other.
+//! The world drives the radios of its stations, with back-offs and turn-rounds. It does not drive a port: whoever is behind
+//! it, such as an emulated board, says what its radio does at each moment and is told what the air does to it. Both share one
+//! medium, so they hear each other, collide with each other and wait for each other.
+
+use std::collections::BTreeMap;
 
 use super::{Event, RawFrame, World};
 use crate::air::SYNC_US;
 use crate::air::index::{NodeIndex, RadioIndex};
-use crate::air::medium::{Found, OnAir, Reception, Tuning};
+use crate::air::medium::{Found, Medium, OnAir, Reception, Tuning};
 use crate::air::station::{Station, Watcher};
 
 /// What the radio behind a port does.
@@ -15,29 +17,23 @@ use crate::air::station::{Station, Watcher};
 pub enum Said {
     /// Its receiver is on and waits for a frame on this channel.
     Listening(u8),
-    /// It waits for none any more; one that it was receiving is lost.
+    /// Its receiver is off; a frame that it was receiving is lost.
     Deaf,
     /// The first bit of a frame leaves its antenna.
     Transmit {
-        /// The frame.
         frame: RawFrame,
-        /// The channel and the power.
         tuning: Tuning,
         /// When its last bit will have left.
         ends_us: u64,
     },
-    /// The frame breaks off.
     TransmitAborted,
-    /// It looks at this channel from now on.
+    /// It assesses this channel from now on.
     Assess {
-        /// Where.
         channel: u8,
-        /// Until when.
         until_us: u64,
     },
-    /// It looks no longer.
     AssessAborted,
-    /// It wants to know how loud this channel is at this moment.
+    /// It asks for the power on this channel at this moment.
     Measure(u8),
 }
 
@@ -45,70 +41,106 @@ pub enum Said {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     /// Preamble and delimiter of a frame that it has locked on to are over.
-    Found {
-        /// Received power.
-        rssi_dbm: f64,
-    },
-    /// That frame is over.
+    Found { rssi_dbm: f64 },
     Ended {
-        /// What was sent.
         frame: RawFrame,
         /// Whether every bit arrived as it was sent.
         intact: bool,
-        /// Received power.
         rssi_dbm: f64,
     },
-    /// What it saw while it looked at the channel.
+    /// The result of its assessment.
     Assessed {
         /// Mean power, noise included.
         dbm: f64,
         /// Whether there was a frame that it could have decoded.
         carrier: bool,
     },
-    /// How loud it was.
     Measured {
         /// Power, noise included.
         dbm: f64,
     },
 }
 
-/// What a port is at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Port {
+struct Port {
     sending: Option<(OnAir, RawFrame)>,
     /// It was told of the frame that it has locked on to.
     found: bool,
 }
 
-impl<S: Station> World<S> {
-    /// From now on somebody else drives this node's radio. To be said before it is switched on.
-    pub fn open_port(&mut self, node: NodeIndex) {
-        self.ports.insert(node, Port::default());
+/// All ports, and what they have not been told yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ports {
+    open: BTreeMap<NodeIndex, Port>,
+    /// In order.
+    heard: Vec<(NodeIndex, Heard)>,
+}
+
+impl Ports {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
-    /// Whether somebody else drives this node's radio.
-    pub fn is_port(&self, node: NodeIndex) -> bool {
-        self.ports.contains_key(&node)
+    /// Whether somebody else drives this node's radio. Most worlds have no ports at all, and every reception asks.
+    #[inline]
+    pub fn has(&self, node: NodeIndex) -> bool {
+        !self.open.is_empty() && self.open.contains_key(&node)
+    }
+
+    fn tell(&mut self, node: NodeIndex, heard: Heard) {
+        self.heard.push((node, heard));
+    }
+
+    /// Tells every port that locked on to a frame whose preamble ends now.
+    pub fn tell_found(&mut self, now_us: u64, medium: &Medium) {
+        for (&node, port) in &mut self.open {
+            if !port.found
+                && let Some(rssi_dbm) = medium.found_dbm(now_us, node.radio())
+            {
+                port.found = true;
+                self.heard.push((node, Heard::Found { rssi_dbm }));
+            }
+        }
+    }
+
+    /// The port has lost the frame that it had locked on to, or is through with it. Whether it was told of one.
+    fn forget_found(&mut self, node: NodeIndex) -> bool {
+        self.open.get_mut(&node).is_some_and(|port| std::mem::take(&mut port.found))
+    }
+
+    fn begin_sending(&mut self, node: NodeIndex, on: OnAir, frame: RawFrame) {
+        if let Some(port) = self.open.get_mut(&node) {
+            port.sending = Some((on, frame));
+        }
+    }
+
+    fn end_sending(&mut self, node: NodeIndex) -> Option<(OnAir, RawFrame)> {
+        self.open.get_mut(&node)?.sending.take()
+    }
+}
+
+impl<S: Station> World<S> {
+    /// Leaves this node's radio to somebody else. To be called before the node is switched on.
+    pub fn open_port(&mut self, node: NodeIndex) {
+        self.ports.open.insert(node, Port::default());
     }
 
     /// When the world next has anything to do, or to tell a port.
     pub fn next_event_us(&self) -> Option<u64> {
-        if !self.heard.is_empty() {
-            return Some(self.now_us);
-        }
-        self.agenda.next_us()
+        if self.ports.heard.is_empty() { self.agenda.next_us() } else { Some(self.now_us) }
     }
 
     /// What the ports have to be told, in order.
     pub fn take_heard(&mut self, tell: &mut impl FnMut(NodeIndex, Heard)) {
-        for (node, heard) in self.heard.drain(..) {
+        for (node, heard) in self.ports.heard.drain(..) {
             tell(node, heard);
         }
     }
 
     /// The radio behind a port does something, now or later than everything that has happened.
     pub fn port_says(&mut self, at_us: u64, node: NodeIndex, said: Said, watcher: &mut impl Watcher<S>) {
-        if !self.is_port(node) {
+        if !self.ports.has(node) {
             return;
         }
         self.now_us = self.now_us.max(at_us);
@@ -117,7 +149,10 @@ impl<S: Station> World<S> {
                 self.tune_port(node, channel, None);
                 self.listen(node, true);
             }
-            Said::Deaf => self.deafen_port(node),
+            Said::Deaf => {
+                self.listen(node, false);
+                self.ports.forget_found(node);
+            }
             Said::Transmit { frame, tuning, ends_us } => self.port_sends(node, frame, tuning, ends_us, watcher),
             Said::TransmitAborted => self.cut_port(node, watcher),
             Said::Assess { channel, until_us } => {
@@ -127,12 +162,12 @@ impl<S: Station> World<S> {
             }
             Said::AssessAborted => {
                 self.medium.abort_cca(node.radio());
-                self.nodes[node].round += 1;
+                self.radios[node].round += 1;
             }
             Said::Measure(channel) => {
                 self.tune_port(node, channel, None);
                 let dbm = self.medium.power_at(node.radio()).dbm();
-                self.heard.push((node, Heard::Measured { dbm }));
+                self.ports.tell(node, Heard::Measured { dbm });
             }
         }
     }
@@ -146,18 +181,6 @@ impl<S: Station> World<S> {
         on
     }
 
-    /// Tells every port that locked on to a frame whose preamble ends now.
-    pub(super) fn tell_found(&mut self) {
-        for (&node, port) in &mut self.ports {
-            if !port.found
-                && let Some(rssi_dbm) = self.medium.found_dbm(self.now_us, node.radio())
-            {
-                port.found = true;
-                self.heard.push((node, Heard::Found { rssi_dbm }));
-            }
-        }
-    }
-
     /// A frame ends at a port that had locked on to it.
     pub(super) fn port_receives(
         &mut self,
@@ -166,8 +189,8 @@ impl<S: Station> World<S> {
         frame: &RawFrame,
         watcher: &mut impl Watcher<S>,
     ) {
-        // Of a frame that broke off in its preamble no receiver has seen anything.
-        if !self.ports.get_mut(&node).is_some_and(|port| std::mem::take(&mut port.found)) {
+        // No receiver has seen anything of a frame that broke off in its preamble.
+        if !self.ports.forget_found(node) {
             return;
         }
         self.count(node, intact, frame);
@@ -178,35 +201,27 @@ impl<S: Station> World<S> {
         {
             frame.psdu = corrupted;
         }
-        self.heard.push((node, Heard::Ended { frame, intact, rssi_dbm }));
+        self.ports.tell(node, Heard::Ended { frame, intact, rssi_dbm });
     }
 
     pub(super) fn port_sent(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        if let Some((on, frame)) = self.ports.get_mut(&node).and_then(|port| port.sending.take()) {
+        if let Some((on, frame)) = self.ports.end_sending(node) {
             self.deliver(node.radio(), on, &frame, true, watcher);
         }
     }
 
     pub(super) fn port_assessed(&mut self, node: NodeIndex) {
         if let Some(Found { mean, carrier }) = self.medium.take_cca(self.now_us, node.radio()) {
-            self.heard.push((node, Heard::Assessed { dbm: mean.dbm(), carrier }));
+            self.ports.tell(node, Heard::Assessed { dbm: mean.dbm(), carrier });
         }
     }
 
-    /// Breaks off what a port sends: whoever had locked on finds its checksum wrong.
+    /// Breaks off the frame that a port sends: it fails its checksum wherever it was being received.
     pub(super) fn cut_port(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        let Some(port) = self.ports.get_mut(&node) else { return };
-        port.found = false;
-        if let Some((on, frame)) = port.sending.take() {
-            self.nodes[node].round += 1;
+        self.ports.forget_found(node);
+        if let Some((on, frame)) = self.ports.end_sending(node) {
+            self.radios[node].round += 1;
             self.deliver(node.radio(), on, &frame, false, watcher);
-        }
-    }
-
-    fn deafen_port(&mut self, node: NodeIndex) {
-        self.listen(node, false);
-        if let Some(port) = self.ports.get_mut(&node) {
-            port.found = false;
         }
     }
 
@@ -221,16 +236,14 @@ impl<S: Station> World<S> {
         self.tune_port(node, tuning.channel, Some(tuning.tx_dbm));
         watcher.frame(self.now_us, node.radio(), &frame.psdu);
         let on = self.begin_frame(node.radio());
-        let usage = &mut self.records[node].usage;
+        let usage = self.radios.usage_mut(node);
         usage.sent += 1;
         usage.tx_us += self.timing.tx_ramp_us + ends_us.saturating_sub(self.now_us);
-        if let Some(port) = self.ports.get_mut(&node) {
-            port.sending = Some((on, frame));
-        }
+        self.ports.begin_sending(node, on, frame);
         self.schedule(ends_us.max(self.now_us + 1), node, Event::PortSent);
     }
 
-    /// Retuning makes everybody's reach be found anew, so it is done only where something differs.
+    /// Retunes only where something differs, since every reach is computed anew afterwards.
     fn tune_port(&mut self, node: NodeIndex, channel: u8, tx_dbm: Option<f64>) {
         let before = self.medium.tuning(node.radio());
         let tuning = Tuning { channel, tx_dbm: tx_dbm.unwrap_or(before.tx_dbm) };
@@ -244,7 +257,8 @@ impl<S: Station> World<S> {
 mod tests {
     use common::types::NodeId;
 
-    use super::{Heard, Said};
+    use super::{Heard, SYNC_US, Said};
+    use crate::air::airtime_us;
     use crate::air::index::NodeIndex;
     use crate::air::medium::{Medium, Tuning};
     use crate::air::propagation::Propagation;
@@ -253,7 +267,7 @@ mod tests {
     use crate::scenario::run::mirror::Mirror;
 
     const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
-    const AIRTIME_US: u64 = (6 + 10) * 32;
+    const AIRTIME_US: u64 = airtime_us(10);
 
     /// Two ports ten metres apart; the second one listens.
     fn pair() -> World<Mirror> {
@@ -292,7 +306,7 @@ mod tests {
         else {
             panic!("{all:?}");
         };
-        assert_eq!((*found_us, *end_us), (100 + 160, 100 + AIRTIME_US));
+        assert_eq!((*found_us, *end_us), (100 + SYNC_US, 100 + AIRTIME_US));
         assert!(*intact && frame.psdu == (0..10).collect::<Vec<u8>>() && (-75.0..-65.0).contains(rssi_dbm), "{all:?}");
         assert_eq!((world.usage(NodeIndex(0)).sent, world.usage(NodeIndex(1)).received), (1, 1));
     }
@@ -311,20 +325,20 @@ mod tests {
     }
 
     #[test]
-    fn a_look_at_the_channel_gives_power_and_carrier_apart() {
+    fn an_assessment_gives_power_and_carrier_apart() {
         let mut world = pair();
-        let look = |from: u64| Said::Assess { channel: 15, until_us: from + 128 };
+        let assess = |from: u64| Said::Assess { channel: 15, until_us: from + 128 };
         world.port_says(0, NodeIndex(1), Said::Deaf, &mut Nobody);
-        world.port_says(0, NodeIndex(1), look(0), &mut Nobody);
+        world.port_says(0, NodeIndex(1), assess(0), &mut Nobody);
         let quiet = heard(&mut world, 200);
         assert!(matches!(quiet[..], [(128, 1, Heard::Assessed { dbm, carrier: false })] if dbm < -95.0), "{quiet:?}");
         world.port_says(200, NodeIndex(0), transmit(200), &mut Nobody);
-        world.port_says(300, NodeIndex(1), look(300), &mut Nobody);
+        world.port_says(300, NodeIndex(1), assess(300), &mut Nobody);
         world.port_says(300, NodeIndex(1), Said::Measure(15), &mut Nobody);
         let loud = heard(&mut world, 500);
         assert!(matches!(loud[0], (_, 1, Heard::Measured { dbm }) if dbm > -75.0), "{loud:?}");
         assert!(matches!(loud[1], (428, 1, Heard::Assessed { dbm, carrier: true }) if dbm > -75.0), "{loud:?}");
-        world.port_says(1_000, NodeIndex(1), look(1_000), &mut Nobody);
+        world.port_says(1_000, NodeIndex(1), assess(1_000), &mut Nobody);
         world.port_says(1_050, NodeIndex(1), Said::AssessAborted, &mut Nobody);
         assert_eq!(heard(&mut world, 2_000), [], "nobody asks any more");
     }

@@ -6,7 +6,7 @@ use crate::air::medium::{OnAir, Reception};
 use crate::air::station::{Station, Watcher};
 
 impl<S: Station> World<S> {
-    /// Ends a frame and hands it to whoever received it; nobody receives one that broke off.
+    /// Ends a frame and hands it to its receivers. A frame that broke off is damaged everywhere.
     pub(super) fn deliver(
         &mut self,
         from: RadioIndex,
@@ -17,25 +17,25 @@ impl<S: Station> World<S> {
     ) {
         let mut receptions = std::mem::take(&mut self.receptions);
         self.medium.end(self.now_us, on, |reception| receptions.push(reception));
-        // All are counted before any is dealt with: what has to come from far memory can come at once.
+        // Count all receptions before handling any: their loads from far memory can then overlap.
         for reception in &mut receptions {
-            reception.intact &= whole && !self.is_lost();
+            reception.intact &= whole && !self.disturbances.loses();
             // A port counts for itself: it may have found nothing.
-            if let Some(node) = reception.to.node(self.nodes.len())
-                && (self.ports.is_empty() || !self.is_port(node))
+            if let Some(node) = reception.to.node(self.radios.len())
+                && !self.ports.has(node)
             {
                 self.count(node, reception.intact, frame);
             }
         }
         for reception in receptions.drain(..) {
-            let Some(node) = reception.to.node(self.nodes.len()) else {
+            let Some(node) = reception.to.node(self.radios.len()) else {
                 if reception.intact && frame.has_good_length() {
-                    self.overhear(reception.to, &frame.psdu);
+                    self.intruders.overhear(reception.to, &frame.psdu);
                 }
                 continue;
             };
             watcher.reception(self.now_us, from, reception);
-            if !self.ports.is_empty() && self.is_port(node) {
+            if self.ports.has(node) {
                 self.port_receives(node, reception, frame, watcher);
             } else {
                 self.receive(node, reception, frame, watcher);
@@ -46,23 +46,29 @@ impl<S: Station> World<S> {
 
     /// Counts a frame that has ended at a station. The driver looks at the length first.
     pub(super) fn count(&mut self, node: NodeIndex, is_intact: bool, frame: &RawFrame) {
-        if !frame.has_good_length() {
-            self.records[node].usage.malformed += 1;
-            return;
+        if frame.has_good_length() {
+            self.radios.count_received(node, is_intact);
+        } else {
+            self.radios.usage_mut(node).malformed += 1;
         }
-        // No branch: nobody can foresee which frames are damaged.
-        let hot = &mut self.hot[node];
-        hot.received += u32::from(is_intact);
-        hot.damaged += u32::from(!is_intact);
     }
 
-    fn is_lost(&mut self) -> bool {
-        self.loss > 0.0 && f64::from(self.losing.next_u32()) < self.loss * 4_294_967_296.0
+    /// The frame as it reaches a station with wrong bits, if it does.
+    pub(super) fn perhaps_corrupt(
+        &mut self,
+        node: NodeIndex,
+        psdu: &[u8],
+        watcher: &mut impl Watcher<S>,
+    ) -> Option<Vec<u8>> {
+        let corrupted = self.disturbances.corrupt(psdu)?;
+        self.radios.usage_mut(node).corrupted += 1;
+        watcher.corrupted(self.now_us, node, &corrupted);
+        Some(corrupted)
     }
 
     fn receive(&mut self, node: NodeIndex, reception: Reception, frame: &RawFrame, watcher: &mut impl Watcher<S>) {
         let is_sound = reception.intact && frame.has_good_length();
-        if !is_sound && !self.hot[node].mac.is_put_off() && frame.has_good_length() {
+        if !is_sound && !self.radios.mac(node).is_put_off() && frame.has_good_length() {
             // Neither the MAC nor the station makes anything of it.
             return;
         }
@@ -76,12 +82,12 @@ impl<S: Station> World<S> {
             return;
         }
         if self.timing.processing_max_us > 0 {
-            let deaf = self.timing.processing_us(&mut self.nodes[node].rng);
+            let deaf = self.timing.processing_us(&mut self.radios[node].rng);
             if deaf > 0 {
                 self.be_deaf(node, deaf);
             }
         }
-        if self.corruption > 0.0
+        if self.disturbances.corruption > 0.0
             && let Some(corrupted) = self.perhaps_corrupt(node, &frame.psdu, watcher)
         {
             self.call_at(node, now, watcher, |station, now| station.handle_frame(now, &corrupted, reception.rssi_dbm));

@@ -1,6 +1,6 @@
 //! How a station's frames get on the air: the world as a driver of the core's MAC, as a board's radio task is another.
 //!
-//! What is decided is the MAC's; here is what a radio does about it, and how long it takes.
+//! The MAC decides; here is what a radio then does, and how long that takes.
 
 use common::mac::phy::{FRAME_MAX, fcs};
 use common::mac::{Decision, HEARD_HOLD, MacEvent};
@@ -17,7 +17,7 @@ impl<S: Station> World<S> {
     #[inline]
     pub(super) fn take_frames(&mut self, node: NodeIndex, now: Instant, watcher: &mut impl Watcher<S>) {
         loop {
-            let room = self.hot[node].room();
+            let room = self.radios.room(node);
             if !room.csma && !room.timed {
                 return;
             }
@@ -42,16 +42,16 @@ impl<S: Station> World<S> {
         let psdu = [frame, &fcs(frame).to_le_bytes()].concat();
         match transmit.access {
             Access::Csma if room.csma => {
-                self.outgoing[node].frame = psdu;
+                self.radios.store(node, Slot::Frame, psdu);
                 self.tell_mac(node, now, MacEvent::Send, watcher);
             }
             Access::At(at) if room.timed => {
-                self.outgoing[node].answer = psdu;
+                self.radios.store(node, Slot::Answer, psdu);
                 self.tell_mac(node, now, MacEvent::Answer { at }, watcher);
             }
-            // Nothing says that it would not offer the same again.
+            // It might offer the same frame again and again.
             Access::Csma | Access::At(_) => {
-                self.records[node].usage.refused += 1;
+                self.radios.usage_mut(node).refused += 1;
                 return false;
             }
         }
@@ -60,7 +60,7 @@ impl<S: Station> World<S> {
 
     /// Tells a station's MAC what happened, and the station if its frame is through.
     fn tell_mac(&mut self, node: NodeIndex, now: Instant, event: MacEvent, watcher: &mut impl Watcher<S>) -> Decision {
-        let mac = &mut self.hot[node].mac;
+        let mac = self.radios.mac_mut(node);
         let decision = mac.handle(now, event);
         watcher.mac(node, now, event, decision, mac.poll_timeout());
         self.set_turn(node);
@@ -76,7 +76,7 @@ impl<S: Station> World<S> {
     /// A frame has ended at a station's receiver.
     #[inline]
     pub(super) fn end_frame(&mut self, node: NodeIndex, now: Instant, is_sound: bool, watcher: &mut impl Watcher<S>) {
-        let mac = &mut self.hot[node].mac;
+        let mac = self.radios.mac_mut(node);
         let is_given_back = mac.frame_end(now, is_sound);
         watcher.mac(node, now, MacEvent::FrameEnd { is_sound }, Decision::Wait, mac.poll_timeout());
         if is_given_back {
@@ -86,40 +86,39 @@ impl<S: Station> World<S> {
 
     /// The MAC may want its turn at another time than before.
     pub(super) fn set_turn(&mut self, node: NodeIndex) {
-        let turn = self.hot[node].mac.poll_timeout();
+        let turn = self.radios.mac(node).poll_timeout();
         let turn_at = turn.map_or(NEVER, |turn| self.clocks[node].when(turn).max(self.now_us));
-        if turn_at != self.nodes[node].turn_at {
-            self.nodes[node].turn_at = turn_at;
+        if turn_at != self.radios[node].turn_at {
+            self.radios[node].turn_at = turn_at;
             if turn_at != NEVER {
                 self.schedule(turn_at, node, Event::Turn);
             }
         }
     }
 
-    /// The MAC's turn has come.
     pub(super) fn take_turn(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        self.nodes[node].turn_at = NEVER;
+        self.radios[node].turn_at = NEVER;
         let now = self.clocks[node].show(self.now_us);
         let event =
             MacEvent::Turn { is_receiving: self.medium.is_locked(node.radio()), judged: self.judged(node, now) };
         match self.tell_mac(node, now, event, watcher) {
             Decision::Attempt => self.assess(node),
             Decision::SendAt(at) => self.send_answer_at(node, now, at, watcher),
-            Decision::Late => self.records[node].usage.late += 1,
+            Decision::Late => self.radios.usage_mut(node).late += 1,
             Decision::Wait | Decision::Through(_) | Decision::Full => {}
         }
     }
 
-    /// Until when others answer each other, once the station has had the time to judge what it heard last. It is told at once
-    /// what a board's node has to be woken up for.
+    /// Until when others answer each other, once the station has had time to judge what it heard last. A station is told at once
+    /// of a frame for which a board's node has to be woken first.
     fn judged(&self, node: NodeIndex, now: Instant) -> Option<Instant> {
-        let heard = self.hot[node].mac.heard_until() - HEARD_HOLD;
+        let heard = self.radios.mac(node).heard_until() - HEARD_HOLD;
         (now >= heard + Duration::from_micros(self.timing.judging_us)).then(|| self.stations[node].quiet_until())
     }
 
     fn assess(&mut self, node: NodeIndex) {
         self.listen(node, false);
-        self.nodes[node].phase = Phase::Taken;
+        self.radios[node].phase = Phase::Taken;
         self.schedule(self.now_us + self.timing.rx_ramp_us, node, Event::AssessmentBegins);
     }
 
@@ -129,48 +128,48 @@ impl<S: Station> World<S> {
     }
 
     pub(super) fn assessment_done(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        self.nodes[node].rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
+        self.radios[node].rx_us += self.timing.rx_ramp_us + self.timing.cca_us;
         if !self.medium.end_cca(self.now_us, node.radio()) {
             self.schedule(self.now_us + self.timing.tx_ramp_us, node, Event::Send);
             return;
         }
-        self.nodes[node].phase = Phase::Free;
+        self.radios[node].phase = Phase::Free;
         self.listen(node, true);
         let now = self.clocks[node].show(self.now_us);
         let decision = self.tell_mac(node, now, MacEvent::Attempted { was_clear: false }, watcher);
-        self.records[node].usage.busy += u64::from(matches!(decision, Decision::Through(_)));
+        self.radios.usage_mut(node).busy += u64::from(matches!(decision, Decision::Through(_)));
     }
 
     /// The receiver goes off, and the transmitter starts so early that the first bit leaves in time.
     fn send_answer_at(&mut self, node: NodeIndex, now: Instant, at: Instant, watcher: &mut impl Watcher<S>) {
         let first_bit = self.clocks[node].when(at);
         if first_bit < self.now_us + self.timing.tx_ramp_us {
-            self.records[node].usage.late += 1;
+            self.radios.usage_mut(node).late += 1;
             self.tell_mac(node, now, MacEvent::Answered, watcher);
             return;
         }
         self.listen(node, false);
-        self.nodes[node].phase = Phase::Taken;
+        self.radios[node].phase = Phase::Taken;
         self.schedule(first_bit, node, Event::SendAnswer);
     }
 
     pub(super) fn send(&mut self, node: NodeIndex, slot: Slot, watcher: &mut impl Watcher<S>) {
-        let psdu = self.outgoing[node].get(slot);
+        let psdu = self.radios.stored(node, slot);
         let airtime = airtime_us(psdu.len());
         watcher.frame(self.now_us, node.radio(), psdu);
-        self.on_air[node] = Some((self.begin_frame(node.radio()), slot));
-        let usage = &mut self.records[node].usage;
+        let on = self.begin_frame(node.radio());
+        self.radios.begin_sending(node, on, slot);
+        let usage = self.radios.usage_mut(node);
         usage.sent += 1;
         usage.tx_us += self.timing.tx_ramp_us + airtime;
         self.schedule(self.now_us + airtime, node, Event::SendDone);
     }
 
     pub(super) fn send_done(&mut self, node: NodeIndex, watcher: &mut impl Watcher<S>) {
-        let Some((on, slot)) = self.on_air[node].take() else { return };
-        let psdu = std::mem::take(self.outgoing[node].get_mut(slot));
+        let Some((on, slot, psdu)) = self.radios.end_sending(node) else { return };
         self.deliver(node.radio(), on, &RawFrame::honest(psdu), true, watcher);
         let turn_round = self.timing.disable_us + self.timing.rx_ramp_us;
-        self.nodes[node].rx_us += turn_round;
+        self.radios[node].rx_us += turn_round;
         self.be_deaf(node, turn_round);
         let event = match slot {
             Slot::Frame => MacEvent::Attempted { was_clear: true },

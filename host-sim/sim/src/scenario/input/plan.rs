@@ -12,28 +12,21 @@ use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::topology::Topology;
 
-/// A scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Its name.
     pub name: String,
     /// What it is about, in a line.
     pub summary: String,
     /// The root seed, unless another is given.
     pub seed: u64,
-    /// How long it runs.
     pub duration_us: u64,
-    /// Where the nodes are.
     pub topology: Topology,
     /// The radios and the air between them.
     pub radio: RadioPlan,
     /// What differs from node to node; by index.
     pub nodes: BTreeMap<NodeIndex, NodePlan>,
-    /// What runs on the nodes.
     pub protocol: ProtocolPlan,
-    /// How nodes move.
     pub mobility: Option<Mobility>,
-    /// What goes wrong.
     pub faults: Vec<Fault>,
     /// After the last change there must be agreement within this time.
     pub within_us: u64,
@@ -44,7 +37,6 @@ pub struct Scenario {
 /// From some time on no node may change its leader more often than this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
-    /// From when on changes count.
     pub from_us: u64,
     /// The most that a node may make.
     pub changes_max: u64,
@@ -55,17 +47,13 @@ pub struct Steady {
 pub struct NodePlan {
     /// Whether it is an emulated board that runs the image, and not only the node of the simulator.
     pub is_board: bool,
-    /// Where it is.
     pub at: Option<Point>,
-    /// Its channel.
     pub channel: Option<u8>,
-    /// Its transmit power.
     pub tx_dbm: Option<f64>,
     /// By how many millionths its clock runs fast.
     pub drift_ppm: Option<i32>,
 }
 
-/// The program of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     /// The whole node, with this algorithm.
@@ -74,10 +62,8 @@ pub enum ProgramKind {
     SoftState,
 }
 
-/// What runs on the nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolPlan {
-    /// The program.
     pub program: ProgramKind,
     /// How its frames are protected.
     pub cipher: Cipher,
@@ -101,16 +87,13 @@ pub fn unit(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / 4_294_967_296.0
 }
 
-/// How waves spread.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
-    /// Path loss alone.
     Plain,
     /// With shadowing, asymmetry and jitter.
     Usual,
     /// The same with much more loss.
     Harsh,
-    /// A disc with this reach.
     Disc(f64),
     /// Measured losses in dB from one node, by index, to another.
     Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
@@ -119,7 +102,6 @@ pub enum Model {
 /// The radios and the air between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioPlan {
-    /// How waves spread.
     pub model: Model,
     /// The path-loss exponent, where it is not the model's.
     pub exponent: Option<f64>,
@@ -127,15 +109,12 @@ pub struct RadioPlan {
     pub noise_dbm: Option<f64>,
     /// Links that break down for a while.
     pub bursts: Option<Bursts>,
-    /// A wireless network next door.
     pub wifi: Option<Wifi>,
     /// The share of receptions that is lost besides.
     pub loss: f64,
     /// How long the radio and its driver take for things.
     pub timing: RadioTiming,
-    /// The channel.
     pub channel: u8,
-    /// Transmit power.
     pub tx_dbm: f64,
     /// Clocks run fast or slow by up to this many millionths.
     pub drift_ppm: u32,
@@ -150,9 +129,7 @@ pub struct RadioPlan {
 pub enum Cca {
     /// Power and carriers: how the firmware sets its radio.
     Both,
-    /// Power alone.
     Energy,
-    /// Carriers alone.
     Carrier,
     /// Nothing: embassy's driver asks for carriers and sets the number of symbols that must agree to none, which disables
     /// the correlator.
@@ -160,7 +137,6 @@ pub enum Cca {
 }
 
 impl Cca {
-    /// The receivers' rules.
     pub fn rules(self) -> Rules {
         let carrier_sense = matches!(self, Self::Both | Self::Carrier);
         let cca_dbm = if matches!(self, Self::Both | Self::Energy) { Rules::USUAL.cca_dbm } else { f64::INFINITY };
@@ -193,7 +169,6 @@ impl RadioPlan {
 /// Bursts of noise from one point, all the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wifi {
-    /// Where it is.
     pub at: Point,
     /// How strong it is within the channel.
     pub power_dbm: f64,
@@ -224,7 +199,6 @@ impl Mobility {
     }
 }
 
-/// Random walks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wander {
     /// The groups that move, where nodes do not move on their own.
@@ -233,20 +207,17 @@ pub struct Wander {
     pub speed: (f64, f64),
     /// The side of the square in which they walk to random points.
     pub side: f64,
-    /// When they stop.
     pub until_us: u64,
 }
 
 /// Groups whose centres walk, while their members keep about the same position within their group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Groups {
-    /// How many there are.
     pub count: usize,
     /// How far members stray from their positions, in metres.
     pub wander: f64,
 }
 
-/// Whom a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// These nodes, counted from 0.
@@ -263,7 +234,6 @@ pub enum Who {
 /// The worse, the greater: where several things happen to one flash, the worst counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flash {
-    /// What it has stored.
     Kept,
     /// Nothing: it counts its boots from one again.
     Erased,
@@ -276,7 +246,6 @@ pub enum Flash {
 /// What an attacker does with each of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trick {
-    /// Random bytes.
     Random,
     /// A frame that it has heard, with bits flipped.
     Flip,
@@ -291,9 +260,7 @@ pub enum Trick {
 /// Somebody who sends what nobody asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
-    /// Where the attacker is.
     pub position: Point,
-    /// How strong it sends.
     pub tx_dbm: f64,
     /// Its channel, where it is not that of the nodes.
     pub channel: Option<u8>,
@@ -301,7 +268,6 @@ pub struct Attack {
     pub tricks: Vec<Trick>,
     /// Mean time between two frames.
     pub interval_us: u64,
-    /// For how long.
     pub lasts_us: u64,
 }
 
@@ -309,20 +275,44 @@ pub struct Attack {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Harm {
     /// Power is cut, and comes back after a while, if ever.
-    Crash { who: Who, lasts_us: Option<u64>, flash: Flash },
+    Crash {
+        who: Who,
+        lasts_us: Option<u64>,
+        flash: Flash,
+    },
     /// Power comes back; the state is lost.
-    Restart { who: Who, flash: Flash },
+    Restart {
+        who: Who,
+        flash: Flash,
+    },
     /// A wall goes up, and comes down after a while, if ever.
-    Wall { wall: Wall, lasts_us: Option<u64> },
+    Wall {
+        wall: Wall,
+        lasts_us: Option<u64>,
+    },
     /// These nodes and all others do not hear each other.
-    Partition { group: BTreeSet<NodeIndex>, lasts_us: Option<u64> },
+    Partition {
+        group: BTreeSet<NodeIndex>,
+        lasts_us: Option<u64>,
+    },
     /// Noise; on the nodes' channel, unless another is given.
-    Jam { position: Point, power_dbm: f64, channel: Option<u8>, lasts_us: u64 },
+    Jam {
+        position: Point,
+        power_dbm: f64,
+        channel: Option<u8>,
+        lasts_us: u64,
+    },
     /// Clocks run fast by this many millionths, or slow.
-    Drift { who: Who, ppm: i32, lasts_us: Option<u64> },
+    Drift {
+        who: Who,
+        ppm: i32,
+        lasts_us: Option<u64>,
+    },
     /// This share of the frames received has wrong bits and a right checksum.
-    Corrupt { share: f64, lasts_us: Option<u64> },
-    /// An attacker is about.
+    Corrupt {
+        share: f64,
+        lasts_us: Option<u64>,
+    },
     Attack(Attack),
 }
 
@@ -341,7 +331,6 @@ impl Harm {
     }
 }
 
-/// When a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Once {
@@ -355,7 +344,6 @@ pub enum When {
     },
 }
 
-/// Something that goes wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub when: When,

@@ -33,7 +33,6 @@ impl std::error::Error for Problem {}
 pub struct Source<'a> {
     /// The file or the name.
     pub file: &'a str,
-    /// Its text.
     pub text: &'a str,
 }
 
@@ -132,7 +131,6 @@ impl<'a> Section<'a> {
         self.problem(format!("{owner} needs the key `{key}`"))
     }
 
-    /// A table in this one.
     pub fn section(&self, key: &str) -> Result<Option<Section<'a>>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         self.inner(key, value).map(Some)
@@ -147,13 +145,11 @@ impl<'a> Section<'a> {
         list.iter().map(|value| self.inner(key, value)).collect()
     }
 
-    /// A text.
     pub fn text(&self, key: &str) -> Result<Option<&'a str>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         value.get_ref().as_str().map(Some).ok_or_else(|| wrong(self.source, value, key, "a text in quotes"))
     }
 
-    /// One of several words.
     pub fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>, Problem> {
         let Some(text) = self.text(key)? else { return Ok(None) };
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
@@ -166,7 +162,6 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Some of several words.
     pub fn words<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<Vec<T>>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
@@ -193,7 +188,6 @@ impl<'a> Section<'a> {
         list.iter().map(|value| self.whole(key, value, range.clone())).collect::<Result<_, _>>().map(Some)
     }
 
-    /// A plain number.
     pub fn number(&self, key: &str) -> Result<Option<f64>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         number(value).map(Some).ok_or_else(|| wrong(self.source, value, key, "a number"))
@@ -207,7 +201,6 @@ impl<'a> Section<'a> {
             .ok_or_else(|| wrong(self.source, value, key, &format!("a point in metres, such as [10, 20]; {}", near())))
     }
 
-    /// Points.
     pub fn points(&self, key: &str) -> Result<Option<Vec<(f64, f64)>>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let list = value.get_ref().as_array().and_then(|list| list.iter().map(point).collect::<Option<Vec<_>>>());

@@ -5,7 +5,6 @@ use common::rng::Rng;
 use crate::air::propagation::Point;
 use crate::scenario::input::plan::unit;
 
-/// Where the nodes are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
     Line {
@@ -55,7 +54,6 @@ impl Topology {
         }
     }
 
-    /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         match self {
             Self::Line { nodes, .. }

@@ -1,6 +1,5 @@
 //! Quantities with units, as people write them.
 
-/// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Metres.

@@ -52,7 +52,6 @@ impl Admission {
 /// What the safety check sees of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// The node.
     pub id: NodeId,
     /// Its causal time.
     pub time: u32,
@@ -64,7 +63,6 @@ pub struct View {
     pub faults: u64,
 }
 
-/// Checks safety throughout a run.
 #[derive(Clone, Debug, Default)]
 pub struct Safety {
     radii: Vec<u8>,
@@ -75,7 +73,6 @@ pub struct Safety {
 }
 
 impl Safety {
-    /// For a hierarchy with these radii.
     pub fn new(radii: Vec<u8>) -> Self {
         Self { radii, ..Self::default() }
     }
@@ -90,7 +87,7 @@ impl Safety {
         self.pairs.remove(&id);
     }
 
-    /// Looks at a node; says what is wrong, if anything.
+    /// Checks a node; the error says what is wrong.
     pub fn check(&mut self, view: &View) -> Result<(), String> {
         let View { id, time, leader, records, faults } = *view;
         for (level, record) in records.iter().enumerate() {
@@ -131,7 +128,6 @@ fn pair(pair: LeaderPair) -> String {
     format!("leader {} of time {}", pair.lid, pair.elected_at)
 }
 
-/// Which nodes are together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Components {
     /// Joined by usable links; nodes in ascending order.

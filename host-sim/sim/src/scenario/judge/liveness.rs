@@ -19,9 +19,7 @@ struct Accord {
 /// A dispute that has gone on for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::scenario) struct Overdue {
-    /// The number of the component.
     pub component: usize,
-    /// When the dispute began.
     pub since_us: u64,
     /// Whether there had been an agreement since the last change.
     pub was_lost: bool,
@@ -46,7 +44,7 @@ impl Liveness {
         self.accords = vec![fresh; components];
     }
 
-    /// Looks at a component, whose nodes agree since then or do not. Says so where it has taken too long.
+    /// Assesses a component whose nodes have agreed since then, or do not agree. Some where it has taken too long.
     pub fn assess(&mut self, now: u64, component: usize, agrees_since: Option<u64>) -> Option<Overdue> {
         let accord = self.accords.get_mut(component)?;
         accord.agreed_since = agrees_since.map(|since| accord.agreed_since.unwrap_or(since));

@@ -1,6 +1,9 @@
 //! What must hold in a run, and whether it did.
 
+pub(super) mod agreement;
+mod changes;
 pub mod checker;
-pub(super) mod liveness;
+mod lateness;
+mod liveness;
 pub mod observer;
-pub(super) mod verdict;
+mod verdict;

@@ -1,4 +1,4 @@
-//! Looks on while a scenario runs: safety, leaders, who notices what, fingerprint, and the files that are written.
+//! Watches a scenario run: safety, leaders, who notices what, the fingerprint, and the files that are written.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
 use crate::scenario::run::program::Program;
 
-/// As many of the last events are told when a run fails.
+/// How many of the last events a failure reports.
 const EVENTS_KEPT: usize = 24;
 
 /// Where a run is written down, if anywhere.
@@ -37,14 +37,13 @@ pub struct Violation {
     pub what: String,
 }
 
-/// Looks on.
 pub struct Observer {
     safety: Safety,
-    /// What each node looked like when it was last looked at, and whom it followed.
+    /// What each node last looked like, and whom it followed.
     seen: Vec<Option<(View, Option<NodeId>)>>,
     /// Whether a leader has changed since this was last cleared.
     pub leaders_changed: bool,
-    /// The first one.
+    /// The first of the run.
     pub violation: Option<Violation>,
     /// Who followed whom from when on.
     pub follows: Vec<Follow>,
@@ -63,7 +62,6 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// For a hierarchy with these radii.
     pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
@@ -126,7 +124,6 @@ impl Observer {
         }
     }
 
-    /// A node begins a new life.
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
         self.forget(node);
@@ -138,7 +135,6 @@ impl Observer {
         }
     }
 
-    /// The last events, the oldest first.
     pub fn last_events(&self) -> Vec<String> {
         self.events.iter().cloned().collect()
     }

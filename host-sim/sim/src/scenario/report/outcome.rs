@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::input::units::secs;
 
-/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -27,14 +26,11 @@ impl Verdict {
     }
 }
 
-/// Why a run failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// When, in milliseconds: where agreement did not come in time, the end of that time.
     pub at_ms: u64,
-    /// What was wrong.
     pub what: String,
-    /// The nodes concerned.
     pub nodes: Vec<u16>,
     /// What happened last before.
     pub last_events: Vec<String>,
@@ -64,9 +60,7 @@ impl Failure {
 /// A change of the network and how long it took to deal with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// When, in milliseconds.
     pub at_ms: u64,
-    /// What changed.
     pub what: String,
     /// Until the first node at an end of a link that the change made or broke took that link up or down. None where no
     /// link was made or broken, or nobody had noticed before the next change.
@@ -93,7 +87,6 @@ impl Change {
 /// Who led from when on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reign {
-    /// When, in milliseconds.
     pub at_ms: u64,
     /// Each leader with the number of nodes that followed it, in ascending order.
     pub leaders: Vec<(u16, usize)>,
@@ -102,24 +95,17 @@ pub struct Reign {
 /// Whom a node followed from when on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {
-    /// When, in milliseconds.
     pub at_ms: u64,
-    /// The node.
     pub node: u16,
     /// Its leader; none where it has none, or no power.
     pub leader: Option<u16>,
 }
 
-/// What one radio did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeUse {
-    /// The node.
     pub id: u16,
-    /// Frames sent.
     pub sent: u64,
-    /// Frames received intact.
     pub received: u64,
-    /// Frames received damaged.
     pub damaged: u64,
     /// Frames that were handed to it with wrong bits.
     pub corrupted: u64,
@@ -133,34 +119,25 @@ pub struct NodeUse {
     /// Of that, for sending.
     #[serde(default)]
     pub tx_uah: f64,
-    /// For receiving, and listening.
     #[serde(default)]
     pub rx_uah: f64,
-    /// For being idle.
     #[serde(default)]
     pub idle_uah: f64,
-    /// For computing.
     #[serde(default)]
     pub cpu_uah: f64,
-    /// For sleeping.
     #[serde(default)]
     pub sleep_uah: f64,
     /// The mean current while it was on, in microamperes.
     pub mean_ua: f64,
 }
 
-/// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The scenario.
     pub scenario: String,
-    /// The seed.
     pub seed: u64,
-    /// How it ended.
     pub verdict: Verdict,
     /// Why, where it failed.
     pub failure: Option<Failure>,
-    /// How long it ran, in milliseconds.
     pub ran_ms: u64,
     /// Components of the usable links at the end.
     pub components: usize,
@@ -168,21 +145,16 @@ pub struct Outcome {
     pub changes: Vec<Change>,
     /// Agreements lost although nothing had changed: links at the edge of being usable do that.
     pub relapses: u64,
-    /// Who led when.
     pub reigns: Vec<Reign>,
     /// Who followed whom from when on.
     pub follows: Vec<Follow>,
-    /// Frames sent, by everybody.
     pub sent: u64,
-    /// Frames received intact.
     pub received: u64,
-    /// Frames received damaged.
     pub damaged: u64,
     /// Frames given up because the channel was never clear.
     pub busy: u64,
     /// Elections of a node by itself.
     pub elections: u64,
-    /// Searches for the leader.
     pub searches: u64,
     /// Links that went up or down at one of their ends.
     pub link_changes: u64,
@@ -192,7 +164,6 @@ pub struct Outcome {
     pub retries: u64,
     /// Events of the simulator.
     pub events: u64,
-    /// Each radio.
     pub nodes: Vec<NodeUse>,
     /// A fingerprint of every frame with its time and sender.
     pub digest: String,

@@ -51,7 +51,6 @@ impl Comparison {
         }
     }
 
-    /// What is said about it.
     pub fn text(&self) -> String {
         let [first, second] = &self.traces;
         if self.same {

@@ -9,7 +9,6 @@ pub const SEEDS_MAX: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenSeeds")]
 pub struct Seeds {
-    /// The first.
     pub from: u64,
     /// The first that is none of them any more.
     pub to: u64,
@@ -21,7 +20,6 @@ pub struct Seeds {
 pub struct Shard {
     /// Which, counted from 1.
     pub part: u64,
-    /// Of how many.
     pub parts: u64,
 }
 
@@ -57,7 +55,6 @@ impl TryFrom<WrittenShard> for Shard {
 }
 
 impl Shard {
-    /// All of it.
     pub const WHOLE: Self = Self { part: 1, parts: 1 };
 
     /// Whether a seed belongs to this part.

@@ -2,18 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How something is distributed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many there are.
     pub count: usize,
-    /// The median.
     pub p50: u64,
     /// Nine of ten are no larger.
     pub p90: u64,
     /// Ninety-nine of a hundred are no larger.
     pub p99: u64,
-    /// The largest.
     pub max: u64,
 }
 

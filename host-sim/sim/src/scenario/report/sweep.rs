@@ -10,20 +10,15 @@ use super::spread::Spread;
 use crate::fnv;
 use crate::scenario::input::plan::Scenario;
 
-/// What one seed came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// The seed.
     pub seed: u64,
-    /// How it ended.
     pub verdict: Verdict,
     /// When, how and at which nodes it failed, if it did.
     pub failure: Option<Failure>,
-    /// Every change with its times.
     pub changes: Vec<Change>,
     /// Agreements lost without a change.
     pub relapses: u64,
-    /// Frames sent.
     pub sent: u64,
     /// Share of the time in which a node was sending, in millionths; the mean over the nodes.
     pub airtime_ppm: u64,
@@ -70,7 +65,6 @@ impl Origin {
 /// A whole sweep, or a shard of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// Where it comes from.
     #[serde(flatten)]
     pub origin: Origin,
     /// Until agreement after the start.

@@ -21,11 +21,9 @@ const NOBODY: char = '.';
 /// Stretches of time, in milliseconds, in which one node follows one leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its beginning.
     pub from_ms: u64,
     /// Its end, which is excluded.
     pub to_ms: u64,
-    /// Whom it follows.
     pub leader: u16,
 }
 

@@ -7,11 +7,10 @@ use common::rng::Rng;
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
-/// One time that a fault struck; every one has a number of its own.
+/// One strike of a fault; each has a number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StrikeId(pub u64);
 
-/// Something to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A fault of the scenario begins.
@@ -19,17 +18,27 @@ pub enum Action {
     /// A fault of the scenario ends.
     End(usize),
     /// What cut these nodes' power is over.
-    EndOutage { strike: StrikeId, nodes: Vec<NodeIndex> },
+    EndOutage {
+        strike: StrikeId,
+        nodes: Vec<NodeIndex>,
+    },
     /// A node's driver tries once more to store its epoch, if it is still in this life.
-    StoreAgain { node: NodeIndex, life: u64 },
+    StoreAgain {
+        node: NodeIndex,
+        life: u64,
+    },
     /// The attacker of a fault sends.
     Attack(usize),
     /// What made these nodes' clocks drift is over.
-    EndDrift { strike: StrikeId, nodes: Vec<NodeIndex> },
-    /// Everybody moves on.
+    EndDrift {
+        strike: StrikeId,
+        nodes: Vec<NodeIndex>,
+    },
     Move,
     /// The network next door begins or ends a burst.
-    Wifi { begins: bool },
+    Wifi {
+        begins: bool,
+    },
 }
 
 /// Actions by time; those of one time in the order in which they were added.
@@ -68,13 +77,11 @@ impl Agenda {
         agenda
     }
 
-    /// Adds an action.
     pub fn add(&mut self, at: u64, action: Action) {
         self.actions.insert((at, self.added), action);
         self.added += 1;
     }
 
-    /// When the next one is due.
     pub fn next_us(&self) -> Option<u64> {
         self.actions.keys().next().map(|key| key.0)
     }

@@ -1,6 +1,6 @@
 //! Nodes of a scenario that run somewhere else: boards, with a radio of their own on the same air.
 //!
-//! What a run asks of them is [`Boards`]; whoever has boards implements it, so that nothing here knows what they are.
+//! A run knows them through [`Boards`] only; whoever has boards implements it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,10 +18,9 @@ use crate::scenario::input::plan::{Flash, NodePlan, Scenario, board_power};
 use crate::scenario::judge::observer::{Observer, Recorders};
 use crate::scenario::report::outcome::Outcome;
 
-/// A board that lost its power in the middle of a write gets it back after this long.
+/// Power comes back this long after a board lost it in the middle of a write.
 const POWER_AGAIN_US: u64 = 1_000_000;
 
-/// The boards of a run.
 pub trait Boards {
     /// Which nodes are boards, in ascending order. It stays the same throughout a run.
     fn nodes(&self) -> &[NodeIndex];
@@ -32,10 +31,10 @@ pub trait Boards {
     /// Power for a node that may be a board, with what it then finds in its flash.
     fn power_on(&mut self, node: NodeIndex, flash: Flash);
 
-    /// Takes a board's power away, wherever it is.
+    /// Cuts a board's power, whatever it is doing.
     fn power_off(&mut self, node: NodeIndex);
 
-    /// From now on a board's slow clock runs fast by this many millionths, or slow.
+    /// Makes a board's slow clock run fast by this many millionths, or slow where negative.
     fn set_drift(&mut self, node: NodeIndex, ppm: i32);
 
     /// Whether a board has power: it may have lost it in the middle of a write.
@@ -47,10 +46,9 @@ pub trait Boards {
     /// What a board has said since the last time.
     fn take_said(&mut self, now_us: u64, node: NodeIndex) -> Vec<ToHost>;
 
-    /// All boards have been listened to. Called a hundred times in every second of the world.
+    /// Called after all boards have been heard, a hundred times in every second of the world.
     fn handle_slice(&mut self, _now_us: u64) {}
 
-    /// Whether a node is a board.
     fn has(&self, node: NodeIndex) -> bool {
         self.nodes().binary_search(&node).is_ok()
     }
@@ -116,8 +114,8 @@ pub fn board_configs(scenario: &Scenario, all: bool) -> Result<BTreeMap<NodeInde
     Ok(configs)
 }
 
-/// Runs a scenario with these boards and writes it down; fails only where writing does. The boards are without power
-/// before, and configured as [`board_configs`] says.
+/// Runs a scenario with these boards and records it; only recording can fail. The boards must be without power and configured
+/// as [`board_configs`] says.
 pub fn run_boards(
     scenario: &Scenario,
     seed: u64,
@@ -132,7 +130,7 @@ pub fn run_boards(
 }
 
 impl Run<'_> {
-    /// Puts the boards in the place of the nodes that they are. To be done before anything is switched on.
+    /// Replaces the nodes that are boards by them. To be called before anything is switched on.
     fn join_boards(&mut self) {
         for number in 0..self.boards.nodes().len() {
             let node = self.boards.nodes()[number];
@@ -167,7 +165,9 @@ impl Run<'_> {
                 program.hear(said);
             });
             // A board that only listens is no part of any component.
-            self.moved |= self.world.station(node).is_mute() != was_mute;
+            if self.world.station(node).is_mute() != was_mute {
+                self.judge.mark_stale();
+            }
             if let Program::Board(board) = self.world.station(node)
                 && let Some(what) = board.defect()
             {

@@ -51,7 +51,6 @@ impl Mirror {
         self.id
     }
 
-    /// The leader it follows.
     pub fn leader(&self) -> Option<NodeId> {
         self.leader
     }
@@ -76,7 +75,6 @@ impl Mirror {
         self.defect.as_deref()
     }
 
-    /// What it has counted.
     pub fn tally(&self) -> Tally {
         let Counters { links_up, links_down, foreign, malformed, forged, replayed, retries, busy, .. } = self.counters;
         Tally {

@@ -60,7 +60,6 @@ impl Programs {
         Self { plan: plan.clone(), nodes, noise_dbm, channel }
     }
 
-    /// Of a scenario.
     pub fn of(scenario: &Scenario) -> Self {
         let nodes = u16::try_from(scenario.topology.nodes()).unwrap_or(u16::MAX);
         // The noise floor is the same with every seed.
@@ -125,7 +124,6 @@ impl Programs {
 }
 
 impl Program {
-    /// The leader it follows.
     pub fn leader(&self) -> Option<NodeId> {
         match self {
             Self::Node(station) => station.node().leader(),
@@ -152,7 +150,6 @@ impl Program {
         }
     }
 
-    /// What it has counted.
     pub fn tally(&self) -> Tally {
         match self {
             Self::Node(station) => station.tally(),
@@ -161,7 +158,6 @@ impl Program {
         }
     }
 
-    /// What the safety check sees.
     pub fn view(&self) -> View {
         let faults = match self {
             Self::Node(station) => station.faults(),

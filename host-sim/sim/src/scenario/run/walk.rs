@@ -14,7 +14,6 @@ const WALKING: u64 = 0x3A1C;
 const CENTRES: u64 = 1 << 32;
 const MEMBERS: u64 = 2 << 32;
 
-/// Nodes that move.
 #[derive(Clone, Debug)]
 pub enum Walk {
     /// Everybody to one random point after another.
@@ -25,7 +24,6 @@ pub enum Walk {
     Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
-/// Somebody who walks to random points.
 #[derive(Clone, Debug)]
 pub struct Walker {
     rng: Rng,
@@ -35,7 +33,6 @@ pub struct Walker {
     area: Area,
 }
 
-/// Where random points are.
 #[derive(Clone, Copy, Debug)]
 enum Area {
     /// In a square with this side and one corner at the origin.
@@ -44,7 +41,6 @@ enum Area {
     Disc(f64),
 }
 
-/// A node of a group.
 #[derive(Clone, Debug)]
 pub struct Member {
     group: usize,

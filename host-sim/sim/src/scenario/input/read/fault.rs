@@ -10,7 +10,7 @@ use crate::scenario::input::plan::{Attack, Fault, Flash, Harm, Trick, When, Who}
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
-/// As often a fault may strike that comes again and again: every strike is planned before the start.
+/// How often a recurring fault may strike: every strike is planned before the start.
 const STRIKES_MAX: u64 = 100_000;
 
 /// Times may not be shorter than this; what is not a radio's is far slower.
@@ -48,7 +48,6 @@ enum Named {
     Random,
 }
 
-/// One fault.
 pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem> {
     #[derive(Clone, Copy)]
     enum Kind {

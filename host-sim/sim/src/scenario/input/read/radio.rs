@@ -79,7 +79,6 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
     })
 }
 
-/// A channel, where one is given.
 pub(super) fn channel(section: &Section<'_>) -> Result<Option<u8>, Problem> {
     Ok(section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok()))
 }

@@ -1,4 +1,4 @@
-//! Faults that are under way. Several may bear on one thing at the same time: here is what they come to together, and what is
+//! Faults that are active. Several may affect one thing at the same time: here is what they amount to together, and what is
 //! left when one of them ends.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,6 @@ use crate::scenario::run::agenda::StrikeId;
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) struct Outages(BTreeMap<NodeIndex, Outage>);
 
-/// Why a node has no power.
 #[derive(Clone, Debug)]
 struct Outage {
     /// What cut its power and is not over.
@@ -46,11 +45,9 @@ impl Outages {
     }
 }
 
-/// Clocks that are made to drift.
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) struct Drifts(BTreeMap<NodeIndex, Drift>);
 
-/// What makes a clock drift.
 #[derive(Clone, Debug)]
 struct Drift {
     /// How fast it runs otherwise, in millionths.

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use common::rng::Rng;
 
 use super::active_faults::take_out;
+use super::boots::Stored;
 use crate::air::index::NodeIndex;
-use crate::scenario::input::plan::{Flash, Harm, Who, Wifi};
-use crate::scenario::input::units::{micros, seconds};
-use crate::scenario::run::agenda::{Action, STEP_US, StrikeId, exponential};
+use crate::scenario::input::plan::{Flash, Harm, Who};
+use crate::scenario::input::units::seconds;
+use crate::scenario::judge::agreement::followers;
+use crate::scenario::run::agenda::{Action, STEP_US, StrikeId};
 use crate::scenario::run::drive::{Run, id_of};
 use crate::scenario::run::mirror::Mirror;
 use crate::scenario::run::program::Program;
@@ -36,7 +38,7 @@ impl Run<'_> {
             Harm::Restart { who, flash } => {
                 let nodes = self.targets(who);
                 for &node in &nodes {
-                    self.outages.end_all(node);
+                    self.faults.outages.end_all(node);
                     // One that is on goes off for no time at all.
                     if self.world.is_on(node) {
                         self.switch_off(now, node);
@@ -54,7 +56,7 @@ impl Run<'_> {
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
             Harm::Jam { position, power_dbm, .. } => {
-                let Some(jammer) = self.jammers.get_mut(&index) else { return };
+                let Some(jammer) = self.faults.outsiders.jammers.get_mut(&index) else { return };
                 jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
@@ -63,13 +65,13 @@ impl Run<'_> {
             }
             Harm::Drift { who, ppm, lasts_us } => self.drift(now, who, *ppm, *lasts_us),
             Harm::Corrupt { share, .. } => {
-                self.corruption.begin(*share);
-                let together = self.corruption.share();
+                self.faults.corruption.begin(*share);
+                let together = self.faults.corruption.share();
                 self.world.set_corruption(together);
                 self.change(now, corrupted(together));
             }
             Harm::Attack(attack) => {
-                let Some(attacker) = self.attackers.get_mut(&index) else { return };
+                let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active += 1;
                 attacker.until_us = attacker.until_us.max(now + attack.lasts_us);
                 if !std::mem::replace(&mut attacker.is_sending, true) {
@@ -94,7 +96,7 @@ impl Run<'_> {
                 self.change(now, "they are no longer cut off".to_owned());
             }
             Harm::Jam { .. } => {
-                let Some(jammer) = self.jammers.get_mut(&index) else { return };
+                let Some(jammer) = self.faults.outsiders.jammers.get_mut(&index) else { return };
                 jammer.active = jammer.active.saturating_sub(1);
                 if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
@@ -102,14 +104,14 @@ impl Run<'_> {
                 }
             }
             Harm::Corrupt { share, .. } => {
-                self.corruption.end(*share);
-                let left = self.corruption.share();
+                self.faults.corruption.end(*share);
+                let left = self.faults.corruption.share();
                 self.world.set_corruption(left);
                 let what = if left > 0.0 { corrupted(left) } else { "frames are no longer corrupted".to_owned() };
                 self.change(now, what);
             }
             Harm::Attack(_) => {
-                let Some(attacker) = self.attackers.get_mut(&index) else { return };
+                let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active = attacker.active.saturating_sub(1);
                 if attacker.active == 0 {
                     self.world.set_intruder_about(attacker.radio, false);
@@ -118,12 +120,6 @@ impl Run<'_> {
             }
             Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } => {}
         }
-    }
-
-    /// The number of the next strike.
-    fn next_strike(&mut self) -> StrikeId {
-        self.last_strike.0 += 1;
-        self.last_strike
     }
 
     fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
@@ -140,9 +136,9 @@ impl Run<'_> {
 
     /// Nodes that are off stay so for this long, or for good.
     pub(in crate::scenario) fn keep_off(&mut self, now: u64, nodes: Vec<NodeIndex>, down: Option<u64>, flash: Flash) {
-        let strike = self.next_strike();
+        let strike = self.faults.next_strike();
         for &node in &nodes {
-            self.outages.begin(node, strike, flash);
+            self.faults.outages.begin(node, strike, flash);
         }
         if let Some(down) = down.filter(|_| !nodes.is_empty()) {
             self.agenda.add(now + down, Action::EndOutage { strike, nodes });
@@ -152,7 +148,7 @@ impl Run<'_> {
     fn end_outage(&mut self, now: u64, strike: StrikeId, nodes: &[NodeIndex]) {
         let mut back: BTreeMap<Flash, Vec<NodeIndex>> = BTreeMap::new();
         for &node in nodes {
-            if let Some(flash) = self.outages.end(node, strike) {
+            if let Some(flash) = self.faults.outages.end(node, strike) {
                 back.entry(flash).or_default().push(node);
             }
         }
@@ -163,9 +159,9 @@ impl Run<'_> {
 
     fn drift(&mut self, now: u64, who: &Who, ppm: i32, lasts: Option<u64>) {
         let nodes = self.targets(who);
-        let strike = self.next_strike();
+        let strike = self.faults.next_strike();
         for &node in &nodes {
-            self.drifts.begin(node, strike, ppm, self.world.drift_ppm(node));
+            self.faults.drifts.begin(node, strike, ppm, self.world.drift_ppm(node));
             self.set_drift(node, ppm);
         }
         let how = if ppm < 0 { "slow" } else { "fast" };
@@ -177,11 +173,11 @@ impl Run<'_> {
 
     fn end_drift(&mut self, now: u64, strike: StrikeId, nodes: &[NodeIndex]) {
         for &node in nodes {
-            if let Some(ppm) = self.drifts.end(node, strike) {
+            if let Some(ppm) = self.faults.drifts.end(node, strike) {
                 self.set_drift(node, ppm);
             }
         }
-        let drifting: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.drifts.has(node)).collect();
+        let drifting: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.faults.drifts.has(node)).collect();
         let what = match drifting[..] {
             [] => "clocks run as before".to_owned(),
             _ => format!("a drift ends; another one of {} goes on", names(&drifting)),
@@ -195,9 +191,8 @@ impl Run<'_> {
             return;
         }
         for &node in &off {
-            let life = self.lives.entry(node).or_default();
-            *life += 1;
-            let (life, seed) = (*life, Rng::stream(self.seed ^ 0x11FE, *life).next_u64());
+            let life = self.faults.boots.begin_life(node);
+            let seed = Rng::stream(self.seed ^ 0x11FE, life).next_u64();
             let program = if self.boards.has(node) {
                 Program::Board(Box::new(Mirror::new(id_of(node))))
             } else {
@@ -235,26 +230,19 @@ impl Run<'_> {
         self.boards.power_off(node);
     }
 
-    /// What a driver makes of its flash at a boot: the number of the boot, stored, unless that fails.
+    /// What a driver has stored when its node starts: the number of the boot, unless that failed.
     fn boot(&mut self, now: u64, node: NodeIndex, life: u64, flash: Flash) -> Option<u16> {
-        let stored = self.epochs.entry(node).or_default();
-        match flash {
-            Flash::Kept => *stored = stored.saturating_add(1),
-            Flash::Erased => *stored = 1,
-            Flash::Failing => return None,
-            Flash::Torn => {
-                self.agenda.add(now + STORE_AGAIN_US, Action::StoreAgain { node, life });
-                return None;
-            }
+        match self.faults.boots.boot(node, flash) {
+            Stored::Epoch(epoch) => return Some(epoch),
+            Stored::Never => {}
+            Stored::NotYet => self.agenda.add(now + STORE_AGAIN_US, Action::StoreAgain { node, life }),
         }
-        Some(*stored)
+        None
     }
 
     fn store_again(&mut self, now: u64, node: NodeIndex, life: u64) {
-        if self.world.is_on(node) && self.lives.get(&node) == Some(&life) {
-            let stored = self.epochs.entry(node).or_default();
-            *stored = stored.saturating_add(1);
-            let epoch = *stored;
+        if self.world.is_on(node) && self.faults.boots.is_in_life(node, life) {
+            let epoch = self.faults.boots.store_again(node);
             self.world.tell(node, &mut self.observer, |program, local| program.handle_epoch(local, epoch));
             self.change(now, format!("{} has stored its epoch", names(&[node])));
         }
@@ -265,7 +253,7 @@ impl Run<'_> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
-                let followed = self.followers().into_iter().filter(|&(leader, _)| self.world.is_on(leader));
+                let followed = followers(&self.world).into_iter().filter(|&(leader, _)| self.world.is_on(leader));
                 followed
                     .max_by_key(|&(leader, count)| (count, std::cmp::Reverse(leader)))
                     .map(|most| most.0)
@@ -273,8 +261,9 @@ impl Run<'_> {
                     .collect()
             }
             Who::Random => {
-                let on: Vec<NodeIndex> = NodeIndex::first(self.nodes).filter(|&node| self.world.is_on(node)).collect();
-                let lot = self.rng.below(u32::try_from(on.len()).unwrap_or(u32::MAX)) as usize;
+                let on: Vec<NodeIndex> =
+                    NodeIndex::first(self.world.len()).filter(|&node| self.world.is_on(node)).collect();
+                let lot = self.faults.rng.below(u32::try_from(on.len()).unwrap_or(u32::MAX)) as usize;
                 on.get(lot).copied().into_iter().collect()
             }
         }
@@ -285,7 +274,7 @@ impl Run<'_> {
         for (node, position) in walk.pass(now, seconds(STEP_US)) {
             self.world.medium_mut().set_position(node.radio(), position);
         }
-        self.moved = true;
+        self.judge.mark_stale();
         if now < plan.until_us() {
             self.agenda.add(now + STEP_US, Action::Move);
         } else {
@@ -294,19 +283,10 @@ impl Run<'_> {
     }
 
     fn wifi(&mut self, now: u64, begins: bool) {
-        let (Some(Wifi { duty, burst_us, .. }), Some((radio, on))) = (self.scenario.radio.wifi, &mut self.wifi) else {
-            return;
-        };
-        if let Some(on) = on.take() {
-            self.world.medium_mut().end(now, on, |_| ());
+        if let Some(next_door) = &mut self.faults.outsiders.wifi {
+            let after = next_door.turn(now, begins, self.world.medium_mut());
+            self.agenda.add(now + after, Action::Wifi { begins: !begins });
         }
-        let mut mean = burst_us;
-        if begins {
-            *on = Some(self.world.medium_mut().begin_noise(now, *radio));
-        } else {
-            mean = micros(seconds(burst_us) * (1.0 - duty) / duty);
-        }
-        self.agenda.add(now + exponential(&mut self.wifi_rng, mean), Action::Wifi { begins: !begins });
     }
 }
 

@@ -1,22 +1,21 @@
 //! An attacker's frames.
 
+use common::mac::phy::{FCS_BYTES, FRAME_MAX, PSDU_MAX, fcs};
 use common::rng::Rng;
 
-use crate::air::pcapng::fcs;
 use crate::air::world::RawFrame;
 use crate::scenario::input::plan::{Harm, Trick};
 use crate::scenario::run::agenda::{Action, exponential};
 use crate::scenario::run::drive::Run;
-use common::mac::phy::FRAME_MAX;
 
-/// Bytes of a checksum.
-const FCS_BYTES: usize = 2;
+/// A length byte has seven bits; whoever sets the eighth lies.
+const LENGTH_FLAG: u8 = 128;
 
 impl Run<'_> {
     /// The attacker of a fault sends its next frame.
     pub(in crate::scenario) fn attack(&mut self, now: u64, index: usize) {
         let (Harm::Attack(attack), Some(attacker)) =
-            (&self.scenario.faults[index].harm, self.attackers.get_mut(&index))
+            (&self.scenario.faults[index].harm, self.faults.outsiders.attackers.get_mut(&index))
         else {
             return;
         };
@@ -25,14 +24,14 @@ impl Run<'_> {
             return;
         }
         let radio = attacker.radio;
-        let lot = self.rng.below(u32::try_from(attack.tricks.len()).unwrap_or(0)) as usize;
+        let lot = self.faults.rng.below(u32::try_from(attack.tricks.len()).unwrap_or(0)) as usize;
         let heard = u32::try_from(self.world.overheard(radio).len()).unwrap_or(0);
-        let pick = self.rng.below(heard) as usize;
+        let pick = self.faults.rng.below(heard) as usize;
         let model = self.world.overheard(radio).nth(pick).map(<[u8]>::to_vec);
-        if let Some(frame) = attack.tricks.get(lot).and_then(|&trick| make(trick, model, &mut self.rng)) {
+        if let Some(frame) = attack.tricks.get(lot).and_then(|&trick| make(trick, model, &mut self.faults.rng)) {
             self.world.inject(radio, frame, &mut self.observer);
         }
-        let next = now + exponential(&mut self.rng, attack.interval_us).max(1_000);
+        let next = now + exponential(&mut self.faults.rng, attack.interval_us).max(1_000);
         attacker.is_sending = next < attacker.until_us;
         if attacker.is_sending {
             self.agenda.add(next, Action::Attack(index));
@@ -68,9 +67,9 @@ fn make(trick: Trick, heard: Option<Vec<u8>>, rng: &mut Rng) -> Option<RawFrame>
             let length = match rng.below(3) {
                 0 => 0,
                 1 => 1,
-                _ => 128 + byte(rng) / 2,
+                _ => LENGTH_FLAG + byte(rng) / 2,
             };
-            let psdu = (0..length & 0x7F).map(|_| byte(rng)).collect();
+            let psdu = (0..usize::from(length) & PSDU_MAX).map(|_| byte(rng)).collect();
             return Some(RawFrame { length, psdu });
         }
     };
@@ -92,8 +91,7 @@ fn byte(rng: &mut Rng) -> u8 {
 mod tests {
     use common::rng::Rng;
 
-    use super::{Trick, make};
-    use crate::air::pcapng::fcs;
+    use super::{Trick, fcs, make};
 
     #[test]
     fn every_trick_makes_what_it_says() {

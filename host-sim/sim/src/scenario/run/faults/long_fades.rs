@@ -12,9 +12,8 @@ use crate::scenario::run::drive::{Run, id_of};
 /// Long fades are looked for this often.
 const CHECK_US: u64 = 100_000;
 
-/// The long fades of all links.
 #[derive(Clone, Debug, Default)]
-pub(in crate::scenario) struct LongFades {
+pub(super) struct LongFades {
     /// When each ends, by the sender and the receiver.
     until_us: BTreeMap<(NodeIndex, NodeIndex), u64>,
     /// What a link loses in one.
@@ -33,32 +32,30 @@ impl Run<'_> {
     /// Finds the links whose fade lasts longer than agreement may take.
     pub(in crate::scenario) fn update_long_fades(&mut self, now: u64) {
         let Some(bursts) = self.scenario.radio.bursts else { return };
-        if now < self.long_fades.next_check_us {
+        if now < self.faults.long_fades.next_check_us {
             return;
         }
-        let (known, medium) = (&self.long_fades.until_us, self.world.medium());
+        let (known, medium) = (&self.faults.long_fades.until_us, self.world.medium());
         let mut until_us: BTreeMap<(NodeIndex, NodeIndex), u64> = BTreeMap::new();
-        for from in NodeIndex::first(self.nodes) {
-            for to in NodeIndex::first(self.nodes).filter(|&to| to != from) {
+        for from in NodeIndex::first(self.world.len()) {
+            for to in NodeIndex::first(self.world.len()).filter(|&to| to != from) {
                 let known = known.get(&(from, to)).copied();
-                let found =
-                    || medium.fade_end(from.radio(), to.radio()).filter(|&end| end > now + self.scenario.within_us);
+                let end = || medium.fade_end(from.radio(), to.radio());
+                let found = || end().filter(|&end| end > now + self.scenario.within_us);
                 if let Some(end) = known.filter(|&end| end > now).or_else(found) {
                     until_us.insert((from, to), end);
                 }
             }
         }
         let is_same = known.keys().eq(until_us.keys());
-        self.long_fades = LongFades { until_us, loss_db: bursts.loss_db, next_check_us: now + CHECK_US };
+        let next_check_us = now + CHECK_US;
+        self.faults.long_fades = LongFades { until_us, loss_db: bursts.loss_db, next_check_us };
         if is_same {
             return;
         }
-        let links = self.find_components().links;
-        if let Some(what) = told(&self.components.links, &links) {
-            // Nobody planned this change: what failed before it stays a failure.
-            let late = self.late.take();
-            self.change(now, what);
-            self.late = late;
+        let found = self.find_components();
+        if let Some(what) = told(&self.judge.components().links, &found.links) {
+            self.judge.begin_unplanned_change(now, what, found, &self.world, &mut self.observer);
         }
     }
 }
