@@ -8,6 +8,7 @@ use common::causal_clock::ClockKind;
 use common::layout::{LAYOUT, NODE, Row as Layout};
 use host_sim::lab::bench::elections::{Row, cases};
 use host_sim::lab::study::change::{Change, Schedule};
+use host_sim::lab::study::stats::Group;
 use host_sim::lab::study::{Request, Rules, measure};
 use sim::scenario::report::shard::Seeds;
 
@@ -50,7 +51,7 @@ fn the_cost_of_a_lost_leader_is_as_printed() {
         rules: Rules::Published,
     };
     let groups = measure(&request, |_, _, _| ()).expect("every run ends");
-    let cells = groups.iter().map(|group| group.cell());
+    let cells = groups.iter().map(Group::cell);
     let shown: Vec<_> = cells
         .filter(|cell| cell.case.clock == ClockKind::Lamport && cell.case.schedule == Schedule::Synchronous)
         .collect();
