@@ -1,4 +1,4 @@
-//! A node's own clock: it drifts, and it shows whole ticks of 32768 Hz only.
+//! A node's own clock. It drifts, and it only shows whole ticks of 32768 Hz.
 
 use common::time::Instant;
 
@@ -6,42 +6,42 @@ const TICKS_PER_SECOND: u64 = 32_768;
 const MICROS_PER_SECOND: u64 = 1_000_000;
 const MILLION: i64 = 1_000_000;
 
-/// Parts of a tick: a million microseconds of a clock that is right to a millionth.
+/// Parts of a tick: a million microseconds of a clock whose rate is given to one part per million.
 const PARTS: u64 = 1_000_000_000_000;
 
-/// A clock that runs fast or slow by so many millionths, and started at some moment of the world's time.
+/// A clock that runs fast or slow by some parts per million, and that started at some moment of world time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalClock {
     drift_ppm: i32,
-    /// From this moment of the world's time on it has drifted like this, in microseconds.
+    /// The world time, in microseconds, since which the present drift applies.
     since_us: u64,
-    /// The ticks that it had counted by then, and the parts of the next one.
+    /// The ticks counted by then, and the parts of the next one.
     base: (u64, u64),
 }
 
 impl LocalClock {
-    /// A clock that shows zero at this moment of the world's time.
+    /// A clock that shows zero at this world time.
     pub const fn new(drift_ppm: i32, zero_us: u64) -> Self {
         Self { drift_ppm, since_us: zero_us, base: (0, 0) }
     }
 
-    /// Millionths by which it runs fast; negative for slow.
+    /// Parts per million by which it runs fast; negative if it runs slow.
     pub const fn drift_ppm(self) -> i32 {
         self.drift_ppm
     }
 
-    /// From now on it runs fast or slow by this much. What it shows does not jump.
+    /// Changes the drift from now on. What the clock shows does not jump.
     pub fn set_drift(&mut self, world_us: u64, drift_ppm: i32) {
         *self = Self { drift_ppm, since_us: world_us, base: self.count(world_us) };
     }
 
-    /// What it shows at a moment of the world's time, as the microseconds of its last tick.
+    /// What the clock shows at a world time: the microseconds of its last tick.
     pub fn show(self, world_us: u64) -> Instant {
         // The ratio of microseconds to ticks, in lowest terms.
         Instant::from_micros(self.count(world_us).0 * 15_625 / 512)
     }
 
-    /// The first moment of the world's time at which it shows `local` or later: what a driver must wait for.
+    /// The first world time at which the clock shows `local` or later, which is what a driver must wait for.
     pub fn when(self, local: Instant) -> u64 {
         let micros = u128::from(local.as_micros());
         let ticks = (micros * u128::from(TICKS_PER_SECOND)).div_ceil(u128::from(MICROS_PER_SECOND));
@@ -53,13 +53,13 @@ impl LocalClock {
         self.since_us.saturating_add(u64::try_from(elapsed).unwrap_or(u64::MAX))
     }
 
-    /// Parts of a tick per microsecond of the world.
+    /// Parts of a tick per microsecond of world time.
     fn rate(self) -> u64 {
         u64::try_from(MILLION + i64::from(self.drift_ppm)).unwrap_or(1) * TICKS_PER_SECOND
     }
 
-    /// Ticks, and parts of the next one. Seconds and the rest are kept apart: either product fits 64 bits, and every
-    /// station's every input asks for this.
+    /// Ticks, and parts of the next one. Seconds and the remainder are multiplied separately, so that both products fit
+    /// 64 bits. Speed matters: every input to every station calls this.
     fn count(self, world_us: u64) -> (u64, u64) {
         let elapsed = world_us.saturating_sub(self.since_us);
         let (seconds, micros) = (elapsed / MICROS_PER_SECOND, elapsed % MICROS_PER_SECOND);

@@ -1,8 +1,8 @@
-//! What a run cost a node's battery, from the currents that the maker of the nRF52840 publishes. Nothing here was measured
-//! by this project.
+//! What a run costs a node's battery, computed from the currents that the maker of the nRF52840 publishes. This project
+//! has not measured any of them.
 //!
-//! All figures are typical values at 3 V and 25 °C with the DC/DC converter on, from the nRF52840 Product Specification,
-//! "Current consumption". For the whole chip it lists, with the crystal oscillator running:
+//! All figures are typical values at 3 V and 25 °C with the DC/DC converter on, from the nRF52840 Product
+//! Specification, "Current consumption". For the whole chip it lists, with the crystal oscillator running:
 //!
 //! | state | current | symbol |
 //! |---|---|---|
@@ -14,57 +14,61 @@
 //! | idle: crystal on, a counter at 1 MHz, processor and radio not | 0.646 mA | `ITIMER2` |
 //! | asleep, all RAM kept, real-time counter running | 3.16 µA | `ION_RAMON_RTC` |
 //!
-//! +8 and -40 dBm are listed for Bluetooth only; at 0 dBm, where both are listed, the two modes draw the same.
+//! The document lists +8 and -40 dBm for Bluetooth only. At 0 dBm, where it lists both, the two modes draw the same.
 //!
-//! Idle is what a node is that neither sends nor listens: the firmware never stops the crystal that its radio needs. It never
-//! sleeps either, so nothing here does unless the caller says so.
+//! A node that neither sends nor listens is idle: the firmware never stops the crystal that its radio needs.
+//! Nor does the firmware ever sleep, so nothing here sleeps unless the caller says so.
 //!
-//! Asleep without RAM the chip draws 1.50 µA, but a node that forgets its state when it sleeps cannot take part in an
-//! election, so 3.16 µA it is.
+//! Asleep without RAM the chip draws only 1.50 µA. But a node that forgets its state cannot take part in an election,
+//! so this model uses 3.16 µA.
 //!
-//! For the transmit powers in between the same document lists the radio's share alone ("TX only run current"): 2.3, 2.7,
-//! 2.8, 3.0, 3.3, 3.1, 4.8, 9.6 and 14.8 mA at -40, -20, -16, -12, -8, -4, 0, +4 and +8 dBm. (Yes, less at -4 than at -8.)
-//! These nine and the last two rows above were read in transcriptions of the document that others have published.
+//! For the transmit powers in between, the same document lists only the radio's share ("TX only run current"): 2.3,
+//! 2.7, 2.8, 3.0, 3.3, 3.1, 4.8, 9.6 and 14.8 mA at -40, -20, -16, -12, -8, -4, 0, +4 and +8 dBm. (Yes, less at -4 than
+//! at -8.) These nine values and the last two rows above come from transcriptions of the document that others have
+//! published.
 //!
 //! # How far off this can be
 //!
-//! - Where both are listed, the whole chip draws 1.60, 1.60 and 1.53 mA more than the radio alone; [`TX_UA`] adds 1.60 mA
-//!   at the six powers where only the radio's share is listed. Together with the rounding of that share this is good to
-//!   0.12 mA, 3 % of the smallest of them.
-//! - Between listed powers the current is interpolated over the decibels. All that is certain there is that it lies
-//!   between its neighbours if it rises steadily. Interpolating over milliwatts would give up to 0.6 mA less between 0
-//!   and +8 dBm.
-//! - Ramps and the 150 µs after each frame sent, in which the radio turns round to listen, are counted at the full
-//!   current, which is too much: by less than 3 µC (0.001 µAh) per frame.
-//! - A running processor adds what it draws beyond an idle chip, 2.65 mA, also while the radio is on. For both together
-//!   the document lists 8.6 mA (`IS1`), which is 2.07 mA beyond receiving, so that is up to a quarter too much.
-//! - How long it runs is an estimate: a frame received or sent takes 20,000 instructions of the firmware ([`FRAME_CPU_US`]), as
-//!   counted in the emulator for frames received, one cycle each; a real processor takes longer. Waking up, sensors, leakage of the board, the battery's own
-//!   losses, temperature and the spread between chips count for nothing.
+//! - Where both are listed, the whole chip draws 1.60, 1.60 and 1.53 mA more than the radio alone. [`TX_UA`] adds 1.60
+//!   mA at the six powers where only the radio's share is listed. Together with the rounding of that share this is good
+//!   to 0.12 mA, 3 % of the smallest of them.
+//! - Between listed powers the current is interpolated over the decibels. All that is certain is that it lies between
+//!   its neighbours if it rises steadily. Interpolating over milliwatts would give up to 0.6 mA less between 0 and +8
+//!   dBm.
+//! - Ramps count at the full current, and so do the 150 µs after each frame sent, in which the radio turns round to
+//!   listen. That is too much by less than 3 µC (0.001 µAh) per frame.
+//! - A running processor adds what it draws beyond an idle chip, 2.65 mA, even while the radio is on. For both together
+//!   the document lists 8.6 mA (`IS1`), which is 2.07 mA more than receiving. The estimate is thus up to a quarter too
+//!   high.
+//! - The processor's running time is an estimate: a frame received or sent takes 20,000 instructions of the firmware
+//!   ([`FRAME_CPU_US`]), at one cycle each. The emulator counted them for received frames; a real processor takes
+//!   longer.
+//! - The model ignores waking up, sensors, leakage of the board, the battery's own losses, temperature and the spread
+//!   between chips.
 //!
-//! Differences between algorithms on the same model are therefore worth more than the absolute figures.
+//! Differences between algorithms on this model are therefore more reliable than the absolute figures.
 
 use serde::Serialize;
 
 use super::timing::RadioTiming;
 use super::world::Usage;
 
-/// Current of the whole chip while it receives.
+/// The whole chip's current while it receives.
 pub const RX_UA: f64 = 6_530.0;
 
-/// Current of the whole chip while its processor runs and its radio is off.
+/// The whole chip's current while its processor runs and its radio is off.
 pub const CPU_UA: f64 = 3_300.0;
 
-/// Current of the whole chip while its crystal runs, and neither its radio nor its processor does.
+/// The whole chip's current while its crystal runs, but neither its radio nor its processor.
 pub const IDLE_UA: f64 = 646.0;
 
-/// How long the firmware's processor deals with a frame: 20,000 instructions at 64 MHz.
+/// How long the firmware's processor takes for a frame: 20,000 instructions at 64 MHz.
 pub const FRAME_CPU_US: u64 = 312;
 
-/// Current of the whole chip while it sleeps and keeps its memory and its time.
+/// The whole chip's current while it sleeps with its memory and its clock preserved.
 pub const SLEEP_UA: f64 = 3.16;
 
-/// Current of the whole chip while it sends: transmit power in dBm, current in µA.
+/// The whole chip's current while it sends: transmit power in dBm, current in µA.
 pub const TX_UA: [(f64, f64); 9] = [
     (-40.0, 3_830.0),
     (-20.0, 4_300.0),
@@ -77,8 +81,8 @@ pub const TX_UA: [(f64, f64); 9] = [
     (8.0, 16_400.0),
 ];
 
-/// Current while sending at this power, interpolated between the listed ones. Beyond both ends it stays what it is at the
-/// end: the radio has no such power.
+/// The current while sending at this power, interpolated between the listed ones. It stays constant beyond both ends,
+/// because the radio has no such powers.
 pub fn tx_ua(tx_dbm: f64) -> f64 {
     let above = TX_UA.partition_point(|&(dbm, _)| dbm < tx_dbm).clamp(1, TX_UA.len() - 1);
     let ((low, low_ua), (high, high_ua)) = (TX_UA[above - 1], TX_UA[above]);
@@ -97,8 +101,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// The activity of a node that never sleeps and whose processor runs while it deals with a frame: with a received one as
-    /// long as this timing says on average, where that is longer than it usually takes.
+    /// The activity of a node that never sleeps, and whose processor runs only while it handles a frame. A received
+    /// frame takes the timing's mean processing time, if that is longer than [`FRAME_CPU_US`].
     pub fn new(usage: Usage, tx_dbm: f64, timing: RadioTiming, elapsed_us: u64) -> Self {
         let twice_the_mean = u64::from(timing.processing_min_us) + u64::from(timing.processing_max_us);
         let cpu_us = usage.received * FRAME_CPU_US.max(twice_the_mean / 2) + usage.sent * FRAME_CPU_US;
@@ -129,20 +133,20 @@ impl Activity {
     }
 }
 
-/// What a node took from its battery.
+/// The charge a node took from its battery.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Energy {
-    /// Everything together.
+    /// The total.
     pub charge_uah: f64,
     pub tx_uah: f64,
     pub rx_uah: f64,
     pub idle_uah: f64,
-    /// For computing, beyond what the rest of the chip took meanwhile.
+    /// For computing, in addition to what the rest of the chip drew meanwhile.
     pub cpu_uah: f64,
     pub sleep_uah: f64,
-    /// The current that would have taken as much if it had flowed all the time; zero for no time.
+    /// The constant current that would have drawn the same charge; zero if no time has passed.
     pub mean_ua: f64,
-    /// The share of the time in which it was sending, ramps included.
+    /// The share of the time spent sending, ramps included.
     pub airtime_share: f64,
 }
 
@@ -176,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_hour_with_a_bit_of_everything() {
-        // By hand: 1 % sending, 10 % listening, 0.1 % computing, 88.9 % asleep.
+        // Computed by hand: 1 % sending, 10 % listening, 0.1 % computing, 88.9 % asleep.
         let cost = activity(36_000_000, 360_000_000, 3_600_000, HOUR_US).cost();
         assert!(close(cost.tx_uah, 64.0), "{cost:?}");
         assert!(close(cost.rx_uah, 653.0), "{cost:?}");
@@ -211,7 +215,7 @@ mod tests {
     fn whoever_neither_sends_nor_listens_nor_sleeps_is_idle() {
         let idle = Activity { sleep_us: 0, ..activity(0, 0, 0, HOUR_US) }.cost();
         assert!(close(idle.charge_uah, 646.0) && close(idle.idle_uah, 646.0), "{idle:?}");
-        // A quarter of the time each: sending, listening, idle, asleep; the processor works for half of it.
+        // A quarter of the time each: sending, listening, idle, asleep. The processor runs for half of the time.
         let quarter = HOUR_US / 4;
         let mixed = Activity { sleep_us: quarter, ..activity(quarter, quarter, HOUR_US / 2, HOUR_US) }.cost();
         let sum = mixed.tx_uah + mixed.rx_uah + mixed.idle_uah + mixed.cpu_uah + mixed.sleep_uah;
@@ -222,7 +226,7 @@ mod tests {
     fn no_time_costs_nothing_and_too_much_activity_is_still_counted() {
         let nothing = activity(0, 0, 0, 0).cost();
         assert!(nothing.charge_uah == 0.0 && nothing.mean_ua == 0.0 && nothing.airtime_share == 0.0);
-        // A frame that was cut off by a loss of power counts as a whole one.
+        // A frame that was cut off by a power loss counts in full.
         let cut_off = activity(640, 500, 0, 1_000).cost();
         assert!(cut_off.sleep_uah == 0.0 && close(cut_off.charge_uah, (640.0 * 6_400.0 + 500.0 * RX_UA) / 3.6e9));
     }
@@ -240,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_stated_errors_hold() {
-        // The radio's share alone where the whole chip is listed too: the difference is 1.60 mA to within 0.07.
+        // At the powers where the whole chip is listed too, the radio's share differs by 1.60 mA to within 0.07.
         for (dbm, radio_ua) in [(-40.0, 2_300.0), (0.0, 4_800.0), (8.0, 14_800.0)] {
             assert!((tx_ua(dbm) - radio_ua - 1_600.0).abs() <= 70.0 + 1e-9, "{dbm} dBm");
         }
@@ -272,7 +276,7 @@ mod tests {
         assert_eq!(fast.cpu_us, (usage.received + usage.sent) * 312, "nobody is deaf meanwhile, but it takes its time");
         let cost = activity.cost();
         assert!(usage.sent == 10 && usage.received >= 29, "{usage:?}");
-        // Ten frames of 640 us and as many ramps of 129 us in ten seconds.
+        // Ten frames of 640 us and ten ramps of 129 us in ten seconds.
         assert!(close(cost.airtime_share, 769e-6), "{cost:?}");
         assert!((RX_UA * 0.99..RX_UA).contains(&cost.mean_ua), "{cost:?}");
     }

@@ -1,4 +1,4 @@
-//! What noise does to the bits of an 802.15.4 radio at 2.4 GHz.
+//! How noise damages the bits of an 802.15.4 radio at 2.4 GHz.
 //!
 //! Bit error rate of O-QPSK with the 16-ary quasi-orthogonal spreading of IEEE 802.15.4-2006, E.4.1.7:
 //! `8/15 · 1/16 · Σ (-1)^k · C(16,k) · exp(20 · SINR · (1/k - 1))` for k from 2 to 16, SINR as a ratio.
@@ -22,19 +22,19 @@ pub fn packet_error_rate(sinr: f64, bits: u32) -> f64 {
     1.0 - (1.0 - bit_error_rate(sinr)).powi(i32::try_from(bits).unwrap_or(i32::MAX))
 }
 
-/// From this ratio (6 dB) on the chance of a wrong bit is too small for a float to tell the chance of a right one from one.
+/// From this ratio (6 dB) on, a wrong bit is so unlikely that a float rounds the probability of a right one to 1.
 pub const SURE: u32 = 4;
 
-/// Bits of the mantissa that choose the step; each doubling of the ratio has 2⁸ steps.
+/// How many bits of the mantissa choose the step. Each doubling of the ratio has 2⁸ steps.
 const STEP_BITS: u32 = 8;
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
 
-/// The table begins at this ratio (-18 dB), below which bits are as good as guessed, and ends at [`SURE`].
+/// The table begins at this ratio (-18 dB), below which bits are little better than guesses. It ends at [`SURE`].
 const LOWEST: f64 = 1.0 / 64.0;
 const HIGHEST: f64 = SURE as f64;
 
-/// Which step of the table a ratio falls into, and how far along it is. A positive floating-point number's exponent and first
-/// bits are its logarithm, roughly: this spares computing one.
+/// The step of the table that a ratio falls into, and how far along the step it lies. The exponent and the first
+/// mantissa bits of a positive float approximate its logarithm, so there is no need to compute one.
 #[expect(clippy::cast_precision_loss, reason = "the fraction has fewer bits than a float's mantissa")]
 fn step(sinr: f64) -> (u64, f64) {
     let bits = sinr.to_bits();
@@ -45,8 +45,8 @@ fn step(sinr: f64) -> (u64, f64) {
     )
 }
 
-/// `ln(1 - BER)` at every step: the formula has fifteen exponentials, and a reception may
-/// need it for every neighbour.
+/// `ln(1 - BER)` at every step. The formula has fifteen exponentials, and a reception may need it for every neighbour,
+/// so it is tabulated.
 static LN_GOOD_BIT: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let steps = step(HIGHEST).0;
     let exact = |step: u64| {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_formula_gives_the_known_packet_error_rates() {
-        // 40 bytes: 81 % lost at -2 dB, 5 % at 0, 0.4 % at +1 (computed from the same formula elsewhere).
+        // For 40 bytes: 81 % lost at -2 dB, 5 % at 0, 0.4 % at +1 (computed independently from the same formula).
         for (db, per, within) in [(-2.0, 0.81, 0.02), (0.0, 0.05, 0.005), (1.0, 0.004, 0.001)] {
             let got = packet_error_rate(ratio(db), 320);
             assert!((got - per).abs() < within, "{db} dB: {got}");

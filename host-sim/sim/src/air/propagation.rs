@@ -1,8 +1,8 @@
-//! How strong a transmitter arrives at a receiver.
+//! How strongly a transmitter arrives at a receiver.
 //!
-//! Log-distance path loss with shadowing that is the same both ways, an asymmetry per node (some send stronger, some hear
-//! worse), and a jitter per frame. Defaults: exponent 3 and 40.2 dB at one metre (tsch-sim); the harsh preset and the
-//! covariance of the asymmetry are TOSSIM's.
+//! The model is log-distance path loss with shadowing that is the same both ways, an asymmetry per node (some send more
+//! strongly, some hear worse), and a jitter per frame. The defaults are exponent 3 and 40.2 dB at one metre (tsch-sim).
+//! The harsh preset and the covariance of the asymmetry are TOSSIM's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use common::rng::Rng;
 
 use super::index::{NodeIndex, RadioIndex};
 
-/// A point in metres.
+/// In metres.
 pub type Point = (f64, f64);
 
 /// Streams of the root seed that the radio uses.
@@ -23,17 +23,17 @@ pub enum Spreading {
     LogDistance {
         exponent: f64,
         at_one_metre_db: f64,
-        /// Standard deviation of the shadowing per pair of nodes, in dB.
+        /// The standard deviation of the shadowing per pair of nodes, in dB.
         shadowing_db: f64,
     },
-    /// Everybody within this many metres hears perfectly, nobody beyond hears anything. For teaching.
+    /// Every radio within this many metres hears perfectly, and none beyond hears anything. For teaching.
     Disc { reach: f64 },
-    /// Measured losses in dB per directed pair of nodes; pairs that are not in the table do not hear each other. Radios that are
-    /// no nodes are heard by path loss alone, with exponent 3 and 40.2 dB at one metre.
+    /// Measured losses in dB per directed pair of nodes. Pairs that are not in the table do not hear each other. Radios
+    /// other than nodes are heard by path loss alone, with exponent 3 and 40.2 dB at one metre.
     Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
 }
 
-/// A wall: whoever is on different sides of it loses this much more.
+/// A wall, which adds this much loss between radios on different sides of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wall {
     pub from: Point,
@@ -45,23 +45,23 @@ pub struct Wall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagation {
     pub spreading: Spreading,
-    /// Whether nodes differ in sending and hearing.
+    /// Whether nodes differ in how well they send and hear.
     pub asymmetry: bool,
-    /// Standard deviation of the power from frame to frame, in dB.
+    /// The standard deviation of the power from frame to frame, in dB.
     pub jitter_db: f64,
     pub noise_dbm: f64,
     pub walls: Vec<Wall>,
-    /// Groups of nodes that are cut off from all other nodes now.
+    /// Groups of nodes that are currently cut off from all other nodes.
     pub partitions: Vec<BTreeSet<NodeIndex>>,
-    /// Radios from this number on are no nodes: jammers, attackers, networks next door. No partition keeps them out, and they
-    /// are in no table.
+    /// Radios from this number on are not nodes but jammers, attackers and neighbouring networks. Partitions do not
+    /// keep them out, and tables do not list them.
     pub nodes: usize,
-    /// The seed of everything random in here.
+    /// The seed of everything random in this model.
     pub seed: u64,
 }
 
 impl Propagation {
-    /// The usual model: a building or a field with things in it.
+    /// The usual model: a building, or a field with obstacles.
     pub fn usual(seed: u64) -> Self {
         Self {
             spreading: Spreading::LogDistance { exponent: 3.0, at_one_metre_db: 40.2, shadowing_db: 4.0 },
@@ -81,13 +81,13 @@ impl Propagation {
         Self { spreading, ..Self::usual(seed) }
     }
 
-    /// Path loss alone, without anything random.
+    /// Path loss alone, with nothing random.
     pub fn plain(seed: u64) -> Self {
         let spreading = Spreading::LogDistance { exponent: 3.0, at_one_metre_db: 40.2, shadowing_db: 0.0 };
         Self { spreading, asymmetry: false, jitter_db: 0.0, ..Self::usual(seed) }
     }
 
-    /// Received power in dBm of a transmitter of 0 dBm, before jitter; none where nothing at all arrives.
+    /// The received power in dBm of a transmitter of 0 dBm, before jitter; `None` if nothing at all arrives.
     pub fn gain_db(&self, from: (RadioIndex, Point), to: (RadioIndex, Point)) -> Option<f64> {
         let ((sender, start), (receiver, end)) = (from, to);
         let nodes = sender.node(self.nodes).zip(receiver.node(self.nodes));
@@ -100,12 +100,12 @@ impl Propagation {
         let distance_squared = dx * dx + dy * dy;
         let spread = match &self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
-                // Closer than a hand's breadth the law means nothing.
+                // Closer than a hand's breadth the law is meaningless.
                 let loss = at_one_metre_db + 5.0 * exponent * distance_squared.max(0.01).log10();
                 let shadow = if *shadowing_db > 0.0 { shadowing_db * self.shadowing(sender, receiver) } else { 0.0 };
                 shadow - loss
             }
-            // Loud enough for any bit to be right, and for energy detection.
+            // Loud enough for error-free bits and for energy detection.
             Spreading::Disc { reach } => (distance_squared <= reach * reach).then_some(-50.0)?,
             Spreading::Table(losses) => match nodes {
                 Some(link) => -losses.get(&link)?,
@@ -116,7 +116,7 @@ impl Propagation {
         Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
     }
 
-    /// Whether the distance between two radios alone decides how strong one arrives at the other.
+    /// Whether only the distance between two radios decides how strongly one arrives at the other.
     pub fn is_plain(&self) -> bool {
         let without_shadows = match self.spreading {
             Spreading::LogDistance { shadowing_db, .. } => shadowing_db <= 0.0,
@@ -126,13 +126,13 @@ impl Propagation {
         without_shadows && !self.asymmetry && self.walls.is_empty() && self.partitions.is_empty()
     }
 
-    /// The farthest that a signal can reach a receiver with at least this power, for a spatial index. None where
+    /// The greatest distance at which a signal can still arrive with this power, for a spatial index. `None` if
     /// distance does not decide.
     pub fn reach(&self, tx_dbm: f64, least_dbm: f64) -> Option<f64> {
         match self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
-                // Three deviations of everything random at once are rarer than one pair in a thousand, and such a pair
-                // is at the very edge of being heard.
+                // All random terms exceed three deviations at once for fewer than one pair in a thousand, and such a
+                // pair can barely hear each other anyway.
                 let asymmetry = if self.asymmetry { 3.0 * (3.7_f64 + 6.0 + 6.6).sqrt() } else { 0.0 };
                 let margin = 3.0 * shadowing_db + asymmetry;
                 Some(10_f64.powf((tx_dbm + margin - least_dbm - at_one_metre_db) / (10.0 * exponent)))
@@ -142,33 +142,34 @@ impl Propagation {
         }
     }
 
-    /// A normal number that belongs to a pair of nodes, the same both ways.
+    /// A normally distributed number that belongs to a pair of nodes, the same both ways.
     fn shadowing(&self, a: RadioIndex, b: RadioIndex) -> f64 {
         let pair = (a.min(b).0 as u64) << 32 | a.max(b).0 as u64;
         normal(&mut Rng::stream(self.seed ^ SHADOWING, pair)).0
     }
 
-    /// How much stronger a node sends and how much worse it hears, in dB: covariance (3.7, -3.3; -3.3, 6.0).
+    /// How much more strongly a node sends and how much worse it hears, in dB. The covariance is (3.7, -3.3; -3.3,
+    /// 6.0).
     fn offsets(&self, radio: RadioIndex) -> (f64, f64) {
         if !self.asymmetry {
             return (0.0, 0.0);
         }
         let (a, b) = normal(&mut Rng::stream(self.seed ^ ASYMMETRY, radio.0 as u64));
-        // The lower triangle of the covariance's root.
+        // The Cholesky factor of the covariance: a lower triangle.
         let (l11, l21) = (3.7_f64.sqrt(), -3.3 / 3.7_f64.sqrt());
         let l22 = (6.0 - l21 * l21).sqrt();
         (l11 * a, l21 * a + l22 * b)
     }
 }
 
-/// Two independent standard normal numbers (Box and Muller).
+/// Two independent, normally distributed numbers (Box and Muller).
 pub fn normal(rng: &mut Rng) -> (f64, f64) {
     let unit = |rng: &mut Rng| (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
     let (radius, angle) = ((-2.0 * unit(rng).ln()).sqrt(), std::f64::consts::TAU * unit(rng));
     (radius * angle.cos(), radius * angle.sin())
 }
 
-/// Whether the way from one position to another goes through a wall.
+/// Whether the straight line between two positions crosses a wall.
 fn crosses(wall: &Wall, start: Point, end: Point) -> bool {
     let side = |a: Point, b: Point, p: Point| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
     let apart = |a: f64, b: f64| (a - b).abs() > f64::EPSILON;

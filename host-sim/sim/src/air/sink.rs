@@ -1,9 +1,9 @@
-//! A buffered file for watchers, who cannot return an error where it happens.
+//! A buffered file for watchers, which have no way to return an error.
 
 use std::io::{self, BufWriter, Write};
 
-/// Writes to a file and keeps the first error until the end. After an error nothing more is written: whoever reads the
-/// file finds its end missing, never its middle.
+/// Writes to a file, and keeps the first error until the end. After an error it writes nothing more, so a reader finds
+/// the end of the file missing, but never its middle.
 #[derive(Debug)]
 pub struct Sink<W: Write> {
     out: BufWriter<W>,
@@ -11,21 +11,20 @@ pub struct Sink<W: Write> {
 }
 
 impl<W: Write> Sink<W> {
-    /// A sink that nothing has been written to.
     pub fn new(out: W) -> Self {
         Self { out: BufWriter::new(out), error: None }
     }
 
-    /// Writes all of these bytes, unless something has failed before.
+    /// Writes all of these bytes, unless an earlier write failed.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
             self.error = self.out.write_all(bytes).err();
         }
     }
 
-    /// Writes what is still buffered and gives the file back, or the first error there was.
+    /// Flushes the buffer and returns the file, or the first error.
     pub fn finish(self) -> io::Result<W> {
-        // Taken apart, so that a buffer that could not be written is not tried again when it is dropped.
+        // Take the writer apart, so that dropping it does not retry a buffer that could not be written.
         if let Some(error) = self.error {
             drop(self.out.into_parts());
             return Err(error);
@@ -42,7 +41,7 @@ pub(super) mod tests {
 
     use super::Sink;
 
-    /// A disk with this many bytes left; what reached it is kept.
+    /// A disk with this many bytes left, which keeps whatever reached it.
     #[derive(Debug, Default)]
     pub struct SmallDisk {
         pub room: usize,
@@ -83,7 +82,7 @@ pub(super) mod tests {
     fn an_error_on_the_way_is_returned_and_nothing_is_written_after_it() {
         let mut disk = SmallDisk { room: 20_000, ..SmallDisk::default() };
         let mut sink = Sink::new(&mut disk);
-        // Larger than any buffer, so that it is written at once; the second does not fit, the third would.
+        // The first two exceed the buffer, so they are written at once. The second does not fit; the third would.
         sink.write(&[1; 15_000]);
         sink.write(&[2; 15_000]);
         sink.write(&[3; 10]);

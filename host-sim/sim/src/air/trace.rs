@@ -1,6 +1,6 @@
-//! A trace of a run: one JSON object per line, in the order in which things happened.
+//! A trace of a run: one JSON object per line, in the order of events.
 //!
-//! Every line has `time_us`, `node` and `event`, in this order, and then what belongs to the event:
+//! Every line has `time_us`, `node` and `event`, in this order, followed by the event's own fields:
 //!
 //! ```json
 //! {"time_us":100384,"node":0,"event":"frame","psdu":"418801efbeffff64006865790000"}
@@ -15,11 +15,12 @@
 //! {"time_us":400000,"node":1,"event":"unseen"}
 //! ```
 //!
-//! Nodes have numbers, which whoever writes the trace chooses: a scenario's nodes their ids, and its attackers those after; a
-//! monitor's boards the order in which it met them. `from` is such a number, `leader`, `peer` and `id` are ids.
+//! The writer of a trace chooses the nodes' numbers. A scenario numbers its nodes by id, and its attackers after them.
+//! A monitor numbers its boards in the order in which it met them. `from` is such a number; `leader`, `peer` and `id`
+//! are ids.
 //!
-//! The same run gives the same bytes. Received power is in whole dBm, as a radio measures it. The checksum at the end of a
-//! frame is the radio's business and not filled in.
+//! The same run produces the same bytes. Received power is in whole dBm, as a radio measures it. The checksum at the
+//! end of a frame is the radio's task, so it is not filled in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,9 +34,9 @@ use super::medium::Reception;
 use super::sink::Sink;
 use super::world::Watcher;
 
-/// A station that can tell whom it takes for its leader.
+/// A station that can tell which leader it follows.
 pub trait Leads {
-    /// Its leader; none while it knows of none.
+    /// `None` while it knows of no leader.
     fn leader(&self) -> Option<NodeId>;
 }
 
@@ -43,7 +44,7 @@ pub trait Leads {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub time_us: u64,
-    /// The number of the node that it happened at; only a note may go without.
+    /// The number of the node concerned. Only a note may omit it.
     pub node: Option<usize>,
     #[serde(flatten)]
     pub event: Event,
@@ -54,7 +55,7 @@ pub struct Record {
 pub enum Event {
     /// The node begins to send a frame.
     Frame {
-        /// Its bytes, two hexadecimal digits each.
+        /// Written as two hexadecimal digits per byte.
         #[serde(serialize_with = "to_hex", deserialize_with = "from_hex")]
         psdu: Vec<u8>,
     },
@@ -64,24 +65,24 @@ pub enum Event {
         from: usize,
         rssi_dbm: i16,
     },
-    /// The node had locked on to a frame and found it damaged.
+    /// The node had locked on to a frame, which turned out to be damaged.
     Damaged {
         /// The sender's number.
         from: usize,
         rssi_dbm: i16,
     },
-    /// The node was handed a frame with wrong bits and a right checksum.
+    /// The node was handed a frame with wrong bits and a valid checksum.
     Corrupted {
         #[serde(serialize_with = "to_hex", deserialize_with = "from_hex")]
         psdu: Vec<u8>,
     },
-    /// The node changed its mind about its leader. After a start it has none.
+    /// The node changed its leader. After a start it has none.
     Leader {
         leader: Option<NodeId>,
     },
     PowerOn {},
     PowerOff {},
-    /// The node has this id: said once, and again when it takes another.
+    /// The node has this id. Written once, and again whenever the id changes.
     Id {
         id: NodeId,
     },
@@ -91,9 +92,10 @@ pub enum Event {
         peer: NodeId,
         up: bool,
     },
-    /// Nobody watches the node any longer: a cable is out, and it may be on or off. The next line about it ends this.
+    /// Nobody is watching the node any longer: its cable is unplugged, and it may be on or off. The next line about the
+    /// node ends this state.
     Unseen {},
-    /// Something worth knowing.
+    /// A remark for the reader.
     Note {
         text: String,
     },
@@ -103,7 +105,7 @@ pub enum Event {
 #[must_use = "the end of the trace and its errors come with finish"]
 pub struct Trace<W: Write> {
     out: Sink<W>,
-    /// Whom each node follows, as last written; nodes that follow nobody are not in it.
+    /// Whom each node follows, as last written. Nodes that follow nobody are absent.
     leaders: BTreeMap<usize, NodeId>,
     /// The id of each node, as last written.
     ids: BTreeMap<usize, NodeId>,
@@ -114,7 +116,7 @@ impl<W: Write> Trace<W> {
         Self { out: Sink::new(out), leaders: BTreeMap::new(), ids: BTreeMap::new() }
     }
 
-    /// A node is switched on or off; to be said before the world does it. Switched off, it has no leader any more.
+    /// Records that a node is switched on or off. Call this before the world does it. A node that is off has no leader.
     pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
         if !on {
             self.leaders.remove(&node);
@@ -122,14 +124,14 @@ impl<W: Write> Trace<W> {
         self.write(world_us, Some(node), if on { Event::PowerOn {} } else { Event::PowerOff {} });
     }
 
-    /// A node has this id. Nothing is written where that was said before.
+    /// Records a node's id, unless it is the one written last.
     pub fn id(&mut self, world_us: u64, node: usize, id: NodeId) {
         if self.ids.insert(node, id) != Some(id) {
             self.write(world_us, Some(node), Event::Id { id });
         }
     }
 
-    /// Something worth knowing, about one node or about the world.
+    /// Records a remark about one node, or about the world.
     pub fn note(&mut self, world_us: u64, node: Option<usize>, text: impl Into<String>) {
         self.write(world_us, node, Event::Note { text: text.into() });
     }
@@ -138,7 +140,8 @@ impl<W: Write> Trace<W> {
         self.write(world_us, Some(from), Event::Frame { psdu: psdu.to_vec() });
     }
 
-    /// A frame ended at a node. The numbers are the trace's; the reception's own index is not looked at.
+    /// Records how a frame ended at a node. `from` and `to` are the trace's numbers; the index in the reception is
+    /// ignored.
     pub fn note_reception(&mut self, world_us: u64, from: usize, to: usize, reception: Reception) {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
         let rssi_dbm = reception.rssi_dbm.round() as i16;
@@ -151,7 +154,7 @@ impl<W: Write> Trace<W> {
         self.write(world_us, Some(node), Event::Corrupted { psdu: psdu.to_vec() });
     }
 
-    /// Nothing is written where the node followed this leader before.
+    /// Records a node's leader, unless it followed that leader before.
     pub fn note_leader(&mut self, world_us: u64, node: usize, leader: Option<NodeId>) {
         let before = match leader {
             Some(id) => self.leaders.insert(node, id),
@@ -162,7 +165,7 @@ impl<W: Write> Trace<W> {
         }
     }
 
-    /// Ends the trace and gives the file back, or the first error that writing it met.
+    /// Ends the trace and returns the file, or the first error that occurred while writing.
     pub fn finish(self) -> io::Result<W> {
         self.out.finish()
     }
@@ -172,7 +175,7 @@ impl<W: Write> Trace<W> {
     }
 }
 
-/// The numbers of the trace are those of the world, from 0.
+/// Here the trace uses the world's own numbers, from 0.
 impl<S: Leads, W: Write> Watcher<S> for Trace<W> {
     fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
         self.note_frame(world_us, from.0, psdu);
@@ -192,7 +195,7 @@ impl<S: Leads, W: Write> Watcher<S> for Trace<W> {
 }
 
 impl Record {
-    /// The line that says this, with its end of line.
+    /// The record as a line, including its line break.
     ///
     /// # Panics
     ///
@@ -204,10 +207,10 @@ impl Record {
     }
 }
 
-/// Why a line is not one of a trace.
+/// Why a line is not a valid line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineError {
-    /// The line, counted from one.
+    /// Counted from one.
     pub line: usize,
     pub reason: String,
 }
@@ -220,12 +223,12 @@ impl fmt::Display for LineError {
 
 impl std::error::Error for LineError {}
 
-/// Reads one line of a trace; `line` is its number, counted from one, for the error.
+/// Reads one line of a trace. `line` is its number, counted from one, for the error message.
 pub fn parse_line(line: usize, text: &str) -> Result<Record, LineError> {
     let fail = |reason: String| LineError { line, reason };
     let record: Record = serde_json::from_str(text).map_err(|error| {
         let said = error.to_string();
-        // The parser sees one line only and would call it line 1.
+        // The parser sees only this line and would call it line 1.
         let reason = said.rsplit_once(" at line ").map_or(said.as_str(), |(reason, _)| reason);
         fail(if error.column() == 0 { reason.into() } else { format!("{reason} (column {})", error.column()) })
     })?;

@@ -1,12 +1,12 @@
 //! The shared medium: who hears what, and what is left of it.
 //!
-//! A frame touches the radios that its signal reaches, once when it begins and once when it ends, so its cost grows with the
-//! radios in reach and not with the network. A listening radio locks on to the first frame that is loud enough. Whenever the
-//! interference changes, the stretch since the last change is weighed with the signal-to-interference ratio it had; at the
-//! end the frame has survived with the product of those probabilities.
+//! A frame touches the radios that its signal reaches, once when it begins and once when it ends. Its cost therefore
+//! grows with the number of radios in reach, not with the network. A listening radio locks on to the first frame that
+//! is loud enough. Whenever the interference changes, the stretch since the last change is weighed with its
+//! signal-to-interference ratio. The product of those probabilities decides at the end whether the frame has survived.
 //!
-//! Capture: during its preamble a lock gives way to a frame at least 3 dB stronger. After that a stronger frame destroys
-//! the one locked on, and is itself not received.
+//! Capture: during its preamble a lock gives way to a frame at least 3 dB stronger. After that a stronger frame
+//! destroys the one locked on to, and is not received either.
 
 use std::num::NonZeroU32;
 use std::rc::Rc;
@@ -28,12 +28,12 @@ use receivers::Receivers;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
-    /// The channel, 11 to 26.
+    /// From 11 to 26.
     pub channel: u8,
     pub tx_dbm: f64,
 }
 
-/// A frame or a burst of noise that is on the air: its slot among the emissions, counted from one.
+/// A frame or a burst of noise on the air: its slot among the emissions, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnAir(NonZeroU32);
 
@@ -48,36 +48,36 @@ impl OnAir {
 pub struct Reception {
     pub to: RadioIndex,
     pub rssi_dbm: f64,
-    /// Whether every bit is right; a damaged frame fails its checksum.
+    /// Whether every bit is right. A damaged frame fails its checksum.
     pub intact: bool,
 }
 
-/// What a clear channel assessment found, before anybody judges it.
+/// The raw result of a clear channel assessment, before anybody judges it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// Mean power, noise included.
+    /// The mean power, noise included.
     pub mean: Power,
-    /// Whether a frame was on the channel that the radio could decode alone.
+    /// Whether the channel carried a frame that the radio could have decoded on its own.
     pub carrier: bool,
 }
 
-/// Links that fade for a while and come back: the two states of Gilbert and Elliott.
+/// Links that fade for a while and recover: the two-state model of Gilbert and Elliott.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
-    /// Mean time between two fades.
+    /// The mean time between two fades.
     pub good_us: u32,
-    /// Mean length of a fade.
+    /// The mean length of a fade.
     pub bad_us: u32,
-    /// What a fade takes.
+    /// The additional loss during a fade.
     pub loss_db: f64,
 }
 
 #[derive(Clone, Debug)]
 struct Emission {
     is_frame: bool,
-    /// Who is reached and how strongly, as it was when it began.
+    /// Who is reached, and how strongly, as of the beginning of the emission.
     reached: Rc<Reached>,
-    /// Where the numbers in there are counted from.
+    /// The base of the list's numbers.
     base: Base,
 }
 
@@ -90,12 +90,12 @@ pub struct Medium {
     positions: PerRadio<Point>,
     tunings: PerRadio<Tuning>,
     reaches: PerRadio<Reach>,
-    /// Something has moved or changed since the reaches were computed.
+    /// Whether anything has moved or changed since the reaches were computed.
     stale: bool,
     emissions: Vec<Option<Emission>>,
     /// Free slots among the emissions.
     vacant: Vec<OnAir>,
-    /// Lists of emissions that are over.
+    /// Lists of finished emissions, kept for reuse.
     spare: Vec<Rc<Reached>>,
 }
 
@@ -105,7 +105,7 @@ impl Medium {
         Self::with_rules(propagation, bursts, seed, Rules::USUAL)
     }
 
-    /// An empty medium whose receivers work by these rules.
+    /// An empty medium whose receivers follow these rules.
     pub fn with_rules(propagation: Propagation, bursts: Option<Bursts>, seed: u64, rules: Rules) -> Self {
         Self {
             receivers: Receivers::new(rules, propagation.noise_dbm),
@@ -122,7 +122,7 @@ impl Medium {
         }
     }
 
-    /// Adds a radio that does not listen yet, and gives its index.
+    /// Adds a radio that does not listen yet, and returns its index.
     pub fn add(&mut self, position: Point, tuning: Tuning) -> RadioIndex {
         self.positions.push(position);
         self.tunings.push(tuning);
@@ -143,13 +143,13 @@ impl Medium {
         self.positions[radio]
     }
 
-    /// Moves a radio. Frames that are on the air keep the strength they began with.
+    /// Moves a radio. Frames on the air keep the strength they began with.
     pub fn set_position(&mut self, radio: RadioIndex, position: Point) {
         self.positions[radio] = position;
         self.stale = true;
     }
 
-    /// Changes walls and whatever else decides how waves spread.
+    /// Changes walls, or anything else that affects propagation.
     pub fn change_propagation(&mut self, change: impl FnOnce(&mut Propagation)) {
         change(&mut self.propagation);
         self.stale = true;
@@ -159,12 +159,12 @@ impl Medium {
         &self.propagation
     }
 
-    /// What became of the frames that were strong enough, until now.
+    /// What has become so far of all frames that were strong enough.
     pub fn fates(&self) -> Fates {
         self.receivers.fates
     }
 
-    /// The mean received power of one radio at another in dBm, before jitter and bursts; none where nothing arrives, as
+    /// The mean power of one radio at another in dBm, before jitter and bursts. `None` if nothing arrives, for instance
     /// between radios on different channels.
     pub fn mean_dbm(&self, from: RadioIndex, to: RadioIndex) -> Option<f64> {
         if self.tunings[from].channel != self.tunings[to].channel {
@@ -174,12 +174,12 @@ impl Medium {
         Some(self.propagation.gain_db(ends.0, ends.1)? + self.tunings[from].tx_dbm)
     }
 
-    /// When the fade that a link is in ends, as far as frames have shown; none where it is in none.
+    /// When a link's present fade ends, as far as frames have revealed it; `None` if the link is not in a fade.
     pub fn fade_end(&self, from: RadioIndex, to: RadioIndex) -> Option<u64> {
         self.reaches.get(from)?.fade_end(to)
     }
 
-    /// Sets a radio to another channel or power. It no longer hears anything that is on the air already.
+    /// Changes a radio's channel or power. It no longer hears anything that is already on the air.
     pub fn retune(&mut self, radio: RadioIndex, tuning: Tuning) {
         for emission in self.emissions.iter_mut().flatten() {
             Rc::make_mut(&mut emission.reached).leave_out(emission.base, radio, self.receivers.lockable);
@@ -193,17 +193,16 @@ impl Medium {
         self.tunings[radio]
     }
 
-    /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
+    /// Turns a receiver on or off. Turning it off loses the frame that it was receiving.
     pub fn listen(&mut self, radio: RadioIndex, listening: bool) {
         self.receivers.listen(radio, listening);
     }
 
-    /// Whether a radio is receiving a frame.
     pub fn is_locked(&self, radio: RadioIndex) -> bool {
         self.receivers.is_locked(radio)
     }
 
-    /// The received power, in dBm, of the frame that a radio is receiving and whose preamble ends now; none otherwise.
+    /// The power, in dBm, of the frame that a radio is receiving, if the frame's preamble ends now.
     pub fn found_dbm(&self, now: u64, radio: RadioIndex) -> Option<f64> {
         self.receivers.found_dbm(now, radio)
     }
@@ -213,7 +212,7 @@ impl Medium {
         self.begin(now, from, true)
     }
 
-    /// Begins noise that nobody can decode.
+    /// Begins noise, which nobody can decode.
     pub fn begin_noise(&mut self, now: u64, from: RadioIndex) -> OnAir {
         self.begin(now, from, false)
     }
@@ -223,7 +222,7 @@ impl Medium {
         let Some(Emission { is_frame, reached, base }) = self.emissions[on.index()].take() else { return };
         self.vacant.push(on);
         self.receivers.end(now, on, (base, &reached), is_frame, &mut self.rng, tell);
-        // Those that only this emission had are filled anew for the next one.
+        // A list that nobody else shares is reused for a later emission.
         if Rc::strong_count(&reached) == 1 && self.spare.len() < self.emissions.len() {
             self.spare.push(reached);
         }
@@ -233,12 +232,13 @@ impl Medium {
         self.receivers.begin_cca(now, radio);
     }
 
-    /// Ends a clear channel assessment; true where the channel is busy: mean power at the threshold, or a carrier.
+    /// Ends a clear channel assessment. Returns true if the channel is busy: the mean power reaches the threshold, or
+    /// there is a carrier.
     pub fn end_cca(&mut self, now: u64, radio: RadioIndex) -> bool {
         self.take_cca(now, radio).is_some_and(|found| self.receivers.is_busy(found))
     }
 
-    /// Ends a clear channel assessment for a radio that judges for itself; none where none was under way.
+    /// Ends a clear channel assessment for a radio that judges for itself; `None` if none was under way.
     pub fn take_cca(&mut self, now: u64, radio: RadioIndex) -> Option<Found> {
         self.receivers.take_cca(now, radio)
     }
@@ -266,7 +266,8 @@ impl Medium {
         on
     }
 
-    /// Computes who reaches whom after radios have moved or walls have changed. The next emission would do it anyway.
+    /// Recomputes who reaches whom after radios have moved or walls have changed. Otherwise the next emission does
+    /// this.
     pub fn refresh(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -286,7 +287,7 @@ fn chance(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / 4_294_967_296.0
 }
 
-/// Bits of a frame that noise can damage: its length byte and its payload.
+/// The bits of a frame that noise can damage: its length byte and its payload.
 pub const fn weighed_bits(psdu: usize) -> u64 {
     (airtime_us(psdu) - SYNC_US) / BYTE_US * 8
 }

@@ -1,9 +1,9 @@
-//! Who is reached by whom, and how strongly.
+//! Who reaches whom, and how strongly.
 //!
-//! An reach has two parts. The loud part may decode the frame. To the faint part, usually the larger one, it is nothing
-//! but interference; what is kept about each of them is as small as it can be, since walking these lists is most of what a
-//! frame costs. For the same reason radios that have the same neighbours, counted from their own number, share one list: those
-//! of a grid do, except near its edges, and then the list of whoever sends next is at hand.
+//! A reach has two parts. Radios in the loud part may decode the frame. To those in the faint part, usually the larger
+//! one, it is only interference. Walking these lists is most of what a frame costs, so a faint entry is as small as
+//! possible. For the same reason radios share one list if they have the same neighbours, counted from their own number.
+//! On a grid they do, except near the edges, so the list of the next sender is often still in the cache.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -20,48 +20,49 @@ use super::{Bursts, Tuning};
 /// Signals this far below the noise do not count, not even as interference.
 const NEGLIGIBLE_DB: f64 = 10.0;
 
-/// A radio that is reached, and with which power.
+/// A radio that is reached, and the power that arrives there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Loud {
-    /// Its number, counted from the list's [`Base`].
+    /// Counted from the list's [`Base`].
     pub to: u32,
-    /// The same power as receivers tell it; a logarithm for each reception would cost more than the rest of it.
+    /// The same power as receivers report it. Computing a logarithm for each reception would cost more than the rest of
+    /// it.
     pub dbm: f32,
     pub power: Power,
 }
 
 const _: () = assert!(size_of::<Loud>() == 16);
 
-/// As many radios that follow each other in number are dealt with at once where signals are faint.
+/// How many consecutive radios are processed at once where signals are faint.
 pub(super) const LANES: usize = 1 << LANE_BITS;
 const LANE_BITS: u32 = 2;
 
-/// What a faint signal comes to at radios that follow each other.
+/// The power of a faint signal at consecutive radios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Which four: the number of the first radio divided by as many, counted from the list's [`Base`].
+    /// Which four radios: the number of the first, divided by four and counted from the list's [`Base`].
     pub four: u32,
-    /// The power at each of them in its smallest units; nothing where nothing arrives.
+    /// The power at each of them in the smallest units; zero where nothing arrives.
     pub powers: [i32; LANES],
 }
 
-/// Radios to which the signal is interference, in ascending order. Where neighbours in space are neighbours in number, as on a
-/// grid, most blocks are full, and a processor adds up the powers of one at once.
+/// The radios for which the signal is only interference, in ascending order. If neighbours in space are neighbours in
+/// number, as on a grid, most blocks are full. A processor then adds up a whole block at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Faint {
     pub blocks: Vec<Block>,
     count: usize,
 }
 
-/// The most power of one signal: -90 dBm. What is stronger, where the noise is, is kept with the loud ones. Thousands of signals
-/// at once add up to less than a word holds.
+/// The greatest power of one faint signal: -90 dBm. In strong noise an undecodable signal may exceed it, and then
+/// counts as loud. The limit lets thousands of simultaneous signals add up within one word.
 const FAINT_MAX: i32 = (1 << 20) - 1;
 
 impl Faint {
-    /// Notes a radio beyond all those before; false where the power is too much for it.
+    /// Appends a radio, whose number must exceed all before it. Returns false if the power is too great to be faint.
     fn push(&mut self, to: u32, power: Power) -> bool {
         let Some(units) = i32::try_from(power.units()).ok().filter(|units| *units <= FAINT_MAX) else { return false };
-        // Numbers below the base have wrapped around. It is a multiple of four, and so is where they wrap.
+        // Numbers below the base have wrapped around. The base is a multiple of four, and so is the point of wrapping.
         let (four, lane) = (Base::four_of(to), to as usize % LANES);
         match self.blocks.last_mut() {
             Some(block) if block.four == four => block.powers[lane] = units,
@@ -91,24 +92,24 @@ impl Faint {
     }
 }
 
-/// Where the numbers of a list are counted from: a multiple of four.
+/// What the numbers of a list are counted from; a multiple of four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Base {
     four: u32,
 }
 
 impl Base {
-    /// The base for the list of a radio that may share it with others.
+    /// The base for a radio's list, which other radios may share.
     fn of(radio: RadioIndex) -> Self {
         Self { four: u32::try_from(radio.0 / LANES).unwrap_or(u32::MAX) }
     }
 
-    /// Which four a number of a list belongs to. Numbers below the base are negative, only that nobody says so.
+    /// Which four a number of a list belongs to. Numbers below the base are negative, although the type is unsigned.
     fn four_of(to: u32) -> u32 {
         (to.cast_signed() >> LANE_BITS).cast_unsigned()
     }
 
-    /// The four that a block of a list is about.
+    /// The four radios that a block of a list describes.
     pub fn four(self, block: &Block) -> usize {
         self.four.wrapping_add(block.four) as usize
     }
@@ -118,23 +119,23 @@ impl Base {
         RadioIndex((self.four << LANE_BITS).wrapping_add(to) as usize)
     }
 
-    /// How a list calls a radio.
+    /// The number of a radio within a list.
     fn number(self, radio: u32) -> u32 {
         radio.wrapping_sub(self.four << LANE_BITS)
     }
 }
 
-/// Everybody that one emission reaches, in two parts, each in order of the radios.
+/// Everybody that one emission reaches, in two parts, each in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reached {
     pub loud: Vec<Loud>,
-    /// How many of those could decode a frame that arrives so.
+    /// How many of the loud radios could decode a frame.
     pub decodable: usize,
     pub faint: Faint,
 }
 
 impl Reached {
-    /// Fills the two parts anew with radios and the powers that arrive at them, in dBm and in units.
+    /// Refills both parts with radios and the powers that arrive at them, in dBm and in units.
     fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64, Power)>, lockable: Power) {
         self.loud.clear();
         self.faint.clear();
@@ -154,7 +155,7 @@ impl Reached {
         self.faint.leave_out(number);
     }
 
-    /// A number that differs for most lists that differ.
+    /// A hash: most lists that differ have different digests.
     fn digest(&self) -> u64 {
         let mix = |digest: u64, word: u64| (digest ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
         let loud = self.loud.iter().fold(0, |digest, loud| mix(mix(digest, u64::from(loud.to)), loud.power.units()));
@@ -165,13 +166,12 @@ impl Reached {
     }
 }
 
-/// What makes one emission arrive otherwise than the last.
+/// The varying state of one link, which makes emissions arrive differently.
 #[derive(Clone, Copy, Debug)]
 struct Fading {
     to: u32,
-    /// The mean power that arrives.
     mean_dbm: f64,
-    /// When the present state of this link ends, and whether it is a fade.
+    /// When the link's present state ends, and whether that state is a fade.
     state_ends: u64,
     is_faded: bool,
 }
@@ -179,10 +179,10 @@ struct Fading {
 /// All radios that one radio reaches, by index.
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
-    /// Shared with the emissions that go out to it, and with radios that have the same neighbours.
+    /// Shared with this radio's emissions, and with radios that have the same neighbours.
     usual: Rc<Reached>,
     base: Base,
-    /// One for each of them; empty where every emission arrives the same.
+    /// One entry for each radio reached; empty if every emission arrives the same.
     fading: Vec<Fading>,
 }
 
@@ -196,10 +196,10 @@ pub(super) struct Scene<'m> {
 }
 
 impl Scene<'_> {
-    /// Everybody's reach. Links that were there before keep their fades.
+    /// Computes every radio's reach. Existing links keep their fades.
     pub fn reaches(&self, before: &PerRadio<Reach>) -> PerRadio<Reach> {
         let noise = Power::from_dbm(self.propagation.noise_dbm);
-        // Where receivers find frames far below the noise, those still count.
+        // Receivers may find frames far below the noise. Those must still count.
         let least = noise.min(self.lockable).dbm() - NEGLIGIBLE_DB;
         let strongest = self.tunings.as_slice().iter().map(|tuning| tuning.tx_dbm).fold(f64::NEG_INFINITY, f64::max);
         let alike = self.tunings.as_slice().windows(2).all(|pair| pair[0] == pair[1]);
@@ -217,7 +217,7 @@ impl Scene<'_> {
         radios.map(|from| self.reach(from, &mut survey, before.get(from))).collect::<Vec<_>>().into()
     }
 
-    /// What arrives of one radio at another: the power in dBm and, where it is always the same, in units.
+    /// The power of one radio at another in dBm and, if it never varies, in units.
     fn arrival(&self, from: RadioIndex, to: RadioIndex, steady: bool) -> (f64, Power) {
         if self.tunings[to].channel != self.tunings[from].channel {
             return NOTHING;
@@ -256,7 +256,7 @@ impl Scene<'_> {
                 let at = reach.fading.binary_search_by_key(&to, |fading| fading.to).ok()?;
                 reach.fading.get(at)
             });
-            // The first state to begin is a good one.
+            // Marked as faded and already over, so that the first real state is a good one.
             let fresh = Fading { to, mean_dbm, state_ends: 0, is_faded: true };
             known.map_or(fresh, |known| Fading { mean_dbm, ..*known })
         };
@@ -267,7 +267,7 @@ impl Scene<'_> {
 /// No signal at all, in dBm and in units.
 const NOTHING: (f64, Power) = (f64::NEG_INFINITY, Power::NONE);
 
-/// What is needed to find out who reaches whom, and kept from one radio to the next.
+/// Working data for finding out who reaches whom, reused from one radio to the next.
 #[derive(Debug)]
 struct Survey {
     /// The weakest signal that counts, in dBm.
@@ -275,9 +275,9 @@ struct Survey {
     /// Whether every emission arrives the same.
     steady: bool,
     index: Grid,
-    /// What arrives by the square of the distance, where nothing else decides: on a grid there are few distances.
+    /// Arriving power by squared distance, if nothing else matters. A grid has few distinct distances.
     known_arrivals: Option<Memo<(f64, Power)>>,
-    /// Who is near, and what arrives there.
+    /// The radios nearby, and the power that arrives there.
     near: Roll<(f64, Power)>,
     scratch: Reached,
     /// The lists so far, by digest.
@@ -285,14 +285,14 @@ struct Survey {
 }
 
 impl Reach {
-    /// When the fade of the link to a radio ends, if it is in one.
+    /// When the fade of the link to a radio ends, if the link is in one.
     pub fn fade_end(&self, to: RadioIndex) -> Option<u64> {
         let at = self.fading.binary_search_by_key(&to.0, |fading| fading.to as usize).ok()?;
         self.fading.get(at).filter(|fading| fading.is_faded).map(|fading| fading.state_ends)
     }
 
-    /// Whom this one emission reaches: jitter and the links' fades included. A list that is of no use any more is
-    /// filled anew where the usual one does not fit.
+    /// Whom this particular emission reaches, with jitter and the links' fades. Refills a discarded list if the usual
+    /// one does not apply.
     pub fn arriving(
         &mut self,
         now: u64,
@@ -325,7 +325,7 @@ impl Reach {
     }
 }
 
-/// A length with this mean, memoryless; at least one microsecond.
+/// A memoryless random duration with this mean; at least one microsecond.
 fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
     let length = -(1.0 - super::chance(rng)).ln() * f64::from(mean_us);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^64")]

@@ -1,4 +1,4 @@
-//! One radio's receiving end: what arrives at it, and what it makes of that.
+//! One radio's receiving end: what arrives there, and what the radio makes of it.
 
 use super::super::SYNC_US;
 use super::super::index::RadioIndex;
@@ -10,60 +10,62 @@ use super::reach::LANES;
 #[expect(clippy::cast_precision_loss, reason = "a few microseconds")]
 const BIT_US: f64 = super::super::BYTE_US as f64 / 8.0;
 
-/// A frame this many times as strong (3 dB) takes over a lock that is still in its preamble, and keeps one against another.
+/// A frame this many times as strong (3 dB) takes over a lock that is still in its preamble. A lock survives other
+/// signals only if it is this many times as strong.
 const CAPTURE_RATIO: u32 = 2;
 
-/// A mean power from here on is a busy channel.
+/// The channel is busy from this mean power on.
 pub const CCA_BUSY_DBM: f64 = -75.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     /// Below this ratio to everything else, noise included, no receiver finds a frame's preamble.
     pub lock_ratio: f64,
-    /// Whether other signals within 3 dB of a frame drown it, and a stronger one takes over during its preamble. Without,
-    /// interference is noise like any other, and whoever was first keeps the receiver.
+    /// Whether other signals within 3 dB of a frame drown it, and a stronger frame takes over during its preamble. If
+    /// not, interference is like any other noise, and the first frame keeps the receiver.
     pub captures: bool,
-    /// Clear channel assessment: a mean power from here on is busy.
+    /// In a clear channel assessment, the channel is busy from this mean power on.
     pub cca_dbm: f64,
-    /// Whether it also finds carriers below that.
+    /// Whether the assessment also detects weaker carriers.
     pub carrier_sense: bool,
 }
 
 impl Rules {
-    /// The nRF52's radio, as the rest of the project assumes it: it finds preambles down to -1 dB.
+    /// The nRF52's radio, as the rest of the project assumes it. It finds preambles down to -1 dB.
     pub const USUAL: Self = Self { lock_ratio: 0.794, captures: true, cca_dbm: CCA_BUSY_DBM, carrier_sense: true };
 
-    /// The receivers of ns-3's lr-wpan, read from its `lr-wpan-phy.cc` of July 2026: whatever is above -5 dB is received,
-    /// first come, first served; the channel is busy from 10 dB above the sensitivity of -106.58 dBm on. (ns-3 takes the
-    /// peak of the power while it looks, this model the mean.)
+    /// The receivers of ns-3's lr-wpan, read from its `lr-wpan-phy.cc` of July 2026. They receive anything above -5 dB,
+    /// first come, first served. The channel is busy from 10 dB above the sensitivity of -106.58 dBm. (ns-3 takes the
+    /// peak power during the assessment, this model the mean.)
     pub const NS3: Self = Self { lock_ratio: 0.316_228, captures: false, cca_dbm: -96.58, carrier_sense: false };
 
-    /// The weakest frame that is found where nothing else is on the air.
+    /// The weakest frame that a radio finds on an otherwise silent channel.
     pub fn lockable(&self, noise_dbm: f64) -> Power {
         Power::from_dbm(noise_dbm + 10.0 * self.lock_ratio.log10())
     }
 }
 
-/// What became of the frames that were strong enough to be received, one for each frame and radio.
+/// What became of the frames that were strong enough to be received, counted once for each frame and radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
-    /// Signals that arrived at a radio, also those that are too weak to be anything but interference.
+    /// Signals that arrived at a radio, including those too weak to be anything but interference.
     pub arrivals: u64,
-    /// Those that were strong enough; the next ones say what became of them.
+    /// Frames that were strong enough. The fields below say what became of them.
     pub in_range: u64,
-    /// The radio was not listening when the frame began: it was sending, assessing the channel, or busy with another frame.
+    /// The radio was not listening when the frame began: it was sending, assessing the channel, or processing another
+    /// frame.
     pub not_listening: u64,
     /// The radio was receiving another frame and stayed with it.
     pub occupied: u64,
-    /// Too much else was on the air to find its preamble.
+    /// Too much else was on the air to find the preamble.
     pub buried: u64,
     /// The radio had locked on, but a stronger frame took over.
     pub overtaken: u64,
     /// The radio had locked on, but stopped listening.
     pub abandoned: u64,
-    /// Received to the end, with bits wrong.
+    /// Received to the end, with wrong bits.
     pub damaged: u64,
-    /// Received to the end, and every bit is right.
+    /// Received to the end, with every bit right.
     pub intact: u64,
 }
 
@@ -72,9 +74,9 @@ pub struct Fates {
 pub(super) struct Attention(u32);
 
 impl Attention {
-    /// It is off, or its radio is at something else.
+    /// The receiver is off, or its radio is doing something else.
     pub const DEAF: Self = Self(0);
-    /// It listens, and has found nothing.
+    /// It listens, and has not found a frame yet.
     pub const LISTENING: Self = Self(u32::MAX);
 
     /// It receives this frame.
@@ -91,42 +93,42 @@ impl Attention {
     }
 }
 
-/// A radio's receiving end, touched by what it might decode; what is too faint for that is summed up elsewhere. Half a line of
-/// a cache, since a frame waits for that of everybody in range.
+/// A radio's receiving end, touched only by signals it might decode. Fainter ones are summed up elsewhere. It fits half
+/// a cache line, because every frame has to load this for each radio in range.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(super) struct Receiver {
-    /// What it attends to; without a frame the last three have no meaning.
+    /// What the radio attends to. Unless it receives a frame, `weighed_to`, `signal` and `ln_good` have no meaning.
     pub attention: Attention,
-    /// Up to here the bits have been weighed; until the preamble is over, when it will be. The last 32 bits of the time: no
-    /// frame takes an hour.
+    /// The bits are weighed up to this time. During the preamble it is the time at which the preamble ends. Only the
+    /// low 32 bits are kept, because no frame takes an hour.
     weighed_to: u32,
-    /// Everything that arrives on its channel now and is not faint.
+    /// Everything on the channel that arrives now and is not faint.
     pub loud: Power,
     pub signal: Power,
-    /// Logarithm of the probability that all bits so far are right.
+    /// The logarithm of the probability that all bits so far are right.
     pub ln_good: f64,
 }
 
 const _: () = assert!(size_of::<Receiver>() == 32);
 
-/// A sum of faint signals that there never is.
+/// No sum of faint signals ever reaches this.
 pub(super) const NO_LIMIT: i32 = i32::MAX;
 
-/// Less than any sum: every change matters to the frame being received.
+/// Less than any sum, so that every change matters to the frame being received.
 const ALWAYS: i32 = -1;
 
-/// The same to a clear channel assessment that is under way.
+/// Likewise less than any sum: every change matters to the clear channel assessment under way.
 pub(super) const ASSESSED: i32 = -2;
 
-/// What every signal in reach touches, however faint, for radios that follow each other in number. So little that those around
-/// a sender stay in the cache however many there are elsewhere.
+/// What every signal in reach touches, however faint, for consecutive radios. It is small enough for a sender's
+/// surroundings to stay in the cache, however many radios there are elsewhere.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Interference {
     /// The sum of the faint signals at each radio, in the smallest units of power.
     pub sums: [i32; LANES],
-    /// What that sum may come to before anybody there minds.
+    /// How great that sum may become before it matters to the radio.
     pub limits: [i32; LANES],
 }
 
@@ -137,17 +139,17 @@ impl Default for Interference {
 }
 
 impl Interference {
-    /// The sum at a radio, which is one of the four.
+    /// The sum at one of the four radios.
     pub fn at(&self, radio: RadioIndex) -> Power {
         Power::from_units(self.sums[radio.0 % LANES].cast_unsigned())
     }
 
-    /// The same in the smallest units, and what it may come to.
+    /// The sum in the smallest units, and its limit.
     pub fn sum_and_limit(&mut self, radio: RadioIndex) -> (i32, &mut i32) {
         (self.sums[radio.0 % LANES], &mut self.limits[radio.0 % LANES])
     }
 
-    /// A signal begins to arrive. Whether any radio that it reaches minds.
+    /// A signal begins to arrive. Returns whether it matters to any radio it reaches.
     pub fn swell(&mut self, powers: &[i32; LANES]) -> bool {
         for (sum, power) in self.sums.iter_mut().zip(powers) {
             *sum = sum.wrapping_add(*power);
@@ -155,7 +157,7 @@ impl Interference {
         self.stirs(&self.sums, powers)
     }
 
-    /// A signal ceases to arrive. Whether any radio that it reached minds.
+    /// A signal ceases to arrive. Returns whether it mattered to any radio it reached.
     pub fn fade(&mut self, powers: &[i32; LANES]) -> bool {
         let before = self.sums;
         for (sum, power) in self.sums.iter_mut().zip(powers) {
@@ -164,8 +166,8 @@ impl Interference {
         self.stirs(&before, powers)
     }
 
-    /// Whether these sums matter to any radio that these powers reach. Without a branch, so that the compiler asks for all of
-    /// them in one go.
+    /// Whether these sums matter to any radio that these powers reach. It has no branches, so that the compiler can
+    /// test all lanes at once.
     fn stirs(&self, sums: &[i32; LANES], powers: &[i32; LANES]) -> bool {
         let minds = |lane: usize| -i32::from(sums[lane] > self.limits[lane]) & -i32::from(powers[lane] > 0);
         (0..LANES).fold(0, |any, lane| any | minds(lane)) != 0
@@ -173,7 +175,8 @@ impl Interference {
 }
 
 impl Receiver {
-    /// Locks on to a frame that begins now. Bits count from the length byte on; what comes before is for finding the frame.
+    /// Locks on to a frame that begins now. Bits count from the length byte on; everything before only serves to find
+    /// the frame.
     pub fn lock_on(&mut self, now: u64, on: OnAir, signal: Power) {
         self.attention = Attention::to(on);
         self.signal = signal;
@@ -181,13 +184,13 @@ impl Receiver {
         self.weighed_to = low_bits(now + SYNC_US);
     }
 
-    /// How much later than the last change it is; less than nothing until the preamble is over.
+    /// The time since the last change; negative until the preamble is over.
     pub fn since_weighed(&self, now: u64) -> i32 {
         low_bits(now).wrapping_sub(self.weighed_to).cast_signed()
     }
 
-    /// Whether it locks on to a frame that begins now, given everything else that arrives, noise included; counts the
-    /// reasons why not.
+    /// Whether the receiver locks on to a frame that begins now, given everything else that arrives, noise included. If
+    /// it does not, the reason is counted.
     pub fn finds(&self, now: u64, power: Power, others: Power, rules: &Rules, fates: &mut Fates) -> bool {
         let reason = match self.attention {
             Attention::LISTENING if power.is_at_least(rules.lock_ratio, others) => return true,
@@ -208,15 +211,16 @@ impl Receiver {
         rules.captures && self.since_weighed(now) < 0 && power >= self.signal.times(CAPTURE_RATIO)
     }
 
-    /// The total up to which the frame being received is safe: most stretches of most frames need no more than a comparison
-    /// with this.
+    /// The total power up to which the frame being received is safe. Most stretches of most frames only need a
+    /// comparison with this.
     pub fn carefree(&self, noise: Power) -> Power {
         let bearable = self.signal.part(SURE);
-        // No branch: half of all signals would come to one end of it, half to the other.
+        // Avoid a branch: about half of all signals would take each side, so none could be predicted.
         (self.signal + bearable.without(noise)).only_if(bearable >= noise)
     }
 
-    /// The sum of faint signals up to which their coming and going need not be weighed, where nobody assesses the channel.
+    /// The sum of faint signals below which changes need not be weighed, provided that no channel assessment is under
+    /// way.
     pub fn limit(&self, noise: Power) -> i32 {
         if !self.attention.is_locked() {
             return NO_LIMIT;
@@ -224,8 +228,8 @@ impl Receiver {
         self.carefree(noise).above(self.loud, ALWAYS, NO_LIMIT)
     }
 
-    /// Weighs the stretch since the last change, before something changes, where a frame is being received. `total` is
-    /// everything that arrives.
+    /// If a frame is being received, weighs the stretch since the last change. Call this before anything changes.
+    /// `total` is everything that arrives.
     pub fn weigh(&mut self, now: u64, total: Power, noise: Power, captures: bool) {
         let elapsed = self.since_weighed(now);
         if !self.attention.is_locked() || elapsed <= 0 {
@@ -234,18 +238,18 @@ impl Receiver {
         self.weighed_to = low_bits(now);
         let others = total.without(self.signal);
         let all = others + noise;
-        // Of the stretches that come here, too, many are beyond doubt.
+        // Even of the stretches that get this far, many are beyond doubt.
         if self.signal.part(SURE) >= all {
             return;
         }
-        // Other signals are no noise that averages out: within 3 dB of the frame, its bits are anybody's guess.
+        // Other signals do not average out as noise does. Within 3 dB of the frame, they reduce its bits to guesses.
         let drowned = captures && others > self.signal.part(CAPTURE_RATIO);
         let ln_good = if drowned { -std::f64::consts::LN_2 } else { ln_good_bit(self.signal.ratio(all)) };
         self.ln_good += f64::from(elapsed) / BIT_US * ln_good;
     }
 }
 
-/// The last 32 bits of a time.
+/// The low 32 bits of a time.
 #[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
 const fn low_bits(time: u64) -> u32 {
     time as u32
@@ -265,7 +269,7 @@ impl Assessment {
         Self { energy: 0, from: now, weighed_to: now, carrier }
     }
 
-    /// Adds the power since the last change, before something changes.
+    /// Adds the power since the last change. Call this before anything changes.
     pub fn weigh(&mut self, now: u64, power: Power) {
         self.energy += power.energy(now - self.weighed_to);
         self.weighed_to = now;

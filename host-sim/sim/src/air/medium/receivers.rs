@@ -1,4 +1,4 @@
-//! The receiving ends of all radios: what a signal does to those that it reaches, when it begins and when it ends.
+//! The receiving ends of all radios: how a signal affects every radio it reaches, when it begins and when it ends.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use super::{Found, OnAir, Reception, chance};
 pub(super) struct Receivers {
     rules: Rules,
     noise: Power,
-    /// The weakest frame that is found where nothing else is on the air.
+    /// The weakest frame that a radio finds on an otherwise silent channel.
     pub lockable: Power,
     by_radio: Vec<Receiver>,
-    /// The faint signals at every four radios.
+    /// The faint signals, four radios to an entry.
     interference: Vec<Interference>,
-    /// What is loud at each radio and yet no frame that it could decode: touched by noise only.
+    /// The loud power at each radio that it could not decode: noise, and frames too weak to lock on to.
     undecodable: Vec<Power>,
-    /// Clear channel assessments under way; rare enough to be kept apart.
+    /// Clear channel assessments under way. They are rare enough for a separate map.
     assessments: BTreeMap<RadioIndex, Assessment>,
     pub fates: Fates,
 }
@@ -47,7 +47,7 @@ impl Receivers {
         self.interference.resize(self.by_radio.len().div_ceil(LANES), Interference::default());
     }
 
-    /// Nothing of what is on the air arrives here any more.
+    /// Removes everything that is on the air from this radio's input.
     pub fn silence(&mut self, radio: RadioIndex) {
         let listening = !self.by_radio[radio.0].attention.is_deaf();
         self.listen(radio, false);
@@ -59,7 +59,7 @@ impl Receivers {
         self.assessments.remove(&radio);
     }
 
-    /// Turns a receiver on or off. One that is turned off loses the frame it was receiving.
+    /// Turns a receiver on or off. Turning it off loses the frame that it was receiving.
     pub fn listen(&mut self, radio: RadioIndex, listening: bool) {
         let receiver = &mut self.by_radio[radio.0];
         if !listening {
@@ -71,7 +71,7 @@ impl Receivers {
         }
     }
 
-    /// The power of the frame whose preamble ends now, or none.
+    /// The power of the frame whose preamble ends now, if there is one.
     pub fn found_dbm(&self, now: u64, radio: RadioIndex) -> Option<f64> {
         let receiver = &self.by_radio[radio.0];
         (receiver.attention.is_locked() && receiver.since_weighed(now) == 0).then(|| receiver.signal.dbm())
@@ -86,7 +86,7 @@ impl Receivers {
         self.by_radio[radio.0].loud + self.interference[radio.0 / LANES].at(radio) + self.noise
     }
 
-    /// Notes up to which sum of faint signals nobody minds at a radio, after something else has changed there.
+    /// Updates how much faint power a radio tolerates, after something else has changed there.
     fn set_limit(&mut self, radio: RadioIndex) {
         let limit = &mut self.interference[radio.0 / LANES].limits[radio.0 % LANES];
         if *limit != ASSESSED {
@@ -132,7 +132,7 @@ impl Receivers {
         }
     }
 
-    /// A frame or noise ceases to arrive: tells what became of it at every radio that was locked on to it.
+    /// A frame or noise ceases to arrive. Tells every radio that was locked on to it what became of it.
     pub fn end(
         &mut self,
         now: u64,
@@ -178,7 +178,8 @@ impl Receivers {
         }
     }
 
-    /// Counts what is loud and cannot be decoded, at those that it reaches; most signals are nothing of the kind.
+    /// Updates the loud power that cannot be decoded at each radio reached. Most signals contribute nothing and return
+    /// early.
     fn count_undecodable(&mut self, base: Base, reached: &Reached, is_frame: bool, count: impl Fn(&mut Power, Power)) {
         if is_frame && reached.decodable == reached.loud.len() {
             return;
@@ -190,8 +191,8 @@ impl Receivers {
         }
     }
 
-    /// Weighs, at those of four radios that are reached and mind, the stretch during which the faint signals came to these
-    /// sums. Whether they mind depends on the greater ones, before or after.
+    /// Weighs the stretch during which the faint signals added up to `sums`, at each of the four radios that the signal
+    /// reaches and that is sensitive to it. Sensitivity depends on the greater of the sums before and after the change.
     fn weigh_faint(&mut self, now: u64, four: usize, powers: &[i32; LANES], sums: [i32; LANES], greater: [i32; LANES]) {
         let limits = self.interference[four].limits;
         let minds = |lane: usize| u32::from(powers[lane] > 0) & u32::from(greater[lane] > limits[lane]);
@@ -215,7 +216,7 @@ impl Receivers {
         self.interference[radio.0 / LANES].limits[radio.0 % LANES] = ASSESSED;
     }
 
-    /// Ends a clear channel assessment; none where none was under way.
+    /// Ends a clear channel assessment; `None` if none was under way.
     pub fn take_cca(&mut self, now: u64, radio: RadioIndex) -> Option<Found> {
         let power = self.power_at(radio);
         let mut done = self.abort_cca(radio)?;
@@ -229,14 +230,13 @@ impl Receivers {
         self.assessments.remove(&radio)
     }
 
-    /// Whether a clear channel assessment that found this says that the channel is busy: mean power at the threshold, or a
-    /// carrier.
+    /// Whether the result means that the channel is busy: the mean power reaches the threshold, or there is a carrier.
     pub fn is_busy(&self, found: Found) -> bool {
         (found.carrier && self.rules.carrier_sense) || found.mean >= Power::from_dbm(self.rules.cca_dbm)
     }
 }
 
-/// What a clear channel assessment sees before something changes, and whether that is a frame that could be decoded.
+/// Adds what a clear channel assessment sees up to a change, and whether the change is a frame that could be decoded.
 fn assess(
     assessments: &mut BTreeMap<RadioIndex, Assessment>,
     radio: RadioIndex,
@@ -250,8 +250,8 @@ fn assess(
     }
 }
 
-/// Whether a frame survives, given the logarithm of its probability. Certain survival and certain loss need no chance. Nor
-/// do most of the others need an exponential, which is never below its tangent.
+/// Whether a frame survives, given the logarithm of its probability. Certain survival and certain loss need no random
+/// number. Most other cases need no exponential, since it never lies below its tangent.
 fn survives(ln_good: f64, rng: &mut Rng) -> bool {
     if ln_good > -1e-9 {
         return true;

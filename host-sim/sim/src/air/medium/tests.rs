@@ -8,7 +8,7 @@ use crate::air::propagation::{Propagation, Spreading};
 
 const NOISE_DBM: f64 = -100.0;
 
-/// Radios whose losses towards each other are given; 0 dBm and channel 15 each, all listening.
+/// Radios with the given losses between them. All send at 0 dBm on channel 15, and all listen.
 fn medium(radios: usize, losses: &[((usize, usize), f64)], seed: u64) -> Medium {
     let spreading =
         Spreading::Table(losses.iter().map(|&((from, to), db)| ((NodeIndex(from), NodeIndex(to)), db)).collect());
@@ -21,7 +21,8 @@ fn medium(radios: usize, losses: &[((usize, usize), f64)], seed: u64) -> Medium 
     medium
 }
 
-/// Sends frames given as (start, sender, bytes), and gives what radio `at` locked on to: sender and whether it was intact.
+/// Sends frames given as (start, sender, bytes). Returns the frames that radio `at` locked on to: the sender, and
+/// whether the frame was intact.
 fn heard(medium: &mut Medium, at: usize, frames: &[(u64, usize, usize)]) -> Vec<(usize, bool)> {
     let mut moments: Vec<(u64, bool, usize)> = frames
         .iter()
@@ -53,7 +54,7 @@ fn losses_follow_the_closed_formula_at_ten_points() {
     let psdu = 40;
     let bits = u32::try_from(weighed_bits(psdu)).unwrap();
     for point in 0..10 {
-        // From nearly everything lost to nearly nothing.
+        // From almost total loss to almost none.
         let snr_db = -0.9 + 0.25 * f64::from(point);
         let mut medium = medium(2, &[((0, 1), 100.0 - snr_db)], 11);
         let rounds = 60_000_u64;
@@ -94,7 +95,7 @@ fn a_frame_six_decibels_stronger_survives_if_it_is_there_during_the_preamble() {
 
 #[test]
 fn a_short_collision_only_counts_while_it_lasts() {
-    // Equal power, but the second frame begins with the very last bits of the first.
+    // The powers are almost equal, but the second frame overlaps only the very last bits of the first.
     let mut medium = medium(3, &[((0, 2), 60.0), ((1, 2), 61.5)], 3);
     let lost = |medium: &mut Medium, overlap_us: u64| {
         let end = airtime_us(100);
@@ -149,7 +150,7 @@ fn assessment_finds_energy_and_carriers() {
     let noise = medium.begin_noise(4_000, RadioIndex(2));
     assert!(assess(&mut medium, 4_500), "no carrier, but energy");
     medium.end(5_000, noise, |_| ());
-    // A burst in a small part of the window does not reach the threshold on average.
+    // A burst that fills a small part of the window does not lift the mean to the threshold.
     medium.begin_cca(6_000, RadioIndex(1));
     let blip = medium.begin_noise(6_010, RadioIndex(2));
     medium.end(6_020, blip, |_| ());
@@ -158,7 +159,7 @@ fn assessment_finds_energy_and_carriers() {
 
 #[test]
 fn noise_is_no_carrier_and_hides_none() {
-    // Radio 2 is loud enough to be decoded, were it a frame.
+    // Radio 2 would be loud enough to decode if it sent a frame.
     let mut medium = medium(3, &[((0, 1), 90.0), ((2, 1), 85.0)], 1);
     let carrier = |medium: &mut Medium, start: u64| {
         medium.begin_cca(start, RadioIndex(1));
@@ -181,7 +182,7 @@ fn noise_is_no_carrier_and_hides_none() {
 
 #[test]
 fn a_frame_across_the_end_of_the_short_time_is_weighed_like_any_other() {
-    // Receivers keep the last 32 bits of the time; -0.4 dB lose some frames and not others.
+    // Receivers keep the low 32 bits of the time. At -0.4 dB some frames are lost and others are not.
     let turn = 1_u64 << 32;
     let mut fates = [0, 0];
     for round in 0..400 {
@@ -192,7 +193,7 @@ fn a_frame_across_the_end_of_the_short_time_is_weighed_like_any_other() {
     }
     assert!(fates.iter().all(|intact| (60..340).contains(intact)), "{fates:?}");
     assert!(fates[0].abs_diff(fates[1]) < 80, "{fates:?}");
-    // Found in time: a stronger frame takes over during the preamble only.
+    // A stronger frame takes over only during the preamble.
     let losses = [((0, 2), 60.0), ((1, 2), 66.0)];
     let start = turn - 50;
     assert_eq!(heard(&mut medium(3, &losses, 1), 2, &[(start, 1, 40), (start + 100, 0, 40)]), [(0, true)]);

@@ -1,4 +1,4 @@
-//! The hello as bytes: an IEEE 802.15.4 broadcast data frame with short addresses.
+//! Encodes the hello as an IEEE 802.15.4 broadcast data frame with short addresses.
 
 use common::election::hierarchy_update::HierarchyUpdate;
 use common::limits::NEIGHBOURS_MAX;
@@ -6,10 +6,10 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX, fcs};
 use common::types::NodeId;
 use serde::{Deserialize, Serialize};
 
-/// Data frame, one PAN, short addresses, no acknowledgement.
+/// Data frame, PAN ID compression, short addresses, no acknowledgement.
 const FCF: [u8; 2] = 0x8841_u16.to_le_bytes();
 
-/// The network; hellos of another are foreign.
+/// The PAN id of this network. Hellos with another id are foreign.
 const PAN: [u8; 2] = 0x524C_u16.to_le_bytes();
 
 const BROADCAST: [u8; 2] = [0xFF; 2];
@@ -20,14 +20,14 @@ const MAC_BYTES: usize = 9;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// Differs between the lives of a node that restarts.
+    /// Tells the lives of a restarting node apart.
     pub life: u16,
-    /// The nodes that it has heard lately.
+    /// The nodes it has heard lately.
     pub heard: heapless::Vec<NodeId, NEIGHBOURS_MAX>,
     pub update: HierarchyUpdate,
 }
 
-/// Writes the frame of a hello and gives its length; none where it does not fit, which no hello does.
+/// Encodes a hello and returns its length; `None` if it does not fit, which cannot happen.
 pub fn encode(from: NodeId, dsn: u8, hello: &Hello, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
     let [low, high] = from.0.to_le_bytes();
     let mac = [FCF[0], FCF[1], dsn, PAN[0], PAN[1], BROADCAST[0], BROADCAST[1], low, high];
@@ -36,7 +36,7 @@ pub fn encode(from: NodeId, dsn: u8, hello: &Hello, buf: &mut [u8; FRAME_MAX]) -
     Some(MAC_BYTES + payload)
 }
 
-/// Reads the frame of a hello with its checksum: sender, sequence number, content. None for anything else.
+/// Decodes a hello with its checksum into sender, sequence number and content; `None` for any other frame.
 pub fn decode(psdu: &[u8]) -> Option<(NodeId, u8, Hello)> {
     let (body, check) = psdu.split_last_chunk::<FCS_BYTES>()?;
     let (mac, payload) = body.split_first_chunk::<MAC_BYTES>()?;

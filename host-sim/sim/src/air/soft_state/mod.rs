@@ -1,8 +1,9 @@
-//! A station that runs the hierarchy over plain broadcasts, without the link layer: what the latter is compared with.
+//! A station that runs the hierarchy over plain broadcasts, without the link layer. It is the baseline for the link
+//! layer.
 //!
-//! Every half second, and soon after its state has changed, it broadcasts a hello: who it is, whom it hears, and its latest
-//! Update. Nothing is acknowledged. Since the latest value is all that the hierarchy needs, the next hello heals the loss of
-//! this one.
+//! Every half second, and soon after its state has changed, it broadcasts a hello: its id, the nodes it hears, and its
+//! latest Update. Nothing is acknowledged. The hierarchy only needs the latest value, so the next hello makes up for a
+//! lost one.
 //!
 //! ```text
 //!  FCF 0x8841 | DSN | PAN | 0xFFFF | source | version, life, ids heard, Update | FCS
@@ -28,24 +29,23 @@ mod frame;
 
 pub use frame::{Hello, decode, encode};
 
-/// Between two hellos, on average.
+/// The mean time between two hellos.
 pub const HELLO: Duration = Duration::from_millis(500);
 
-/// A peer that was not heard for three and a half intervals is down.
+/// A peer is down after three and a half intervals of silence.
 const SILENCE: Duration = Duration::from_millis(1_750);
 
-/// Hellos come this much earlier or later, so that two stations never keep colliding.
+/// Hellos come up to this much earlier or later, so that two stations never keep colliding.
 const JITTER_US: u32 = 100_000;
 
-/// A change is told after 5 to 40 milliseconds.
+/// A station announces a change after 5 to 40 milliseconds.
 const SOON_MIN_US: u32 = 5_000;
 const SOON_SPREAD_US: u32 = 35_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftStateOptions {
     pub hierarchy: HierarchyOptions,
-    /// Peers come up only while they are heard this strongly on average: a link at the edge of being heard would break
-    /// all the time.
+    /// A peer comes up only if its mean signal is at least this strong. Weaker links would break all the time.
     pub least_rssi_dbm: f64,
 }
 
@@ -53,34 +53,34 @@ pub struct SoftStateOptions {
 pub struct Tally {
     pub ups: u64,
     pub downs: u64,
-    /// Times it made itself leader.
+    /// How often it made itself leader.
     pub elections: u64,
-    /// Searches for the leader that it began.
+    /// How many searches for the leader it began.
     pub searches: u64,
-    /// Frames that were none of ours.
+    /// Frames that do not belong to this network.
     pub foreign: u64,
-    /// Frames whose contents make no sense.
+    /// Frames whose contents are invalid.
     pub malformed: u64,
-    /// Frames whose tag is wrong.
+    /// Frames with a wrong tag.
     pub forged: u64,
     /// Frames that were heard before.
     pub replayed: u64,
-    /// Frames sent again because nobody acknowledged them.
+    /// Frames that were sent again because no acknowledgement came.
     pub retries: u64,
     /// Frames that it could not send because the channel was never clear.
     pub unsent: u64,
     /// Defects that the engine reported.
     pub faults: u64,
-    /// How often height or records changed.
+    /// How often the height or the records changed.
     pub changes: u64,
 }
 
-/// What is known of a node that was heard.
+/// What the station knows about a node it has heard.
 #[derive(Clone, Debug)]
 struct Peer {
     life: u16,
     dsn: u8,
-    /// Which of its last hellos arrived, the latest in bit 0.
+    /// Which of the peer's last hellos arrived, the latest in bit 0.
     history: u8,
     heard_at: Instant,
     rssi_dbm: f64,
@@ -103,7 +103,7 @@ pub struct SoftState {
 }
 
 impl SoftState {
-    /// A station that has not started. Each life of a node needs a seed of its own.
+    /// A station that has not started yet. Each life of a node needs its own seed.
     pub fn new(id: NodeId, options: SoftStateOptions, seed: u64) -> Self {
         let mut rng = Rng::stream(seed, u64::from(id.0));
         let [low, high, ..] = rng.next_u64().to_le_bytes();
@@ -128,7 +128,7 @@ impl SoftState {
         self.hierarchy().height().leader.lid
     }
 
-    /// The peers whose link is up.
+    /// The peers whose links are up.
     pub fn peers(&self) -> &[NodeId] {
         self.engine.peers()
     }
@@ -141,14 +141,14 @@ impl SoftState {
         (self.hierarchy().height(), *self.hierarchy().records())
     }
 
-    /// Gives the engine something, and has changes told soon.
+    /// Passes an input to the engine, and sees to it that changes are announced soon.
     fn feed(&mut self, now: Instant, input: impl FnOnce(&mut Engine<Hierarchy>)) {
         let before = self.state();
         input(&mut self.engine);
         let changed = self.state() != before;
         self.tally.changes += u64::from(changed);
         let mut asked = false;
-        // The next hello has the latest value, which is all there is to say.
+        // Discard the messages: the next hello carries the latest value, which is all that peers need.
         while self.engine.poll_decoded().is_some() {
             asked = true;
         }
@@ -205,7 +205,7 @@ impl SoftState {
         self.take_update(now, from, &hello.update);
     }
 
-    /// Hands on what an up peer says, unless it has said so before; its clock alone is nothing new.
+    /// Passes on an update from a peer that is up, unless it repeats the last one. A new clock value alone is not news.
     fn take_update(&mut self, now: Instant, from: NodeId, update: &HierarchyUpdate) {
         let Some(peer) = self.peers.get_mut(&from).filter(|peer| peer.up) else { return };
         let news =
@@ -239,8 +239,8 @@ impl SoftState {
         self.peers.remove(&id);
     }
 
-    /// Whom the next hello lists: peers that are up, then those that list this node, then others by lot, so that
-    /// in a crowd everybody finds somebody with room.
+    /// The nodes that the next hello lists: first peers that are up, then those that list this node, then others at
+    /// random. The random order ensures that in a crowd every node finds a peer with room.
     fn listed(&mut self) -> heapless::Vec<NodeId, NEIGHBOURS_MAX> {
         let least = self.options.least_rssi_dbm;
         let mut heard: Vec<_> = (self.peers.iter())

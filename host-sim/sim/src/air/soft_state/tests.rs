@@ -19,7 +19,7 @@ fn options() -> SoftStateOptions {
     SoftStateOptions { hierarchy: HierarchyOptions { radii, ..HierarchyOptions::default() }, least_rssi_dbm: -95.0 }
 }
 
-/// Stations in a line, ten metres apart, each hearing the next one only; ids from 1.
+/// Stations in a line, ten metres apart, each hearing only its immediate neighbours. Ids start at 1.
 fn line(count: u16, seed: u64) -> World<SoftState> {
     let propagation = Propagation { spreading: Spreading::Disc { reach: 10.5 }, ..Propagation::plain(seed) };
     let mut world = World::new(Medium::new(propagation, None, seed), RadioTiming::EMBASSY, seed);
@@ -66,7 +66,7 @@ fn three_elect_anew_when_the_leader_is_gone() {
 fn a_restarted_node_is_a_new_one() {
     let mut world = line(3, 3);
     world.run_until(4_000_000, &mut Nobody);
-    // So short that nobody misses a hello: only the new life tells.
+    // The gap is too short for anyone to miss a hello, so only the new life shows the restart.
     world.power_off(NodeIndex(1), &mut Nobody);
     world.replace(NodeIndex(1), SoftState::new(NodeId(2), options(), 77));
     world.power_on(NodeIndex(1), &mut Nobody);
@@ -103,7 +103,7 @@ fn the_faintly_heard_do_not_come_up() {
     assert!(station.peers().is_empty());
 }
 
-/// A frame as it arrives: with its checksum.
+/// A frame as it arrives, with its checksum.
 fn psdu(frame: &[u8]) -> Vec<u8> {
     [frame, &fcs(frame).to_le_bytes()].concat()
 }

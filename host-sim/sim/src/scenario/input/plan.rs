@@ -1,4 +1,4 @@
-//! What a scenario says, in metres, microseconds and decibels.
+//! A scenario after reading, in metres, microseconds and decibels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,59 +15,58 @@ pub use crate::scenario::input::topology::Topology;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     pub name: String,
-    /// What it is about, in a line.
+    /// A one-line description.
     pub summary: String,
-    /// The root seed, unless another is given.
+    /// The root seed, unless the caller gives another.
     pub seed: u64,
     pub duration_us: u64,
     pub topology: Topology,
-    /// The radios and the air between them.
     pub radio: RadioPlan,
-    /// What differs from node to node; by index.
+    /// How single nodes differ from the rest, by index.
     pub nodes: BTreeMap<NodeIndex, NodePlan>,
     pub protocol: ProtocolPlan,
     pub mobility: Option<Mobility>,
     pub faults: Vec<Fault>,
-    /// After the last change there must be agreement within this time.
+    /// The nodes must agree within this time after the last change.
     pub within_us: u64,
-    /// How steady leaders must be.
+    /// How stable leadership must be, if the scenario asks for it.
     pub steady: Option<Steady>,
 }
 
-/// From some time on no node may change its leader more often than this.
+/// From some time on, no node may change its leader more often than this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steady {
     pub from_us: u64,
-    /// The most that a node may make.
+    /// The most changes that one node may make.
     pub changes_max: u64,
 }
 
-/// What is special about one node. What is not given is as everywhere.
+/// How one node differs from the others. Whatever is absent is the same as everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NodePlan {
-    /// Whether it is an emulated board that runs the image, and not only the node of the simulator.
+    /// Whether it is an emulated board that runs the firmware image, rather than the simulator's own node.
     pub is_board: bool,
     pub at: Option<Point>,
     pub channel: Option<u8>,
     pub tx_dbm: Option<f64>,
-    /// By how many millionths its clock runs fast.
+    /// How fast its clock runs, in parts per million.
     pub drift_ppm: Option<i32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
-    /// The whole node, with this algorithm.
+    /// The complete node, with this algorithm.
     Node(Algorithm),
-    /// The hierarchy over plain broadcasts.
+    /// The hierarchy over plain broadcasts, without the link layer.
     SoftState,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtocolPlan {
     pub program: ProgramKind,
-    /// How its frames are protected.
+    /// How frames are protected.
     pub cipher: Cipher,
-    /// Radii of the hierarchy, level 1 first.
+    /// The radii of the hierarchy, level 1 first.
     pub radii: Vec<u8>,
 }
 
@@ -77,12 +76,12 @@ impl Default for ProtocolPlan {
     }
 }
 
-/// A transmit power as a board has it; none where it has no such power.
+/// The transmit power as a board's setting; `None` if boards have no such power.
 pub fn board_power(tx_dbm: f64) -> Option<i8> {
     POWERS_DBM.into_iter().find(|&power| (f64::from(power) - tx_dbm).abs() < 1e-9)
 }
 
-/// A number from 0 up to 1.
+/// A random number from 0 up to, but not including, 1.
 pub fn unit(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / 4_294_967_296.0
 }
@@ -90,49 +89,47 @@ pub fn unit(rng: &mut Rng) -> f64 {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
     Plain,
-    /// With shadowing, asymmetry and jitter.
+    /// Log-distance path loss with shadowing, asymmetry and jitter.
     Usual,
-    /// The same with much more loss.
+    /// The same, with much more loss.
     Harsh,
     Disc(f64),
-    /// Measured losses in dB from one node, by index, to another.
+    /// Measured losses in dB from one node to another, by index.
     Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
 }
 
-/// The radios and the air between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioPlan {
     pub model: Model,
-    /// The path-loss exponent, where it is not the model's.
+    /// The path-loss exponent, if it differs from the model's.
     pub exponent: Option<f64>,
-    /// The noise at every receiver, where it is not the model's.
+    /// The noise at every receiver, if it differs from the model's.
     pub noise_dbm: Option<f64>,
-    /// Links that break down for a while.
+    /// Links that fade for a while.
     pub bursts: Option<Bursts>,
     pub wifi: Option<Wifi>,
-    /// The share of receptions that is lost besides.
+    /// The share of receptions that is lost in addition.
     pub loss: f64,
-    /// How long the radio and its driver take for things.
+    /// How long the radio and its driver take.
     pub timing: RadioTiming,
     pub channel: u8,
     pub tx_dbm: f64,
-    /// Clocks run fast or slow by up to this many millionths.
+    /// Each clock runs fast or slow by up to this many parts per million.
     pub drift_ppm: u32,
-    /// How late nodes wake on average; each time by half to one and a half times as much.
+    /// How late nodes wake up on average. Each delay is between half and one and a half times as long.
     pub wake_jitter_us: u32,
-    /// What a look at the channel finds.
     pub cca: Cca,
 }
 
-/// What a clear channel assessment finds.
+/// What a clear channel assessment detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cca {
-    /// Power and carriers: how the firmware sets its radio.
+    /// Energy and carriers, which is how the firmware configures its radio.
     Both,
     Energy,
     Carrier,
-    /// Nothing: embassy's driver asks for carriers and sets the number of symbols that must agree to none, which disables
-    /// the correlator.
+    /// Nothing. Embassy's driver asks for carrier detection, but requires zero matching symbols, which disables the
+    /// correlator.
     Blind,
 }
 
@@ -145,7 +142,7 @@ impl Cca {
 }
 
 impl RadioPlan {
-    /// The model with its settings.
+    /// The propagation model with this plan's settings.
     pub fn propagation(&self, seed: u64) -> Propagation {
         let mut air = match &self.model {
             Model::Plain => Propagation::plain(seed),
@@ -166,31 +163,31 @@ impl RadioPlan {
     }
 }
 
-/// Bursts of noise from one point, all the time.
+/// A source that emits bursts of noise from one point throughout the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wifi {
     pub at: Point,
-    /// How strong it is within the channel.
+    /// The power within the channel.
     pub power_dbm: f64,
-    /// The share of the time that it sends.
+    /// The share of the time during which it sends.
     pub duty: f64,
-    /// Mean length of a burst.
+    /// The mean length of a burst.
     pub burst_us: u64,
-    /// Its channel, where it is not that of the nodes.
+    /// Its channel, if it differs from the nodes'.
     pub channel: Option<u8>,
 }
 
-/// How nodes move, until they stop.
+/// How nodes move until they stop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
-    /// To one random point after another.
+    /// Each walks to one random point after another.
     Random(Wander),
-    /// As listed: for each node that moves, times in microseconds and where it is then, in order.
+    /// For each node that moves: times in microseconds and its position then, in order.
     Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
 impl Mobility {
-    /// When everybody stands still.
+    /// The time from which all nodes stand still.
     pub fn until_us(&self) -> u64 {
         match self {
             Self::Random(wander) => wander.until_us,
@@ -201,16 +198,16 @@ impl Mobility {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wander {
-    /// The groups that move, where nodes do not move on their own.
+    /// The groups that move together; `None` if every node moves on its own.
     pub groups: Option<Groups>,
-    /// Slowest and fastest, in metres per second.
+    /// The slowest and the fastest, in metres per second.
     pub speed: (f64, f64),
-    /// The side of the square in which they walk to random points.
+    /// The side of the square in which they walk.
     pub side: f64,
     pub until_us: u64,
 }
 
-/// Groups whose centres walk, while their members keep about the same position within their group.
+/// Groups whose centres walk, while each member roughly keeps its position within the group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Groups {
     pub count: usize,
@@ -222,93 +219,92 @@ pub struct Groups {
 pub enum Who {
     /// These nodes, counted from 0.
     Nodes(Vec<NodeIndex>),
-    /// Whoever most nodes follow.
+    /// The leader that most nodes follow.
     Leader,
-    /// Anybody that is on.
+    /// Any node that is on.
     Random,
 }
 
-/// What a node finds in its flash when its power comes back. Its driver keeps the number of the boot there, and stores the
+/// What a node finds in its flash when its power comes back. Its driver keeps the boot number there, and stores the
 /// next one before the node may send.
 ///
-/// The worse, the greater: where several things happen to one flash, the worst counts.
+/// Ordered from harmless to severe: if several faults hit one flash, the worst counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flash {
     Kept,
-    /// Nothing: it counts its boots from one again.
+    /// Nothing is left, so the node counts its boots from one again.
     Erased,
-    /// The write was torn, and its check failed; the driver tries again after a second, and then it works.
+    /// The write was torn and its check failed. The driver tries again after a second, and succeeds.
     Torn,
-    /// Nothing can be written: the node only listens for all of this life.
+    /// Nothing can be written, so the node only listens until its next boot.
     Failing,
 }
 
-/// What an attacker does with each of its frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trick {
     Random,
-    /// A frame that it has heard, with bits flipped.
+    /// Sends a frame that it has overheard, with some bits flipped.
     Flip,
-    /// The beginning of a frame that it has heard.
+    /// Sends the beginning of a frame that it has overheard.
     Truncate,
-    /// A frame that it has heard, as it was.
+    /// Sends a frame that it has overheard, unchanged.
     Replay,
-    /// A length byte of 0, 1, or more than 127.
+    /// Sends a length byte of 0, 1, or more than 127.
     Length,
 }
 
-/// Somebody who sends what nobody asked for.
+/// Somebody who sends unsolicited frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
     pub position: Point,
     pub tx_dbm: f64,
-    /// Its channel, where it is not that of the nodes.
+    /// Its channel, if it differs from the nodes'.
     pub channel: Option<u8>,
-    /// What it does, one of these by lot for each frame.
+    /// The attacker picks one of these at random for each frame.
     pub tricks: Vec<Trick>,
-    /// Mean time between two frames.
+    /// The mean time between two frames.
     pub interval_us: u64,
     pub lasts_us: u64,
 }
 
-/// What a fault is. One that lasts for no given time is there for good.
+/// The effect of a fault. Without a duration it is permanent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Harm {
-    /// Power is cut, and comes back after a while, if ever.
+    /// Cuts the power, which may come back after a while.
     Crash {
         who: Who,
         lasts_us: Option<u64>,
         flash: Flash,
     },
-    /// Power comes back; the state is lost.
+    /// Restores the power, or interrupts it for an instant if the node is on. The node loses its state.
     Restart {
         who: Who,
         flash: Flash,
     },
-    /// A wall goes up, and comes down after a while, if ever.
+    /// Puts up a wall, which may come down after a while.
     Wall {
         wall: Wall,
         lasts_us: Option<u64>,
     },
-    /// These nodes and all others do not hear each other.
+    /// Separates these nodes from all others: neither side hears the other.
     Partition {
         group: BTreeSet<NodeIndex>,
         lasts_us: Option<u64>,
     },
-    /// Noise; on the nodes' channel, unless another is given.
+    /// Emits noise, on the nodes' channel unless another is given.
     Jam {
         position: Point,
         power_dbm: f64,
         channel: Option<u8>,
         lasts_us: u64,
     },
-    /// Clocks run fast by this many millionths, or slow.
+    /// Makes clocks run fast (or slow, if negative) by this many parts per million.
     Drift {
         who: Who,
         ppm: i32,
         lasts_us: Option<u64>,
     },
-    /// This share of the frames received has wrong bits and a right checksum.
+    /// Hands over this share of the received frames with wrong bits and a valid checksum.
     Corrupt {
         share: f64,
         lasts_us: Option<u64>,
@@ -317,7 +313,7 @@ pub enum Harm {
 }
 
 impl Harm {
-    /// How long it lasts, where it ends by itself.
+    /// How long the fault lasts; `None` if it does not end by itself.
     pub fn lasts_us(&self) -> Option<u64> {
         match self {
             Self::Crash { lasts_us, .. }
@@ -336,7 +332,7 @@ pub enum When {
     Once {
         at_us: u64,
     },
-    /// Again and again, after memoryless random times.
+    /// Strikes again and again, at memoryless random intervals.
     Every {
         mean_us: u64,
         from_us: u64,
@@ -351,7 +347,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// When its last effect sets in.
+    /// The time at which its last effect begins.
     fn ends_us(&self) -> u64 {
         let begins_us = match self.when {
             When::Once { at_us } => at_us,
@@ -362,12 +358,12 @@ impl Fault {
 }
 
 impl Scenario {
-    /// Whether any node is to be a board.
+    /// Whether any node is an emulated board.
     pub fn has_boards(&self) -> bool {
         self.nodes.values().any(|node| node.is_board)
     }
 
-    /// Why a node cannot be a board, if it cannot.
+    /// The reason why a node cannot be a board; `None` if it can.
     pub fn not_a_board(&self, node: NodeIndex) -> Option<String> {
         if self.protocol.program == ProgramKind::SoftState {
             return Some("a board runs whole nodes, not kind = \"soft-state\"".to_owned());
@@ -385,7 +381,7 @@ impl Scenario {
         None
     }
 
-    /// When the last change may come.
+    /// The latest time at which anything may still change.
     pub fn last_change_us(&self) -> u64 {
         let moves = self.mobility.as_ref().map_or(0, Mobility::until_us);
         self.faults.iter().map(Fault::ends_us).fold(moves, u64::max)

@@ -1,4 +1,4 @@
-//! Reads TOML tables key by key, and says of everything that is wrong where it is and what would be right.
+//! Reads TOML tables key by key. Every error says where it is and how to fix it.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -9,14 +9,13 @@ use toml::de::{DeTable, DeValue};
 
 use crate::scenario::input::units::{COORDINATE_MAX, Unit, parse_quantity};
 
-/// What is wrong with a scenario, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file or the name of the scenario.
+    /// The scenario's file, or its name.
     pub file: String,
-    /// The line, counted from 1.
+    /// Counted from 1.
     pub line: usize,
-    /// What is wrong, and what to do about it.
+    /// The error and its remedy.
     pub what: String,
 }
 
@@ -28,23 +27,22 @@ impl std::fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// The text that is being read.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The file or the name.
+    /// The scenario's file, or its name.
     pub file: &'a str,
     pub text: &'a str,
 }
 
 impl Source<'_> {
-    /// A problem at a byte of the text.
+    /// Reports a problem at a byte offset of the text.
     pub fn problem(self, at: usize, what: impl Into<String>) -> Problem {
         let line = self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
         Problem { file: self.file.to_owned(), line, what: what.into() }
     }
 }
 
-/// One table, with the keys that have been asked for.
+/// One table, which remembers the keys it was asked for, so that [`Self::finish`] can reject all others.
 #[derive(Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
@@ -52,12 +50,11 @@ pub struct Section<'a> {
     table: &'a DeTable<'a>,
     at: usize,
     known: RefCell<Vec<String>>,
-    /// The same keys with their units, which no message lists.
+    /// The same keys with their unit suffixes. Error messages do not list them.
     known_with_unit: RefCell<Vec<String>>,
 }
 
 impl<'a> Section<'a> {
-    /// The table of a whole document.
     pub fn root(source: Source<'a>, table: &'a DeTable<'a>) -> Self {
         Self {
             source,
@@ -69,17 +66,17 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The file or the name that messages begin with.
+    /// What error messages begin with: the scenario's file or its name.
     pub fn file(&self) -> &'a str {
         self.source.file
     }
 
-    /// A problem with this table as a whole.
+    /// Reports a problem with the table as a whole.
     pub fn problem(&self, what: impl Into<String>) -> Problem {
         self.source.problem(self.at, what)
     }
 
-    /// A problem with one of its keys.
+    /// Reports a problem with one key of the table.
     pub fn problem_at(&self, key: &str, what: &str) -> Problem {
         let found = self.table.iter().find(|(name, _)| {
             name.get_ref() == key || name.get_ref().strip_prefix(key).is_some_and(|rest| rest.starts_with('_'))
@@ -88,7 +85,7 @@ impl<'a> Section<'a> {
         self.source.problem(at, format!("`{key}` {what}"))
     }
 
-    /// Keys that mean nothing here, because of something else that the table says.
+    /// Rejects keys that mean nothing here because of something else in the table.
     pub fn exclude(&self, keys: &[&str], why: &str) -> Result<(), Problem> {
         match keys.iter().find(|key| self.has(key)) {
             Some(key) => Err(self.problem_at(key, why)),
@@ -96,7 +93,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether a key is given, with or without a unit.
+    /// Whether the key is present, with or without a unit suffix.
     fn has(&self, key: &str) -> bool {
         let with_unit = |name: &str| name.strip_prefix(key).is_some_and(|rest| rest.starts_with('_'));
         let is_known = |name: &str| self.known_with_unit.borrow().iter().any(|known| known == name);
@@ -104,7 +101,7 @@ impl<'a> Section<'a> {
             || self.table.iter().any(|(name, _)| with_unit(name.get_ref()) && is_known(name.get_ref()))
     }
 
-    /// Nothing may be left that nobody has asked for.
+    /// Rejects keys that nobody has asked for.
     pub fn finish(&self) -> Result<(), Problem> {
         let (known, with_unit) = (self.known.borrow(), self.known_with_unit.borrow());
         let is_known = |key: &str| known.iter().chain(with_unit.iter()).any(|name| name == key);
@@ -117,9 +114,9 @@ impl<'a> Section<'a> {
         Err(self.source.problem(key.span().start, format!("unknown key `{}`{owner}; {hint}", key.get_ref())))
     }
 
-    /// The problem that a key is missing.
+    /// Reports a missing key.
     pub fn missing(&self, key: &str) -> Problem {
-        // A misspelt key is what is wrong, not the one that is missing for it.
+        // If the key is there but misspelt, report the misspelling instead.
         let misspelt = self.table.iter().find(|(name, _)| nearest(name.get_ref(), [key].into_iter()).is_some());
         if let Some((name, _)) =
             misspelt.filter(|(name, _)| !self.known.borrow().iter().any(|known| known == name.get_ref()))
@@ -174,13 +171,11 @@ impl<'a> Section<'a> {
         list.iter().map(meaning).collect::<Result<_, _>>().map(Some)
     }
 
-    /// A whole number within a range.
     pub fn integer(&self, key: &str, range: Range<u64>) -> Result<Option<u64>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         self.whole(key, value, range).map(Some)
     }
 
-    /// Whole numbers within a range.
     pub fn integers(&self, key: &str, range: Range<u64>) -> Result<Option<Vec<u64>>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let list =
@@ -210,7 +205,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Something with a unit, and within what the unit may be: `key = "20 m"`, or `key_m = 20`.
+    /// A quantity within its unit's range, written as `key = "20 m"` or `key_m = 20`.
     pub fn quantity(&self, key: &str, unit: Unit) -> Result<Option<f64>, Problem> {
         let checked = |amount: f64| unit.check(amount).map_err(|what| self.problem_at(key, &what));
         let mut found = None;
@@ -284,7 +279,7 @@ fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// What is said to those who went too far.
+/// The remedy for coordinates that are out of range.
 fn near() -> String {
     format!("no coordinate may be beyond {} km", COORDINATE_MAX / 1_000.0)
 }

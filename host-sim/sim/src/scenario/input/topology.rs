@@ -1,4 +1,4 @@
-//! Where the nodes of a scenario are.
+//! The positions of a scenario's nodes.
 
 use common::rng::Rng;
 
@@ -11,12 +11,12 @@ pub enum Topology {
         nodes: usize,
         spacing: f64,
     },
-    /// A circle; neighbours are the spacing apart.
+    /// On a circle, with this spacing between neighbours.
     Ring {
         nodes: usize,
         spacing: f64,
     },
-    /// A square grid, the last row perhaps not full.
+    /// On a square grid. The last row may be incomplete.
     Grid {
         nodes: usize,
         spacing: f64,
@@ -30,14 +30,14 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// Where each node is. Only random positions need the seed.
+    /// The position of each node. Only random positions depend on the seed.
     pub fn positions(&self, seed: u64) -> Vec<Point> {
         let number = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX));
         match *self {
             Self::Line { nodes, spacing } => (0..nodes).map(|node| (number(node) * spacing, 0.0)).collect(),
             Self::Ring { nodes, spacing } => {
                 let step = std::f64::consts::TAU / number(nodes.max(1));
-                // Neighbours are a chord apart.
+                // The spacing is the length of the chord between neighbours.
                 let radius = if nodes > 1 { spacing / (2.0 * (step / 2.0).sin()) } else { 0.0 };
                 let at = |node| (radius * (number(node) * step).cos(), radius * (number(node) * step).sin());
                 (0..nodes).map(at).collect()

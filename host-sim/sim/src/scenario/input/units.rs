@@ -12,17 +12,17 @@ pub enum Unit {
     Loss,
     /// Metres per second.
     Speed,
-    /// A share of one.
+    /// A fraction of one.
     Share,
-    /// Millionths.
+    /// Parts per million.
     Drift,
 }
 
-/// The end of a key, the unit in a text, and what one of it is worth.
+/// The suffix of a key, the unit in a text, and its value in the unit's first form.
 type Form = (&'static str, &'static str, f64);
 
 impl Unit {
-    /// The ways to write it, the usual one first.
+    /// The ways to write the unit, the usual one first.
     pub const fn forms(self) -> &'static [Form] {
         match self {
             Self::Length => &[("m", "m", 1.0), ("cm", "cm", 0.01), ("km", "km", 1_000.0)],
@@ -42,7 +42,7 @@ impl Unit {
         }
     }
 
-    /// A text that would be right.
+    /// A valid example for error messages.
     pub const fn example(self) -> &'static str {
         match self {
             Self::Length => "20 m",
@@ -55,38 +55,39 @@ impl Unit {
         }
     }
 
-    /// The least and the most that any quantity may be, in the unit's first form. What lies beyond is a slip of the pen, and
-    /// the simulator's sums need not cope with it: times in microseconds, and powers in units of -150 dBm, stay whole.
+    /// The least and the greatest amount of any such quantity, in the unit's first form. Anything beyond is a typing
+    /// error. The limits also keep the simulator's arithmetic exact: times are whole microseconds, and powers are whole
+    /// units of -150 dBm.
     pub const fn range(self) -> (f64, f64) {
         match self {
             Self::Length => (0.0, COORDINATE_MAX),
             // A month.
             Self::Time => (0.0, 30.0 * 86_400.0),
-            // From less than any noise to a watt.
+            // From below any noise floor up to a watt.
             Self::Power => (-150.0, 30.0),
             Self::Loss => (0.0, 250.0),
             Self::Speed => (0.0, 1_000.0),
             Self::Share => (0.0, 1.0),
-            // A twentieth.
+            // Five percent.
             Self::Drift => (-50_000.0, 50_000.0),
         }
     }
 
-    /// Holds an amount against what this quantity may be.
+    /// Checks an amount against this quantity's range.
     pub fn check(self, amount: f64) -> Result<f64, String> {
         self.check_within(amount, self.range())
     }
 
-    /// Holds an amount against a range of its own.
+    /// Checks an amount against a narrower range.
     pub fn check_within(self, amount: f64, (least, most): (f64, f64)) -> Result<f64, String> {
-        // What is no number is in no range.
+        // NaN lies in no range.
         if (least..=most).contains(&amount) {
             return Ok(amount);
         }
         Err(format!("must be between {} and {}", self.shown(least), self.shown(most)))
     }
 
-    /// An amount as people would write it.
+    /// The amount as people would write it.
     fn shown(self, amount: f64) -> String {
         let usual = self.forms()[0];
         let fitting = self.forms().iter().filter(|form| amount.abs() >= form.2);
@@ -95,10 +96,10 @@ impl Unit {
     }
 }
 
-/// The farthest that anything may be from the origin along either axis, in metres.
+/// The greatest distance from the origin along either axis, in metres.
 pub const COORDINATE_MAX: f64 = 100_000.0;
 
-/// Where the number ends that a text begins with.
+/// The end of the number that a text begins with.
 fn number_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -109,7 +110,7 @@ fn number_end(text: &str) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// A number and its unit, in the unit's first form.
+/// Reads a number with its unit, and converts it to the unit's first form.
 pub fn parse_quantity(text: &str, unit: Unit) -> Result<f64, String> {
     let (number, name) = text.split_at(number_end(text));
     let (number, name) = (number.trim(), name.trim());
@@ -122,19 +123,19 @@ pub fn parse_quantity(text: &str, unit: Unit) -> Result<f64, String> {
     })
 }
 
-/// Seconds as whole microseconds.
+/// Rounds seconds to whole microseconds.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "negative times become zero; years fit")]
 pub fn micros(seconds: f64) -> u64 {
     (seconds * 1e6).round().max(0.0) as u64
 }
 
-/// Microseconds as seconds.
+/// Converts microseconds to seconds.
 #[expect(clippy::cast_precision_loss, reason = "runs last far less than 2^52 microseconds")]
 pub fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
-/// Milliseconds as people read them.
+/// Formats milliseconds for people.
 pub fn secs(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
 }

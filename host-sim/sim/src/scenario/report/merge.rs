@@ -1,19 +1,19 @@
-//! Joins the shards of a sweep.
+//! Merges the shards of a sweep.
 
 use std::collections::BTreeMap;
 
 use super::shard::{Seeds, Shard};
 use super::sweep::{Origin, Row, Sweep};
 
-/// Ends a function with the reason why shards do not fit.
+/// Returns from a function with the reason why the shards do not fit.
 macro_rules! refuse {
     ($($why:tt)*) => { return Err(Unfit(format!($($why)*))) };
 }
 
-/// As many gaps between the seeds are told.
+/// The most gaps that a message lists.
 const GAPS_SHOWN: usize = 5;
 
-/// Why shards do not make a sweep.
+/// Why shards cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit(String);
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// Joins shards of one scenario, run by one version. Seeds may be missing only where that is allowed.
+/// Merges shards of one scenario that were run by one version. Seeds may be missing only if `partial` is set.
 pub fn join(shards: Vec<Sweep>, partial: bool) -> Result<Sweep, Unfit> {
     let Some(first) = shards.first().map(|shard| shard.origin.clone()) else { refuse!("there is nothing to merge") };
     let origins: Vec<Origin> = shards.iter().map(|shard| shard.origin.clone()).collect();
@@ -62,7 +62,7 @@ pub fn join(shards: Vec<Sweep>, partial: bool) -> Result<Sweep, Unfit> {
             }
         }
     }
-    // `sweep` refuses to run no seeds; without any there is nothing that could have held.
+    // `sweep` refuses to run zero seeds, because an empty sweep proves nothing.
     if rows.is_empty() {
         refuse!("there are no seeds in any of the files: they were changed");
     }
@@ -82,15 +82,15 @@ pub fn join(shards: Vec<Sweep>, partial: bool) -> Result<Sweep, Unfit> {
     Ok(Sweep::new(Origin { seeds, shard: Shard::WHOLE, ..first }, rows))
 }
 
-/// What is missing of the whole sweep, if anything is.
+/// Names what the whole sweep lacks; `None` if it is complete.
 fn missing(origins: &[Origin], seeds: Seeds, rows: &BTreeMap<u64, Row>) -> Option<String> {
     if rows.len() as u64 == seeds.to - seeds.from {
         return None;
     }
     let parts = origins.first()?.shard.parts;
-    // Where all are shards of one sweep, and whole ones, it is shards that are missing.
+    // If the inputs are complete shards of one sweep, name the missing shards rather than their seeds.
     let of_one_sweep = origins.iter().all(|origin| origin.seeds == seeds && origin.shard.parts == parts);
-    // Files that were changed may claim more seeds than can be counted.
+    // An edited file may claim more seeds than an integer can count.
     let expected = origins.iter().fold(0, |sum: u64, origin| sum.saturating_add(seeds.count(origin.shard)));
     if of_one_sweep && expected == rows.len() as u64 {
         let absent = (1..=parts).filter(|part| origins.iter().all(|origin| origin.shard.part != *part));
@@ -107,7 +107,7 @@ fn missing(origins: &[Origin], seeds: Seeds, rows: &BTreeMap<u64, Row>) -> Optio
     Some(listed("seed", gaps.into_iter()))
 }
 
-/// Names of what is missing, as many as one wants to read.
+/// Lists what is missing, up to a readable length.
 fn listed(what: &str, mut names: impl Iterator<Item = String>) -> String {
     let shown: Vec<String> = names.by_ref().take(GAPS_SHOWN).collect();
     let more = if names.next().is_some() { " and more" } else { "" };

@@ -1,4 +1,4 @@
-//! What came of a run, of two that must be the same, and of a sweep over many seeds.
+//! The results of one run, of two runs that must be identical, and of a sweep over many seeds.
 
 pub mod merge;
 pub mod outcome;

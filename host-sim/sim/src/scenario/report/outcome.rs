@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The outcome of one run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use crate::scenario::input::units::secs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Everything held.
+    /// Every property held.
     Ok,
-    /// Something happened that never may.
+    /// Something happened that must never happen.
     Safety,
-    /// There was no agreement in time.
+    /// The nodes did not agree in time.
     Liveness,
 }
 
 impl Verdict {
-    /// The exit code of the process; 1 is for bad input.
+    /// The exit code of the process. Code 1 is reserved for bad input.
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -28,28 +28,28 @@ impl Verdict {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// When, in milliseconds: where agreement did not come in time, the end of that time.
+    /// The time of the failure in milliseconds. If the nodes did not agree in time, this is the deadline.
     pub at_ms: u64,
     pub what: String,
     pub nodes: Vec<u16>,
-    /// What happened last before.
+    /// The last events before the failure.
     pub last_events: Vec<String>,
-    /// The command that runs the same again, where it is known.
+    /// The command that repeats the run, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,
-    /// The version of the program that ran it, where nothing around it names that: another one need not do the same.
+    /// The version that ran it, unless the surrounding report names it. Another version may behave differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
 impl Failure {
-    /// Says how to run the same again: by which command, and with which version of the program.
+    /// Records how to repeat the run: the command, and the version of the program.
     pub fn set_replay(&mut self, command: String) {
         self.replay = Some(command);
         self.version = Some(env!("CARGO_PKG_VERSION").to_owned());
     }
 
-    /// When, at which nodes and what, in a line.
+    /// One line with the time, the nodes and the failure.
     pub fn line(&self) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(u16::to_string).collect();
         let at = if nodes.is_empty() { String::new() } else { format!(", nodes {}", nodes.join(", ")) };
@@ -57,47 +57,48 @@ impl Failure {
     }
 }
 
-/// A change of the network and how long it took to deal with.
+/// A change of the network, and how long the nodes took to deal with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub at_ms: u64,
     pub what: String,
-    /// Until the first node at an end of a link that the change made or broke took that link up or down. None where no
-    /// link was made or broken, or nobody had noticed before the next change.
+    /// The time until a node first noticed: it stood at the end of a link that the change made or broke, and took that
+    /// link up or down. `None` if no link was made or broken, or if nobody noticed before the next change.
     pub detected_after_ms: Option<u64>,
-    /// Until the first node let go of the leader it had followed. None where nobody did.
+    /// The time until the first node let go of the leader it had followed. `None` if no node did.
     #[serde(default)]
     pub called_after_ms: Option<u64>,
-    /// Until agreement that lasted; none where the next change came first.
+    /// The time until a lasting agreement. `None` if the next change came first.
     pub agreed_after_ms: Option<u64>,
 }
 
 impl Change {
-    /// Until agreement from the moment at which the change was noticed; none where it disturbed no agreement.
+    /// The time from noticing the change to agreement. `None` if the change did not disturb the agreement.
     pub fn elected_after_ms(&self) -> Option<u64> {
         self.agreed_after_ms?.checked_sub(self.detected_after_ms?).filter(|_| self.agreed_after_ms != Some(0))
     }
 
-    /// From the first node that let go of its leader to agreement: on a ring the wave of the election itself.
+    /// The time from the first node that let go of its leader to agreement. On a ring this is the wave of the election
+    /// itself.
     pub fn wave_ms(&self) -> Option<u64> {
         self.agreed_after_ms?.checked_sub(self.called_after_ms?)
     }
 }
 
-/// Who led from when on.
+/// The leaders from this time on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reign {
     pub at_ms: u64,
-    /// Each leader with the number of nodes that followed it, in ascending order.
+    /// Each leader with its number of followers, in ascending order.
     pub leaders: Vec<(u16, usize)>,
 }
 
-/// Whom a node followed from when on.
+/// Whom a node followed from this time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {
     pub at_ms: u64,
     pub node: u16,
-    /// Its leader; none where it has none, or no power.
+    /// `None` if the node has no leader, or no power.
     pub leader: Option<u16>,
 }
 
@@ -107,16 +108,16 @@ pub struct NodeUse {
     pub sent: u64,
     pub received: u64,
     pub damaged: u64,
-    /// Frames that were handed to it with wrong bits.
+    /// Frames that reached the node with wrong bits and a valid checksum.
     pub corrupted: u64,
     /// Frames with an impossible length.
     pub malformed: u64,
-    /// Share of the run it was transmitting, in millionths.
+    /// The share of the run spent transmitting, in millionths.
     pub airtime_ppm: u64,
-    /// What it took from its battery while it was on, in microampere-hours, by the published currents of the nRF52840; see
-    /// `energy` in the documentation of the air for how far off that can be.
+    /// The charge taken from the battery while the node was on, in microampere-hours, from the published currents of
+    /// the nRF52840. The air's `energy` module documents how far off this can be.
     pub charge_uah: f64,
-    /// Of that, for sending.
+    /// The part of the charge spent on sending.
     #[serde(default)]
     pub tx_uah: f64,
     #[serde(default)]
@@ -127,7 +128,7 @@ pub struct NodeUse {
     pub cpu_uah: f64,
     #[serde(default)]
     pub sleep_uah: f64,
-    /// The mean current while it was on, in microamperes.
+    /// The mean current while the node was on, in microamperes.
     pub mean_ua: f64,
 }
 
@@ -136,33 +137,33 @@ pub struct Outcome {
     pub scenario: String,
     pub seed: u64,
     pub verdict: Verdict,
-    /// Why, where it failed.
+    /// The reason, if the run failed.
     pub failure: Option<Failure>,
     pub ran_ms: u64,
-    /// Components of the usable links at the end.
+    /// The number of connected components of the usable links at the end.
     pub components: usize,
-    /// The changes, the start first.
+    /// All changes; the first is the start.
     pub changes: Vec<Change>,
-    /// Agreements lost although nothing had changed: links at the edge of being usable do that.
+    /// Agreements that were lost although nothing had changed. Links that are barely usable cause these.
     pub relapses: u64,
     pub reigns: Vec<Reign>,
-    /// Who followed whom from when on.
+    /// Who followed whom, and from when on.
     pub follows: Vec<Follow>,
     pub sent: u64,
     pub received: u64,
     pub damaged: u64,
-    /// Frames given up because the channel was never clear.
+    /// Frames that were given up because the channel was never clear.
     pub busy: u64,
-    /// Elections of a node by itself.
+    /// How often nodes elected themselves.
     pub elections: u64,
     pub searches: u64,
-    /// Links that went up or down at one of their ends.
+    /// How often one end of a link took it up or down.
     pub link_changes: u64,
-    /// Frames that nodes refused: foreign, senseless, forged or heard before.
+    /// Frames that nodes refused because they were foreign, malformed, forged or replayed.
     pub refused: u64,
-    /// Frames sent again because nobody acknowledged them.
+    /// Frames that were sent again because no acknowledgement came.
     pub retries: u64,
-    /// Events of the simulator.
+    /// Events that the simulator processed.
     pub events: u64,
     pub nodes: Vec<NodeUse>,
     /// A fingerprint of every frame with its time and sender.

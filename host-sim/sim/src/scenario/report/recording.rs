@@ -1,4 +1,4 @@
-//! The comparison of two runs event by event.
+//! Compares two runs event by event.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::scenario::judge::observer::Recorders;
 use crate::scenario::report::outcome::Outcome;
 use crate::scenario::run::drive;
 
-/// Takes a fingerprint of what goes to a file, or to none.
+/// Computes a fingerprint of whatever passes through it on the way to a file, if there is one.
 struct Fingerprint {
     hash: Rc<Cell<u64>>,
     file: Option<Box<dyn Write>>,
@@ -30,14 +30,14 @@ impl Write for Fingerprint {
     }
 }
 
-/// How two runs of the same compare.
+/// How two runs of the same scenario and seed compare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// Whether they were the same, event by event and in what came of them.
+    /// Whether both runs had the same events and the same outcome.
     pub same: bool,
-    /// The fingerprint of the trace of each.
+    /// The fingerprint of each run's trace.
     pub traces: [String; 2],
-    /// The fingerprint of all frames of each.
+    /// The fingerprint of each run's frames.
     pub frames: [String; 2],
 }
 
@@ -63,7 +63,7 @@ impl Comparison {
     }
 }
 
-/// Runs a scenario twice, writes the first run down, and compares both. Fails only where writing does.
+/// Runs a scenario twice, records the first run, and compares both. Fails only if writing fails.
 pub fn run_twice(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Result<(Outcome, Comparison)> {
     let traced = |recorders: Recorders| -> io::Result<(Outcome, u64)> {
         let hash = Rc::new(Cell::new(fnv::EMPTY));

@@ -1,29 +1,29 @@
-//! The seeds of a sweep, and the shards that they are divided into.
+//! The seeds of a sweep, and how they are divided into shards.
 
 use serde::{Deserialize, Serialize};
 
-/// More seeds than this, each with its results in memory, are more than one machine should take on.
+/// A sweep keeps every seed's results in memory, so more seeds than this are too many for one machine.
 pub const SEEDS_MAX: u64 = 1_000_000;
 
-/// Seeds from one up to another, which is excluded.
+/// A half-open range of seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenSeeds")]
 pub struct Seeds {
     pub from: u64,
-    /// The first that is none of them any more.
+    /// Exclusive.
     pub to: u64,
 }
 
-/// One part of several.
+/// One of several parts of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenShard")]
 pub struct Shard {
-    /// Which, counted from 1.
+    /// Counted from 1.
     pub part: u64,
     pub parts: u64,
 }
 
-/// Seeds as a file has them: whoever edited it may have written anything.
+/// Seeds as stored in a file. People may have edited the file, so the values must be checked.
 #[derive(Deserialize)]
 struct WrittenSeeds {
     from: u64,
@@ -38,7 +38,7 @@ impl TryFrom<WrittenSeeds> for Seeds {
     }
 }
 
-/// A shard as a file has it.
+/// A shard as stored in a file, unchecked.
 #[derive(Deserialize)]
 struct WrittenShard {
     part: u64,
@@ -57,7 +57,7 @@ impl TryFrom<WrittenShard> for Shard {
 impl Shard {
     pub const WHOLE: Self = Self { part: 1, parts: 1 };
 
-    /// Whether a seed belongs to this part.
+    /// Whether a seed belongs to this shard.
     pub fn has(self, seeds: Seeds, seed: u64) -> bool {
         (seeds.from..seeds.to).contains(&seed) && (seed - seeds.from) % self.parts.max(1) == self.part - 1
     }
@@ -70,20 +70,21 @@ impl std::fmt::Display for Shard {
 }
 
 impl Seeds {
-    /// How many of them a shard has.
+    /// How many seeds a shard has.
     pub fn count(self, shard: Shard) -> u64 {
         let Some(first) = self.from.checked_add(shard.part - 1).filter(|first| *first < self.to) else { return 0 };
         (self.to - first).div_ceil(shard.parts)
     }
 
-    /// Those of a shard, in ascending order: every so many-th. They are counted out one by one and never listed.
+    /// The seeds of a shard in ascending order: every n-th, for n parts. The iterator computes them one by one, so they
+    /// are never all in memory.
     pub fn of(self, shard: Shard) -> impl Iterator<Item = u64> + Send {
         let first = self.from.checked_add(shard.part - 1).filter(|first| *first < self.to);
         std::iter::successors(first, move |seed| seed.checked_add(shard.parts).filter(|next| *next < self.to))
     }
 }
 
-/// Seeds as the command line has them.
+/// Reads seeds from the command line.
 pub fn parse_seeds(text: &str) -> Result<Seeds, String> {
     let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     match ends {
@@ -93,7 +94,7 @@ pub fn parse_seeds(text: &str) -> Result<Seeds, String> {
     }
 }
 
-/// A shard as the command line has it.
+/// Reads a shard from the command line.
 pub fn parse_shard(text: &str) -> Result<Shard, String> {
     let parts = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
     match parts {

@@ -1,4 +1,4 @@
-//! How many numbers are distributed, in a few.
+//! The distribution of many numbers, summarised in a few.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of some numbers (nearest rank); none where there are none.
+    /// Summarises the numbers by nearest rank; `None` if there are none.
     pub fn of(mut numbers: Vec<u64>) -> Option<Self> {
         numbers.sort_unstable();
         let rank = |percent: usize| numbers.get((numbers.len() * percent).div_ceil(100).max(1) - 1).copied();

@@ -1,4 +1,4 @@
-//! What one scenario comes to with many seeds.
+//! The results of one scenario over many seeds.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,16 @@ use crate::scenario::input::plan::Scenario;
 pub struct Row {
     pub seed: u64,
     pub verdict: Verdict,
-    /// When, how and at which nodes it failed, if it did.
     pub failure: Option<Failure>,
     pub changes: Vec<Change>,
-    /// Agreements lost without a change.
+    /// Agreements that were lost although nothing had changed.
     pub relapses: u64,
     pub sent: u64,
-    /// Share of the time in which a node was sending, in millionths; the mean over the nodes.
+    /// The share of the time spent sending, in millionths; the mean over the nodes.
     pub airtime_ppm: u64,
-    /// What a node took from its battery, in nanoampere-hours; the mean over the nodes.
+    /// The charge taken from the battery, in nanoampere-hours; the mean over the nodes.
     pub charge_nah: u64,
-    /// The fingerprint of all frames.
+    /// A fingerprint of all frames.
     pub digest: String,
 }
 
@@ -39,63 +38,62 @@ impl From<Outcome> for Row {
     }
 }
 
-/// What was swept, and by what.
+/// What was swept, and with which version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The version of the program: another one need not do the same with a seed.
+    /// The version of the program. Another version may behave differently for the same seed.
     pub version: String,
-    /// The scenario: its name, or the whole path of its file.
+    /// The scenario's name, or the full path of its file.
     pub scenario: String,
-    /// A fingerprint of what the scenario says; shards of different ones do not go together.
+    /// A fingerprint of the scenario's contents. Shards with different fingerprints cannot be merged.
     pub fingerprint: String,
-    /// The seeds of all shards together.
+    /// The seeds of the whole sweep, over all shards.
     pub seeds: Seeds,
-    /// Which of them are here.
+    /// The shard of those seeds that this file holds.
     pub shard: Shard,
 }
 
 impl Origin {
-    /// Seeds of a scenario that this program runs.
+    /// The origin of a sweep that this version of the program runs.
     pub fn new(name: String, scenario: &Scenario, seeds: Seeds, shard: Shard) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         Self { version, scenario: name, fingerprint: fingerprint(scenario), seeds, shard }
     }
 }
 
-/// A whole sweep, or a shard of one.
+/// A whole sweep, or one shard of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sweep {
     #[serde(flatten)]
     pub origin: Origin,
-    /// Until agreement after the start.
+    /// The time from the start to the first agreement.
     pub started_ms: Option<Spread>,
-    /// Until the first node noticed a later change.
+    /// The time from a later change until the first node noticed it.
     pub detected_ms: Option<Spread>,
-    /// From then until agreement.
+    /// The time from that notice to agreement.
     pub elected_ms: Option<Spread>,
-    /// From the first node that let go of its leader until agreement.
+    /// The time from the first node that let go of its leader to agreement.
     #[serde(default)]
     pub wave_ms: Option<Spread>,
-    /// Until agreement, in all.
+    /// The total time from a later change to agreement.
     pub agreed_ms: Option<Spread>,
     /// Frames sent in a run.
     pub sent: Option<Spread>,
-    /// Share of the time in which a node was sending, in millionths.
+    /// The share of the time in which a node was sending, in millionths.
     pub airtime_ppm: Option<Spread>,
-    /// What a node took from its battery, in nanoampere-hours.
+    /// The charge a node took from its battery, in nanoampere-hours.
     pub charge_nah: Option<Spread>,
-    /// The seeds that failed.
+    /// The seeds whose runs failed.
     pub failed: Vec<u64>,
-    /// What each seed came to, in ascending order.
+    /// The result of each seed, in ascending order.
     pub rows: Vec<Row>,
 }
 
 impl Sweep {
-    /// The sweep that these rows make.
     pub fn new(origin: Origin, rows: BTreeMap<u64, Row>) -> Self {
         let rows: Vec<Row> = rows.into_values().collect();
         let spread = |of: fn(&Change) -> Option<u64>| {
-            // A change that disturbed no agreement has no election to be measured.
+            // A change that did not disturb the agreement caused no election, so there is nothing to measure.
             let later = rows.iter().flat_map(|row| row.changes.iter().skip(1));
             let disturbing = later.filter(|change| change.agreed_after_ms != Some(0));
             Spread::of(disturbing.filter_map(of).collect())
@@ -116,8 +114,8 @@ impl Sweep {
         }
     }
 
-    /// Has the runs that failed say by which command they are run again: that of the scenario's name here, so that merged
-    /// shards say the same as the whole sweep.
+    /// Adds the replay command to every failed run. The command uses the scenario's name from the origin, so that
+    /// merged shards report the same as the whole sweep.
     pub fn set_replays(&mut self, command: impl Fn(&str, u64) -> String) {
         for Row { seed, failure, .. } in &mut self.rows {
             if let Some(failure) = failure {
@@ -126,7 +124,7 @@ impl Sweep {
         }
     }
 
-    /// How the worst run ended.
+    /// The verdict of the worst run.
     pub fn worst(&self) -> Verdict {
         let has = |verdict| self.rows.iter().any(|row| row.verdict == verdict);
         let worst = [Verdict::Safety, Verdict::Liveness].into_iter().find(|&verdict| has(verdict));
@@ -134,7 +132,7 @@ impl Sweep {
     }
 }
 
-/// What a scenario says, as a number.
+/// A hash of the scenario's contents.
 fn fingerprint(scenario: &Scenario) -> String {
     format!("{:016x}", fnv::extend(fnv::EMPTY, format!("{scenario:?}").bytes()))
 }
@@ -147,7 +145,7 @@ pub(super) mod tests {
     use crate::scenario::report::outcome::{Change, Verdict};
     use crate::scenario::report::shard::{Seeds, Shard};
 
-    /// A shard of a sweep that never was.
+    /// A made-up shard for tests.
     pub(in crate::scenario) fn part(fingerprint: &str, seeds: Seeds, shard: Shard) -> Sweep {
         let row = |seed: u64| {
             let (detected_after_ms, agreed_after_ms) = (Some(10 * seed), Some(30 * seed));

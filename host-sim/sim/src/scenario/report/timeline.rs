@@ -1,33 +1,33 @@
-//! Who followed whom over time, with the changes marked, and as text for a terminal.
+//! Who followed whom over time, with the changes marked, and its rendering as text for a terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::scenario::report::outcome::{Follow, Outcome};
 
-/// Columns of the text's time axis.
+/// The width of the time axis, in columns.
 const COLUMNS: u64 = 72;
 
-/// More nodes than this are not drawn as text.
+/// Larger networks are not drawn as text.
 const ROWS_MAX: usize = 64;
 
-/// Letters for leaders, in the order in which they came to lead; those beyond share the last sign.
+/// Letters for leaders, in the order of [`leaders`]. Any further leaders share one sign.
 const LETTERS: &[u8; 36] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 const OTHERS: char = '+';
 
-/// No leader, or no power.
+/// Stands for no leader, or no power.
 const NOBODY: char = '.';
 
-/// Stretches of time, in milliseconds, in which one node follows one leader.
+/// A period, in milliseconds, during which one node follows one leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     pub from_ms: u64,
-    /// Its end, which is excluded.
+    /// Exclusive.
     pub to_ms: u64,
     pub leader: u16,
 }
 
-/// What each node did throughout, by its id.
+/// The stretches of each node over the whole run, by its id.
 pub fn stretches(outcome: &Outcome) -> BTreeMap<u16, Vec<Stretch>> {
     let mut rows: BTreeMap<u16, Vec<Stretch>> = outcome.nodes.iter().map(|node| (node.id, Vec::new())).collect();
     let mut open: BTreeMap<u16, (u64, u16)> = BTreeMap::new();
@@ -46,7 +46,7 @@ pub fn stretches(outcome: &Outcome) -> BTreeMap<u16, Vec<Stretch>> {
     rows
 }
 
-/// Leaders of others than themselves, those that were followed longest first: only they get a letter or colour of their own.
+/// All leaders, the one that others followed longest first. Only the first few get a letter or colour of their own.
 pub fn leaders(rows: &BTreeMap<u16, Vec<Stretch>>) -> Vec<u16> {
     let mut reigns: BTreeMap<u16, u64> = BTreeMap::new();
     for (&node, stretches) in rows {
@@ -60,7 +60,7 @@ pub fn leaders(rows: &BTreeMap<u16, Vec<Stretch>>) -> Vec<u16> {
     ranked.into_iter().map(|(_, leader)| leader).collect()
 }
 
-/// The timeline for a terminal: a row for each node, a letter for each leader, lower-case where the node leads itself.
+/// Draws the timeline: a row for each node, and a letter for each leader, in lower case where the node leads itself.
 pub fn text(outcome: &Outcome) -> String {
     let rows = stretches(outcome);
     if rows.len() > ROWS_MAX {
@@ -90,7 +90,7 @@ pub fn text(outcome: &Outcome) -> String {
     for (node, stretches) in &rows {
         let row: String = (0..COLUMNS)
             .map(|at| {
-                // What holds at the end of a column stands for it.
+                // Each column shows the state at its end.
                 let ms = (at + 1) * outcome.ran_ms / COLUMNS - 1;
                 let now = stretches.iter().find(|stretch| (stretch.from_ms..stretch.to_ms).contains(&ms));
                 now.map_or(NOBODY, |stretch| {

@@ -1,7 +1,7 @@
-//! What is known of an emulated board from what it says over its debug probe: to the checker, it stands for the node.
+//! What an emulated board has reported over its debug probe. The checker uses this in place of the node.
 //!
-//! A board is no open book. Its node's state is on the board; what comes out are notices and snapshots, as a person with a
-//! cable would see them. The checker therefore knows a board's leader and its links, and not its height.
+//! The node's state stays on the board. All that comes out are notices and snapshots, just as a person with a cable
+//! would see them. The checker therefore knows a board's leader and its links, but not its height.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use common::types::NodeId;
 use crate::air::soft_state::Tally;
 use crate::air::station::{Room, Sent, Station, Transmit};
 
-/// What a board has said since its power came on.
+/// What a board has reported since it was powered on.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     id: NodeId,
@@ -26,12 +26,12 @@ pub struct Mirror {
     counters: Counters,
     lost: u64,
     defect: Option<String>,
-    /// The board's time as it last told it; a start begins it anew.
+    /// The board's own time in its latest message. It starts again when the board does.
     heard_us: Option<u64>,
 }
 
 impl Mirror {
-    /// A board that has said nothing yet.
+    /// A board that has not reported anything yet.
     pub fn new(id: NodeId) -> Self {
         Self {
             id,
@@ -46,7 +46,7 @@ impl Mirror {
         }
     }
 
-    /// The node's id, as its board was configured.
+    /// The id that the board was configured with.
     pub fn id(&self) -> NodeId {
         self.id
     }
@@ -55,22 +55,22 @@ impl Mirror {
         self.leader
     }
 
-    /// Whether its link to another node is up.
+    /// Whether the link to another node is up.
     pub fn is_linked(&self, peer: NodeId) -> bool {
         self.links.contains(&peer)
     }
 
-    /// Whether it has told that it only listens.
+    /// Whether the board has reported that it only listens.
     pub fn is_mute(&self) -> bool {
         self.is_mute
     }
 
-    /// Messages that the board lost on their way out.
+    /// How many messages the board lost on the way out.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// What the board said about a crash before its last start.
+    /// The crash before the last start, if the board reported one.
     pub fn defect(&self) -> Option<&str> {
         self.defect.as_deref()
     }
@@ -90,7 +90,7 @@ impl Mirror {
         }
     }
 
-    /// Takes note of a message. True where something changed that others may be waiting for.
+    /// Records a message. Returns true if something changed that others may be waiting for.
     pub fn hear(&mut self, message: &ToHost) -> bool {
         match message {
             ToHost::Hello(hello) => self.greet(hello),
@@ -114,7 +114,7 @@ impl Mirror {
         }
     }
 
-    /// A start begins with a hello; the same words are also said to whoever plugs in a cable, and then mean nothing new.
+    /// A board says hello when it starts. It also says hello to anyone who plugs in a cable, which carries no news.
     fn greet(&mut self, hello: &Hello) -> bool {
         if self.heard_us.replace(hello.at_us).is_some_and(|before| before <= hello.at_us) {
             return false;
@@ -152,7 +152,7 @@ impl Mirror {
     }
 }
 
-/// The board drives its radio itself, so there is nothing to do for the world.
+/// The board drives its own radio, so the world has nothing to do.
 impl Station for Mirror {
     fn handle_start(&mut self, _now: Instant) {}
     fn handle_frame(&mut self, _now: Instant, _psdu: &[u8], _rssi_dbm: f64) {}
@@ -186,7 +186,7 @@ mod tests {
         assert!(mirror.is_linked(NodeId(5)) && mirror.leader() == Some(NodeId(5)));
         assert!(mirror.hear(&notice(Notice::LinkDown(NodeId(5), Reason::Silent))));
         assert!(!mirror.is_linked(NodeId(5)));
-        // A notice may be lost; the next snapshot has the leader all the same.
+        // A notice may get lost, but the next snapshot includes the leader anyway.
         assert!(!mirror.hear(&ToHost::Lost(2)));
         let snapshot = Snapshot { leader: Some(NodeId(7)), epoch: Some(1), ..Snapshot::default() };
         assert!(mirror.hear(&ToHost::Snapshot { at_us: 2, snapshot }));

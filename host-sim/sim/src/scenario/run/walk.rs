@@ -8,19 +8,19 @@ use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
 use crate::scenario::input::plan::{Groups, Mobility, Wander, unit};
 
-/// The stream of everything random in here, and the first numbers of groups and of their members in it. Nodes that walk on their
-/// own have the numbers below.
+/// The random stream of all movement, and the first numbers within it for group centres and for group members. Nodes
+/// that walk on their own use the numbers below those.
 const WALKING: u64 = 0x3A1C;
 const CENTRES: u64 = 1 << 32;
 const MEMBERS: u64 = 2 << 32;
 
 #[derive(Clone, Debug)]
 pub enum Walk {
-    /// Everybody to one random point after another.
+    /// Every node walks to one random point after another.
     Alone(Wander, Vec<Walker>),
-    /// In groups, whose centres do that.
+    /// Nodes move in groups whose centres walk to random points.
     Together(Wander, Vec<Walker>, Vec<Member>),
-    /// As listed; nodes without a way stay where they are.
+    /// Nodes follow the listed ways. Nodes without a way stay where they are.
     Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
 }
 
@@ -35,23 +35,23 @@ pub struct Walker {
 
 #[derive(Clone, Copy, Debug)]
 enum Area {
-    /// In a square with this side and one corner at the origin.
+    /// A square with this side and one corner at the origin.
     Square(f64),
-    /// Within this distance of the origin.
+    /// A disc of this radius around the origin.
     Disc(f64),
 }
 
 #[derive(Clone, Debug)]
 pub struct Member {
     group: usize,
-    /// Where it belongs, seen from the centre.
+    /// Its assigned position, relative to the group's centre.
     offset: Point,
-    /// Where it is, seen from there.
+    /// Its current position, relative to the assigned one.
     stroll: Walker,
 }
 
 impl Walk {
-    /// Nodes that start here.
+    /// Starts the nodes at these positions.
     pub fn new(plan: &Mobility, positions: &[Point], seed: u64) -> Self {
         let plan = match plan {
             Mobility::Random(wander) => *wander,
@@ -85,7 +85,7 @@ impl Walk {
         Self::Together(plan, centres, members)
     }
 
-    /// Lets this many seconds pass until now; who moved, and where to.
+    /// Advances by this many seconds to the present time, and returns who moved, and to where.
     pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(NodeIndex, Point)> {
         match self {
             Self::Alone(plan, walkers) => {
@@ -110,7 +110,8 @@ impl Walk {
     }
 }
 
-/// The group of each node: strips of the field from left to right, with as many nodes in each as in the others, or one more.
+/// The group of each node. The groups are strips of the field from left to right, and differ in size by at most one
+/// node.
 fn strips(positions: &[Point], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..positions.len()).collect();
     order.sort_by(|&a, &b| positions[a].0.total_cmp(&positions[b].0).then(a.cmp(&b)));
@@ -121,7 +122,7 @@ fn strips(positions: &[Point], count: usize) -> Vec<usize> {
     groups
 }
 
-/// Where a way is at a time: on the straight line between two of its points, and at its ends before and after.
+/// The position on a way at some time: on the straight line between two of its points, or at an end before and after.
 fn along(way: &[(u64, Point)], now_us: u64) -> Option<Point> {
     let next = way.partition_point(|&(at, _)| at <= now_us);
     let &(to_us, to) = way.get(next).or(way.last())?;

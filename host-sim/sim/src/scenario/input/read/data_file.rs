@@ -1,7 +1,7 @@
-//! Tables in files of their own, which a scenario names: measured links and ways.
+//! Tables in separate files that a scenario names: measured links and ways.
 //!
-//! Numbers with commas between them, a row to a line; lines that are empty or begin with `#` say nothing. The path is
-//! relative to the scenario's own.
+//! Each line holds one row of comma-separated numbers. Empty lines and lines that begin with `#` are ignored. The path
+//! is relative to the scenario's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::air::propagation::Point;
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
-/// Measured losses: `from, to, loss in dB`.
+/// Reads measured losses: `from, to, loss in dB`.
 pub(super) fn links(
     section: &Section<'_>,
     key: &str,
@@ -36,7 +36,7 @@ pub(super) fn links(
     Ok(losses)
 }
 
-/// Ways: `seconds, node, x, y`.
+/// Reads ways: `seconds, node, x, y`.
 pub(super) fn ways(
     section: &Section<'_>,
     key: &str,
@@ -69,12 +69,12 @@ impl<const N: usize> Row<N> {
         Problem { file: self.file.clone(), line: self.line, what: what.to_owned() }
     }
 
-    /// Holds a number against what such a quantity may be.
+    /// Checks a number against the range of its quantity.
     fn check(&self, name: &str, unit: Unit, amount: f64) -> Result<(), Problem> {
         unit.check(amount).map(drop).map_err(|what| self.problem(&format!("{name} {what}")))
     }
 
-    /// The index of a node that is given by its number.
+    /// Converts a node's number to its index.
     fn node(&self, number: f64, nodes: usize) -> Result<NodeIndex, Problem> {
         (1..=nodes)
             .find(|&id| u32::try_from(id).is_ok_and(|id| (f64::from(id) - number).abs() < 1e-9))

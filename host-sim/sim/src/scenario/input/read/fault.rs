@@ -10,13 +10,14 @@ use crate::scenario::input::plan::{Attack, Fault, Flash, Harm, Trick, When, Who}
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
-/// How often a recurring fault may strike: every strike is planned before the start.
+/// How often a recurring fault may strike. The simulator plans every strike before the start, so the list must stay
+/// bounded.
 const STRIKES_MAX: u64 = 100_000;
 
-/// Times may not be shorter than this; what is not a radio's is far slower.
+/// The shortest interval between strikes or frames. Only the radio itself is faster.
 const SHORTEST_S: f64 = 1e-3;
 
-/// The nodes that are listed, as indices.
+/// Reads a list of node numbers as indices.
 fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<NodeIndex>>, Problem> {
     let Some(ids) = section.integers("nodes", 1..nodes as u64 + 1)? else { return Ok(None) };
     if ids.is_empty() {
@@ -41,7 +42,7 @@ fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
     }
 }
 
-/// Whom a fault strikes, where it is said by a word.
+/// Whom a fault strikes, if a word says so rather than a list.
 #[derive(Clone, Copy)]
 enum Named {
     Leader,
@@ -101,7 +102,8 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
     };
     section.finish()?;
     let when = times.when(section)?;
-    // A crash for good strikes others each time, and a drift is replaced by the next.
+    // Two harms may recur without an end: a permanent crash strikes other nodes each time, and a new drift replaces the
+    // old one.
     let must_end = matches!(harm, Harm::Wall { .. } | Harm::Partition { .. } | Harm::Corrupt { .. });
     if matches!(when, When::Every { .. }) && must_end && harm.lasts_us().is_none() {
         return Err(section.problem_at("every", "needs `for`: it comes again and again, so it must end"));
@@ -109,7 +111,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
     Ok(Fault { when, harm })
 }
 
-/// How long a fault lasts; none where it stays for good.
+/// Reads how long a fault lasts; `None` if it is permanent.
 fn read_length(section: &Section<'_>) -> Result<Option<u64>, Problem> {
     Ok(positive(section, "for", Unit::Time)?.map(micros))
 }
@@ -163,7 +165,8 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
     })
 }
 
-/// The times of a fault as they are given. They are read before anything can be missed, so that no key of theirs is unknown.
+/// The times of a fault as written. They are read before anything can be reported missing, so that none of their keys
+/// counts as unknown.
 struct Times {
     at: Option<u64>,
     every: Option<u64>,

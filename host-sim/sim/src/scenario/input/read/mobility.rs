@@ -5,13 +5,13 @@ use crate::scenario::input::plan::{Groups, Mobility, Wander};
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::Unit;
 
-/// The keys of random walks.
+/// The keys that only random walks use.
 const WALKS: [&str; 4] = ["speed_min", "speed_max", "side", "until"];
-/// Groups and how far their members stray, where nothing is said.
+/// The default number of groups, and how far their members stray.
 const GROUPS: usize = 2;
 const WANDER_M: f64 = 2.0;
 
-/// How nodes move; none where they do not.
+/// Reads how nodes move; `None` if they do not.
 pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Result<Option<Mobility>, Problem> {
     #[derive(Clone, Copy)]
     enum Kind {

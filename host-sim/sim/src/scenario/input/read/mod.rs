@@ -1,4 +1,4 @@
-//! Scenarios as TOML.
+//! Reads scenarios from TOML.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,13 +20,13 @@ mod fault;
 mod mobility;
 mod radio;
 
-/// More nodes than this take longer than anybody waits.
+/// Larger networks take longer than anybody waits.
 const NODES_MAX: u64 = 1_000;
 
-/// Gives the text of a file that a scenario names. Scenarios come from anywhere, so whoever has files lends them.
+/// Returns the text of a file that a scenario names. Scenarios come from anywhere, so the caller provides file access.
 pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<String>;
 
-/// Reads a scenario that names no other files. `file` is what messages call it.
+/// Reads a scenario that names no other files. Messages refer to it as `file`.
 pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
     read_with(file, text, &|_| Err(io::Error::other("there are no files here")))
 }
@@ -55,7 +55,7 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
     let topology = match topology {
         Some(section) => read_topology(&section)?,
         None if tables.is_empty() => return Err(root.missing("topology")),
-        // The nodes say where they are.
+        // Each `[[node]]` gives its own position, which is filled in later.
         None => Topology::Positions(vec![(0.0, 0.0); tables.len()]),
     };
     let has_places = root.section("topology")?.is_some();
@@ -102,10 +102,10 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
     Ok(scenario)
 }
 
-/// A quantity that must be positive.
+/// Reads a quantity that must be positive.
 fn positive(section: &Section<'_>, key: &str, unit: Unit) -> Result<Option<f64>, Problem> {
     let amount = section.quantity(key, unit)?;
-    // Times are counted in whole microseconds.
+    // Times are counted in whole microseconds, so a shorter one would round to zero.
     let is_nothing = |amount: f64| amount <= 0.0 || unit == Unit::Time && micros(amount) == 0;
     if amount.is_some_and(is_nothing) {
         return Err(section.problem_at(key, &format!("must be more than nothing, such as \"{}\"", unit.example())));
@@ -113,7 +113,7 @@ fn positive(section: &Section<'_>, key: &str, unit: Unit) -> Result<Option<f64>,
     Ok(amount)
 }
 
-/// A quantity within a range that is narrower than its unit's.
+/// Reads a quantity whose range is narrower than its unit's.
 fn within(section: &Section<'_>, key: &str, unit: Unit, range: (f64, f64)) -> Result<Option<f64>, Problem> {
     let Some(amount) = section.quantity(key, unit)? else { return Ok(None) };
     unit.check_within(amount, range).map(Some).map_err(|what| section.problem_at(key, &what))
@@ -166,7 +166,7 @@ fn read_topology(section: &Section<'_>) -> Result<Topology, Problem> {
     })
 }
 
-/// `[[node]]`: what is special about single nodes.
+/// `[[node]]`: how single nodes differ from the rest.
 fn read_nodes(
     root: &Section<'_>,
     tables: &[Section<'_>],
@@ -196,7 +196,7 @@ fn read_nodes(
     Ok(special)
 }
 
-/// What is asked of a board must be something that boards can do.
+/// Rejects scenarios that ask a board for something boards cannot do.
 fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
     for section in tables {
         let id = section.integer("id", 1..u64::MAX)?.unwrap_or(1);
@@ -210,7 +210,7 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
     Ok(())
 }
 
-/// Nodes are made as the core makes them, so whatever it refuses must be refused here.
+/// The core constructs the nodes, so whatever it refuses must be refused here.
 fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     let nodes = scenario.topology.nodes();
     let Err(error) = Programs::of(scenario).check() else {
@@ -223,7 +223,7 @@ fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     })
 }
 
-/// How fast a clock runs, in millionths too many.
+/// Reads how fast a clock runs, in parts per million.
 fn drift(section: &Section<'_>) -> Result<Option<i32>, Problem> {
     let Some(ppm) = section.quantity("drift", Unit::Drift)? else { return Ok(None) };
     #[expect(clippy::cast_possible_truncation, reason = "such quantities are at most a twentieth")]
@@ -257,7 +257,7 @@ fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Pr
     Ok(ProtocolPlan { program, cipher, radii })
 }
 
-/// Within which time there must be agreement, and how steady it must be.
+/// Reads the deadline for agreement, and how stable it must be afterwards.
 fn read_expectation(section: &Section<'_>) -> Result<(u64, Option<Steady>), Problem> {
     let within = positive(section, "agreement_within", Unit::Time)?;
     let changes_max = section.integer("leader_changes", 0..1_000)?;

@@ -7,7 +7,7 @@ use crate::scenario::input::plan::{Cca, Model, RadioPlan, Wifi};
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
-/// What radios are where nothing else is said.
+/// The defaults for whatever the scenario does not mention.
 pub(super) fn usual() -> RadioPlan {
     RadioPlan {
         model: Model::Usual,
@@ -16,7 +16,7 @@ pub(super) fn usual() -> RadioPlan {
         bursts: None,
         wifi: None,
         loss: 0.0,
-        // That of the firmware, which listens whenever it does not send.
+        // The firmware's timing: it listens whenever it does not send.
         timing: RadioTiming::FIRMWARE,
         channel: 15,
         tx_dbm: 0.0,
@@ -83,7 +83,7 @@ pub(super) fn channel(section: &Section<'_>) -> Result<Option<u8>, Problem> {
     Ok(section.integer("channel", 11..27)?.and_then(|channel| u8::try_from(channel).ok()))
 }
 
-/// A transmit power that radios have.
+/// Reads a transmit power that the radio supports.
 pub(super) fn power(section: &Section<'_>, key: &str) -> Result<Option<f64>, Problem> {
     let power = section.quantity(key, Unit::Power)?;
     if power.is_some_and(|dbm| !(-40.0..=20.0).contains(&dbm)) {
@@ -130,7 +130,7 @@ fn read_model(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Result<M
 }
 
 fn read_bursts(section: &Section<'_>) -> Result<Bursts, Problem> {
-    // Shorter states would come and go within a frame, and longer ones do not fit 32 bits of microseconds.
+    // Shorter states would come and go within a frame. Longer ones overflow 32 bits of microseconds.
     let state = |key: &str| -> Result<Option<u32>, Problem> {
         let length = within(section, key, Unit::Time, (1e-3, 3_600.0))?;
         Ok(length.map(|length| u32::try_from(micros(length)).unwrap_or(u32::MAX)))
