@@ -6,10 +6,10 @@ use common::protocol::Protocol;
 use common::rng::Rng;
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
-use host_sim::lab::bench::big_ring::{BigRing, PhaseCount, Tally, random_uids};
 use host_sim::lab::bench::growth::SCENARIOS;
 use host_sim::lab::bench::speed::{Carry, candidates};
 use host_sim::lab::fit::{Fit, Law, exponent};
+use ideal::big_ring::{BigRing, PhaseCount, Tally, random_uids};
 use ideal::net::Net;
 
 /// Runs the large ring's driver and checks that all nodes follow the largest uid.

@@ -1,8 +1,9 @@
 //! The ideal network of Ringleader: channels that deliver in order while they are up, the graphs to run it on, and what
-//! runs on it alone: random stress and the hierarchy of leaders. Nothing here prints; the commands do.
+//! runs on it alone: random stress, the hierarchy of leaders, and a ring of a million. Nothing here prints; the commands do.
 //!
 //! It is a package of its own so that tests can use it without building the rest.
 
+pub mod big_ring;
 pub mod graph;
 pub mod hierarchy;
 pub mod net;

@@ -6,12 +6,12 @@ use anyhow::ensure;
 use common::layout::{LAYOUT, Row};
 use serde::Serialize;
 
-use super::big_ring::{BigRing, Tally, random_uids};
 use super::growth::{Growth, SCENARIOS};
 use super::machine::{Machine, peak_memory, processor_seconds};
 use super::speed::{self, Speed};
 use super::text;
 use crate::note;
+use ideal::big_ring::{BigRing, Tally, random_uids};
 
 /// The default number of nodes of the largest election.
 pub const NODES: u32 = 1_000_000;

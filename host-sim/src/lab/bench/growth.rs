@@ -14,8 +14,8 @@ use common::types::{NodeId, RingPlace};
 use ideal::net::{Net, ROUND};
 use serde::Serialize;
 
-use super::big_ring::{BigRing, random_uids};
 use crate::lab::fit::{Fit, Law, exponent};
+use ideal::big_ring::{BigRing, random_uids};
 
 /// More rounds than any of these elections takes.
 const ROUNDS_MAX: u64 = 100_000;

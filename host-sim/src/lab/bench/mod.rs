@@ -1,7 +1,6 @@
 //! What the core and the simulator cost in time and memory.
 
 pub mod air_bench;
-pub mod big_ring;
 pub mod board_bench;
 pub mod core_bench;
 pub mod elections;

@@ -26,8 +26,8 @@ use common::types::{NodeId, RingPlace};
 use ideal::graph::{Graph, Kind};
 use serde::Serialize;
 
-use super::big_ring::random_uids;
 use super::workload::{Decoded, Encoded, Input, Workload};
+use ideal::big_ring::random_uids;
 
 /// How often each algorithm is measured; the medians are reported.
 pub const REPETITIONS: usize = 5;
