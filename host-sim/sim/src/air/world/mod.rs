@@ -37,6 +37,8 @@ pub struct World<S> {
     medium: Medium,
     timing: RadioTiming,
     stations: PerNode<S>,
+    /// What each station asked for when it was last called: asking it before the next call, too, takes twice the time.
+    deadlines: PerNode<Instant>,
     clocks: PerNode<LocalClock>,
     radios: Radios,
     /// Nodes whose radio somebody else drives.
@@ -59,6 +61,7 @@ impl<S: Station> World<S> {
             medium,
             timing,
             stations: PerNode::default(),
+            deadlines: PerNode::default(),
             clocks: PerNode::default(),
             radios: Radios::default(),
             ports: Ports::default(),
@@ -85,6 +88,7 @@ impl<S: Station> World<S> {
             node.radio(),
             "stations must be added before intruders and sources of noise"
         );
+        self.deadlines.push(deadline_of(&station));
         self.stations.push(station);
         self.clocks.push(LocalClock::new(drift_ppm, 0));
         self.radios.add(Rng::stream(self.seed ^ 0xC5, node.0 as u64));
@@ -189,6 +193,7 @@ impl<S: Station> World<S> {
 
     /// Replaces a station that is off, for its next life.
     pub fn replace(&mut self, node: NodeIndex, station: S) -> S {
+        self.deadlines[node] = deadline_of(&station);
         std::mem::replace(&mut self.stations[node], station)
     }
 
@@ -322,14 +327,19 @@ impl<S: Station> World<S> {
         watcher: &mut impl Watcher<S>,
         input: impl FnOnce(&mut S, Instant),
     ) {
-        let before = self.stations[node].poll_timeout();
         input(&mut self.stations[node], now);
         self.take_frames(node, now, watcher);
-        if self.stations[node].poll_timeout() != before {
+        let deadline = deadline_of(&self.stations[node]);
+        if deadline != self.deadlines[node] {
+            self.deadlines[node] = deadline;
             self.set_deadline(node);
         }
         watcher.station(self.now_us, node, &self.stations[node]);
     }
+}
+
+fn deadline_of(station: &impl Station) -> Instant {
+    station.poll_timeout().unwrap_or(Instant::NEVER)
 }
 
 #[cfg(test)]
