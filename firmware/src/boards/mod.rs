@@ -20,6 +20,16 @@ pub mod microbit_v2;
 #[cfg(feature = "board-microbit-v2")]
 pub use microbit_v2 as board;
 
+#[cfg(feature = "board-xiao-nrf52840")]
+pub mod xiao_nrf52840;
+#[cfg(feature = "board-xiao-nrf52840")]
+pub use xiao_nrf52840 as board;
+
+#[cfg(feature = "board-feather-nrf52840")]
+pub mod feather_nrf52840;
+#[cfg(feature = "board-feather-nrf52840")]
+pub use feather_nrf52840 as board;
+
 use common::board::flash_map::FlashMap;
 use embassy_nrf::Peri;
 use embassy_nrf::gpio::{AnyPin, Level};
