@@ -22,3 +22,4 @@ pub mod stress;
 pub mod study;
 pub mod sweep;
 pub mod table;
+pub mod uf2;
