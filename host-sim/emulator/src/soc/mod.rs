@@ -25,10 +25,12 @@ mod radio;
 mod rng;
 mod rtc;
 mod saadc;
+mod sht4x;
 mod temp;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod twim;
 mod uarte;
 mod wdt;
 
@@ -40,6 +42,7 @@ pub use info::Identity;
 pub use nvmc::PowerCut;
 pub use power::ResetCause;
 pub use radio::RadioUse;
+pub use sht4x::Sht4x;
 
 use bus::explain;
 use clock::Clock;
@@ -59,6 +62,7 @@ use rtc::Rtc;
 use saadc::Saadc;
 use temp::Temp;
 use timer::Timer;
+use twim::Twim;
 use uarte::Uarte;
 use wdt::Wdt;
 
@@ -101,6 +105,7 @@ pub struct Soc {
     clock: Clock,
     radio: Radio,
     uartes: [Uarte; 2],
+    twim: Twim,
     gpio: Gpio,
     gpiote: Gpiote,
     saadc: Saadc,
@@ -138,6 +143,7 @@ impl Soc {
             clock: Clock::new(lfxo_start, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
+            twim: Twim::new(),
             gpio: Gpio::new(chip),
             gpiote: Gpiote::new(),
             saadc: Saadc::new(surroundings.supply_mv),
@@ -177,6 +183,7 @@ impl Soc {
         self.radio.reset(now);
         self.radio.hfxo = false;
         self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
+        self.twim = self.twim.after_reset();
         self.gpio = self.gpio.after_reset(self.chip);
         self.gpiote = Gpiote::new();
         self.saadc = self.saadc.after_reset();
@@ -279,6 +286,7 @@ impl Soc {
             page::CLOCK => &mut self.clock,
             page::RADIO => &mut self.radio,
             page::UARTE0 => &mut self.uartes[0],
+            page::TWIM0 => &mut self.twim,
             page::GPIOTE => &mut self.gpiote,
             page::SAADC => &mut self.saadc,
             page::TIMER0..=page::TIMER2 => &mut self.timers[page - page::TIMER0],
@@ -317,6 +325,7 @@ impl Soc {
             page::CLOCK => self.radio.hfxo = self.clock.hfxo_runs(),
             page::RADIO => self.stop |= self.radio.has_output(),
             page::GPIOTE => self.apply_pins(now, depth)?,
+            page::TWIM0 => self.feel_wires(now),
             _ => {}
         }
         if fresh != 0 {
@@ -340,6 +349,7 @@ impl Soc {
     fn observe_pins(&mut self, now: u64, depth: u32) -> Result<(), BusError> {
         let change = self.gpio.take_change();
         self.gpiote.observe(change);
+        self.feel_wires(now);
         self.propagate(now, page::GPIOTE, depth)
     }
 
