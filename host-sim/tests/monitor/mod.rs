@@ -42,7 +42,7 @@ fn until(watch: &mut Watch, what: &str, mut is_so: impl FnMut(&Watch, &What) -> 
             return records;
         }
     }
-    panic!("never: {what}\n{}", table(watch.boards().all()));
+    panic!("never: {what}\n{}", table(watch.boards()));
 }
 
 fn events(records: &[Record], node: usize) -> Vec<&Event> {
@@ -65,7 +65,7 @@ fn two_boards_are_watched_at_once() {
     until(&mut watch, "the supply is known", |watch, _| {
         watch.boards().all().iter().any(|board| board.readings.contains_key(&Quantity::Supply))
     });
-    let table = table(watch.boards().all());
+    let table = table(watch.boards());
     assert!(table.lines().any(|line| line.contains("    5      *5      1")), "{table}");
     assert!(
         table.lines().any(|line| line.contains("    6       5      1") && line.contains("23.5 °C  2.99 V")),

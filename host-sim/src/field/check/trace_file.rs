@@ -13,6 +13,9 @@ use crate::field::monitor::mac;
 /// A file with more nodes than this is taken to be wrong.
 const NODES_MAX: usize = 10_000;
 
+/// A hundred years in microseconds. A record that claims a later time is damaged.
+const TIME_MAX_US: u64 = 100 * 366 * 24 * 3_600 * 1_000_000;
+
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// In order of time.
@@ -36,6 +39,10 @@ pub fn read(path: &Path) -> anyhow::Result<Trace> {
         ensure!(
             record.node.is_none_or(|node| node < NODES_MAX),
             "{name}:{number}: a node's number must be below {NODES_MAX}"
+        );
+        ensure!(
+            record.time_us <= TIME_MAX_US,
+            "{name}:{number}: the time is more than a hundred years; is it damaged?"
         );
         records.push(record);
     }

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use common::host_link::Quantity;
 
-use super::boards::Known;
+use super::boards::{BOARDS_MAX, Boards, Known};
 use super::describe::{self, Weight};
 use super::watch::{Happening, Watch, What};
-use crate::cli::output::counted;
+use crate::output::{counted, counted_as};
 
 /// A terminal or any other writer.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl<W: Write> Screen<W> {
             text.push_str(&self.line(happening, watch));
         }
         if self.is_terminal {
-            let table = table(watch.boards().all());
+            let table = table(watch.boards());
             self.table_lines = table.lines().count();
             text.push_str(&table);
         }
@@ -47,7 +47,7 @@ impl<W: Write> Screen<W> {
     /// Prints the final table, unless a terminal shows it already.
     pub fn finish(&mut self, watch: &Watch) -> io::Result<()> {
         if !self.is_terminal {
-            self.out.write_all(table(watch.boards().all()).as_bytes())?;
+            self.out.write_all(table(watch.boards()).as_bytes())?;
         }
         self.out.flush()
     }
@@ -85,7 +85,16 @@ fn hint(endpoint: &str) -> &'static str {
     if endpoint.starts_with("rtt:") { "; is an RTT server running? (see `ringleader monitor --help`)" } else { "" }
 }
 
-pub fn table(boards: &[Known]) -> String {
+pub fn table(boards: &Boards) -> String {
+    let mut text = rows(boards.all());
+    if boards.refused() > 0 {
+        let ignored = counted_as(boards.refused(), "hello was", "hellos were");
+        let _ = writeln!(text, "{ignored} ignored: {BOARDS_MAX} boards are watched already");
+    }
+    text
+}
+
+fn rows(boards: &[Known]) -> String {
     if boards.is_empty() {
         return "no board has identified itself yet\n".into();
     }
