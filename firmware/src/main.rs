@@ -8,6 +8,8 @@
 
 mod boards;
 mod boot;
+#[cfg(feature = "sensor-sht4x")]
+mod climate;
 mod clock;
 mod copying;
 mod crash;
@@ -79,7 +81,8 @@ fn main() -> ! {
         node: executors::start_node(),
     };
 
-    let Pins { status, fault, common, lit, button, second_button, serial } = board::pins!(p);
+    let pins = board::pins!(p);
+    let Pins { status, fault, common, lit, button, second_button, serial, .. } = pins;
     let (first, second) = match second_button {
         Some(second) => (Meaning::Fixed(Wish::Elect), Some(second)),
         None => (Meaning::ByLength, None),
@@ -102,6 +105,8 @@ fn main() -> ! {
         if board::HAS_USB {
             spawner.spawn(defmt::unwrap!(host::usb::run(p.USBD, serial_number())));
         }
+        #[cfg(feature = "sensor-sht4x")]
+        spawner.spawn(defmt::unwrap!(climate::run(p.TWISPI0, pins.wires)));
         spawner.spawn(defmt::unwrap!(boot::run(spawner, parts)));
     })
 }

@@ -68,7 +68,8 @@ const fn quantity_of<S: Sensor>(_: &S) -> Quantity {
     S::QUANTITY
 }
 
-fn say(quantity: Quantity, value: i32) {
+/// Tells the host a measurement.
+pub fn say(quantity: Quantity, value: i32) {
     host::say(ToHost::Reading { at_us: clock::now().as_micros(), quantity, value });
 }
 

@@ -22,6 +22,8 @@ macro_rules! pins {
             button: $p.P1_02.into(),
             second_button: None,
             serial: Some($crate::boards::Serial { send: $p.P0_25.into(), receive: $p.P0_24.into() }),
+            #[cfg(feature = "sensor-sht4x")]
+            wires: $crate::boards::Wires { data: $p.P0_12.into(), clock: $p.P0_11.into() },
         }
     };
 }

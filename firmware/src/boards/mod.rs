@@ -53,9 +53,19 @@ pub struct Pins {
     pub second_button: Option<Peri<'static, AnyPin>>,
     /// Absent if nothing is connected to a serial port.
     pub serial: Option<Serial>,
+    /// Two pins for a sensor, for those who connect one.
+    #[cfg(feature = "sensor-sht4x")]
+    pub wires: Wires,
 }
 
 pub struct Serial {
     pub send: Peri<'static, AnyPin>,
     pub receive: Peri<'static, AnyPin>,
+}
+
+/// A bus on two wires (I2C), with resistors in the chip that pull them up while nothing is connected.
+#[cfg(feature = "sensor-sht4x")]
+pub struct Wires {
+    pub data: Peri<'static, AnyPin>,
+    pub clock: Peri<'static, AnyPin>,
 }

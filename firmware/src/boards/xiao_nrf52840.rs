@@ -22,6 +22,8 @@ macro_rules! pins {
             button: $p.P0_03.into(),
             second_button: None,
             serial: Some($crate::boards::Serial { send: $p.P1_11.into(), receive: $p.P1_12.into() }),
+            #[cfg(feature = "sensor-sht4x")]
+            wires: $crate::boards::Wires { data: $p.P0_04.into(), clock: $p.P0_05.into() },
         }
     };
 }

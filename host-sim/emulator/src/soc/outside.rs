@@ -27,11 +27,6 @@ impl Soc {
         self.feel_wires(now);
     }
 
-    /// The sensor that is connected, to change what it measures.
-    pub fn sensor_mut(&mut self) -> Option<&mut Sht4x> {
-        self.twim.sensor_mut()
-    }
-
     /// Tells the bus whether its two wires can rise: nobody holds them low, and something pulls them up.
     pub(super) fn feel_wires(&mut self, now: u64) {
         let Some(wires) = self.twim.wires() else { return };

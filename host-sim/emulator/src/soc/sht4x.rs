@@ -31,8 +31,7 @@ pub struct Sht4x {
     /// Relative, in thousandths of a per cent.
     pub humidity: i32,
     pub serial_number: u32,
-    /// Flips a bit of every answer, as a bad wire does.
-    pub noisy: bool,
+    noisy: bool,
     answer: Option<[u8; 6]>,
     /// How many bytes of the answer were read.
     read: usize,
@@ -43,6 +42,11 @@ impl Sht4x {
     pub const fn new(temperature: i32, humidity: i32) -> Self {
         let serial_number = 0x1234_5678;
         Self { temperature, humidity, serial_number, noisy: false, answer: None, read: 0, busy_until: 0 }
+    }
+
+    /// The same with a bad wire, which flips a bit of every answer.
+    pub const fn noisy(self) -> Self {
+        Self { noisy: true, ..self }
     }
 
     /// Whether it acknowledges its address, to be read or written.

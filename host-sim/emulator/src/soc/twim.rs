@@ -157,11 +157,6 @@ impl Twim {
         self.attached = attached;
     }
 
-    /// The sensor on whatever wires.
-    pub fn sensor_mut(&mut self) -> Option<&mut Sht4x> {
-        self.attached.as_mut().map(|attached| &mut attached.sensor)
-    }
-
     /// The pins of the wires, data first, while the peripheral is on.
     pub fn wires(&self) -> Option<[Pin; 2]> {
         if self.enabled == ENABLED { Some([pin(self.sda)?, pin(self.scl)?]) } else { None }

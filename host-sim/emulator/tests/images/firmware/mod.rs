@@ -9,5 +9,6 @@ mod endurance;
 mod holding;
 mod hostile_air;
 mod power_cuts;
+mod sensor;
 mod serial_line;
 mod turnaround;
