@@ -110,3 +110,16 @@ fn years_of_silence_are_checked_at_once() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("years.jsonl: 3000000000.000 s, 2 nodes (5, 6)"), "{text}");
 }
+
+#[test]
+fn a_trace_that_was_cut_is_checked_up_to_there() {
+    let folder = folder("cut");
+    let whole = FIELD.len();
+    std::fs::write(folder.join("cut.jsonl"), &FIELD[..whole - 20]).unwrap();
+    let output = check(&folder, "cut.jsonl");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("cut.jsonl:14: the last line is cut; left out"), "{output:?}");
+    // In the middle it is damage.
+    std::fs::write(folder.join("torn.jsonl"), FIELD.replace("\"power_off\"}", "\"pow")).unwrap();
+    assert_eq!(check(&folder, "torn.jsonl").status.code(), Some(1));
+}

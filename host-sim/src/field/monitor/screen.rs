@@ -19,11 +19,22 @@ pub struct Screen<W: Write> {
     is_verbose: bool,
     /// Lines of the table at the bottom.
     table_lines: usize,
+    /// Columns of the terminal. A row that wrapped would take more lines than were counted, and the next table would leave
+    /// parts of this one behind.
+    columns: usize,
 }
+
+/// What terminals have that do not say.
+pub const COLUMNS: usize = 80;
 
 impl<W: Write> Screen<W> {
     pub fn new(out: W, is_terminal: bool, is_verbose: bool) -> Self {
-        Self { out, is_terminal, is_verbose, table_lines: 0 }
+        Self { out, is_terminal, is_verbose, table_lines: 0, columns: COLUMNS }
+    }
+
+    /// The terminal has this many columns now.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
     }
 
     /// Shows what happened; on a terminal the table follows it.
@@ -38,7 +49,10 @@ impl<W: Write> Screen<W> {
         if self.is_terminal {
             let table = table(watch.boards());
             self.table_lines = table.lines().count();
-            text.push_str(&table);
+            for line in table.lines() {
+                text.extend(line.chars().take(self.columns));
+                text.push('\n');
+            }
         }
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
