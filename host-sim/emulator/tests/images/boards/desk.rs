@@ -1,0 +1,112 @@
+//! A desk with powered boards, the same or different ones, and a host at each.
+
+use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, RTT_CHANNEL, ToBoard, ToHost, encode};
+use common::node::snapshot::Snapshot;
+use common::types::NodeId;
+use emulator::ideal::IdealAir;
+use emulator::network::Network;
+
+use super::model::{Cable, Model};
+
+/// In cycles.
+const MS: u64 = 64_000;
+const PORT: usize = 0;
+
+/// Within this time a board has answered.
+const ANSWER_MS: u64 = 200;
+/// Within this time it has booted.
+const BOOT_MS: u64 = 1_000;
+/// In seconds.
+const ELECTION_MAX: u32 = 10;
+
+pub struct Desk {
+    pub network: Network<IdealAir>,
+    hosts: Vec<Host>,
+}
+
+struct Host {
+    cable: Cable,
+    decoder: Decoder<ToHost>,
+}
+
+impl Desk {
+    pub fn new(models: &[Model]) -> Self {
+        let mut network = Network::new(IdealAir::default());
+        let mut hosts = Vec::new();
+        for (device_id, model) in (1..).zip(models) {
+            let number = network.add(model.board(device_id));
+            network.power_on(number);
+            hosts.push(Host { cable: model.cable, decoder: Decoder::new() });
+        }
+        Self { network, hosts }
+    }
+
+    /// Lets time pass, and asserts that no board gets stuck.
+    pub fn run_ms(&mut self, millis: u64) {
+        self.network.run_until(self.network.now() + millis * MS);
+        for board in self.network.boards() {
+            assert!(board.trouble().is_none(), "{:?}", board.trouble());
+        }
+    }
+
+    /// Says something to a board and returns what it says meanwhile.
+    pub fn ask(&mut self, number: usize, message: &ToBoard) -> Vec<ToHost> {
+        let mut bytes = [0; FRAME_BYTES_MAX];
+        let frame = encode(message, &mut bytes).expect("it fits");
+        let board = self.network.board(number);
+        match self.hosts[number].cable {
+            Cable::Serial => board.put_serial(PORT, frame),
+            Cable::Probe => board.send_probe(RTT_CHANNEL, frame),
+        }
+        self.run_ms(ANSWER_MS);
+        self.heard(number)
+    }
+
+    /// What a board has said since the last call.
+    pub fn heard(&mut self, number: usize) -> Vec<ToHost> {
+        let board = self.network.board(number);
+        let Host { cable, decoder } = &mut self.hosts[number];
+        let bytes = match cable {
+            Cable::Serial => board.take_serial(PORT),
+            Cable::Probe => board.take_probe(RTT_CHANNEL),
+        };
+        bytes.into_iter().filter_map(|byte| decoder.push(byte)).collect()
+    }
+
+    /// Waits until a board has booted and says who it is.
+    pub fn hello(&mut self, number: usize) -> Hello {
+        let booted = BOOT_MS * MS;
+        self.run_ms(booted.saturating_sub(self.network.now()) / MS);
+        let said = self.ask(number, &ToBoard::GetHello);
+        let hello =
+            said.iter().find_map(|said| if let ToHost::Hello(hello) = said { Some(hello.clone()) } else { None });
+        hello.unwrap_or_else(|| panic!("said: {said:?}; logged: {:?}", self.log(number)))
+    }
+
+    pub fn snapshot(&mut self, number: usize) -> Snapshot {
+        let said = self.ask(number, &ToBoard::GetSnapshot);
+        let found = said
+            .iter()
+            .find_map(|said| if let ToHost::Snapshot { snapshot, .. } = said { Some(*snapshot) } else { None });
+        found.unwrap_or_else(|| panic!("said: {said:?}; logged: {:?}", self.log(number)))
+    }
+
+    /// Waits until all boards follow one leader, and returns it.
+    pub fn elect(&mut self) -> NodeId {
+        let mut stands = Vec::new();
+        for _ in 0..ELECTION_MAX {
+            self.run_ms(1_000);
+            stands = (0..self.hosts.len()).map(|number| self.snapshot(number)).collect::<Vec<_>>();
+            if let Some(leader) = stands[0].leader
+                && stands.iter().all(|stand| stand.leader == Some(leader) && stand.links_up > 0)
+            {
+                return leader;
+            }
+        }
+        panic!("no leader within {ELECTION_MAX} s: {stands:?}");
+    }
+
+    pub fn log(&mut self, number: usize) -> Vec<String> {
+        self.network.board(number).take_log().into_iter().map(|line| line.text).collect()
+    }
+}
