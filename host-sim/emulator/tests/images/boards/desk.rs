@@ -1,6 +1,6 @@
 //! A desk with powered boards, the same or different ones, and a host at each.
 
-use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, RTT_CHANNEL, ToBoard, ToHost, encode};
+use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, ToBoard, ToHost, encode};
 use common::node::snapshot::Snapshot;
 use common::types::NodeId;
 use emulator::ideal::IdealAir;
@@ -34,7 +34,11 @@ impl Desk {
         let mut network = Network::new(IdealAir::default());
         let mut hosts = Vec::new();
         for (device_id, model) in (1..).zip(models) {
-            let number = network.add(model.board(device_id));
+            let mut board = model.board(device_id);
+            if model.cable == Cable::Usb {
+                board.plug_usb();
+            }
+            let number = network.add(board);
             network.power_on(number);
             hosts.push(Host { cable: model.cable, decoder: Decoder::new() });
         }
@@ -56,7 +60,7 @@ impl Desk {
         let board = self.network.board(number);
         match self.hosts[number].cable {
             Cable::Serial => board.put_serial(PORT, frame),
-            Cable::Probe => board.send_probe(RTT_CHANNEL, frame),
+            Cable::Usb => board.at_usb_host(|host, _| host.send(frame)).expect("it is plugged in"),
         }
         self.run_ms(ANSWER_MS);
         self.heard(number)
@@ -68,7 +72,7 @@ impl Desk {
         let Host { cable, decoder } = &mut self.hosts[number];
         let bytes = match cable {
             Cable::Serial => board.take_serial(PORT),
-            Cable::Probe => board.take_probe(RTT_CHANNEL),
+            Cable::Usb => board.at_usb_host(|host, _| host.take_received()).unwrap_or_default(),
         };
         bytes.into_iter().filter_map(|byte| decoder.push(byte)).collect()
     }
@@ -77,10 +81,25 @@ impl Desk {
     pub fn hello(&mut self, number: usize) -> Hello {
         let booted = BOOT_MS * MS;
         self.run_ms(booted.saturating_sub(self.network.now()) / MS);
+        if self.hosts[number].cable == Cable::Usb {
+            self.open_usb(number);
+        }
         let said = self.ask(number, &ToBoard::GetHello);
         let hello =
             said.iter().find_map(|said| if let ToHost::Hello(hello) = said { Some(hello.clone()) } else { None });
         hello.unwrap_or_else(|| panic!("said: {said:?}; logged: {:?}", self.log(number)))
+    }
+
+    /// Waits until the PC at the other end of a USB cable has enumerated the board, and opens its serial port.
+    pub fn open_usb(&mut self, number: usize) {
+        for _ in 0..BOOT_MS {
+            if self.network.board(number).at_usb_host(|host, _| host.open()) == Some(true) {
+                return;
+            }
+            self.run_ms(1);
+        }
+        let host = self.network.boards()[number].usb_host();
+        panic!("{host:?}");
     }
 
     pub fn snapshot(&mut self, number: usize) -> Snapshot {

@@ -54,5 +54,9 @@ fn every_board_has_an_image_here() {
 
 #[test]
 fn boards_of_all_kinds_elect_one_leader() {
-    Desk::new(MODELS).elect();
+    let mut desk = Desk::new(MODELS);
+    for number in 0..MODELS.len() {
+        desk.hello(number);
+    }
+    desk.elect();
 }

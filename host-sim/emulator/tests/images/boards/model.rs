@@ -14,8 +14,8 @@ use emulator::soc::{Chip, Surroundings};
 pub enum Cable {
     /// To its serial line.
     Serial,
-    /// To its debug probe.
-    Probe,
+    /// To the USB of the chip.
+    Usb,
 }
 
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl Model {
     /// The image of the default features.
     pub const fn of(board: Name) -> Self {
         let cable = match board {
-            Name::Nrf52840Dongle => Cable::Probe,
+            Name::Nrf52840Dongle => Cable::Usb,
             Name::Nrf52840Dk | Name::Nrf52833Dk | Name::MicrobitV2 => Cable::Serial,
         };
         Self { board, features: None, cable }
