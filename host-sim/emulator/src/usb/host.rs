@@ -202,7 +202,7 @@ impl UsbHost {
                 None
             }
             HostState::Bouncing => {
-                (self.state, self.at) = (HostState::Resetting, now + RESET);
+                (self.state, self.at) = (HostState::Enumerating, now + RESET);
                 self.questions.push_back(Question::FirstLook);
                 Some(Action::Reset)
             }

@@ -221,7 +221,10 @@ impl Usbd {
             Direction::In => {
                 let endpoint = &mut self.ins[number];
                 let mut bytes = vec![0; endpoint.count as usize];
-                memory.dma_read(endpoint.pointer, &mut bytes)?;
+                // An empty packet has no place in RAM, and its pointer may be anything.
+                if !bytes.is_empty() {
+                    memory.dma_read(endpoint.pointer, &mut bytes)?;
+                }
                 endpoint.amount = endpoint.count;
                 self.dma_status |= 1 << number;
                 endpoint.packet = Some(bytes);
@@ -231,7 +234,9 @@ impl Usbd {
                 let endpoint = &mut self.outs[number];
                 let mut bytes = endpoint.packet.take().unwrap_or_default();
                 bytes.truncate(endpoint.count as usize);
-                memory.dma_write(endpoint.pointer, &bytes)?;
+                if !bytes.is_empty() {
+                    memory.dma_write(endpoint.pointer, &bytes)?;
+                }
                 endpoint.amount = u32::try_from(bytes.len()).unwrap_or(0);
                 self.dma_status |= 1 << (16 + number);
                 endpoint.accepts = number != 0;

@@ -45,9 +45,13 @@ impl Desk {
         Self { network, hosts }
     }
 
-    /// Lets time pass, and asserts that no board gets stuck.
     pub fn run_ms(&mut self, millis: u64) {
-        self.network.run_until(self.network.now() + millis * MS);
+        self.run_us(1_000 * millis);
+    }
+
+    /// Lets time pass, and asserts that no board gets stuck.
+    pub fn run_us(&mut self, micros: u64) {
+        self.network.run_until(self.network.now() + micros * MS / 1_000);
         for board in self.network.boards() {
             assert!(board.trouble().is_none(), "{:?}", board.trouble());
         }
@@ -123,6 +127,17 @@ impl Desk {
             }
         }
         panic!("no leader within {ELECTION_MAX} s: {stands:?}");
+    }
+
+    /// Resets of a board that nobody asked for, since it was switched on.
+    pub fn resets(&self, number: usize) -> u32 {
+        let counts = self.network.boards()[number].counts();
+        counts.watchdog_resets + counts.lockups
+    }
+
+    /// Instructions that a board has executed so far.
+    pub fn instructions(&self, number: usize) -> u64 {
+        self.network.boards()[number].counts().instructions
     }
 
     pub fn log(&mut self, number: usize) -> Vec<String> {

@@ -4,6 +4,7 @@
 
 mod desk;
 mod model;
+mod usb;
 
 use common::host_link::{ToBoard, ToHost};
 use common::names::Board;

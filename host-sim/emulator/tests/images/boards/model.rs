@@ -22,7 +22,7 @@ pub enum Cable {
 pub struct Model {
     pub board: Name,
     /// In the place of the default features.
-    features: Option<&'static str>,
+    pub features: Option<&'static str>,
     pub cable: Cable,
 }
 
