@@ -45,7 +45,7 @@ impl Usbd {
         self.host = Some(host);
     }
 
-    fn answer(&mut self, action: Action) -> Answer {
+    pub(super) fn answer(&mut self, action: Action) -> Answer {
         if !(self.is_enabled && self.has_pull_up) {
             return Answer::Silence;
         }

@@ -25,7 +25,7 @@ mod register {
     pub const EP_BYTES: u32 = 20;
 }
 
-/// Pull-up, as `bus.rs` of the chip names it: it needs the fast crystal.
+/// The chip looks at this one, too: it needs the fast crystal.
 pub const USBPULLUP: u32 = register::USBPULLUP;
 
 /// Seven endpoints and the control endpoint.
@@ -129,10 +129,10 @@ impl Usbd {
             }
             register::EPINEN => {
                 self.in_enabled = value & ENABLES;
-                for (number, endpoint) in self.ins.iter_mut().enumerate().filter(|(number, _)| value >> number & 1 == 0)
-                {
-                    debug_assert!(number < ENDPOINTS);
-                    endpoint.packet = None;
+                for (number, endpoint) in self.ins.iter_mut().enumerate() {
+                    if value >> number & 1 == 0 {
+                        endpoint.packet = None;
+                    }
                 }
             }
             register::EPOUTEN => self.out_enabled = value & ENABLES,

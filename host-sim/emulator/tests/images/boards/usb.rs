@@ -3,7 +3,7 @@
 
 use common::host_link::{ConfigAnswer, Page, ToBoard, ToHost};
 use common::names::Board;
-use emulator::usb::HostState;
+use emulator::usb::{HostState, UsbHost};
 
 use super::desk::Desk;
 use super::model::{Cable, Model};
@@ -84,7 +84,7 @@ fn a_pc_that_sleeps_leaves_the_board_alone() {
         desk.network.board(0).at_usb_host(|host, _| host.suspend());
         desk.run_ms(20_000);
         assert_eq!(state(&mut desk), HostState::Suspended);
-        desk.network.board(0).at_usb_host(|host, now| host.resume(now));
+        desk.network.board(0).at_usb_host(UsbHost::resume);
         desk.run_ms(500);
         desk.heard(0);
         ping(&mut desk, round);
@@ -98,7 +98,7 @@ fn a_pc_that_slept_long_starts_anew() {
     record(&mut desk);
     desk.network.board(0).at_usb_host(|host, _| host.suspend());
     desk.run_ms(5_000);
-    desk.network.board(0).at_usb_host(|host, now| host.reset(now));
+    desk.network.board(0).at_usb_host(UsbHost::reset);
     desk.open_usb(0);
     ping(&mut desk, 1);
     assert_eq!(desk.resets(0), 0, "{:?}", desk.log(0));
