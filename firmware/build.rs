@@ -49,13 +49,14 @@ fn has(feature: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
 }
 
-/// A chip has one memory map, and the bootloader's dongle its own.
+/// A chip has one memory map, and the bootloader's dongle its own. None of them is called `memory.x`: the linker looks in the
+/// directory that it is started in before it looks here, and that is the workspace's.
 fn memory_map(package: &Path) -> PathBuf {
-    if has("CHIP_NRF52833") {
-        package.join("memory/nrf52833.x")
+    package.join("memory").join(if has("CHIP_NRF52833") {
+        "nrf52833.x"
     } else if has("USB_BOOTLOADER") {
-        package.join("memory/nrf52840-usb-bootloader.x")
+        "nrf52840-usb-bootloader.x"
     } else {
-        package.parent().expect("the package lies in the workspace").join("memory.x")
-    }
+        "nrf52840.x"
+    })
 }
