@@ -3,6 +3,7 @@
 use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, ToBoard, ToHost, encode};
 use common::node::snapshot::Snapshot;
 use common::types::NodeId;
+use emulator::board::Board;
 use emulator::ideal::IdealAir;
 use emulator::network::Network;
 
@@ -31,10 +32,13 @@ struct Host {
 
 impl Desk {
     pub fn new(models: &[Model]) -> Self {
+        Self::of((1..).zip(models).map(|(device_id, model)| (*model, model.board(device_id))))
+    }
+
+    pub fn of(boards: impl IntoIterator<Item = (Model, Board)>) -> Self {
         let mut network = Network::new(IdealAir::default());
         let mut hosts = Vec::new();
-        for (device_id, model) in (1..).zip(models) {
-            let mut board = model.board(device_id);
+        for (model, mut board) in boards {
             if model.cable == Cable::Usb {
                 board.plug_usb();
             }

@@ -2,6 +2,7 @@
 //!
 //! A row of [`models`] is one image. A board without a row fails a test.
 
+mod bootloader;
 mod desk;
 mod model;
 mod usb;

@@ -9,6 +9,8 @@ use emulator::board::{Board, Program};
 use emulator::images;
 use emulator::soc::{Chip, Surroundings};
 
+use super::bootloader::stand_in;
+
 /// How a host is connected to a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cable {
@@ -56,16 +58,28 @@ impl Model {
         })
     }
 
-    /// A fresh board. Its crystal starts quickly, so that no test wastes time waiting for it.
+    /// Where the image begins.
+    pub fn origin(&self) -> u32 {
+        let program = self.program();
+        program.image().segments.iter().map(|segment| segment.address).min().expect("it is not empty")
+    }
+
+    /// A fresh board. What starts behind a bootloader has a stand-in for that.
     pub fn board(&self, device_id: u64) -> Board {
+        self.board_behind(device_id, &[], true)
+    }
+
+    /// A fresh board whose bootloader, if the image leaves room for one, has written these words to these addresses. The
+    /// crystal starts quickly, so that no test wastes time waiting for it.
+    pub fn board_behind(&self, device_id: u64, writes: &[(u32, u32)], has_interrupts: bool) -> Board {
         let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
         let program = self.program();
         let mut board = Board::with_surroundings(self.chip(), &program, device_id, device_id, surroundings)
             .expect("the image fits");
-        // The processor takes its stack and its first instruction from address 0, where a bootloader would be.
-        let origin = program.image().segments.iter().map(|segment| segment.address).min().expect("it is not empty");
-        let vectors = board.memory().flash()[origin as usize..][..8].to_vec();
-        assert!(board.load_flash(0, &vectors));
+        let origin = self.origin();
+        if origin > 0 {
+            assert!(board.load_flash(0, &stand_in(origin, writes, has_interrupts)));
+        }
         board
     }
 }
