@@ -5,7 +5,7 @@
 
 use common::host_link::ToBoard;
 use common::names::Board as Name;
-use emulator::usb::HostState;
+use emulator::usb::{HostState, UsbHost};
 
 use super::desk::Desk;
 use super::model::Model;
@@ -17,6 +17,7 @@ const STACK: u32 = 0x2000_0400;
 /// The vector table has 16 exceptions and 48 interrupts.
 const VECTORS: usize = 64;
 const CODE: u32 = 4 * 64;
+const CODE_BYTES: u32 = 36;
 
 /// In place of an address: wait for as many turns of a loop as the value says.
 const WAIT: u32 = 1;
@@ -28,11 +29,11 @@ const NOP: u16 = 0xBF00;
 const CPSID_I: u16 = 0xB672;
 
 /// The instructions. The address of the list follows them.
-fn code(has_interrupts: bool) -> [u16; 18] {
+fn code(has_interrupts: bool) -> [u16; CODE_BYTES as usize / 2] {
     let mask = if has_interrupts { NOP } else { CPSID_I };
     [
         LDR_R0_LIST, // ldr r0, list
-        mask,        //
+        mask,        // cpsid i, or nothing
         // next:
         0xC806, // ldmia r0!, {r1, r2}
         0xB131, // cbz r1, done
@@ -59,7 +60,7 @@ fn code(has_interrupts: bool) -> [u16; 18] {
 /// The bytes from address 0 on. Every exception but the reset hangs: the image must have its own.
 pub fn stand_in(origin: u32, writes: &[(u32, u32)], has_interrupts: bool) -> Vec<u8> {
     let mut code = code(has_interrupts);
-    let hang = CODE + 2 * code.len() as u32;
+    let hang = CODE + CODE_BYTES;
     let list = hang + 4;
     code[16] = u16::try_from(list).expect("it is short");
     let mut vectors = [hang | 1; VECTORS];
@@ -123,7 +124,7 @@ fn take_over(writes: &[(u32, u32)], has_interrupts: bool) -> Desk {
     for number in 0..2 {
         let hello = desk.hello(number);
         assert_eq!((hello.board, hello.crash), (Name::Nrf52840Dongle, None), "{:?}", desk.log(number));
-        assert_eq!(desk.network.boards()[number].usb_host().map(|host| host.state()), Some(HostState::Configured));
+        assert_eq!(desk.network.boards()[number].usb_host().map(UsbHost::state), Some(HostState::Configured));
     }
     desk.elect();
     assert_eq!((desk.resets(0), desk.resets(1)), (0, 0));
