@@ -62,6 +62,14 @@ fn a_pc_sees_which_board_it_is_and_speaks_with_it() {
 }
 
 #[test]
+fn the_other_chip_speaks_usb_too() {
+    let kit = Model { cable: Cable::Usb, ..Model::of(Board::Nrf52833Dk).with("board-nrf52833-dk") };
+    let mut desk = Desk::new(&[kit]);
+    assert_eq!(desk.hello(0).board, Board::Nrf52833Dk);
+    ping(&mut desk, 1);
+}
+
+#[test]
 fn a_cable_may_be_pulled_and_plugged_in_again() {
     let mut desk = open_kit();
     for round in 0..3 {
