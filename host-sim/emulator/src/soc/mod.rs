@@ -32,6 +32,7 @@ mod tests;
 mod timer;
 mod twim;
 mod uarte;
+mod usbd;
 mod wdt;
 
 use common::rng::Rng as Generator;
@@ -64,6 +65,8 @@ use temp::Temp;
 use timer::Timer;
 use twim::Twim;
 use uarte::Uarte;
+use usbd::Usbd;
+use usbd::errata::Errata;
 use wdt::Wdt;
 
 use crate::io::{BusError, CYCLES_PER_US};
@@ -105,6 +108,8 @@ pub struct Soc {
     clock: Clock,
     radio: Radio,
     uartes: [Uarte; 2],
+    usbd: Usbd,
+    usb_errata: Errata,
     twim: Twim,
     gpio: Gpio,
     gpiote: Gpiote,
@@ -143,6 +148,8 @@ impl Soc {
             clock: Clock::new(lfxo_start, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
+            usbd: Usbd::new(),
+            usb_errata: Errata::default(),
             twim: Twim::new(),
             gpio: Gpio::new(chip),
             gpiote: Gpiote::new(),
@@ -183,6 +190,9 @@ impl Soc {
         self.radio.reset(now);
         self.radio.hfxo = false;
         self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
+        self.usbd = self.usbd.after_reset(now);
+        self.usb_errata = Errata::default();
+        self.clock.keep_usb_power(self.usbd.host().is_some());
         self.twim = self.twim.after_reset();
         self.gpio = self.gpio.after_reset(self.chip);
         self.gpiote = Gpiote::new();
@@ -298,6 +308,7 @@ impl Soc {
             page::EGU0..=page::EGU5 => &mut self.egus[page - page::EGU0],
             page::TIMER3..=page::TIMER4 => &mut self.timers[page - page::TIMER3 + 3],
             page::RTC2 => &mut self.rtcs[2],
+            page::USBD => &mut self.usbd,
             page::UARTE1 => &mut self.uartes[1],
             _ => return None,
         })
