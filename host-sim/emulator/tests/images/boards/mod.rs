@@ -5,6 +5,7 @@
 mod bootloader;
 mod desk;
 mod model;
+mod sensor;
 mod usb;
 
 use common::host_link::{ToBoard, ToHost};

@@ -9,6 +9,5 @@ mod endurance;
 mod holding;
 mod hostile_air;
 mod power_cuts;
-mod sensor;
 mod serial_line;
 mod turnaround;
