@@ -1,7 +1,7 @@
 //! Adafruit Feather nRF52840 Express: the blue LED, the red one for faults, the user switch, the serial line on TX and RX,
 //! and USB.
 //!
-//! The image starts behind the SoftDevice S140 v6 and leaves the UF2 bootloader in place.
+//! The image starts behind the `SoftDevice` S140 v6 and leaves the UF2 bootloader in place.
 
 use common::names::Board;
 use embassy_nrf::config::LfclkSource;

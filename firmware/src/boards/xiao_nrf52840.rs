@@ -1,7 +1,7 @@
 //! Seeed XIAO nRF52840, also the Sense: the green and the red part of its LED, the serial line on D6 and D7, USB. It has no
 //! button but reset; one between D1 and ground counts, as Seeed's expansion board has it.
 //!
-//! The image starts behind the SoftDevice S140 v7 and leaves the UF2 bootloader in place.
+//! The image starts behind the `SoftDevice` S140 v7 and leaves the UF2 bootloader in place.
 
 use common::names::Board;
 use embassy_nrf::config::LfclkSource;
