@@ -74,6 +74,8 @@ pub struct UsbHost {
     description: Description,
     failure: Option<String>,
     is_open: bool,
+    /// The program that opened the port takes what arrives.
+    is_reading: bool,
     wants_suspend: bool,
     outgoing: VecDeque<u8>,
     received: Vec<u8>,
@@ -92,6 +94,7 @@ impl Default for UsbHost {
             description: Description::default(),
             failure: None,
             is_open: false,
+            is_reading: true,
             wants_suspend: false,
             outgoing: VecDeque::new(),
             received: Vec::new(),
@@ -144,6 +147,11 @@ impl UsbHost {
     /// What arrived from the serial port since the last call.
     pub fn take_received(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.received)
+    }
+
+    /// Whether the program that opened the port takes what arrives. While it does not, the device has to keep it.
+    pub fn set_reading(&mut self, is_reading: bool) {
+        self.is_reading = is_reading;
     }
 
     /// Falls silent, as soon as what is under way is done.
@@ -251,7 +259,7 @@ impl UsbHost {
             self.addressed = Addressed::BulkOut { bytes: bytes.len() };
             return Some(Action::Out { endpoint: self.description.bulk_out, bytes });
         }
-        if self.is_open && !self.not_ready.bulk_in {
+        if self.is_open && self.is_reading && !self.not_ready.bulk_in {
             self.addressed = Addressed::BulkIn;
             return Some(Action::In { endpoint: self.description.bulk_in });
         }

@@ -142,6 +142,22 @@ fn a_port_that_was_closed_can_be_opened_again() {
 }
 
 #[test]
+fn a_program_that_does_not_read_is_not_waited_for() {
+    let mut desk = open_kit();
+    record(&mut desk);
+    desk.network.board(0).at_usb_host(|host, _| host.set_reading(false));
+    let before = desk.instructions(0);
+    desk.run_ms(10_000);
+    let a_second = (desk.instructions(0) - before) / 10;
+    assert!(a_second < INSTRUCTIONS_MAX, "{a_second} instructions a second");
+    desk.network.board(0).at_usb_host(|host, _| host.set_reading(true));
+    desk.run_ms(2_000);
+    desk.heard(0);
+    ping(&mut desk, 1);
+    assert_eq!(desk.resets(0), 0, "{:?}", desk.log(0));
+}
+
+#[test]
 fn a_cable_may_be_pulled_in_the_middle_of_a_request() {
     let mut desk = Desk::new(&[KIT]);
     desk.run_ms(100);
