@@ -116,6 +116,10 @@ impl Io for Soc {
     fn wants_stop(&self) -> bool {
         self.stop
     }
+
+    fn caches_instructions(&self) -> bool {
+        self.nvmc.caches_instructions()
+    }
 }
 
 impl Soc {

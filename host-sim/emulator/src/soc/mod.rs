@@ -35,6 +35,7 @@ mod wdt;
 use common::rng::Rng as Generator;
 
 pub use chip::Chip;
+pub use clock::CrystalRestart;
 pub use gpio::Pin;
 pub use info::Identity;
 pub use nvmc::PowerCut;
@@ -42,7 +43,7 @@ pub use power::ResetCause;
 pub use radio::RadioUse;
 
 use bus::explain;
-use clock::Clock;
+use clock::{Clock, Crystals};
 use egu::Egu;
 use events::{EVENTS, NEVER, Peripheral, Refusal};
 use gpio::Gpio;
@@ -62,6 +63,7 @@ use timer::Timer;
 use uarte::Uarte;
 use wdt::Wdt;
 
+use crate::cpu::Cycles;
 use crate::io::{BusError, CYCLES_PER_US};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
@@ -81,6 +83,9 @@ const NVMC_STREAM: u64 = 2;
 pub struct Surroundings {
     /// How long the 32 kHz crystal takes to start.
     pub lfxo_start_us: u64,
+    pub crystal_restart: CrystalRestart,
+    /// What an instruction costs.
+    pub cycles: Cycles,
     pub supply_mv: i32,
     /// In quarters of a degree Celsius.
     pub temperature_quarters: i32,
@@ -88,7 +93,13 @@ pub struct Surroundings {
 
 impl Default for Surroundings {
     fn default() -> Self {
-        Self { lfxo_start_us: 250_000, supply_mv: 3_000, temperature_quarters: 22 * 4 }
+        Self {
+            lfxo_start_us: 250_000,
+            crystal_restart: CrystalRestart::default(),
+            cycles: Cycles::default(),
+            supply_mv: 3_000,
+            temperature_quarters: 22 * 4,
+        }
     }
 }
 
@@ -96,7 +107,7 @@ impl Default for Surroundings {
 pub struct Soc {
     chip: Chip,
     identity: Identity,
-    lfxo_start: u64,
+    crystals: Crystals,
     lf_clock: LfClock,
     clock: Clock,
     radio: Radio,
@@ -130,12 +141,13 @@ impl Soc {
     /// A chip whose power has just come on for the first time. All of its randomness comes from `seed`.
     pub fn new(chip: Chip, identity: Identity, surroundings: Surroundings, seed: u64) -> Self {
         let lfxo_start = surroundings.lfxo_start_us * CYCLES_PER_US;
+        let crystals = Crystals { lfxo_start, restart: surroundings.crystal_restart };
         Self {
             chip,
             identity,
-            lfxo_start,
+            crystals,
             lf_clock: LfClock::default(),
-            clock: Clock::new(lfxo_start, Power::default()),
+            clock: Clock::new(crystals, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
             gpio: Gpio::new(chip),
@@ -173,7 +185,7 @@ impl Soc {
     }
 
     fn restart(&mut self, now: u64, power: Power, wdt: Wdt) {
-        self.clock = Clock::new(self.lfxo_start, power);
+        self.clock = Clock::new(self.crystals, power);
         self.radio.reset(now);
         self.radio.hfxo = false;
         self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
