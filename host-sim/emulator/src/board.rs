@@ -466,6 +466,12 @@ impl Board {
         self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
     }
 
+    /// Answers at a set time that were decided on, but so late that the transmitter did not start. One whose time is still to
+    /// come counts, too.
+    pub fn late_answers(&self) -> u64 {
+        self.turnaround.decided().saturating_sub(self.soc.timed_sends())
+    }
+
     /// How many cycles its timed answers took.
     pub fn turnaround(&self) -> &Turnaround {
         &self.turnaround

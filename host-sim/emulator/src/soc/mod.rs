@@ -42,7 +42,7 @@ pub use nvmc::PowerCut;
 pub use power::ResetCause;
 pub use radio::RadioUse;
 
-use bus::explain;
+use bus::{RADIO_TXEN, explain};
 use clock::{Clock, Crystals};
 use egu::Egu;
 use events::{EVENTS, NEVER, Peripheral, Refusal};
@@ -135,6 +135,8 @@ pub struct Soc {
     stop: bool,
     /// The program has set when the transmitter starts by itself, since somebody last asked.
     send_timed: bool,
+    /// How often the transmitter was started by a timer.
+    timed_sends: u64,
 }
 
 impl Soc {
@@ -168,6 +170,7 @@ impl Soc {
             horizon: NEVER,
             stop: false,
             send_timed: false,
+            timed_sends: 0,
         }
     }
 
@@ -231,6 +234,11 @@ impl Soc {
     /// Whether the program has set a timer that starts the transmitter since the last call.
     pub fn take_send_timed(&mut self) -> bool {
         std::mem::take(&mut self.send_timed)
+    }
+
+    /// How often the transmitter has started at a time that the program had set.
+    pub fn timed_sends(&self) -> u64 {
+        self.timed_sends
     }
 
     /// Until when the processor is halted because flash is busy.
@@ -363,6 +371,7 @@ impl Soc {
         }
         for event in (0..32).filter(|event| fresh >> event & 1 != 0) {
             for task in self.ppi.tasks(address + EVENTS + 4 * event) {
+                self.timed_sends += u64::from(task == RADIO_TXEN);
                 self.trigger(now, task, depth + 1)?;
             }
         }
