@@ -8,6 +8,7 @@
 
 mod boards;
 mod boot;
+mod cache;
 mod clock;
 mod copying;
 mod crash;
@@ -49,6 +50,7 @@ bind_interrupts!(struct Interrupts {
 
 #[entry]
 fn main() -> ! {
+    cache::enable();
     let last_run = retained::take();
     watchdog::start();
     let p = crystal::start();

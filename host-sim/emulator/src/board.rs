@@ -293,6 +293,9 @@ impl Board {
             }
             if self.soc.take_send_timed() {
                 self.turnaround.send_timed(self.cpu.now());
+                if let Some(profile) = &mut self.profile {
+                    profile.send_timed();
+                }
             }
             // Many stretches are a few instructions long, and a poll costs more than they do.
             if self.asleep || self.unpolled >= SLICE / 2 {
@@ -373,6 +376,9 @@ impl Board {
         if self.powered && self.trouble.is_none() {
             if let Input::FrameEnds { .. } = input {
                 self.turnaround.frame_ends(self.cpu.now());
+                if let Some(profile) = &mut self.profile {
+                    profile.frame_ends();
+                }
             }
             let handled = self.soc.handle_input(self.cpu.now(), input);
             self.asleep = false;
