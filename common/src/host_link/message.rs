@@ -170,6 +170,8 @@ pub enum Quantity {
     Unfitness,
     /// Another sensor of the board, by its number.
     Sensor(u8),
+    /// Acknowledgements since the start that were decided on too late to be sent.
+    LateAnswers,
 }
 
 /// One call of the node's driver or of the radio's, in and out. A node made from the same configuration and told the same

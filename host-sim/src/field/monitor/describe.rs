@@ -163,6 +163,7 @@ pub fn reading(quantity: Quantity, value: i32) -> String {
         Quantity::StackLeft => format!("stack left {value} bytes"),
         Quantity::Unfitness => format!("unfitness {value}"),
         Quantity::Sensor(number) => format!("sensor {number} reads {value}"),
+        Quantity::LateAnswers => format!("{value} acknowledgements came too late"),
     }
 }
 
