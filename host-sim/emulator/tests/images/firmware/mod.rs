@@ -11,4 +11,5 @@ mod hostile_air;
 mod power_cuts;
 mod serial_line;
 mod slow_parts;
+mod starting;
 mod turnaround;
