@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         network.run_until(10 * HZ);
         network.power_off(0);
         network.run_until(20 * HZ);
-        let taken = network.boards().iter().flat_map(|board| board.turnaround().taken()).map(|taken| taken / 64).collect();
+        let taken =
+            network.boards().iter().flat_map(|board| board.turnaround().taken()).map(|taken| taken / 64).collect();
         println!("{cycles:?}, in microseconds: {:?}", Spread::of(taken));
         for share in network.board(1).profile().into_iter().filter(|share| share.percent >= 1.0) {
             println!("{:5.1} %  {}", share.percent, share.name);

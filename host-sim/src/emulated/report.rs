@@ -141,5 +141,7 @@ fn answers(reports: &[BoardReport]) -> String {
     let Some(slowest) = slowest else { return String::new() };
     #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
     let percent = 100.0 * (all - late) as f64 / all.max(1) as f64;
-    format!("Acknowledgements at a set time: {all}, {late} of them late ({percent:.1} % in time); decided within {slowest} us\n")
+    format!(
+        "Acknowledgements at a set time: {all}, {late} of them late ({percent:.1} % in time); decided within {slowest} us\n"
+    )
 }

@@ -39,7 +39,8 @@ fn hold_in_time(nodes: u32, cycles: Cycles, percent: u64) {
         assert!(all >= 20, "{all} acknowledgements of {nodes} boards");
         assert!(100 * (all - late) >= percent * all, "{late} of {all} late: {nodes} boards, {loss} lost, {cycles:?}");
         if cycles == Cycles::Cached {
-            let mut medians: Vec<u64> = reports.iter().filter_map(|report| Some(report.turnaround?.median_us)).collect();
+            let mut medians: Vec<u64> =
+                reports.iter().filter_map(|report| Some(report.turnaround?.median_us)).collect();
             medians.sort_unstable();
             // What the simulator's nodes are given is what a board takes.
             let (median, given) = (medians[medians.len() / 2], RadioTiming::FIRMWARE.judging_us);

@@ -55,8 +55,7 @@ pub fn decode_all(flash: &[u8]) -> Slots {
         let at = at as usize;
         flash.get(at..at + 2).map_or(u16::MAX, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
     };
-    let decoded =
-        (0..flash.len() / 2).map(|number| decode_fast(u32::try_from(2 * number).unwrap_or(u32::MAX), half));
+    let decoded = (0..flash.len() / 2).map(|number| decode_fast(u32::try_from(2 * number).unwrap_or(u32::MAX), half));
     std::iter::once(Decoded::NOT_YET).chain(decoded).collect()
 }
 
