@@ -81,17 +81,25 @@ pub fn division(dividend: u32, divisor: u32) -> u64 {
 
 fn alone(op: Op) -> u8 {
     match op {
-        Op::LoadWord { .. } | Op::Load { .. } | Op::LoadByReg { .. } | Op::LoadLiteral { .. } => 2,
-        // A store with a constant offset leaves its data to a buffer; one with a register cannot.
-        Op::StoreWord { .. } | Op::Store { .. } => 1,
-        Op::StoreByReg { .. } | Op::LoadExclusive { .. } | Op::StoreExclusive { .. } => 2,
+        Op::LoadWord { .. }
+        | Op::Load { .. }
+        | Op::LoadByReg { .. }
+        | Op::LoadLiteral { .. }
+        // A store with a constant offset leaves its data to a buffer and takes one cycle; one with a register cannot.
+        | Op::StoreByReg { .. }
+        | Op::LoadExclusive { .. }
+        | Op::StoreExclusive { .. }
+        | Op::MultiplyAdd { .. }
+        | Op::Divide { .. }
+        | Op::TableBranch { .. }
+        | Op::TableBranchHere { .. }
+        | Op::ReadSpecial { .. }
+        | Op::WriteSpecial { .. }
+        | Op::ChangeState { .. } => 2,
         Op::LoadPair { .. } | Op::StorePair { .. } | Op::LoadPairLiteral { .. } => 3,
         Op::LoadMultiple { list, .. } | Op::StoreMultiple { list, .. } => {
             1 + u8::try_from(list.count_ones()).unwrap_or(16)
         }
-        Op::MultiplyAdd { .. } | Op::Divide { .. } => 2,
-        Op::TableBranch { .. } | Op::TableBranchHere { .. } => 2,
-        Op::ReadSpecial { .. } | Op::WriteSpecial { .. } | Op::ChangeState { .. } => 2,
         Op::Fp(op) => floating(op),
         _ => 1,
     }
@@ -150,9 +158,9 @@ fn addresses(op: Op) -> [Option<Reg>; 2] {
         | Op::LoadMultiple { rn, .. }
         | Op::StoreMultiple { rn, .. }
         | Op::LoadExclusive { rn, .. }
-        | Op::StoreExclusive { rn, .. } => [Some(rn), None],
+        | Op::StoreExclusive { rn, .. }
+        | Op::Fp(Fp::Load { rn, .. } | Fp::Store { rn, .. }) => [Some(rn), None],
         Op::LoadByReg { rn, rm, .. } | Op::StoreByReg { rn, rm, .. } => [Some(rn), Some(rm)],
-        Op::Fp(Fp::Load { rn, .. } | Fp::Store { rn, .. }) => [Some(rn), None],
         _ => [None, None],
     }
 }

@@ -45,9 +45,9 @@ fn the_cycle_counter_counts_cycles() {
     ideal.run_to_breakpoint();
     assert_eq!(ideal.cpu.register(2), 8);
     // The load takes two cycles and leaves time to fetch; seven short instructions from flash take one and a half each.
-    let mut real = Machine::with(Cycles::Uncached, &main, &[]);
-    real.run_to_breakpoint();
-    assert_eq!(real.cpu.register(2), 2 + 10);
+    let mut timed = Machine::with(Cycles::Uncached, &main, &[]);
+    timed.run_to_breakpoint();
+    assert_eq!(timed.cpu.register(2), 2 + 10);
 }
 
 #[test]
