@@ -38,6 +38,7 @@ mod wdt;
 use common::rng::Rng as Generator;
 
 pub use chip::Chip;
+pub use clock::CrystalRestart;
 pub use gpio::Pin;
 pub use info::Identity;
 pub use nvmc::PowerCut;
@@ -45,8 +46,8 @@ pub use power::ResetCause;
 pub use radio::RadioUse;
 pub use sht4x::Sht4x;
 
-use bus::explain;
-use clock::Clock;
+use bus::{RADIO_TXEN, explain};
+use clock::{Clock, Crystals};
 use egu::Egu;
 use events::{EVENTS, NEVER, Peripheral, Refusal};
 use gpio::Gpio;
@@ -69,6 +70,7 @@ use usbd::Usbd;
 use usbd::errata::Errata;
 use wdt::Wdt;
 
+use crate::cpu::Cycles;
 use crate::io::{BusError, CYCLES_PER_US};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
@@ -88,6 +90,9 @@ const NVMC_STREAM: u64 = 2;
 pub struct Surroundings {
     /// How long the 32 kHz crystal takes to start.
     pub lfxo_start_us: u64,
+    pub crystal_restart: CrystalRestart,
+    /// What an instruction costs.
+    pub cycles: Cycles,
     pub supply_mv: i32,
     /// In quarters of a degree Celsius.
     pub temperature_quarters: i32,
@@ -95,7 +100,13 @@ pub struct Surroundings {
 
 impl Default for Surroundings {
     fn default() -> Self {
-        Self { lfxo_start_us: 250_000, supply_mv: 3_000, temperature_quarters: 22 * 4 }
+        Self {
+            lfxo_start_us: 250_000,
+            crystal_restart: CrystalRestart::default(),
+            cycles: Cycles::default(),
+            supply_mv: 3_000,
+            temperature_quarters: 22 * 4,
+        }
     }
 }
 
@@ -103,7 +114,7 @@ impl Default for Surroundings {
 pub struct Soc {
     chip: Chip,
     identity: Identity,
-    lfxo_start: u64,
+    crystals: Crystals,
     lf_clock: LfClock,
     clock: Clock,
     radio: Radio,
@@ -134,18 +145,21 @@ pub struct Soc {
     stop: bool,
     /// The program has set when the transmitter starts by itself, since somebody last asked.
     send_timed: bool,
+    /// How often the transmitter was started by a timer.
+    timed_sends: u64,
 }
 
 impl Soc {
     /// A chip whose power has just come on for the first time. All of its randomness comes from `seed`.
     pub fn new(chip: Chip, identity: Identity, surroundings: Surroundings, seed: u64) -> Self {
         let lfxo_start = surroundings.lfxo_start_us * CYCLES_PER_US;
+        let crystals = Crystals { lfxo_start, restart: surroundings.crystal_restart };
         Self {
             chip,
             identity,
-            lfxo_start,
+            crystals,
             lf_clock: LfClock::default(),
-            clock: Clock::new(lfxo_start, Power::default()),
+            clock: Clock::new(crystals, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
             usbd: Usbd::new(),
@@ -169,6 +183,7 @@ impl Soc {
             horizon: NEVER,
             stop: false,
             send_timed: false,
+            timed_sends: 0,
         }
     }
 
@@ -186,7 +201,7 @@ impl Soc {
     }
 
     fn restart(&mut self, now: u64, power: Power, wdt: Wdt) {
-        self.clock = Clock::new(self.lfxo_start, power);
+        self.clock = Clock::new(self.crystals, power);
         self.radio.reset(now);
         self.radio.hfxo = false;
         self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
@@ -236,6 +251,11 @@ impl Soc {
     /// Whether the program has set a timer that starts the transmitter since the last call.
     pub fn take_send_timed(&mut self) -> bool {
         std::mem::take(&mut self.send_timed)
+    }
+
+    /// How often the transmitter has started at a time that the program had set.
+    pub fn timed_sends(&self) -> u64 {
+        self.timed_sends
     }
 
     /// Until when the processor is halted because flash is busy.
@@ -372,6 +392,7 @@ impl Soc {
         }
         for event in (0..32).filter(|event| fresh >> event & 1 != 0) {
             for task in self.ppi.tasks(address + EVENTS + 4 * event) {
+                self.timed_sends += u64::from(task == RADIO_TXEN);
                 self.trigger(now, task, depth + 1)?;
             }
         }

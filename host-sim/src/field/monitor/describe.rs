@@ -165,6 +165,7 @@ pub fn reading(quantity: Quantity, value: i32) -> String {
         Quantity::AirTemperature => format!("air {:.1} °C", hundredths(value)),
         Quantity::Humidity => format!("humidity {:.1} %", hundredths(value)),
         Quantity::Sensor(number) => format!("sensor {number} reads {value}"),
+        Quantity::LateAnswers => format!("{value} acknowledgements came too late"),
     }
 }
 

@@ -10,4 +10,6 @@ mod holding;
 mod hostile_air;
 mod power_cuts;
 mod serial_line;
+mod slow_parts;
+mod starting;
 mod turnaround;
