@@ -8,6 +8,7 @@
 
 mod boards;
 mod boot;
+mod bound;
 mod clock;
 mod copying;
 mod crash;
@@ -39,6 +40,7 @@ use heapless::String;
 use static_cell::StaticCell;
 
 use crate::boards::{Pins, board};
+use crate::bound::Bound;
 use crate::sensors::{DieTemperature, Supply};
 use crate::status::{Lights, Meaning};
 
@@ -51,7 +53,9 @@ bind_interrupts!(struct Interrupts {
 fn main() -> ! {
     let last_run = retained::take();
     watchdog::start();
-    let p = crystal::start();
+    // The processor's peripherals are taken here and nowhere else.
+    let mut bound = Bound::new(defmt::unwrap!(cortex_m::Peripherals::take()).SYST);
+    let p = crystal::start(&mut bound);
     stopwatch::start();
     let reset = take_reset_reason();
     let build = identity::build();
@@ -67,7 +71,9 @@ fn main() -> ! {
     let mut seed = [0; 8];
     let mut noise = rng::Rng::new_blocking(p.RNG);
     noise.set_bias_correction(true);
+    bound.wait_for("the random number generator", "The chip is damaged.");
     noise.blocking_fill_bytes(&mut seed);
+    drop(bound);
     let supply = Saadc::new(p.SAADC, Interrupts, saadc::Config::default(), [ChannelConfig::single_ended(VddInput)]);
     let parts = boot::Parts {
         flash: p.NVMC,

@@ -10,8 +10,8 @@ use crate::{clock, progress, retained, rtt};
 
 const TIMEOUT_S: u32 = 8;
 
-/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before the clocks, so that a
-/// crystal that never starts leads to a reset.
+/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before everything else, so that
+/// nothing can hang without leading to a reset.
 pub fn start() {
     WDT.config().write(|w| {
         w.set_sleep(Sleep::Run);

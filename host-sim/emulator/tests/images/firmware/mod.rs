@@ -10,4 +10,5 @@ mod holding;
 mod hostile_air;
 mod power_cuts;
 mod serial_line;
+mod starting;
 mod turnaround;
