@@ -22,7 +22,6 @@ mod radio;
 mod record;
 mod restart;
 mod retained;
-mod rtt;
 mod sensors;
 mod status;
 mod stopwatch;
@@ -33,6 +32,8 @@ use common::board::button::Wish;
 use common::board::reset;
 use common::host_link::ResetReason;
 use cortex_m_rt::entry;
+// The log, for a debug probe; nothing calls it by name.
+use defmt_rtt as _;
 use embassy_nrf::saadc::{self, ChannelConfig, Saadc, VddInput};
 use embassy_nrf::temp::{self, Temp};
 use embassy_nrf::{bind_interrupts, pac, rng};
@@ -101,7 +102,6 @@ fn main() -> ! {
         }
         spawner.spawn(defmt::unwrap!(restart::run()));
         spawner.spawn(defmt::unwrap!(host::send()));
-        spawner.spawn(defmt::unwrap!(host::rtt_line::run()));
         if let Some(pins) = serial {
             spawner.spawn(defmt::unwrap!(host::uart::run(uart, pins)));
         }

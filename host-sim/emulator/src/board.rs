@@ -442,6 +442,11 @@ impl Board {
         self.has_probe = is_there;
     }
 
+    /// Asks the program to wait whenever its log is full, as debug tools do.
+    pub fn ask_log_to_wait(&mut self) {
+        self.rtt.set_mode(&mut self.memory, 0, 2);
+    }
+
     /// Sends bytes to the program through a channel of the debug probe.
     pub fn send_probe(&mut self, channel: usize, bytes: &[u8]) {
         self.rtt.send(channel, bytes);

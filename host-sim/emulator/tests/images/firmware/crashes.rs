@@ -3,7 +3,7 @@
 
 use common::host_link::{Crash, CrashKind, ResetReason, ToHost, Warning};
 
-use super::bench::{Bench, any, config, program, provisioned};
+use super::bench::{Bench, SERIAL, any, config, program, provisioned};
 
 /// The function that takes bytes from a host: a test decides when it runs.
 const ACCEPT: &str = "14CommandDecoder6accept";
@@ -37,7 +37,7 @@ fn running() -> Bench {
 fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason, Crash) {
     patch(bench, function(ACCEPT), halves);
     bench.said(0);
-    bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
+    bench.network.board(0).put_serial(SERIAL, &[1]);
     let hello = bench
         .wait_for(0, limit_ms, |message| if let ToHost::Hello(hello) = message { Some(hello.clone()) } else { None });
     (hello.reset, hello.crash.expect("the next boot tells what was"))
@@ -117,7 +117,7 @@ fn a_board_that_crashes_at_once_waits_longer_each_time() {
     let mut waits = Vec::new();
     for _ in 0..4 {
         bench.said(0);
-        bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
+        bench.network.board(0).put_serial(SERIAL, &[1]);
         bench.hello(0);
         bench.run_ms(100);
         assert!(bench.said(0).contains(&ToHost::Warning(Warning::ResetLoop)));
