@@ -9,7 +9,6 @@ use common::board::retained::{CrashRecord, LastRun};
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::host_link::{CrashKind, Hello, ResetReason, ToHost, Warning};
-use common::node::Node;
 use common::rng::Rng;
 use common::time::Duration;
 use embassy_executor::{SendSpawner, Spawner};
@@ -87,32 +86,28 @@ pub async fn run(spawner: Spawner, parts: Parts) {
     let mut rng = Rng::new(seed);
     let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
     let settings = Settings { channel: config.channel, power_dbm: config.power_dbm, seed: rng.next_u64() };
-    let node = make_node(&config, boot);
     record::set(last_run.record_calls);
-    node_spawner.spawn(defmt::unwrap!(node::run(node, boot)));
+    node_spawner.spawn(defmt::unwrap!(node::run(settle(config, epoch), boot)));
     radio_spawner.spawn(defmt::unwrap!(radio::run(settings)));
     let (temperature, supply) = sensors;
     spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));
 }
 
-/// Builds the node in static memory: it is too large for a stack.
-#[inline(never)]
-fn make_node(config: &Config, boot: Boot) -> &'static mut Node {
-    static NODE: StaticCell<Node> = StaticCell::new();
-    match Node::new(config, boot) {
-        Ok(node) => {
-            defmt::info!(
-                "node {=u16} of network {=u16:#06x} on channel {=u8}: {}, epoch {}",
-                config.id.0,
-                config.pan,
-                config.channel,
-                config.algorithm,
-                boot.epoch
-            );
-            NODE.init(node)
-        }
-        Err(error) => defmt::panic!("{=str} must be {=str}", error.field, error.must),
+/// Checks the configuration, and keeps it for the node. It was checked when it was stored, so a failure is a defect.
+fn settle(config: Config, epoch: Option<u16>) -> &'static Config {
+    static CONFIG: StaticCell<Config> = StaticCell::new();
+    if let Err(error) = config.check() {
+        defmt::panic!("{=str} must be {=str}", error.field, error.must);
     }
+    defmt::info!(
+        "node {=u16} of network {=u16:#06x} on channel {=u8}: {}, epoch {}",
+        config.id.0,
+        config.pan,
+        config.channel,
+        config.algorithm,
+        epoch
+    );
+    CONFIG.init(config)
 }
 
 /// Why the last run crashed, if it did. A board that the watchdog resets without warning leaves no record.

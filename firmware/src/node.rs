@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 use common::board::retained::CrashRecord;
 use common::board::watchdog::Part;
-use common::config::Boot;
+use common::config::{Boot, Config};
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
@@ -60,11 +60,18 @@ pub fn tell(told: Told) {
     }
 }
 
-/// Runs the node for ever.
+/// Runs a node of a configuration that has passed its check, for ever. The node is built here, because the memory of a task
+/// is static: anywhere else it would first be built on the stack, for which it is too large.
 #[embassy_executor::task]
-pub async fn run(node: &'static mut Node, boot: Boot) -> ! {
-    let mut driver =
-        Driver { node, now: clock::now(), judged: 0, scratch: [0; FRAME_MAX], output: Some(radio::output()) };
+pub async fn run(config: &'static Config, boot: Boot) -> ! {
+    let mut node = Node::of(config, boot);
+    let mut driver = Driver {
+        node: &mut node,
+        now: clock::now(),
+        judged: 0,
+        scratch: [0; FRAME_MAX],
+        output: Some(radio::output()),
+    };
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
     driver.node.handle_start(driver.now);
@@ -75,8 +82,8 @@ pub async fn run(node: &'static mut Node, boot: Boot) -> ! {
     }
 }
 
-struct Driver {
-    node: &'static mut Node,
+struct Driver<'n> {
+    node: &'n mut Node,
     /// The time of the last call: the next one is not earlier, whoever stamped it.
     now: Instant,
     /// Frames judged; this runs over.
@@ -87,7 +94,7 @@ struct Driver {
     output: Option<&'static mut Buffer>,
 }
 
-impl Driver {
+impl Driver<'_> {
     async fn wait_and_handle(&mut self) {
         let look_up = clock::now() + LOOK_UP_EVERY;
         let deadline = self.node.poll_timeout().map_or(look_up, |deadline| deadline.min(look_up));

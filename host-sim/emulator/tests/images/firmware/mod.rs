@@ -10,5 +10,6 @@ mod holding;
 mod hostile_air;
 mod power_cuts;
 mod serial_line;
+mod stack;
 mod starting;
 mod turnaround;
