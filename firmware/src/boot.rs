@@ -10,7 +10,6 @@ use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::host_link::{CrashKind, Hello, ResetReason, ToHost, Warning};
 use common::rng::Rng;
-use common::time::Duration;
 use embassy_executor::{SendSpawner, Spawner};
 use embassy_nrf::Peri;
 use embassy_nrf::peripherals::NVMC;
@@ -81,7 +80,7 @@ pub async fn run(spawner: Spawner, parts: Parts) {
         crash,
     });
     spawner.spawn(defmt::unwrap!(storage::run(store)));
-    hold_off(history.hold_off()).await;
+    hold_off(&history).await;
 
     let mut rng = Rng::new(seed);
     let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
@@ -152,11 +151,16 @@ fn tell_source(source: Source) {
 }
 
 /// Stays off the air for a while after a reset loop.
-async fn hold_off(wait: Duration) {
+async fn hold_off(history: &History) {
+    let wait = history.hold_off();
     if wait.is_zero() {
         return;
     }
-    defmt::warn!("reset loop: keeping quiet for {=u64} s", wait.as_micros() / 1_000_000);
+    defmt::warn!(
+        "reset loop: keeping quiet for {=u64} s after {=u8} in a row; to join at once, press reset or pull the plug",
+        wait.as_micros() / 1_000_000,
+        history.quick_ends
+    );
     host::say(ToHost::Warning(Warning::ResetLoop));
     status::set_holding_off(true);
     let until = clock::now() + wait;

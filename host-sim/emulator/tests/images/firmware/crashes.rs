@@ -129,7 +129,40 @@ fn a_board_that_crashes_at_once_waits_longer_each_time() {
         bench.run_ms(1_500);
         assert!(bench.network.ether_mut().sent.is_empty());
     }
-    let seconds = ["2 s", "4 s", "8 s", "16 s"];
-    assert!(waits.iter().zip(seconds).all(|(line, wait)| line.ends_with(wait)), "{waits:?}");
+    let seconds = ["for 2 s after 1 ", "for 4 s after 2 ", "for 8 s after 3 ", "for 16 s after 4 "];
+    assert!(waits.iter().zip(seconds).all(|(line, wait)| line.contains(wait)), "{waits:?}");
     assert_eq!(bench.network.boards()[0].counts().watchdog_resets, 0);
+
+    // The log says how a person ends the waiting, and that works.
+    assert!(waits[3].contains("press reset or pull the plug"), "{waits:?}");
+    bench.run_ms(2_000);
+    bench.network.power_off(0);
+    bench.network.power_on(0);
+    assert!(is_on_the_air(&mut bench), "{:?}", bench.log(0));
+}
+
+/// Whether the board sends within three seconds of its start.
+fn is_on_the_air(bench: &mut Bench) -> bool {
+    bench.network.ether_mut().sent.clear();
+    bench.run_ms(3_000);
+    !bench.network.ether_mut().sent.is_empty()
+}
+
+#[test]
+fn a_pulled_plug_is_not_punished_and_a_supply_that_breaks_down_is() {
+    let mut bench = running();
+    for seconds in [3, 10, 30] {
+        bench.run_ms(seconds * 1_000);
+        bench.network.power_off(0);
+        bench.run_ms(500);
+        bench.network.power_on(0);
+        assert!(is_on_the_air(&mut bench), "{:?}", bench.log(0));
+    }
+    assert!(!any(&bench.log(0), "keeping quiet"));
+    for _ in 0..3 {
+        bench.network.power_off(0);
+        bench.network.power_on(0);
+        bench.run_ms(1_000);
+    }
+    assert!(any(&bench.log(0), "keeping quiet for 4 s after 2 in a row"));
 }
