@@ -96,16 +96,26 @@ pub async fn run(spawner: Spawner, parts: Parts) {
 fn settle(config: Config, epoch: Option<u16>) -> &'static Config {
     static CONFIG: StaticCell<Config> = StaticCell::new();
     if let Err(error) = config.check() {
-        defmt::panic!("{=str} must be {=str}", error.field, error.must);
+        defmt::panic!("{}", error);
     }
-    defmt::info!(
-        "node {=u16} of network {=u16:#06x} on channel {=u8}: {}, epoch {}",
-        config.id.0,
-        config.pan,
-        config.channel,
-        config.algorithm,
-        epoch
-    );
+    let Config { id, pan, channel, algorithm, .. } = config;
+    match epoch {
+        Some(epoch) => defmt::info!(
+            "node {} of network {=u16:#06x} on channel {=u8}: {}, boot {=u16}",
+            id,
+            pan,
+            channel,
+            algorithm,
+            epoch
+        ),
+        None => defmt::warn!(
+            "node {} of network {=u16:#06x} on channel {=u8}: {}, only listening",
+            id,
+            pan,
+            channel,
+            algorithm
+        ),
+    }
     CONFIG.init(config)
 }
 
@@ -119,14 +129,14 @@ fn crash_of(last_run: &LastRun, reset: ResetReason) -> Option<CrashRecord> {
 }
 
 fn tell_crash(crash: &CrashRecord, uptime_s: u32) {
+    let message = crash.message.as_str();
     defmt::error!(
-        "the run before ended after {=u32} s: {} {=str} {=str}:{=u32}, pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, \
+        "the run before ended after {=u32} s with {}{=str}{=str}, pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, \
          cfsr {=u32:#010x}",
         uptime_s,
         crash.kind,
-        crash.message.as_str(),
-        crash.file.as_str(),
-        crash.line,
+        if message.is_empty() { "" } else { ": " },
+        message,
         crash.pc,
         crash.lr,
         crash.sp,

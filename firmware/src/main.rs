@@ -59,12 +59,11 @@ fn main() -> ! {
     let p = crystal::start(&mut bound);
     stopwatch::start();
     let reset = take_reset_reason();
-    let build = identity::build();
     defmt::info!(
-        "Ringleader {=str} on {}, build {=[u8; 8]:02x}, chip {=u64:016x}, started by {}",
+        "Ringleader {=str} on {}, build {}, chip {=u64:016x}, started by {}",
         env!("CARGO_PKG_VERSION"),
         board::BOARD,
-        build.0,
+        identity::build(),
         identity::chip(),
         reset
     );

@@ -183,26 +183,24 @@ impl Driver<'_> {
         match notice {
             Notice::Fault(fault) => {
                 // The state of the core and what it sent no longer agree.
-                defmt::error!("defect: {}; restarting", fault);
+                defmt::error!("DEFECT of the election core: {}; restarting", fault);
                 let message = Text::start_of("a defect of the election core");
                 crash::restart(CrashRecord { message, ..CrashRecord::of(CrashKind::CoreFault) });
             }
             Notice::EpochNeeded => {
-                defmt::warn!("a new epoch is needed; only listening until it is stored");
+                defmt::warn!("{}", notice);
                 storage::ask(storage::Request::NextEpoch);
             }
-            Notice::Leader(Some(leader)) => defmt::info!("leader {}", leader.0),
-            Notice::Leader(None) => defmt::info!("no leader"),
-            Notice::Twin(id) => {
-                defmt::error!("another board has this node's id, {}", id.0);
+            Notice::Twin(_) => {
+                defmt::error!("{}", notice);
                 status::set_twin(true);
             }
-            Notice::Renamed(id) => {
-                defmt::warn!("took another id, {}", id.0);
+            Notice::Renamed(_) => {
+                defmt::warn!("{}", notice);
                 status::set_twin(false);
             }
-            Notice::Event(event) => defmt::debug!("{}", event),
-            other => defmt::info!("{}", other),
+            Notice::Event(_) => defmt::debug!("{}", notice),
+            _ => defmt::info!("{}", notice),
         }
     }
 

@@ -8,6 +8,7 @@ mod crashes;
 mod endurance;
 mod holding;
 mod hostile_air;
+mod logs;
 mod power_cuts;
 mod serial_line;
 mod stack;
