@@ -473,6 +473,11 @@ impl Board {
         &self.turnaround
     }
 
+    /// Whether the processor sleeps with an interrupt of its floating-point unit pending, which keeps a real one awake.
+    pub fn sleeps_badly(&self) -> bool {
+        self.asleep && self.cpu.is_fpu_pending()
+    }
+
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -3,7 +3,7 @@
 use common::host_link::ToBoard;
 use emulator::board::{Board, StackUse};
 
-use super::bench::{Bench, config, provisioned};
+use super::bench::{Bench, MS, config, provisioned};
 
 /// An elected board in a quiet network has nothing to do for most of its time.
 const AWAKE_MAX: f64 = 0.02;
@@ -33,6 +33,16 @@ fn twenty_minutes_of_a_quiet_network() {
         let StackUse { used, size } = bench.network.boards()[number].stack().expect("the image has a stack");
         println!("board {number}: {used} of {size} bytes of stack");
         assert!(used < size);
+    }
+}
+
+#[test]
+fn a_board_sleeps_with_nothing_pending() {
+    let mut bench = Bench::new(vec![provisioned(1, &config(1))]);
+    // Every five seconds it works out how likely it is to fail, with numbers that have to be rounded.
+    for _ in 0..120 {
+        bench.run_ms(100);
+        assert!(!bench.network.boards()[0].sleeps_badly(), "after {} ms", bench.network.now() / MS);
     }
 }
 
