@@ -3,6 +3,7 @@
 use core::cell::Cell;
 
 use common::board::retained::CrashRecord;
+use common::board::rssi::corrected_dbm;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
@@ -20,7 +21,7 @@ use embassy_sync::channel::Channel;
 use embassy_time::Timer;
 
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
-use crate::{clock, crash, host, progress, record, status, storage};
+use crate::{clock, crash, host, progress, record, sensors, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -118,6 +119,7 @@ impl Driver<'_> {
 
     fn hand_frame(&mut self, frame: Received) {
         let Received { at, rssi_dbm, buffer } = frame;
+        let rssi_dbm = corrected_dbm(rssi_dbm, sensors::temperature());
         let now = self.now(at);
         if let Some(bytes) = received_mut(buffer) {
             self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
