@@ -14,6 +14,7 @@ mod copying;
 mod crash;
 mod crystal;
 mod executors;
+mod flash;
 mod host;
 mod identity;
 mod node;

@@ -6,6 +6,7 @@ mod configuration;
 mod controls;
 mod crashes;
 mod endurance;
+mod erasing;
 mod holding;
 mod hostile_air;
 mod logs;
