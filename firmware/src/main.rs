@@ -9,6 +9,9 @@
 mod boards;
 mod boot;
 mod bound;
+mod cache;
+#[cfg(feature = "sensor-sht4x")]
+mod climate;
 mod clock;
 mod copying;
 mod crash;
@@ -27,6 +30,7 @@ mod sensors;
 mod status;
 mod stopwatch;
 mod storage;
+mod takeover;
 mod watchdog;
 
 use common::board::button::Wish;
@@ -53,6 +57,8 @@ bind_interrupts!(struct Interrupts {
 
 #[entry]
 fn main() -> ! {
+    takeover::run();
+    cache::enable();
     let last_run = retained::take();
     watchdog::start();
     // The processor's peripherals are taken here and nowhere else.
@@ -86,7 +92,8 @@ fn main() -> ! {
         node: executors::start_node(),
     };
 
-    let Pins { status, fault, common, lit, button, second_button, serial } = board::pins!(p);
+    let pins = board::pins!(p);
+    let Pins { status, fault, common, lit, button, second_button, serial, .. } = pins;
     let (first, second) = match second_button {
         Some(second) => (Meaning::Fixed(Wish::Elect), Some(second)),
         None => (Meaning::ByLength, None),
@@ -108,6 +115,8 @@ fn main() -> ! {
         if board::HAS_USB {
             spawner.spawn(defmt::unwrap!(host::usb::run(p.USBD, serial_number())));
         }
+        #[cfg(feature = "sensor-sht4x")]
+        spawner.spawn(defmt::unwrap!(climate::run(p.TWISPI0, pins.wires)));
         spawner.spawn(defmt::unwrap!(boot::run(spawner, parts)));
     })
 }

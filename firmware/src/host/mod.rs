@@ -7,6 +7,7 @@ mod commands;
 mod line;
 pub mod uart;
 pub mod usb;
+mod usb_link;
 
 use core::cell::RefCell;
 
