@@ -131,7 +131,9 @@ impl Run<'_> {
             self.switch_off(now, node);
         }
         // Some may have had power and kept quiet.
-        nodes.iter().for_each(|&node| self.faults.boots.lose_power(now, node));
+        for &node in &nodes {
+            self.faults.boots.lose_power(now, node);
+        }
         if !were_on.is_empty() {
             self.change(now, format!("{} off", names(&were_on)));
         }
