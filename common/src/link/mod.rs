@@ -181,16 +181,22 @@ impl Links {
 
     /// The next thing that happened on a link: first links that went down, then links that came up, then messages.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
-        if self.table.has_turned
-            && let Some(event) = self.poll_turn()
-        {
-            return Some(event);
-        }
-        self.table.has_turned = false;
+        self.poll_turn().or_else(|| self.poll_message())
+    }
+
+    /// The next message. Those that a node has no room for stay here, and their senders try again.
+    pub fn poll_message(&mut self) -> Option<LinkEvent> {
         self.exchange.take_mail().map(|(from, message)| LinkEvent::Message(from, message))
     }
 
-    fn poll_turn(&mut self) -> Option<LinkEvent> {
+    /// The next link that went down or came up.
+    pub fn poll_turn(&mut self) -> Option<LinkEvent> {
+        let turned = self.table.has_turned.then(|| self.find_turn()).flatten();
+        self.table.has_turned &= turned.is_some();
+        turned
+    }
+
+    fn find_turn(&mut self) -> Option<LinkEvent> {
         let fallen = self.table.iter_mut().find_map(|(_, neighbour)| Some((neighbour.id, neighbour.news.down.take()?)));
         if let Some((id, reason)) = fallen {
             return Some(LinkEvent::Down(id, reason));

@@ -124,7 +124,10 @@ impl Node {
         if let Some(ring) = &mut self.ring {
             ring.timeout(now);
         }
-        self.engine.handle_timeout(now);
+        // On a ring the election may have to wait for room; it is told as soon as it no longer has to.
+        if !self.engine.has_words() {
+            self.engine.handle_timeout(now);
+        }
         self.work(now);
     }
 
@@ -174,7 +177,8 @@ impl Node {
         }
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
-        earlier(earlier(self.links.poll_timeout(), ring), self.engine.poll_timeout())
+        let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
+        earlier(earlier(self.links.poll_timeout(), ring), election)
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -225,7 +229,7 @@ impl Node {
     /// Carries everything between the links and the election until neither has anything more to say.
     fn work(&mut self, now: Instant) {
         loop {
-            while let Some(event) = self.links.poll_event() {
+            while let Some(event) = self.poll_link() {
                 self.on_link(now, &event);
                 self.collect(now);
             }
@@ -249,6 +253,12 @@ impl Node {
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
         self.links.pin(|id| Some(id) == parent || place.is_some_and(|place| place.left == id || place.right == id));
+    }
+
+    /// The next thing that happened on a link. A message waits while the ring has no room for it.
+    fn poll_link(&mut self) -> Option<LinkEvent> {
+        let has_room = self.ring.as_ref().is_none_or(RingKeeper::can_receive);
+        self.links.poll_turn().or_else(|| has_room.then(|| self.links.poll_message()).flatten())
     }
 
     fn on_link(&mut self, now: Instant, event: &LinkEvent) {

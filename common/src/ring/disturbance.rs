@@ -4,7 +4,6 @@
 //! all of them, if it comes after the last.
 
 use super::{SETTLE, take_due};
-use crate::members::Members;
 use crate::time::{Duration, Instant};
 
 /// The least time between two disturbances.
@@ -15,13 +14,11 @@ pub(super) struct Disturbance {
     /// When the next disturbance is raised.
     raise_at: Instant,
     raised_at: Instant,
-    /// Members that the driver is told of anew with the next disturbance.
-    lapsed: Members,
 }
 
 impl Disturbance {
     pub fn new() -> Self {
-        Self { raise_at: Instant::NEVER, raised_at: Instant::ZERO, lapsed: Members::default() }
+        Self { raise_at: Instant::NEVER, raised_at: Instant::ZERO }
     }
 
     /// Something was lost: the election is to begin again, soon and not too often.
@@ -31,21 +28,16 @@ impl Disturbance {
         }
     }
 
-    /// As [`disturb`](Self::disturb), where the driver has dropped what was for a member.
-    pub fn lapse(&mut self, now: Instant, member: u8) {
-        self.lapsed = self.lapsed.with(member);
-        self.disturb(now);
-    }
-
     pub fn poll_timeout(&self) -> Instant {
         self.raise_at
     }
 
-    /// Where a disturbance is due, the members that the driver is to be told of anew with it.
-    pub fn timeout(&mut self, now: Instant) -> Option<Members> {
-        take_due(&mut self.raise_at, now).then(|| {
+    /// Whether a disturbance is due.
+    pub fn timeout(&mut self, now: Instant) -> bool {
+        let is_due = take_due(&mut self.raise_at, now);
+        if is_due {
             self.raised_at = now;
-            core::mem::take(&mut self.lapsed)
-        })
+        }
+        is_due
     }
 }

@@ -31,10 +31,11 @@
 //! Inputs are [`start`](RingKeeper::start), [`link_up`](RingKeeper::link_up), [`link_down`](RingKeeper::link_down),
 //! [`receive`](RingKeeper::receive), [`receive_hello`](RingKeeper::receive_hello), [`set_leader`](RingKeeper::set_leader),
 //! [`send`](RingKeeper::send) (while [`can_send`](RingKeeper::can_send)) and [`timeout`](RingKeeper::timeout). After each of
-//! them the driver collects [`poll_output`](RingKeeper::poll_output) until there is nothing more, then asks
-//! [`poll_timeout`](RingKeeper::poll_timeout), and [`take_hurry`](RingKeeper::take_hurry) whether the next hello should come
-//! soon. While the links have little room left the driver says so with [`set_room`](RingKeeper::set_room), and the keeper
-//! takes no election messages.
+//! them the driver collects [`poll_transmit`](RingKeeper::poll_transmit) and [`poll_output`](RingKeeper::poll_output) until
+//! there is nothing more, then asks [`poll_timeout`](RingKeeper::poll_timeout), and [`take_hurry`](RingKeeper::take_hurry)
+//! whether the next hello should come soon. While the links have little room left the driver says so with
+//! [`set_room`](RingKeeper::set_room), and the keeper takes no election messages. What it reports may wait for as long as the
+//! election has no room for it: the keeper keeps sets of members, not lists of what happened.
 
 mod disturbance;
 pub mod edges;
@@ -67,8 +68,12 @@ use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
 
-/// Envelopes waiting for the driver's next poll. One input makes at most one; the others are for greeting newcomers.
-pub const ENVELOPES_MAX: usize = 4;
+/// Envelopes waiting for the driver's next poll: those that the election is to read, and one on its way out. One input makes at
+/// most one, and the driver collects it at once.
+pub const ENVELOPES_MAX: usize = READING_MAX + 1;
+
+/// Envelopes that wait for the election. While it has words that the links have no room for, it reads nothing.
+const READING_MAX: usize = 3;
 
 /// A leader may be silent for this many times the configured time, since its numbers come in hellos, hop by hop.
 pub const SILENCE: u32 = 3;
@@ -94,11 +99,9 @@ pub enum SendError {
     TooLong,
 }
 
-/// What a [`RingKeeper`] wants done or reports.
+/// What a [`RingKeeper`] reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RingOutput {
-    /// Send this to one linked neighbour.
-    SendTo(NodeId, Parcel),
     /// There is a route to this member: it is alive.
     MemberUp(NodeId),
     /// There was no route to this member for too long: it counts as gone.
@@ -220,18 +223,14 @@ impl RingKeeper {
         self.has_room && !self.queue.is_full()
     }
 
+    /// Whether the keeper would take a message from a neighbour now. Until then a driver leaves it with the links.
+    pub fn can_receive(&self) -> bool {
+        self.queue.iter().filter(|queued| matches!(queued, Queued::From(..))).count() < READING_MAX
+    }
+
     /// Whether the links have room for more. While they have none, the keeper only passes on what others sent.
     pub fn set_room(&mut self, has_room: bool) {
         self.has_room = has_room;
-    }
-
-    /// The driver has dropped what it was to send to a member, as an engine does whose queue was full. The keeper reports the
-    /// member anew with the next disturbance, which leaves the links time to get rid of something.
-    pub fn renew(&mut self, now: Instant, member: NodeId) {
-        if let Some(position) = self.roster.position_of_other(member) {
-            count(&mut self.counters.full);
-            self.disturbance.lapse(now, position);
-        }
     }
 
     /// Sends an encoded election message to a living member.
@@ -256,7 +255,16 @@ impl RingKeeper {
         }
     }
 
-    /// The next thing to do or to know.
+    /// The next envelope to send, and the linked neighbour that it is for.
+    pub fn poll_transmit(&mut self) -> Option<(NodeId, Parcel)> {
+        let first = self.queue.iter().position(|queued| matches!(queued, Queued::To(..)))?;
+        match self.queue.remove(first) {
+            Queued::To(next, parcel) => self.roster.id_at(next).map(|next| (next, parcel)),
+            Queued::From(..) => None,
+        }
+    }
+
+    /// The next thing to do or to know, once there is nothing to [send](Self::poll_transmit).
     pub fn poll_output(&mut self, now: Instant) -> Option<RingOutput> {
         if let Some(gone) = self.roster.take_gone() {
             return self.roster.id_at(gone).map(RingOutput::MemberDown);
@@ -272,11 +280,10 @@ impl RingKeeper {
         if let Some(place) = self.roster.take_place() {
             return Some(RingOutput::Place(place));
         }
-        if !self.queue.is_empty() {
-            return match self.queue.remove(0) {
-                Queued::To(next, parcel) => self.roster.id_at(next).map(|next| RingOutput::SendTo(next, parcel)),
-                Queued::From(from, parcel) => self.roster.id_at(from).map(|from| RingOutput::Deliver(from, parcel)),
-            };
+        if let Some(first) = self.queue.iter().position(|queued| matches!(queued, Queued::From(..)))
+            && let Queued::From(from, parcel) = self.queue.remove(first)
+        {
+            return self.roster.id_at(from).map(|from| RingOutput::Deliver(from, parcel));
         }
         self.poll_signal()
     }

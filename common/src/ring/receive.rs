@@ -112,8 +112,9 @@ impl RingKeeper {
             self.disturbance.disturb(now);
             return;
         }
-        let queued = Parcel::from_slice(payload).map(|parcel| self.queue.push(Queued::From(from, parcel)));
-        if !matches!(queued, Ok(Ok(()))) {
+        let parcel = Parcel::from_slice(payload).ok().filter(|_| self.can_receive());
+        let is_queued = parcel.is_some_and(|parcel| self.queue.push(Queued::From(from, parcel)).is_ok());
+        if !is_queued {
             count(&mut self.counters.full);
             self.disturbance.disturb(now);
         }

@@ -85,11 +85,6 @@ impl Roster {
         self.settle_at = now;
     }
 
-    /// Tells the driver of these members anew.
-    pub fn tell_anew(&mut self, members: Members) {
-        self.told = self.told.minus(members);
-    }
-
     pub fn poll_timeout(&self) -> Instant {
         self.settle_at
     }
