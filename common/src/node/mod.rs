@@ -63,7 +63,10 @@ impl Node {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
         let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
         // A ring without this node did not pass the check.
-        let keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
+        let mut keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
+        if let (Some(keeper), Some(epoch)) = (&mut keeper, boot.epoch) {
+            keeper.set_epoch(epoch);
+        }
         Ok(Self {
             boot,
             wanted,
@@ -142,6 +145,7 @@ impl Node {
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.finish();
         self.links.set_epoch(now, epoch);
+        self.ring.iter_mut().for_each(|ring| ring.set_epoch(epoch));
         self.work(now);
     }
 

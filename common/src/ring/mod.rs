@@ -42,6 +42,7 @@ pub mod edges;
 mod leader_watch;
 mod losses;
 mod news;
+pub mod number;
 mod receive;
 mod roster;
 pub mod routes;
@@ -58,8 +59,9 @@ use self::edges::Edges;
 use self::leader_watch::LeaderWatch;
 use self::losses::Losses;
 use self::news::News;
+use self::number::Number;
 use self::roster::Roster;
-use self::routes::Routes;
+use self::routes::{Routes, age_max};
 use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
@@ -189,6 +191,11 @@ impl RingKeeper {
         self.roster.start();
     }
 
+    /// Counts from the beginning of this boot. To be called before the first hello, since numbers belong to their boot.
+    pub fn set_epoch(&mut self, epoch: u16) {
+        self.routes.set_own(self.roster.own(), Number::of_boot(epoch));
+    }
+
     /// The link to a neighbour came up. The keeper ignores neighbours that are not on the ring.
     pub fn link_up(&mut self, now: Instant, peer: NodeId) {
         let Some(position) = self.roster.position_of_other(peer) else { return };
@@ -302,7 +309,10 @@ impl RingKeeper {
     pub fn tell(&mut self, now: Instant, room: &mut [u8]) -> usize {
         let own = self.roster.own();
         if self.news.take_beat(now) {
-            self.routes.set_own(own, self.routes.number(own).wrapping_add(1));
+            self.routes.set_own(own, self.routes.number(own).next());
+            let mut lost = Members::default();
+            self.routes.grow_old(own, age_max(self.roster.size()), |member| lost = lost.with(member));
+            lost.iter().for_each(|member| self.lose(now, member));
         }
         self.news.tell(own, self.leader.leader(), self.roster.size(), &self.routes, room)
     }

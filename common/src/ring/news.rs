@@ -6,7 +6,7 @@
 //! turn, so that whoever missed both still learns in the end.
 
 use super::routes::Routes;
-use super::wire;
+use super::wire::{self, Entry};
 use crate::members::Members;
 use crate::time::{Duration, Instant};
 
@@ -22,7 +22,12 @@ pub(super) struct News {
     /// The position from which members are told of in turn.
     turn: u8,
     in_hurry: bool,
+    /// A member that is asked for a newer number, and how often hellos are still to tell so.
+    asked: Option<(Entry, u8)>,
 }
+
+/// Hellos that ask for a newer number, each heartbeat.
+const ASKED_TIMES: u8 = 2;
 
 impl News {
     pub fn new(heartbeat_ms: u16) -> Self {
@@ -33,6 +38,7 @@ impl News {
             repeated: Members::default(),
             turn: 0,
             in_hurry: false,
+            asked: None,
         }
     }
 
@@ -44,6 +50,14 @@ impl News {
     /// Whether no hello has told of a member since it was added.
     pub fn is_fresh(&self, member: u8) -> bool {
         self.fresh.contains(member)
+    }
+
+    /// Puts a question for a newer number into the next hellos, one at a time and not more often than heartbeats come.
+    pub fn ask(&mut self, entry: Entry) {
+        if self.asked.is_none() {
+            self.asked = Some((entry, ASKED_TIMES));
+            self.in_hurry = true;
+        }
     }
 
     /// Asks for the next hello to come soon.
@@ -60,6 +74,7 @@ impl News {
         let is_due = now >= self.next_beat;
         if is_due {
             self.next_beat = now + Duration::from_millis(u64::from(self.heartbeat_ms));
+            self.asked = self.asked.filter(|(_, times)| *times > 0);
         }
         is_due
     }
@@ -76,11 +91,16 @@ impl News {
         let all = first.iter().chain(fresh.iter()).chain(repeated.iter()).chain(others);
         let mut told = Members::default();
         let mut last = self.turn;
-        let entries = all.filter_map(|member| routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
+        let asked = self.asked.filter(|(_, times)| *times > 0).map(|(entry, _)| entry);
+        let fitting = wire::fitting(room.len()).saturating_sub(usize::from(asked.is_some()));
+        let entries = all.filter_map(|member| routes.entry(member)).take(fitting).inspect(|entry| {
             told = told.with(entry.position);
             last = entry.position;
         });
-        let length = wire::tell(leader, entries, room);
+        let length = wire::tell(leader, entries.chain(asked), room);
+        if let Some((_, times)) = &mut self.asked {
+            *times = times.saturating_sub(1);
+        }
         let is_last_in_turn = ![first, fresh, repeated].iter().any(|set| set.contains(last));
         if is_last_in_turn {
             self.turn = last.wrapping_add(1);
@@ -91,7 +111,7 @@ impl News {
         }
         self.fresh = self.fresh.minus(told);
         // The repetition is as urgent as the news itself.
-        self.in_hurry |= !self.repeated.is_empty();
+        self.in_hurry |= !self.repeated.is_empty() || self.asked.is_some_and(|(_, times)| times > 0);
         length
     }
 }

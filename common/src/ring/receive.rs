@@ -1,8 +1,8 @@
 //! What a keeper does with a hello or an envelope from a linked neighbour.
 
 use super::edges::Arrival;
-use super::routes::{Verdict, is_newer};
-use super::wire::{self, Entry, Envelope, Message, NO_WAY};
+use super::routes::Verdict;
+use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY};
 use super::{Queued, RingKeeper, SendError, count};
 use crate::link::body::Parcel;
 use crate::time::Instant;
@@ -36,14 +36,18 @@ impl RingKeeper {
         let Entry { position, number, .. } = entry;
         if position == self.roster.own() {
             // Others remember a number from before this node restarted: it goes on from there.
-            if is_newer(number, self.routes.number(position)) {
-                self.routes.set_own(position, number.wrapping_add(1));
+            if number.is_newer_than(self.routes.number(position)) {
+                self.routes.set_own(position, number.next());
                 self.tell_of(position);
             }
             return;
         }
         if self.roster.id_at(position).is_none() {
             count(&mut self.counters.malformed);
+            return;
+        }
+        self.ask_for_newer(entry);
+        if entry.hops == ASKED {
             return;
         }
         self.leader.note_number(now, position, number);
@@ -55,6 +59,17 @@ impl RingKeeper {
             Verdict::Nearer | Verdict::Helps => self.tell_of(position),
             Verdict::Lost => self.lose(now, position),
             Verdict::Wanted => self.losses.want(now, from, position),
+        }
+    }
+
+    /// Somebody remembers a newer number of a member than this node's route has, and has no route itself: a memory from before
+    /// the member restarted, from before its numbers wrapped around, or a wrong one. Nobody with such a memory takes a route
+    /// before the member has gone beyond it, so it is asked to, from node to node along those that have a route.
+    fn ask_for_newer(&mut self, entry: Entry) {
+        let Entry { position, number, hops } = entry;
+        let has_route = self.routes.next(position).is_some();
+        if matches!(hops, NO_WAY | ASKED) && has_route && number.is_newer_than(self.routes.number(position)) {
+            self.news.ask(Entry { hops: ASKED, ..entry });
         }
     }
 

@@ -188,7 +188,8 @@ impl World {
             },
         };
         let seed = self.rng.next_u64();
-        let keeper = RingKeeper::new(id, self.order.clone(), Timings::ALWAYS_ON).expect("a member");
+        let mut keeper = RingKeeper::new(id, self.order.clone(), Timings::ALWAYS_ON).expect("a member");
+        keeper.set_epoch(u16::try_from(self.lives[index]).unwrap_or(u16::MAX));
         let engine = Engine::new(id, seed, Election::new(id, config));
         let mut node = Node { keeper, engine, wake: None, says: Instant::NEVER };
         node.keeper.start(self.now);
