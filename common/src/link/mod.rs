@@ -11,6 +11,7 @@ mod counters;
 mod exchange;
 pub mod frame;
 mod hellos;
+mod load;
 pub mod neighbour;
 mod numbering;
 pub mod pool;
@@ -30,6 +31,7 @@ use self::body::Parcel;
 pub use self::counters::Counters;
 use self::exchange::Exchange;
 use self::hellos::Hellos;
+use self::load::Load;
 use self::neighbour::{News, Patience};
 use self::numbering::Numbering;
 use self::pool::Slots;
@@ -75,6 +77,7 @@ pub struct Links {
     table: Table,
     tokens: Tokens,
     exchange: Exchange,
+    load: Load,
     patience: Patience,
     rng: Rng,
     counters: Counters,
@@ -91,6 +94,7 @@ impl Links {
             table: Table::new(),
             tokens: Tokens::default(),
             exchange: Exchange::new(),
+            load: Load::new(),
             patience: Patience::of(config.timings),
             rng: Rng::stream(boot.seed, 0x11_4B),
             counters: Counters::default(),
@@ -100,7 +104,12 @@ impl Links {
 
     /// Lets the next hello come soon, because there is something to tell.
     pub fn hurry(&mut self, now: Instant) {
-        self.hellos.trickle.hurry(now, &mut self.rng);
+        self.hellos.trickle.hurry(now, self.load.pause(now), &mut self.rng);
+    }
+
+    /// The least time between hurried hellos, which grows as the channel fills.
+    pub fn pace(&self, now: Instant) -> Duration {
+        self.load.pause(now)
     }
 
     /// Lets the next hello wait for what is more urgent.

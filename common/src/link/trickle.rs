@@ -13,7 +13,7 @@ const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 /// A hurried hello comes within this time.
 const HURRY: Duration = Duration::from_millis(40);
 
-/// The least time between a hurried hello and the one before.
+/// How long a hello waits for what is more urgent.
 const HURRY_PAUSE: Duration = Duration::from_millis(150);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +70,10 @@ impl Trickle {
         }
     }
 
-    /// Something is worth telling: the next hello comes soon, and the interval stays as it is.
-    pub fn hurry(&mut self, now: Instant, rng: &mut Rng) {
-        self.due = self.due.min(now.max(self.sent_at + HURRY_PAUSE) + within_hurry(rng));
+    /// Something is worth telling: the next hello comes soon, but not before the pause after the one before is over. The
+    /// interval stays as it is.
+    pub fn hurry(&mut self, now: Instant, pause: Duration, rng: &mut Rng) {
+        self.due = self.due.min(now.max(self.sent_at + pause) + within_hurry(rng));
     }
 
     /// Something more urgent is on the channel: the next hello comes a little later, but hardly later than its interval,
@@ -164,11 +165,11 @@ mod tests {
         let mut rng = Rng::new(1);
         let mut trickle = Trickle::new(Duration::from_millis(1_000), 0);
         trickle.start(Instant::ZERO, &mut rng);
-        trickle.hurry(Instant::from_millis(500), &mut rng);
+        trickle.hurry(Instant::from_millis(500), super::HURRY_PAUSE, &mut rng);
         trickle.defer(Instant::from_millis(510), &mut rng);
         let later = Instant::from_millis(510) + super::HURRY_PAUSE;
         assert!((later..later + super::HURRY).contains(&trickle.next()));
-        trickle.hurry(Instant::from_millis(520), &mut rng);
+        trickle.hurry(Instant::from_millis(520), super::HURRY_PAUSE, &mut rng);
         assert!(trickle.next() >= later, "a hurry does not undo it");
         for at in 520..5_000 {
             trickle.defer(Instant::from_millis(at), &mut rng);

@@ -232,6 +232,9 @@ impl Node {
 
     /// Carries everything between the links and the election until neither has anything more to say.
     fn work(&mut self, now: Instant) {
+        if let Some(ring) = &mut self.ring {
+            ring.set_pace(self.links.pace(now));
+        }
         loop {
             while let Some(event) = self.poll_link() {
                 self.on_link(now, &event);

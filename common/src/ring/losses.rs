@@ -18,6 +18,10 @@ const TICK: Duration = Duration::from_millis(TICK_MS as u64);
 const WAIT_BASE_MS: usize = 150;
 const WAIT_MEMBER_MS: usize = 12;
 
+/// The time between hurried hellos that the wait reckons with, and the number of hellos that a longer one adds to it.
+const PAUSE_USUAL: Duration = Duration::from_millis(150);
+const PACE_HELLOS: u64 = 2;
+
 /// The wait is this many times as long where a neighbour says that it has a route: time for a newer number to come that
 /// way.
 const WANTED_FACTOR: u8 = 2;
@@ -45,8 +49,9 @@ pub(super) struct Losses {
     carried: [Members; 2],
     /// Ticks to the next generation.
     generation_ticks: u8,
-    /// The usual wait.
+    /// The usual wait on a quiet channel, and what a busy one adds to it.
     wait_ticks: u8,
+    pace_ticks: u8,
     /// The neighbour that spoke last of a wanted member.
     helper: u8,
 }
@@ -63,19 +68,30 @@ impl Losses {
             carried: [Members::default(); 2],
             generation_ticks: CARRIED_TICKS,
             wait_ticks: u8::try_from(wait_ticks).unwrap_or(u8::MAX),
+            pace_ticks: 0,
             helper: NOBODY,
         }
     }
 
     /// The usual wait for a member without a route.
     pub fn wait_time(&self) -> Duration {
-        TICK.times(u32::from(self.wait_ticks))
+        TICK.times(u32::from(self.wait_ticks()))
+    }
+
+    fn wait_ticks(&self) -> u8 {
+        self.wait_ticks.saturating_add(self.pace_ticks)
+    }
+
+    /// Hellos that are hurried come this far apart: whoever knows a detour takes so much longer to tell it.
+    pub fn set_pace(&mut self, pause: Duration) {
+        let more = pause.as_micros().saturating_sub(PAUSE_USUAL.as_micros()) * PACE_HELLOS / TICK.as_micros();
+        self.pace_ticks = u8::try_from(more).unwrap_or(u8::MAX);
     }
 
     /// Starts to wait for a member.
     pub fn wait_for(&mut self, now: Instant, member: u8) {
         let factor = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
-        self.set_wait(member, self.wait_ticks.saturating_mul(factor));
+        self.set_wait(member, self.wait_ticks().saturating_mul(factor));
         self.arm_tick(now);
     }
 

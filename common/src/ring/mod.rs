@@ -240,6 +240,12 @@ impl RingKeeper {
         self.has_room = has_room;
     }
 
+    /// How far apart hurried hellos come on this channel.
+    pub fn set_pace(&mut self, pause: Duration) {
+        self.losses.set_pace(pause);
+        self.roster.set_pace(pause);
+    }
+
     /// Sends an encoded election message to a living member.
     pub fn send(&mut self, now: Instant, to: NodeId, payload: &[u8]) -> Result<(), SendError> {
         if payload.len() > PAYLOAD_MAX {

@@ -71,7 +71,10 @@ mod tests {
 
     #[test]
     fn of_two_numbers_never_both_are_newer() {
-        for (a, b) in [(0_u8, 0_u16), (1, 9), (128, 0), (255, 0x8000)].iter().flat_map(|a| [(0, 1), (127, 3), (130, 0xFFFF)].map(|b| (*a, b))) {
+        for (a, b) in [(0_u8, 0_u16), (1, 9), (128, 0), (255, 0x8000)]
+            .iter()
+            .flat_map(|a| [(0, 1), (127, 3), (130, 0xFFFF)].map(|b| (*a, b)))
+        {
             let (a, b) = (number(a.0, a.1), number(b.0, b.1));
             assert!(!(a.is_newer_than(b) && b.is_newer_than(a)), "{a:?} {b:?}");
         }

@@ -55,8 +55,10 @@ impl RingKeeper {
             Verdict::Nothing => self.losses.want_no_longer(now, from, position),
             Verdict::Newer => {}
             Verdict::Gained => self.gain(now, position),
+            // A shorter way is worth telling, but nobody waits for it.
             Verdict::Helps if entry.hops != NO_WAY => self.news.add(position),
-            Verdict::Nearer | Verdict::Helps => self.tell_of(position),
+            Verdict::Nearer => self.news.add(position),
+            Verdict::Helps => self.tell_of(position),
             Verdict::Lost => self.lose(now, position),
             Verdict::Wanted => self.losses.want(now, from, position),
         }

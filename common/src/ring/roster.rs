@@ -4,13 +4,18 @@
 
 use super::{SETTLE, take_due};
 use crate::members::{Members, RingOrder};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
+
+/// This part of the time between hurried hellos is waited for the rest of a swarm.
+const PAUSE_PARTS: u64 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Roster {
     /// When the place is worked out anew.
     settle_at: Instant,
+    /// How long to wait for others after a member was found.
+    settle: Duration,
     alive: Members,
     /// Members that the driver believes alive.
     told: Members,
@@ -26,6 +31,7 @@ impl Roster {
     pub fn new(id: NodeId, own: u8, order: RingOrder) -> Self {
         Self {
             settle_at: Instant::NEVER,
+            settle: SETTLE,
             alive: Members::of(own),
             told: Members::of(own),
             order,
@@ -38,6 +44,11 @@ impl Roster {
     /// Tells the driver of the place even though it has not changed.
     pub fn start(&mut self) {
         self.is_place_new = true;
+    }
+
+    /// On a busy channel a swarm of members takes longer to come, and each election that it sets off makes it busier.
+    pub fn set_pace(&mut self, pause: Duration) {
+        self.settle = Duration::from_micros(pause.as_micros() / PAUSE_PARTS).max(SETTLE);
     }
 
     /// This node's position.
@@ -74,7 +85,7 @@ impl Roster {
     pub fn add(&mut self, now: Instant, member: u8) {
         if !self.alive.contains(member) {
             self.alive = self.alive.with(member);
-            self.settle_at = self.settle_at.min(now + SETTLE);
+            self.settle_at = self.settle_at.min(now + self.settle);
         }
     }
 
