@@ -36,6 +36,10 @@ const PATIENCE_DOUBTED: u8 = 6;
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
 
+/// One hello less will do where hellos are this far apart (two to this power, in milliseconds), because an election that is
+/// under way has passed meanwhile.
+const SELDOM_LOG2: u8 = 9;
+
 /// How long a node puts up with a neighbour that does not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
@@ -134,6 +138,8 @@ pub struct Neighbour {
     pub leader: NodeId,
     /// How many of its hellos in a row have named another leader than this node's.
     pub dissent: u8,
+    /// Whether it has no link at all.
+    pub is_alone: bool,
     /// How many of this node's links it shares.
     pub shared: u8,
     /// How many of its hellos in a row have not named this node.
@@ -165,6 +171,7 @@ impl Neighbour {
             interval_log2: 10,
             leader: NodeId(0),
             dissent: 0,
+            is_alone: false,
             shared: 0,
             unlisted: 0,
             is_pinned: false,
@@ -255,7 +262,7 @@ impl Neighbour {
 
     /// Whether it is believed to follow another leader.
     pub fn dissents(&self) -> bool {
-        self.dissent >= DISSENT
+        self.dissent >= if self.interval_log2 < SELDOM_LOG2 { DISSENT } else { DISSENT - 1 }
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.
