@@ -85,6 +85,7 @@ impl Hellos {
             is_full: links + count > names_max || is_content,
             leader,
             device,
+            links: u8::try_from(links).unwrap_or(u8::MAX),
             names,
         }
     }

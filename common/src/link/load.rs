@@ -11,7 +11,7 @@ use crate::time::{Duration, Instant};
 const WINDOW_US: u64 = 1_000_000;
 
 /// Airtime in the window from which on the wait grows, and by which it doubles.
-const STEP_US: u64 = WINDOW_US / 12;
+const STEP_US: u64 = WINDOW_US / 8;
 
 /// The wait where the channel is quiet.
 pub const PAUSE_MIN: Duration = Duration::from_millis(150);

@@ -8,6 +8,7 @@
 
 pub mod body;
 mod counters;
+mod crowd;
 mod exchange;
 pub mod frame;
 mod hellos;
@@ -29,6 +30,7 @@ mod twins;
 
 use self::body::Parcel;
 pub use self::counters::Counters;
+use self::crowd::Crowd;
 use self::exchange::Exchange;
 use self::hellos::Hellos;
 use self::load::Load;
@@ -73,6 +75,7 @@ pub trait Above {
 pub struct Links {
     numbering: Numbering,
     twins: Twins,
+    crowd: Crowd,
     hellos: Hellos,
     table: Table,
     tokens: Tokens,
@@ -90,6 +93,7 @@ impl Links {
         Self {
             numbering: Numbering::new(config, boot),
             twins: Twins::new(config, boot),
+            crowd: Crowd::new(config.timings.hello_max()),
             hellos: Hellos::new(config),
             table: Table::new(),
             tokens: Tokens::default(),
@@ -176,6 +180,14 @@ impl Links {
     /// What has happened since the boot.
     pub fn counters(&self) -> Counters {
         Counters { pool_high_water: self.exchange.pool.high_water(), ..self.counters }
+    }
+
+    /// Whether a neighbour, linked or not, that has links of its own was heard lately and follows this leader.
+    pub fn is_followed(&self, now: Instant, leader: NodeId) -> bool {
+        self.table.iter().any(|(_, neighbour)| {
+            let is_recent = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+            neighbour.leader == leader && !neighbour.is_alone && is_recent
+        })
     }
 
     /// Whether another board has this node's id and this one may take another.

@@ -36,6 +36,14 @@ const PATIENCE_DOUBTED: u8 = 6;
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
 
+/// One hello less will do where hellos are this far apart (two to this power, in milliseconds), because an election that is
+/// under way has passed meanwhile.
+const SELDOM_LOG2: u8 = 9;
+
+/// Silence is reckoned in intervals of at least this length. A node that has just started over announces shorter ones, but its
+/// hellos wait for the channel like all others, and asking whether it is there would make them wait longer.
+const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
+
 /// How long a node puts up with a neighbour that does not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
@@ -134,6 +142,8 @@ pub struct Neighbour {
     pub leader: NodeId,
     /// How many of its hellos in a row have named another leader than this node's.
     pub dissent: u8,
+    /// Whether it has no link at all.
+    pub is_alone: bool,
     /// How many of this node's links it shares.
     pub shared: u8,
     /// How many of its hellos in a row have not named this node.
@@ -165,6 +175,7 @@ impl Neighbour {
             interval_log2: 10,
             leader: NodeId(0),
             dissent: 0,
+            is_alone: false,
             shared: 0,
             unlisted: 0,
             is_pinned: false,
@@ -184,7 +195,8 @@ impl Neighbour {
 
     /// When a silent neighbour is asked whether it is there.
     pub fn suspect_at(&self, eighths: u8) -> Instant {
-        self.heard_at + Duration::from_micros(self.interval().times(u32::from(eighths)).as_micros() / 8)
+        let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
+        self.heard_at + Duration::from_micros(interval.times(u32::from(eighths)).as_micros() / 8)
     }
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
@@ -255,7 +267,7 @@ impl Neighbour {
 
     /// Whether it is believed to follow another leader.
     pub fn dissents(&self) -> bool {
-        self.dissent >= DISSENT
+        self.dissent >= if self.interval_log2 < SELDOM_LOG2 { DISSENT } else { DISSENT - 1 }
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.

@@ -71,6 +71,7 @@ impl Links {
             self.on_own_id(now, head, body);
             return;
         }
+        self.crowd.hear(now, head.from);
         let slot = self.table.find(head.from);
         let last = slot.and_then(|slot| self.table.get(slot)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {

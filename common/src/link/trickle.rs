@@ -7,7 +7,8 @@
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// Resets closer together than this are one.
+/// Resets closer together than this are one, and in a crowd than twice, four times, ... as much: so a node that starts over
+/// all the time says no more than twice as many hellos as one that never does.
 const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 
 /// A hurried hello comes within this time.
@@ -21,6 +22,8 @@ pub struct Trickle {
     min: Duration,
     doublings_max: u8,
     doublings: u8,
+    /// By how many doublings every interval is longer, because many are heard.
+    slower: u8,
     ends: Instant,
     /// When the hello of this interval is due; never once it was sent.
     due: Instant,
@@ -36,6 +39,7 @@ impl Trickle {
             min,
             doublings_max,
             doublings: 0,
+            slower: 0,
             ends: Instant::ZERO,
             due: Instant::NEVER,
             reset_at: Instant::NEVER,
@@ -44,14 +48,24 @@ impl Trickle {
     }
 
     pub fn interval(&self) -> Duration {
-        self.min.times(1_u32 << self.doublings.min(16))
+        self.after(self.doublings)
+    }
+
+    fn after(&self, doublings: u8) -> Duration {
+        self.min.times(1_u32 << doublings.saturating_add(self.slower).min(16))
+    }
+
+    /// Makes intervals longer by so many doublings, from the next one on. Called before a hello is written, which announces
+    /// that interval.
+    pub fn slow(&mut self, doublings: u8) {
+        self.slower = doublings;
     }
 
     /// The next interval in milliseconds, rounded up to a power of two, as the exponent. The next hello is due within one and
     /// a half times that.
     pub fn next_interval_log2(&self) -> u8 {
-        let doublings = self.doublings_max.min(self.doublings + 1).min(16);
-        let millis = self.min.times(1_u32 << doublings).as_micros().div_ceil(1_000).max(1);
+        let next = self.after(self.doublings_max.min(self.doublings + 1));
+        let millis = next.as_micros().div_ceil(1_000).max(1);
         u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
     }
 
@@ -63,7 +77,8 @@ impl Trickle {
 
     /// Something has changed: back to the shortest interval, but not more than once a second.
     pub fn reset(&mut self, now: Instant, rng: &mut Rng) {
-        let is_recent = self.reset_at != Instant::NEVER && now.since(self.reset_at) < RESET_PAUSE;
+        let is_recent = self.reset_at != Instant::NEVER
+            && now.since(self.reset_at) < RESET_PAUSE.times(1 << u32::from(self.slower).min(16));
         if !is_recent && self.doublings > 0 {
             self.reset_at = now;
             self.start(now, rng);
@@ -73,6 +88,7 @@ impl Trickle {
     /// Something is worth telling: the next hello comes soon, but not before the pause after the one before is over. The
     /// interval stays as it is.
     pub fn hurry(&mut self, now: Instant, pause: Duration, rng: &mut Rng) {
+        let pause = pause.max(HURRY_PAUSE.times(1 << u32::from(self.slower).min(16)));
         self.due = self.due.min(now.max(self.sent_at + pause) + within_hurry(rng));
     }
 
@@ -106,6 +122,12 @@ impl Trickle {
     pub fn sent(&mut self, now: Instant) {
         self.sent_at = now;
         self.due = Instant::NEVER;
+    }
+
+    /// The hello could not be sent, because the channel was never clear: it is due once more. Without it the others would ask
+    /// whether this node is there, and make the channel busier.
+    pub fn again(&mut self, at: Instant) {
+        self.due = self.due.min(at);
     }
 
     /// Begins the next interval where this one is over.

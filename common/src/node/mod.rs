@@ -1,10 +1,12 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+mod hold;
 mod on_ring;
 pub mod snapshot;
 
 use postcard::experimental::max_size::MaxSize;
 
+use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
@@ -53,6 +55,7 @@ pub struct Node {
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
+    hold: Hold,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
 }
@@ -77,6 +80,7 @@ impl Node {
             notices: NoticeQueue::new(),
             leader: None,
             leader_changes: 0,
+            hold: Hold::NOBODY,
             unfinished: Instant::NEVER,
         })
     }
@@ -131,6 +135,7 @@ impl Node {
         if !self.engine.has_words() {
             self.engine.handle_timeout(now);
         }
+        self.let_go(now, false);
         self.work(now);
     }
 
@@ -182,7 +187,8 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        earlier(earlier(self.links.poll_timeout(), ring), election)
+        let held = Some(self.hold.until()).filter(|&until| until != Instant::NEVER);
+        earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -274,6 +280,8 @@ impl Node {
                 self.notices.push(Notice::LinkUp(*peer));
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
+                } else if self.is_held_again(now, *peer) {
+                    // To the election it was never down.
                 } else if self.engine.handle_link_up(now, *peer).is_err() {
                     self.links.end(now, *peer, Reason::Overrun);
                 }
@@ -282,12 +290,15 @@ impl Node {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
-                } else {
+                } else if !self.hold(now, *peer, *reason) {
                     self.engine.handle_link_down(now, *peer);
                 }
             }
             LinkEvent::Message(from, message) => match (message.split_first(), &mut self.ring) {
-                (Some((&FOR_ELECTION, bytes)), None) => self.engine.handle_message(now, *from, bytes),
+                (Some((&FOR_ELECTION, bytes)), None) => {
+                    self.engine.handle_message(now, *from, bytes);
+                    self.let_go(now, true);
+                }
                 (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
                 _ => self.notices.push(Notice::BadMessage(*from)),
             },
@@ -332,6 +343,7 @@ impl Node {
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
         self.links.rename(now, id);
         while self.links.poll_event().is_some() {}
+        self.hold = Hold::NOBODY;
         self.engine = self.wanted.engine(id, self.boot, None);
         self.engine.handle_start(now);
         self.notices.push(Notice::Renamed(id));
