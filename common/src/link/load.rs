@@ -42,6 +42,12 @@ impl Load {
         self.heard_us.min(WINDOW_US) * left / WINDOW_US
     }
 
+    /// How much later than usual hellos may come.
+    pub fn slack_ms(&self, now: Instant) -> u16 {
+        let more = self.pause(now).as_micros().saturating_sub(PAUSE_MIN.as_micros());
+        u16::try_from(more / 1_000).unwrap_or(u16::MAX)
+    }
+
     /// The least time between a hurried hello and the one before.
     pub fn pause(&self, now: Instant) -> Duration {
         let level = self.level(now);

@@ -177,7 +177,7 @@ impl RingKeeper {
             news: News::new(timings.heartbeat_ms),
             leader: LeaderWatch::new(timings.leader_silence().times(SILENCE)),
             losses: Losses::new(size),
-            disturbance: Disturbance::new(),
+            disturbance: Disturbance::new(size),
             is_disturbed: false,
             linked: Members::default(),
             queue: Vec::new(),
@@ -263,6 +263,7 @@ impl RingKeeper {
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
         let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
         if leader != self.leader.leader() {
+            self.losses.follow(leader);
             self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
             self.timeout(now);
         }
@@ -291,6 +292,7 @@ impl RingKeeper {
             return self.roster.id_at(new).map(RingOutput::MemberUp);
         }
         if let Some(place) = self.roster.take_place() {
+            self.disturbance.note(now);
             return Some(RingOutput::Place(place));
         }
         if let Some(first) = self.queue.iter().position(|queued| matches!(queued, Queued::From(..)))
