@@ -94,7 +94,9 @@ fn members_come_and_go_and_the_dead_are_bypassed() {
     let now = Instant::from_millis(200);
     tell(&mut keeper, now, 3, 4, NO_WAY);
     assert!(keeper.is_alive(FAR), "it is waited for");
-    let waited = now + keeper.hold_time() + Duration::from_millis(200);
+    let hold = keeper.hold_time();
+    assert!(pass(&mut keeper, now + hold.times(3)).is_empty(), "longer than a leader would be");
+    let waited = now + hold.times(4) + Duration::from_millis(200);
     let gone = pass(&mut keeper, waited);
     assert!(gone.contains(&RingOutput::MemberDown(FAR)), "{gone:?}");
     assert_eq!(keeper.place(), RingPlace { left: NEXT, right: NEXT });
