@@ -33,8 +33,15 @@ const PATIENCE_STEPS: u8 = 3;
 /// Extra attempts instead of those, where others have lost the neighbour too.
 const PATIENCE_DOUBTED: u8 = 6;
 
+/// Extra attempts by how many of eight hellos arrive. A frame and its answer both arrive one time in 2.8 where two of five
+/// frames are lost; after 24 attempts one exchange in forty thousand has failed, as after ten where one in five is lost.
+const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
+
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
+
+/// It has no room for this node after this many hellos in a row that say so.
+const REFUSED: u8 = 4;
 
 /// One hello less will do where hellos are this far apart (two to this power, in milliseconds), because an election that is
 /// under way has passed meanwhile.
@@ -150,6 +157,8 @@ pub struct Neighbour {
     pub dissent: u8,
     /// Whether it has no link at all.
     pub is_alone: bool,
+    /// How many of its hellos in a row have said that it has no room for a link to this node.
+    pub refusals: u8,
     /// How many of this node's links it shares.
     pub shared: u8,
     /// How many of its hellos in a row have not named this node.
@@ -182,6 +191,7 @@ impl Neighbour {
             leader: NodeId(0),
             dissent: 0,
             is_alone: false,
+            refusals: 0,
             shared: 0,
             unlisted: 0,
             is_pinned: false,
@@ -210,10 +220,12 @@ impl Neighbour {
     /// one that fails for a second now and then is better kept. Where others have lost the neighbour too, that hardly
     /// applies.
     pub fn attempts_max(&self, usual: u8) -> u8 {
+        let lossy = PATIENCE_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
         let more = match (self.breaks, self.arq.is_doubted) {
-            (0, _) => 0,
+            (0, true) => 0,
+            (0, false) => lossy,
             (_, true) => PATIENCE_DOUBTED,
-            (breaks, false) => PATIENCE_STEP << breaks.min(PATIENCE_STEPS),
+            (breaks, false) => lossy.max(PATIENCE_STEP << breaks.min(PATIENCE_STEPS)),
         };
         usual.saturating_add(more)
     }
@@ -275,6 +287,12 @@ impl Neighbour {
     /// Whether it is believed to follow another leader.
     pub fn dissents(&self) -> bool {
         self.dissent >= if self.interval_log2 < SELDOM_LOG2 { DISSENT } else { DISSENT - 1 }
+    }
+
+    /// Whether it is strong enough for a link and lives in a network, but has no room.
+    pub fn refuses(&self, now: Instant) -> bool {
+        let is_recent = now.since(self.heard_at) < self.interval().times(3);
+        self.refusals >= REFUSED && is_recent && !self.is_alone && self.quality.is_strong()
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.

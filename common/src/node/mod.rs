@@ -1,13 +1,16 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+mod guest;
 mod hold;
 mod on_ring;
 pub mod snapshot;
+mod vacancy;
 
 use postcard::experimental::max_size::MaxSize;
 
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
+use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
@@ -59,6 +62,7 @@ pub struct Node {
     leader: Option<NodeId>,
     leader_changes: u32,
     hold: Hold,
+    vacancy: Vacancy,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
 }
@@ -84,6 +88,7 @@ impl Node {
             leader: None,
             leader_changes: 0,
             hold: Hold::NOBODY,
+            vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
         })
     }
@@ -115,7 +120,7 @@ impl Node {
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if now != Instant::NEVER && (self.ring.is_some() || self.links.has_news()) {
+        if now != Instant::NEVER && (self.ring.is_some() || self.links.table().links() == 0 || self.links.has_news()) {
             self.work(now);
         }
     }
@@ -139,6 +144,7 @@ impl Node {
             self.engine.handle_timeout(now);
         }
         self.let_go(now, false);
+        self.fill_vacancy(now);
         self.work(now);
     }
 
@@ -190,7 +196,7 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until()).filter(|&until| until != Instant::NEVER);
+        let held = Some(self.hold.until().min(self.vacancy.at())).filter(|&until| until != Instant::NEVER);
         earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
     }
 
@@ -259,11 +265,15 @@ impl Node {
         while let Some(notice) = self.links.poll_notice() {
             self.notices.push(notice);
         }
-        let leader = self.leader_to_follow();
+        let host = self.host(now);
+        let leader = host.map(|(_, leader)| leader).or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));
             self.leader_changes = self.leader_changes.saturating_add(1);
+            if let Some((host, _)) = host {
+                self.notices.push(Notice::Guest(host));
+            }
         }
         self.hurry(now);
         let parent = self.next_hop();
@@ -291,6 +301,7 @@ impl Node {
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
+                self.note_vacancy(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
                 } else if !self.hold(now, *peer, *reason) {
