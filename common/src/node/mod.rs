@@ -70,6 +70,13 @@ pub struct Node {
 impl Node {
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
+        Ok(Self::of(config, boot))
+    }
+
+    /// A node of a configuration that has passed its check. Without the detour through a result, a board can build it in the
+    /// place where it stays: it is too large for a stack, which is also why its parts are built by functions of their own.
+    #[inline(never)]
+    pub fn of(config: &Config, boot: Boot) -> Self {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
         let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
         // A ring without this node did not pass the check.
@@ -77,7 +84,7 @@ impl Node {
         if let (Some(keeper), Some(epoch)) = (&mut keeper, boot.epoch) {
             keeper.set_epoch(epoch);
         }
-        Ok(Self {
+        Self {
             boot,
             wanted,
             ring: keeper,
@@ -90,7 +97,7 @@ impl Node {
             hold: Hold::NOBODY,
             vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
-        })
+        }
     }
 
     pub fn handle_start(&mut self, now: Instant) {

@@ -65,8 +65,8 @@ impl Disturbance {
 
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
-    pub fn corrupt(&mut self, raise_at: Instant, raised_at: Instant, doublings: u8) {
-        (self.raise_at, self.raised_at, self.doublings) = (raise_at, raised_at, doublings);
+    pub fn corrupt(&mut self, next: Instant, last: Instant, doublings: u8) {
+        (self.raise_at, self.raised_at, self.doublings) = (next, last, doublings);
     }
 
     pub fn poll_timeout(&self) -> Instant {
