@@ -91,6 +91,8 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
         ("time to elect, ms", &sweep.elected_ms),
         ("  wave alone, ms", &sweep.wave_ms),
         ("change, total, ms", &sweep.agreed_ms),
+        ("leader changes", &sweep.leader_changes),
+        ("  spontaneous", &sweep.spontaneous),
         ("frames sent", &sweep.sent),
         ("airtime, ppm", &sweep.airtime_ppm),
         ("energy, nAh/node", &sweep.charge_nah),

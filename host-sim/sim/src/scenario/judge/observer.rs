@@ -55,6 +55,8 @@ pub struct Observer {
     pub called_us: Option<u64>,
     /// When a node last changed its leader.
     pub leader_us: u64,
+    /// How often a node has let go of a leader, other than by losing its power.
+    pub leader_changes: u64,
     trace: Option<Trace<Box<dyn Write>>>,
     pcap: Option<Capture<Box<dyn Write>>>,
     events: VecDeque<String>,
@@ -73,6 +75,7 @@ impl Observer {
             noticed_us: None,
             called_us: None,
             leader_us: 0,
+            leader_changes: 0,
             trace: recorders.trace.map(Trace::new),
             pcap: recorders.pcap.map(Capture::new),
             events: VecDeque::new(),
@@ -220,6 +223,7 @@ impl Watcher<Program> for Observer {
             self.leader_us = world_us;
             if before.is_some_and(|before| before.1.is_some()) {
                 self.called_us.get_or_insert(world_us);
+                self.leader_changes += 1;
             }
             self.follow(world_us, node, now.1);
             let id = now.0.id;

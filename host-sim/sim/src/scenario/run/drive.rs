@@ -13,7 +13,7 @@ use crate::air::medium::{Medium, Tuning};
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario};
 use crate::scenario::judge::agreement::Judge;
-use crate::scenario::judge::checker::Components;
+use crate::scenario::judge::components::Components;
 use crate::scenario::judge::observer::{Observer, Recorders};
 use crate::scenario::report::outcome::{NodeUse, Outcome};
 use crate::scenario::run::agenda::Agenda;
@@ -157,6 +157,7 @@ impl<'s> Run<'s> {
             components: self.judge.components().usable.len(),
             changes: self.judge.changes(),
             relapses: self.judge.relapses(),
+            steadiness: self.judge.steadiness(&self.observer),
             sent: usage.iter().map(|usage| usage.sent).sum(),
             received: usage.iter().map(|usage| usage.received).sum(),
             damaged: usage.iter().map(|usage| usage.damaged).sum(),

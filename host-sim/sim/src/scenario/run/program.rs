@@ -17,7 +17,8 @@ use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
 use crate::scenario::input::plan::{ProgramKind, ProtocolPlan, Scenario};
-use crate::scenario::judge::checker::{Admission, View};
+use crate::scenario::judge::checker::View;
+use crate::scenario::judge::components::Admission;
 use crate::scenario::run::mirror::Mirror;
 
 /// The network of every scenario.
