@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use sim::air::trace::Record;
 
-use super::output;
 use crate::field::monitor::line::Endpoint;
 use crate::field::monitor::screen::Screen;
 use crate::field::monitor::watch::{Options, Watch};
+use crate::output;
 
 /// The RTT server's address if it was started as the help shows.
 const RTT_SERVER: &str = "127.0.0.1:9090";

@@ -10,7 +10,6 @@ use common::board::flash_map::FlashMap;
 use common::config::{Config, FormerKey, Protection};
 use common::names::{Algorithm, Board, Cipher, UnknownName};
 
-use super::output::counted;
 use crate::field::fleet::{self, Member};
 use crate::field::key;
 use crate::field::monitor::line::Endpoint;
@@ -18,6 +17,7 @@ use crate::field::provision::settings::Settings;
 use crate::field::provision::target::{FlashSteps, Format};
 use crate::field::provision::{cable, network, page_file, secret_file};
 use crate::outln;
+use crate::output::counted;
 
 const DETAILS: &str = r"Creates the configuration page of a board: its id, its network and its key. Without --flash or --port
 it writes a file and prints the probe-rs commands that flash it. A board without a page joins the demo

@@ -3,7 +3,7 @@
 use common::host_link::{Call, ConfigAnswer, Crash, CrashKind, Hello, Quantity, ResetReason, ToHost, Warning};
 use common::notice::{Event, Notice, Reason};
 
-use crate::cli::output::{counted, counted_as};
+use crate::output::{counted, counted_as};
 
 /// How important a message is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use common::host_link::Quantity;
 use super::boards::Known;
 use super::describe::{self, Weight};
 use super::watch::{Happening, Watch, What};
-use crate::cli::output::counted;
+use crate::output::counted;
 
 /// A terminal or any other writer.
 #[derive(Debug)]

@@ -18,19 +18,19 @@ static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 /// Prints to standard output like `print!`, but returns the error.
 #[macro_export]
 macro_rules! out {
-    ($($text:tt)*) => { $crate::cli::output::print(&::std::format!($($text)*)) };
+    ($($text:tt)*) => { $crate::output::print(&::std::format!($($text)*)) };
 }
 
 /// Prints a line to standard output like `println!`, but returns the error.
 #[macro_export]
 macro_rules! outln {
-    ($($text:tt)*) => { $crate::cli::output::print(&(::std::format!($($text)*) + "\n")) };
+    ($($text:tt)*) => { $crate::output::print(&(::std::format!($($text)*) + "\n")) };
 }
 
 /// Prints a line to standard error.
 #[macro_export]
 macro_rules! note {
-    ($($text:tt)*) => { $crate::cli::output::note(::std::format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::output::note(::std::format_args!($($text)*)) };
 }
 
 /// A number with its noun, which is plural unless there is exactly one: "1 node", "2 nodes". For nouns that take an `s`.
