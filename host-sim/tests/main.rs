@@ -9,6 +9,7 @@ mod golden;
 mod harness;
 mod hierarchy;
 mod liveness;
+mod loads;
 #[cfg(unix)]
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]

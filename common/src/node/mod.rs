@@ -366,7 +366,7 @@ impl Wanted {
             algorithm,
             order,
             place: RingPlace { left: id, right: id },
-            coefficient: Coefficient::default(),
+            coefficient: Coefficient::UNKNOWN,
             hs: HsRules::Known,
             height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
             radii,

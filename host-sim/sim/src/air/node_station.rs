@@ -6,6 +6,7 @@ use common::config::{Boot, Config, ConfigError};
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::node::Node;
 use common::notice::{Event, Notice};
+use common::protocol::Signal;
 use common::time::Instant;
 
 use super::opening::{LastOpened, Shared};
@@ -52,6 +53,12 @@ impl NodeStation {
     /// The driver has stored an epoch after all.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.node.handle_epoch(now, epoch);
+        self.collect();
+    }
+
+    /// A button, a command, a new coefficient.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.node.handle_signal(now, signal);
         self.collect();
     }
 

@@ -35,6 +35,13 @@ pub enum Action {
         nodes: Vec<NodeIndex>,
     },
     Move,
+    /// Nodes are loaded otherwise from now on.
+    Load(usize),
+    /// A node measures itself, if it is still in the life that began then.
+    Measure {
+        node: NodeIndex,
+        since_us: u64,
+    },
     /// The network next door begins or ends a burst.
     Wifi {
         begins: bool,
@@ -67,6 +74,9 @@ impl Agenda {
                     }
                 }
             }
+        }
+        for (index, load) in scenario.loads.iter().enumerate() {
+            agenda.add(load.at_us, Action::Load(index));
         }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);

@@ -7,6 +7,7 @@ use common::types::NodeId;
 
 use super::boards::{Boards, NoBoards};
 use super::faults::Faults;
+use super::loads::Loads;
 use crate::air::energy::Activity;
 use crate::air::index::NodeIndex;
 use crate::air::medium::{Medium, Tuning};
@@ -35,6 +36,7 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) agenda: Agenda,
     pub(super) walk: Option<Walk>,
     pub(super) faults: Faults,
+    pub(super) loads: Loads,
     pub(super) judge: Judge,
 }
 
@@ -80,6 +82,7 @@ impl<'s> Run<'s> {
             programs,
             seed,
             faults: Faults::new(scenario, seed, &mut world),
+            loads: Loads::new(scenario),
             world,
             boards,
             observer: Observer::new(scenario.protocol.radii.clone(), recorders),
@@ -107,6 +110,7 @@ impl<'s> Run<'s> {
             while let Some(action) = self.agenda.pop(next) {
                 self.apply(next, action);
             }
+            self.note_measured(next);
             self.update_long_fades(next);
             self.check_agreement(next);
         }
@@ -143,7 +147,7 @@ impl<'s> Run<'s> {
 
     pub(super) fn finish(self) -> Outcome {
         let now = self.world.now_us();
-        let (verdict, failure) = self.judge.verdict(&self.observer, self.scenario.steady);
+        let (verdict, failure) = self.judge.verdict(&self.observer, self.scenario, &self.world);
         let all = NodeIndex::first(self.world.len());
         let usage: Vec<_> = all.clone().map(|node| self.world.usage(node)).collect();
         let tallies: Vec<_> = all.clone().map(|node| self.world.station(node).tally()).collect();

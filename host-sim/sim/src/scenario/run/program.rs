@@ -8,6 +8,7 @@ use common::limits::LEVELS_MAX;
 use common::mac::phy::FRAME_MAX;
 use common::members::RingOrder;
 use common::names::{Algorithm, Cipher};
+use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
@@ -197,6 +198,13 @@ impl Program {
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         if let Self::Node(station) = self {
             station.handle_epoch(now, epoch);
+        }
+    }
+
+    /// Something else happened to it; only whole nodes have any use for that.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        if let Self::Node(station) = self {
+            station.handle_signal(now, signal);
         }
     }
 

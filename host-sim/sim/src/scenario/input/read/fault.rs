@@ -30,7 +30,7 @@ fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<NodeInde
     Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect()))
 }
 
-fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
+pub(super) fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
     let listed = read_nodes(section, nodes)?;
     let named = section.word("who", &[("leader", Named::Leader), ("random", Named::Random)])?;
     match (listed, named) {

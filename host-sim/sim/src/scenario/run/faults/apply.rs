@@ -28,6 +28,8 @@ impl Run<'_> {
             Action::Attack(index) => self.attack(now, index),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
+            Action::Load(index) => self.change_load(index),
+            Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
@@ -222,6 +224,7 @@ impl Run<'_> {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
+        self.begin_measuring(now, node);
     }
 
     pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
@@ -249,7 +252,7 @@ impl Run<'_> {
     }
 
     /// Whom a fault strikes now.
-    fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
+    pub(in crate::scenario) fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
