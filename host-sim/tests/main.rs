@@ -23,6 +23,7 @@ mod results;
 mod scenarios;
 mod size;
 mod study;
+mod swarm;
 mod table;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+#[cfg(feature = "corruption")]
+mod corruption;
 mod on_ring;
 pub mod snapshot;
 

@@ -19,5 +19,6 @@ pub mod shell;
 pub mod size;
 pub mod stress;
 pub mod study;
+pub mod swarm;
 pub mod sweep;
 pub mod table;

@@ -193,7 +193,10 @@ fn steadiness_text(steadiness: &Steadiness) -> String {
         return format!("Steadiness: {all}; there was no quiet time\n");
     }
     let rate = steadiness.spontaneous_per_node_day();
-    format!("Steadiness: {all}, {spontaneous} of them while nothing changed ({rate:.1} a node and quiet day)\n")
+    let frames = steadiness.quiet_frames_per_minute();
+    format!(
+        "Steadiness: {all}, {spontaneous} of them while nothing changed ({rate:.1} a node and quiet day); {frames:.1} frames a node and quiet minute\n"
+    )
 }
 
 /// Airtime and energy: the average, and the node with the most.

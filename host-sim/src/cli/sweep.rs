@@ -114,7 +114,7 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bar(done: usize, all: usize) -> String {
+pub(super) fn bar(done: usize, all: usize) -> String {
     let full = BAR * done / all.max(1);
     format!("[{}{}] {done} of {}", "#".repeat(full), " ".repeat(BAR - full), counted(all, "seed"))
 }

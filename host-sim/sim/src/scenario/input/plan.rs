@@ -314,6 +314,10 @@ pub enum Harm {
         share: f64,
         lasts_us: Option<u64>,
     },
+    /// Leaves wrong things in the memory of nodes: in part what it was at another time, in part what nobody ever said.
+    CorruptState {
+        who: Who,
+    },
     Attack(Attack),
 }
 
@@ -327,7 +331,7 @@ impl Harm {
             | Self::Drift { lasts_us, .. }
             | Self::Corrupt { lasts_us, .. } => *lasts_us,
             Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
-            Self::Restart { .. } => None,
+            Self::Restart { .. } | Self::CorruptState { .. } => None,
         }
     }
 }

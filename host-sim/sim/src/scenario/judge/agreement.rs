@@ -9,7 +9,7 @@ use super::checker::HOLD_US;
 use super::components::{Components, Standing};
 use super::lateness::Lateness;
 use super::observer::Observer;
-use super::steadiness::Watch;
+use super::steadiness::{Done, Watch};
 use crate::air::index::NodeIndex;
 use crate::air::world::World;
 use crate::scenario::report::outcome::{Change, Reign, Steadiness};
@@ -98,6 +98,7 @@ impl Judge {
         let before = self.replace_components(found, observer);
         self.watch_links(&before, world, observer);
         self.changes.begin(now, what);
+        self.steadiness.note_change();
         self.agreed_since = None;
         let mut kept = self.kept(&before);
         self.made = vec![None; kept.len()];
@@ -139,7 +140,8 @@ impl Judge {
     /// Counts the time up to now, and the leaders that have changed in it.
     fn pass(&mut self, now: u64, world: &World<Program>, observer: &Observer) {
         let on = NodeIndex::first(world.len()).filter(|&node| world.is_on(node)).count();
-        self.steadiness.pass(now, on, observer.leader_changes, self.changes.is_settled());
+        let done = Done { changes: observer.leader_changes, frames: observer.frames };
+        self.steadiness.pass(now, on, done, self.changes.is_settled());
     }
 
     fn replace_components(&mut self, found: Components, observer: &mut Observer) -> Components {

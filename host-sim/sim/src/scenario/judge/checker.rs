@@ -7,6 +7,8 @@
 //!   Where that leader is an emulated board, nobody can tell.
 //! - The engine finds no defect in itself.
 //!
+//! Where a scenario has corrupted a memory, nothing is promised of leader pairs from then on.
+//!
 //! That there is one leader is no safety property: while links break, each part rightly has one of its own.
 //!
 //! Liveness, after every change: agreement in every component, as `components` has it, within the time that the scenario
@@ -42,6 +44,8 @@ pub struct Safety {
     claimed: BTreeSet<(NodeId, u32)>,
     /// Nodes that do not show what they claim: boards tell their leader, not their height.
     opaque: BTreeSet<NodeId>,
+    /// Where memories have gone wrong, leaders may come from anywhere, and go back.
+    is_corrupted: bool,
 }
 
 impl Safety {
@@ -52,6 +56,11 @@ impl Safety {
     /// What this node claims to be cannot be seen.
     pub fn set_opaque(&mut self, id: NodeId) {
         self.opaque.insert(id);
+    }
+
+    /// From now on nothing is promised of where leaders come from.
+    pub fn note_corruption(&mut self) {
+        self.is_corrupted = true;
     }
 
     /// A node begins a new life and remembers nothing.
@@ -79,7 +88,7 @@ impl Safety {
         if faults > 0 {
             return Err(format!("the engine of node {id} reports {faults} defects of its own"));
         }
-        let Some(leader) = leader else { return Ok(()) };
+        let Some(leader) = leader.filter(|_| !self.is_corrupted) else { return Ok(()) };
         if let Some(before) = self.pairs.insert(id, leader).filter(|before| leader > *before) {
             return Err(format!("node {id} went back from {} to {}", pair(before), pair(leader)));
         }

@@ -125,6 +125,11 @@ impl Components {
         Self { usable: groups.into_values().collect(), links, faint, root }
     }
 
+    /// Whether no faint links lie between components.
+    pub fn is_apart(&self) -> bool {
+        self.faint.is_empty()
+    }
+
     /// The nodes that spoil the agreement, where every pair within reach counts as linked. `leader` gives whom a node that is
     /// on follows, as an index.
     pub fn dissenters(&self, leader: impl Fn(NodeIndex) -> Option<NodeIndex>) -> Vec<NodeIndex> {

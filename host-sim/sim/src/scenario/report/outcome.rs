@@ -96,12 +96,30 @@ pub struct Steadiness {
     pub spontaneous: u64,
     /// The part of `node_ms` in which a change would have been spontaneous.
     pub quiet_node_ms: u64,
+    /// The frames that nodes sent in that time.
+    #[serde(default)]
+    pub quiet_frames: u64,
+    /// The same two after the last change of the run.
+    #[serde(default)]
+    pub last_quiet_node_ms: u64,
+    #[serde(default)]
+    pub last_quiet_frames: u64,
 }
 
 impl Steadiness {
     /// Changes of leaders for each day that a node was on.
     pub fn per_node_day(&self) -> f64 {
         per_day(self.leader_changes, self.node_ms)
+    }
+
+    /// The frames of a node and minute while nothing changed.
+    pub fn quiet_frames_per_minute(&self) -> f64 {
+        per_day(self.quiet_frames, self.quiet_node_ms) / 1_440.0
+    }
+
+    /// The same after the last change of the run.
+    pub fn last_quiet_frames_per_minute(&self) -> f64 {
+        per_day(self.last_quiet_frames, self.last_quiet_node_ms) / 1_440.0
     }
 
     /// Spontaneous ones for each quiet day of a node.

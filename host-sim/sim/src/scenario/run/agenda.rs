@@ -35,6 +35,8 @@ pub enum Action {
         nodes: Vec<NodeIndex>,
     },
     Move,
+    /// What all nodes know is kept for a later corruption.
+    Remember,
     /// Nodes are loaded otherwise from now on.
     Load(usize),
     /// A node measures itself, if it is still in the life that began then.
@@ -103,6 +105,9 @@ impl Agenda {
     }
 
     fn add_strike(&mut self, at: u64, index: usize, harm: &Harm) {
+        if matches!(harm, Harm::CorruptState { .. }) {
+            self.add(at / 2, Action::Remember);
+        }
         self.add(at, Action::Begin(index));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.

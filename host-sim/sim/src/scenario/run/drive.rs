@@ -85,7 +85,7 @@ impl<'s> Run<'s> {
             loads: Loads::new(scenario),
             world,
             boards,
-            observer: Observer::new(scenario.protocol.radii.clone(), recorders),
+            observer: Observer::new(positions.len(), scenario.protocol.radii.clone(), recorders),
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &positions, seed)),
             judge: Judge::new(scenario.within_us),

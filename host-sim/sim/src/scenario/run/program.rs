@@ -208,6 +208,13 @@ impl Program {
         }
     }
 
+    /// Its memory goes wrong; only that of whole nodes does.
+    pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
+        if let (Self::Node(station), Self::Node(other)) = (self, other) {
+            station.corrupt(now, rng, other);
+        }
+    }
+
     fn station(&mut self) -> &mut dyn Station {
         match self {
             Self::Node(station) => &mut **station,

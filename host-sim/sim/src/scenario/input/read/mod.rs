@@ -10,7 +10,7 @@ use toml::de::DeTable;
 
 use self::expectation::Expectation;
 use crate::air::index::NodeIndex;
-use crate::scenario::input::plan::{Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology};
+use crate::scenario::input::plan::{Fault, Harm, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology};
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
@@ -95,6 +95,7 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
         return Err(section.problem_at("kind", what));
     }
     check_boards(&scenario, &tables)?;
+    check_memories(&scenario, &faults)?;
     check_core(&scenario, &root)?;
     let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
     if scenario.duration_us < needed {
@@ -219,6 +220,20 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
         }
     }
     Ok(())
+}
+
+/// Rejects corruption of what has no memory that could be corrupted.
+fn check_memories(scenario: &Scenario, faults: &[Section<'_>]) -> Result<(), Problem> {
+    let is_corruption = |fault: &Fault| matches!(fault.harm, Harm::CorruptState { .. });
+    let Some(at) = scenario.faults.iter().position(is_corruption) else { return Ok(()) };
+    let why = if scenario.protocol.program == ProgramKind::SoftState {
+        "is for whole nodes: kind = \"soft-state\" keeps nothing that could go wrong for long"
+    } else if scenario.has_boards() {
+        "cannot reach into boards; let all nodes be simulated"
+    } else {
+        return Ok(());
+    };
+    Err(faults[at].problem_at("kind", why))
 }
 
 /// The core constructs the nodes, so whatever it refuses must be refused here.

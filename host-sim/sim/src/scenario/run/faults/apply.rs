@@ -28,6 +28,7 @@ impl Run<'_> {
             Action::Attack(index) => self.attack(now, index),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
+            Action::Remember => self.remember(),
             Action::Load(index) => self.change_load(index),
             Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
@@ -72,6 +73,7 @@ impl Run<'_> {
                 self.world.set_corruption(together);
                 self.change(now, corrupted(together));
             }
+            Harm::CorruptState { who } => self.corrupt_state(now, who),
             Harm::Attack(attack) => {
                 let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active += 1;
@@ -120,7 +122,7 @@ impl Run<'_> {
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } => {}
+            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } | Harm::CorruptState { .. } => {}
         }
     }
 
