@@ -11,6 +11,9 @@ use crate::names::Algorithm;
 use crate::rng::Rng;
 use crate::time::Instant;
 
+/// Times that heights may have after years.
+const TIME_MAX: u32 = 1 << 24;
+
 /// The most messages that nobody sent.
 const LIES_MAX: u32 = 8;
 
@@ -55,8 +58,21 @@ impl Node {
             Algorithm::Ring => 5,
             _ => 6,
         };
-        if let Ok((msg, _)) = postcard::take_from_bytes::<ElectionMsg>(&bytes) {
+        if let Ok((mut msg, _)) = postcard::take_from_bytes::<ElectionMsg>(&bytes) {
+            bound_times(&mut msg);
             self.engine.handle_decoded(now, from, msg);
         }
+    }
+}
+
+/// A clock at its end can go nowhere, and with random bytes most would be: that is a bound, and no state to heal from.
+fn bound_times(msg: &mut ElectionMsg) {
+    let (stamp, level, leader) = match msg {
+        ElectionMsg::Height(update) => (&mut update.stamp, &mut update.level, &mut update.leader),
+        ElectionMsg::Hierarchy(update) => (&mut update.stamp, &mut update.level, &mut update.leader),
+        _ => return,
+    };
+    for time in [stamp, &mut level.tau, &mut leader.elected_at] {
+        *time %= TIME_MAX;
     }
 }
