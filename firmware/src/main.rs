@@ -26,6 +26,7 @@ mod sensors;
 mod status;
 mod stopwatch;
 mod storage;
+mod takeover;
 mod watchdog;
 
 use common::board::button::Wish;
@@ -49,6 +50,7 @@ bind_interrupts!(struct Interrupts {
 
 #[entry]
 fn main() -> ! {
+    takeover::run();
     let last_run = retained::take();
     watchdog::start();
     let p = crystal::start();

@@ -22,8 +22,11 @@ pub fn start() {
     reload();
 }
 
+/// Reloads all channels: a watchdog that a bootloader has started may have more than one, and keeps them.
 fn reload() {
-    WDT.rr(0).write(|w| w.set_rr(Rr::Reload));
+    for channel in 0..8 {
+        WDT.rr(channel).write(|w| w.set_rr(Rr::Reload));
+    }
 }
 
 /// Reloads the watchdog once a second while all parts make progress, and records how long the board has run.

@@ -3,6 +3,8 @@
 //! The caller decides how far a board runs, in cycles. While the processor sleeps, time jumps to the next event.
 //! [`crate::network::Network`] runs many boards together; [`Board::run_until`] and [`Board::next_event`] run one alone.
 
+mod cable;
+
 use crate::cpu::{Cpu, Stop};
 use crate::io::BusError;
 use crate::loader::LoadError;

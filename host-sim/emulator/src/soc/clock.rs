@@ -14,6 +14,9 @@ const DONE: u32 = 3;
 const CTTO: u32 = 4;
 const CTSTARTED: u32 = 10;
 const CTSTOPPED: u32 = 11;
+const USBDETECTED: u32 = 7;
+const USBREMOVED: u32 = 8;
+const USBPWRRDY: u32 = 9;
 /// Events of POWER: brown-out warning, sleep entered and left, USB power found, lost and ready.
 const POWER_EVENTS: u32 = 1 << 2 | 0b1_1111 << 5;
 
@@ -124,6 +127,18 @@ impl Clock {
         }
     }
 
+    /// Plugs USB in or out.
+    pub fn set_usb_power(&mut self, now: u64, is_plugged: bool) {
+        if self.power.set_usb(now, is_plugged) {
+            self.events.fire(if is_plugged { USBDETECTED } else { USBREMOVED });
+        }
+    }
+
+    /// After a reset, USB is plugged in as it was. No event says so.
+    pub fn keep_usb_power(&mut self, is_plugged: bool) {
+        self.power.keep_usb(is_plugged);
+    }
+
     /// Whether the 32 MHz crystal runs, without which the radio is off its frequency.
     pub fn hfxo_runs(&self) -> bool {
         self.hf.running
@@ -212,7 +227,7 @@ impl Peripheral for Clock {
     }
 
     fn due(&self) -> u64 {
-        self.hf.starts_at.min(self.lf.starts_at).min(self.calibration_at).min(self.interval_at)
+        self.hf.starts_at.min(self.lf.starts_at).min(self.calibration_at).min(self.interval_at).min(self.power.due())
     }
 
     fn advance(&mut self, now: u64, _memory: &mut Memory) -> Result<(), BusError> {
@@ -229,6 +244,9 @@ impl Peripheral for Clock {
         if self.interval_at <= now {
             self.interval_at = NEVER;
             self.events.fire(CTTO);
+        }
+        if self.power.usb_becomes_ready(now) {
+            self.events.fire(USBPWRRDY);
         }
         Ok(())
     }

@@ -30,6 +30,7 @@ mod temp;
 mod tests;
 mod timer;
 mod uarte;
+mod usbd;
 mod wdt;
 
 use common::rng::Rng as Generator;
@@ -60,6 +61,8 @@ use saadc::Saadc;
 use temp::Temp;
 use timer::Timer;
 use uarte::Uarte;
+use usbd::Usbd;
+use usbd::errata::Errata;
 use wdt::Wdt;
 
 use crate::io::{BusError, CYCLES_PER_US};
@@ -101,6 +104,8 @@ pub struct Soc {
     clock: Clock,
     radio: Radio,
     uartes: [Uarte; 2],
+    usbd: Usbd,
+    usb_errata: Errata,
     gpio: Gpio,
     gpiote: Gpiote,
     saadc: Saadc,
@@ -138,6 +143,8 @@ impl Soc {
             clock: Clock::new(lfxo_start, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
+            usbd: Usbd::new(),
+            usb_errata: Errata::default(),
             gpio: Gpio::new(chip),
             gpiote: Gpiote::new(),
             saadc: Saadc::new(surroundings.supply_mv),
@@ -177,6 +184,9 @@ impl Soc {
         self.radio.reset(now);
         self.radio.hfxo = false;
         self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
+        self.usbd = self.usbd.after_reset(now);
+        self.usb_errata = Errata::default();
+        self.clock.keep_usb_power(self.usbd.host().is_some());
         self.gpio = self.gpio.after_reset(self.chip);
         self.gpiote = Gpiote::new();
         self.saadc = self.saadc.after_reset();
@@ -290,6 +300,7 @@ impl Soc {
             page::EGU0..=page::EGU5 => &mut self.egus[page - page::EGU0],
             page::TIMER3..=page::TIMER4 => &mut self.timers[page - page::TIMER3 + 3],
             page::RTC2 => &mut self.rtcs[2],
+            page::USBD => &mut self.usbd,
             page::UARTE1 => &mut self.uartes[1],
             _ => return None,
         })

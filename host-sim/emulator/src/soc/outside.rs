@@ -3,6 +3,7 @@
 use super::events::Peripheral;
 use super::{Pin, PowerCut, RadioUse, Soc, map};
 use crate::io::BusError;
+use crate::usb::UsbHost;
 
 impl Soc {
     /// Drives a pin from outside, or releases it.
@@ -48,6 +49,28 @@ impl Soc {
     /// Bytes sent to the board that it did not receive.
     pub fn lost_serial(&self, port: usize) -> u64 {
         self.uartes[port & 1].lost()
+    }
+
+    /// Plugs a host into the USB of the chip, or unplugs it. Returns the host that was there.
+    pub fn plug_usb(&mut self, now: u64, host: Option<UsbHost>) -> Result<Option<UsbHost>, BusError> {
+        let is_plugged = host.is_some();
+        let before = self.usbd.plug(now, host);
+        self.clock.set_usb_power(now, is_plugged);
+        self.propagate(now, map::page::USBD, 0)?;
+        self.propagate(now, map::page::CLOCK, 0)?;
+        Ok(before)
+    }
+
+    /// The host at the other end of the USB cable.
+    pub fn usb_host(&self) -> Option<&UsbHost> {
+        self.usbd.host()
+    }
+
+    /// Does something at the host at the other end of the USB cable, if there is one.
+    pub fn at_usb_host<T>(&mut self, act: impl FnOnce(&mut UsbHost) -> T) -> Option<T> {
+        let done = self.usbd.host_mut().map(act);
+        self.set_due(map::page::USBD, self.usbd.due());
+        done
     }
 
     pub fn radio_use(&self, now: u64) -> RadioUse {

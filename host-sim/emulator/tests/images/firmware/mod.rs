@@ -1,7 +1,7 @@
 //! The very image that is flashed, on emulated boards in an ideal air: what a person, a cable, a probe, the air and a bad
 //! supply can do to it.
 
-mod bench;
+pub mod bench;
 mod configuration;
 mod controls;
 mod crashes;
