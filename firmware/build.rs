@@ -9,6 +9,7 @@ fn main() {
     let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's directory"));
     let output = PathBuf::from(env::var("OUT_DIR").expect("cargo names a place for what is built"));
 
+    check_target();
     check_board();
     let map = memory_map(&package);
     // The workspace's memory.x includes it by this name.
@@ -25,9 +26,19 @@ fn main() {
     }
 }
 
+/// Without a target, cargo would build for the PC, and the compiler would complain about everything but that.
+fn check_target() {
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
+        println!(
+            "cargo::error=the firmware runs on a board, not on a PC: use `cargo run-dk` (or -dongle, -nrf52833dk, -microbit, -xiao, -feather) \
+             to flash a board, `cargo fw` to build only, or plain `cargo run` inside firmware/"
+        );
+    }
+}
+
 /// An image is for one board.
 fn check_board() {
-    let boards = ["NRF52840_DK", "NRF52840_DONGLE", "NRF52833_DK", "MICROBIT_V2"];
+    let boards = ["NRF52840_DK", "NRF52840_DONGLE", "NRF52833_DK", "MICROBIT_V2", "XIAO_NRF52840", "FEATHER_NRF52840"];
     let chosen: Vec<String> = boards
         .into_iter()
         .filter(|board| has(&format!("BOARD_{board}")))
@@ -55,6 +66,10 @@ fn has(feature: &str) -> bool {
 fn memory_map(package: &Path) -> PathBuf {
     let name = if has("CHIP_NRF52833") {
         "nrf52833.x"
+    } else if has("BOARD_XIAO_NRF52840") {
+        "nrf52840-uf2-s140-v7.x"
+    } else if has("BOARD_FEATHER_NRF52840") {
+        "nrf52840-uf2-s140-v6.x"
     } else if has("USB_BOOTLOADER") {
         "nrf52840-usb-bootloader.x"
     } else {

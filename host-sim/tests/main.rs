@@ -5,6 +5,7 @@ mod bench;
 mod boards;
 mod check;
 mod commands;
+mod flashing;
 mod golden;
 mod harness;
 mod hierarchy;
@@ -25,6 +26,7 @@ mod size;
 mod study;
 mod swarm;
 mod table;
+mod uf2;
 
 use std::path::Path;
 

@@ -22,3 +22,4 @@ pub mod study;
 pub mod swarm;
 pub mod sweep;
 pub mod table;
+pub mod uf2;

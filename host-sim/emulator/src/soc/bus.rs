@@ -7,7 +7,7 @@ use super::{Soc, info, rtc, timer};
 use crate::io::{BusError, Io, Width};
 
 /// The task that starts the transmitter.
-const RADIO_TXEN: u32 = page_address(page::RADIO);
+pub(super) const RADIO_TXEN: u32 = page_address(page::RADIO);
 
 impl Soc {
     fn write_page(&mut self, now: u64, address: u32, value: u32) -> Result<(), BusError> {
@@ -121,6 +121,10 @@ impl Io for Soc {
 
     fn wants_stop(&self) -> bool {
         self.stop
+    }
+
+    fn caches_instructions(&self) -> bool {
+        self.nvmc.caches_instructions()
     }
 }
 

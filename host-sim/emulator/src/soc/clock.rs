@@ -58,6 +58,25 @@ mod register {
     pub const LFRCMODE: u32 = 0x5B4;
 }
 
+/// What happens when the 32 MHz crystal is started while it runs. The product specification does not say; models of the
+/// chip differ, and a program should work with both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrystalRestart {
+    /// HFCLKSTARTED fires again.
+    #[default]
+    Event,
+    /// Nothing: whoever waits for the event waits for ever.
+    Silent,
+}
+
+/// What differs from one board to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Crystals {
+    /// How long the 32 kHz crystal takes to start, in cycles.
+    pub lfxo_start: u64,
+    pub restart: CrystalRestart,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Oscillator {
     wanted: bool,
@@ -75,6 +94,13 @@ impl Oscillator {
         self.starts_at = now + if self.running { 1 } else { takes };
     }
 
+    /// The same, except that nothing happens to one that already runs.
+    fn start_silently(&mut self, now: u64, takes: u64) {
+        if !self.running {
+            self.start(now, takes);
+        }
+    }
+
     /// Whether it starts to run now.
     fn has_started(&mut self, now: u64) -> bool {
         let started = self.starts_at <= now;
@@ -89,7 +115,7 @@ impl Oscillator {
 pub struct Clock {
     events: Events,
     pub power: Power,
-    lfxo_start: u64,
+    crystals: Crystals,
     hf: Oscillator,
     lf: Oscillator,
     lf_source: u32,
@@ -105,14 +131,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// `lfxo_start` is how long the 32 kHz crystal takes to start, in cycles.
-    pub fn new(lfxo_start: u64, power: Power) -> Self {
+    pub fn new(crystals: Crystals, power: Power) -> Self {
         let clock_events =
             1 << HFCLKSTARTED | 1 << LFCLKSTARTED | 1 << DONE | 1 << CTTO | 1 << CTSTARTED | 1 << CTSTOPPED;
         Self {
             events: Events::new(clock_events | POWER_EVENTS, 0),
             power,
-            lfxo_start,
+            crystals,
             hf: Oscillator::STOPPED,
             lf: Oscillator::STOPPED,
             lf_source: 0,
@@ -198,12 +223,15 @@ impl Peripheral for Clock {
 
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         match offset {
-            task::HFCLKSTART => self.hf.start(now, HFXO_START),
+            task::HFCLKSTART => match self.crystals.restart {
+                CrystalRestart::Event => self.hf.start(now, HFXO_START),
+                CrystalRestart::Silent => self.hf.start_silently(now, HFXO_START),
+            },
             task::HFCLKSTOP => self.hf = Oscillator::STOPPED,
             task::LFCLKSTART => {
                 self.lf_source_copy = self.lf_source;
                 let start = match self.lf_source & 3 {
-                    SOURCE_XTAL => self.lfxo_start,
+                    SOURCE_XTAL => self.crystals.lfxo_start,
                     SOURCE_SYNTH => SYNTH_START,
                     _ => LFRC_START,
                 };
@@ -219,7 +247,7 @@ impl Peripheral for Clock {
                 self.interval_at = NEVER;
                 self.events.fire(CTSTOPPED);
             }
-            // Constant latency or low power: no difference at one instruction per cycle.
+            // Constant latency or low power: the time to wake up is not modelled.
             task::CONSTLAT | task::LOWPWR => {}
             _ => return Err(Refusal::Unknown),
         }
@@ -256,11 +284,15 @@ impl Peripheral for Clock {
 mod tests {
     use super::super::events::{Peripheral, read, write};
     use super::super::power::Power;
-    use super::{Clock, LFRC_START};
+    use super::{Clock, CrystalRestart, Crystals, LFRC_START};
     use crate::memory::Memory;
 
     fn clock() -> (Clock, Memory) {
-        (Clock::new(16_000_000, Power::default()), Memory::new(4096, 64))
+        clock_with(CrystalRestart::Event)
+    }
+
+    fn clock_with(restart: CrystalRestart) -> (Clock, Memory) {
+        (Clock::new(Crystals { lfxo_start: 16_000_000, restart }, Power::default()), Memory::new(4096, 64))
     }
 
     #[test]
@@ -274,6 +306,20 @@ mod tests {
         assert_eq!((read(&clock, 0, 0x40C), read(&clock, 0, 0x100)), (Ok(0x1_0001), Ok(1)));
         write(&mut clock, 0, 0x004, 1).unwrap();
         assert!(!clock.hfxo_runs());
+    }
+
+    #[test]
+    fn a_running_crystal_that_is_started_again_says_so_or_not() {
+        for (restart, says) in [(CrystalRestart::Event, 1), (CrystalRestart::Silent, 0)] {
+            let (mut clock, mut memory) = clock_with(restart);
+            write(&mut clock, 0, 0x000, 1).unwrap();
+            clock.advance(360 * 64, &mut memory).unwrap();
+            assert_eq!(read(&clock, 360 * 64, 0x100), Ok(1), "the first start always says so");
+            write(&mut clock, 30_000, 0x100, 0).unwrap();
+            write(&mut clock, 30_000, 0x000, 1).unwrap();
+            clock.advance(100_000, &mut memory).unwrap();
+            assert_eq!((read(&clock, 0, 0x100), clock.hfxo_runs()), (Ok(says), true), "{restart:?}");
+        }
     }
 
     #[test]

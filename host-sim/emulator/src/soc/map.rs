@@ -25,6 +25,7 @@ pub mod page {
     pub const CLOCK: usize = 0;
     pub const RADIO: usize = 1;
     pub const UARTE0: usize = 2;
+    pub const TWIM0: usize = 3;
     pub const GPIOTE: usize = 6;
     pub const SAADC: usize = 7;
     pub const TIMER0: usize = 8;
@@ -156,6 +157,7 @@ mod tests {
             (page::CLOCK, "CLOCK/POWER"),
             (page::RADIO, "RADIO"),
             (page::UARTE0, "UARTE0"),
+            (page::TWIM0, "SPI0/TWI0"),
             (page::GPIOTE, "GPIOTE"),
             (page::SAADC, "SAADC"),
             (page::TIMER0, "TIMER0"),

@@ -1,7 +1,8 @@
 //! What the board around the chip does to it and can see of it.
 
 use super::events::Peripheral;
-use super::{Pin, PowerCut, RadioUse, Soc, map};
+use super::twim::Attached;
+use super::{Pin, PowerCut, RadioUse, Sht4x, Soc, map};
 use crate::io::BusError;
 use crate::usb::UsbHost;
 
@@ -19,6 +20,21 @@ impl Soc {
     /// Whether the chip drives a pin.
     pub fn is_output(&self, pin: Pin) -> bool {
         self.gpio.is_output(pin)
+    }
+
+    /// Connects a sensor to two pins, with resistors that pull them up, or takes it away.
+    pub fn attach(&mut self, now: u64, sda: Pin, scl: Pin, sensor: Option<Sht4x>) {
+        self.twim.attach(sensor.map(|sensor| Attached { sda, scl, sensor }));
+        self.feel_wires(now);
+    }
+
+    /// Tells the bus whether its two wires can rise: nobody holds them low, and something pulls them up.
+    pub(super) fn feel_wires(&mut self, now: u64) {
+        let Some(wires) = self.twim.wires() else { return };
+        let pulled_up = self.twim.is_pulled_up();
+        let can_rise = |pin: Pin| self.gpio.driven(pin).unwrap_or(pulled_up || self.gpio.is_high(pin));
+        self.twim.set_free(now, wires.into_iter().all(can_rise));
+        self.set_due(map::page::TWIM0, self.twim.due());
     }
 
     /// In quarters of a degree Celsius.

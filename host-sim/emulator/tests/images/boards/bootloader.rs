@@ -11,6 +11,8 @@ use super::desk::Desk;
 use super::model::Model;
 
 const DONGLE: Model = Model::of(Name::Nrf52840Dongle).with("board-nrf52840-dongle,usb-bootloader");
+const XIAO: Model = Model::of(Name::XiaoNrf52840).with("board-xiao-nrf52840");
+const FEATHER: Model = Model::of(Name::FeatherNrf52840).with("board-feather-nrf52840");
 
 /// In its own part of RAM, below that of the image's variables.
 const STACK: u32 = 0x2000_0400;
@@ -113,9 +115,22 @@ const LEFT_BEHIND: [(u32, u32); 20] = [
 
 #[test]
 fn an_image_behind_a_bootloader_leaves_it_in_place() {
-    let segments = DONGLE.program().image().segments.clone();
-    let end = segments.iter().map(|segment| segment.address as usize + segment.bytes.len()).max();
-    assert!(DONGLE.origin() == 0x1000 && end < Some(0xD_7000), "{:#x} to {end:x?}", DONGLE.origin());
+    for (model, origin) in [(DONGLE, 0x1000), (XIAO, 0x2_7000), (FEATHER, 0x2_6000)] {
+        let segments = model.program().image().segments.clone();
+        let end = segments.iter().map(|segment| segment.address as usize + segment.bytes.len()).max();
+        assert!(model.origin() == origin && end < Some(0xD_7000), "{:#x} to {end:x?}", model.origin());
+    }
+}
+
+#[test]
+fn what_survives_a_reset_lies_where_a_uf2_bootloader_has_nothing() {
+    for model in [XIAO, FEATHER] {
+        let program = model.program();
+        let symbol = |name| program.image().symbol(name).expect("the linker's own");
+        // Its variables begin at 0x20008000, and its stack at the end of RAM.
+        assert!(symbol("__sdata") >= 0x2001_8000 && symbol("__euninit") <= 0x2003_8000);
+        assert!(symbol("_stack_end") >= 0x2000_0008, "the master boot record has eight bytes");
+    }
 }
 
 /// Boots, enumerates and elects.

@@ -5,6 +5,7 @@
 mod bootloader;
 mod desk;
 mod model;
+mod sensor;
 mod usb;
 
 use common::host_link::{ToBoard, ToHost};
@@ -32,6 +33,8 @@ models! {
         Model::of(Board::Nrf52840Dongle).with("board-nrf52840-dongle,usb-bootloader");
     nrf52833_dk: Model::of(Board::Nrf52833Dk).with("board-nrf52833-dk");
     microbit_v2: Model::of(Board::MicrobitV2).with("board-microbit-v2");
+    xiao_nrf52840: Model::of(Board::XiaoNrf52840).with("board-xiao-nrf52840");
+    feather_nrf52840: Model::of(Board::FeatherNrf52840).with("board-feather-nrf52840");
 }
 
 fn boots_elects_and_answers(model: Model) {

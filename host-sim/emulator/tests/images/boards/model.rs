@@ -32,8 +32,8 @@ impl Model {
     /// The image of the default features.
     pub const fn of(board: Name) -> Self {
         let cable = match board {
-            Name::Nrf52840Dongle => Cable::Usb,
-            Name::Nrf52840Dk | Name::Nrf52833Dk | Name::MicrobitV2 => Cable::Serial,
+            Name::Nrf52840Dongle | Name::XiaoNrf52840 => Cable::Usb,
+            Name::Nrf52840Dk | Name::Nrf52833Dk | Name::MicrobitV2 | Name::FeatherNrf52840 => Cable::Serial,
         };
         Self { board, features: None, cable }
     }
