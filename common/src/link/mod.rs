@@ -7,6 +7,8 @@
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
 pub mod body;
+#[cfg(feature = "corruption")]
+mod corruption;
 mod counters;
 mod crowd;
 mod exchange;

@@ -1,5 +1,7 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+#[cfg(feature = "corruption")]
+mod corruption;
 mod guest;
 mod hold;
 mod on_ring;
@@ -416,7 +418,7 @@ impl Wanted {
             algorithm,
             order,
             place: RingPlace { left: id, right: id },
-            coefficient: Coefficient::default(),
+            coefficient: Coefficient::UNKNOWN,
             hs: HsRules::Known,
             height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
             radii,

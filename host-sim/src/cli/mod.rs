@@ -19,6 +19,7 @@ pub mod shell;
 pub mod size;
 pub mod stress;
 pub mod study;
+pub mod swarm;
 pub mod sweep;
 pub mod table;
 pub mod uf2;

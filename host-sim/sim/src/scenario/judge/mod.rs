@@ -3,7 +3,9 @@
 pub(super) mod agreement;
 mod changes;
 pub mod checker;
+pub mod components;
 mod lateness;
 mod liveness;
 pub mod observer;
+mod steadiness;
 mod verdict;

@@ -29,6 +29,9 @@ impl Run<'_> {
             Action::Attack(index) => self.attack(now, index),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
+            Action::Remember => self.remember(),
+            Action::Load(index) => self.change_load(index),
+            Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
@@ -72,6 +75,7 @@ impl Run<'_> {
                 self.world.set_corruption(together);
                 self.change(now, corrupted(together));
             }
+            Harm::CorruptState { who } => self.corrupt_state(now, who),
             Harm::Attack(attack) => {
                 let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active += 1;
@@ -120,7 +124,7 @@ impl Run<'_> {
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } => {}
+            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } | Harm::CorruptState { .. } => {}
         }
     }
 
@@ -245,6 +249,7 @@ impl Run<'_> {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
+        self.begin_measuring(now, node);
     }
 
     pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
@@ -273,7 +278,7 @@ impl Run<'_> {
     }
 
     /// Whom a fault strikes now.
-    fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
+    pub(in crate::scenario) fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
