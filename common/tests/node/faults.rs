@@ -165,11 +165,11 @@ fn a_dead_leader_is_replaced_soon_although_links_fail_for_a_moment_all_the_time(
             }
         }
         let fixed = ether.cuts.clone();
-        let mut flap = |ether: &mut Ether, quarters: u64, is_done: &dyn Fn(&Ether) -> bool| {
+        let flap = |ether: &mut Ether, quarters: u64, is_done: &dyn Fn(&Ether) -> bool| {
             for quarter in 0..quarters {
                 ether.cuts.clone_from(&fixed);
                 let pairs = (0..16_usize).flat_map(|a| (0..a).map(move |b| (a, b)));
-                let is_dead = |&(a, b): &(usize, usize)| (quarter / 2 + a as u64 * 5 + b as u64 * 3) % 6 == 0;
+                let is_dead = |&(a, b): &(usize, usize)| (quarter / 2 + a as u64 * 5 + b as u64 * 3).is_multiple_of(6);
                 pairs.filter(is_dead).for_each(|(a, b)| ether.cut(a, b));
                 let until = ether.now + Duration::from_millis(250);
                 if ether.run_until(until, is_done) {
