@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
     bench, board, check, conform, demo, hierarchy, key, merge, monitor, provision, run, scenarios, size, stress, study,
-    sweep, table,
+    sweep, table, view,
 };
 use host_sim::{note, output};
 
@@ -36,6 +36,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Join the shards of a sweep
     Merge(merge::Args),
+    /// Watch a scenario or a trace in the browser, and act on it
+    View(view::Args),
     /// List the built-in scenarios
     Scenarios,
     /// Replay golden vectors against the core and report every mismatch
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Some(Command::Board(args)) => board::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
+        Some(Command::View(args)) => view::run(&args),
         Some(Command::Scenarios) => scenarios::run(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),

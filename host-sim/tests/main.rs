@@ -23,6 +23,7 @@ mod scenarios;
 mod size;
 mod study;
 mod table;
+mod view;
 
 use std::path::Path;
 

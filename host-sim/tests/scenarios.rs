@@ -282,7 +282,7 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     let directory = directory("recorded");
     let (trace, pcap) = (directory.join("t.jsonl"), directory.join("t.pcapng"));
     let file = |path: &std::path::Path| Some(Box::new(std::fs::File::create(path).unwrap()) as Box<dyn std::io::Write>);
-    let recorders = Recorders { trace: file(&trace), pcap: file(&pcap) };
+    let recorders = Recorders { trace: file(&trace), pcap: file(&pcap), ..Recorders::default() };
     let scenario = read("t", GOOD).unwrap();
     let outcome = run_recorded(&scenario, 3, recorders).unwrap();
     assert_eq!(outcome, run(&scenario, 3), "recording changes nothing");

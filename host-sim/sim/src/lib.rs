@@ -6,4 +6,5 @@
 
 pub mod air;
 pub mod fnv;
+mod maths;
 pub mod scenario;

@@ -92,7 +92,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or(scenario.seed);
     let all = args.all || !scenario.has_boards();
     let image = Image { program, chip, all, record: BTreeSet::new() };
-    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let recorders = Recorders {
+        trace: create(args.trace.as_deref())?,
+        pcap: create(args.pcap.as_deref())?,
+        ..Recorders::default()
+    };
     let started = Instant::now();
     let mut logged = Ok(());
     let mut log = |now_us: u64, id, line: &_| {

@@ -34,6 +34,7 @@ Exit codes:
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Args {
     /// A built-in scenario (see `ringleader scenarios`) or a .toml file
     pub scenario: String,
@@ -46,6 +47,9 @@ pub struct Args {
     /// Write faults, power, frames, receptions and leaders to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Also write places, links, ways to the leader and energy to the trace, as `ringleader view` shows them
+    #[arg(long, requires = "trace")]
+    pub detail: bool,
     /// Write every frame to this file, as pcapng for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
@@ -67,7 +71,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         &[("the scenario", file_of(&args.scenario))],
         &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
     )?;
-    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let (trace, pcap) = (create(args.trace.as_deref())?, create(args.pcap.as_deref())?);
+    let recorders = Recorders { trace, pcap, detail: args.detail };
     let svg = create(args.svg.as_deref())?;
     if scenario.has_boards() {
         note!(

@@ -6,4 +6,5 @@ pub mod checker;
 mod lateness;
 mod liveness;
 pub mod observer;
+pub mod scenery;
 mod verdict;

@@ -6,4 +6,5 @@ pub mod drive;
 pub(super) mod faults;
 pub mod mirror;
 pub mod program;
+pub mod session;
 pub mod walk;
