@@ -11,22 +11,17 @@ class Picture {
   constructor(canvas) {
     this.canvas = canvas;
     this.paint = canvas.getContext("2d");
-    this.colours = new Map();
     this.view = { scale: 1, x: 0, y: 0 };
     this.fitted = "";
   }
 
-  // Leaders get their colours in the order in which they first lead, so that a run looks the same every time.
+  // Leaders get their colours in the order in which they first lead many, so that a run looks the same every time. Whoever
+  // leads hardly more than itself is pale. No two leaders share a colour: after the eighth, hues are a golden angle apart.
   colour(leader) {
     if (leader === null) return this.theme.idle;
-    let colour = this.colours.get(leader);
-    if (!colour) {
-      const at = this.colours.size;
-      // After the eighth: further hues, a golden angle apart, so that no two leaders share one.
-      colour = at < HUES.length ? HUES[at] : `hsl(${Math.round((at * 137.5 + 20) % 360)} 55% ${at % 2 ? 38 : 62}%)`;
-      this.colours.set(leader, colour);
-    }
-    return colour;
+    const at = this.store.leading.get(leader);
+    if (at === undefined) return `hsl(${Math.round((leader * 137.5) % 360)} 22% 58%)`;
+    return at < HUES.length ? HUES[at] : `hsl(${Math.round((at * 137.5 + 20) % 360)} 55% ${at % 2 ? 38 : 62}%)`;
   }
 
   readTheme() {
@@ -100,6 +95,7 @@ class Picture {
     this.resize();
     const { paint, size } = this;
     const { network, store } = moment;
+    this.store = store;
     this.fit(store, network);
     paint.fillStyle = this.theme.paper;
     paint.fillRect(0, 0, size.width, size.height);
@@ -199,7 +195,11 @@ class Picture {
       paint.strokeText(node.id, x, y + 0.5);
     }
     paint.fillText(node.id, x, y + 0.5);
-    if (!node.on) this.cross(x, y, radius * 0.75, theme.warn, 2);
+    if (!node.on) {
+      paint.strokeStyle = theme.warn;
+      paint.lineWidth = 2.5;
+      this.stroke([x - radius, y + radius], [x + radius, y - radius]);
+    }
     if (leads) this.crown(x, y - radius - 3);
     if (selected === node.number) {
       paint.beginPath();

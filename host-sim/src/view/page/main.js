@@ -171,7 +171,7 @@ class App {
   }
 
   shownPlaying() {
-    byId("play").textContent = this.playing ? "⏸" : "▶";
+    byId("play").toggleAttribute("data-playing", this.playing);
     byId("play").setAttribute("aria-label", this.playing ? "Pause" : "Play");
   }
 

@@ -138,6 +138,8 @@ class Store {
     this.airtime = new Map();
     this.story = [];
     this.reigns = [];
+    // Who has led many, in the order in which they first did.
+    this.leading = new Map();
     this.until = 0;
     this.hasPlaces = false;
     this.bounds = null;
@@ -195,6 +197,8 @@ class Store {
     for (const node of this.latest.nodes.values()) {
       if (node.on && node.leader !== null) followers.set(node.leader, (followers.get(node.leader) ?? 0) + 1);
     }
+    const many = Math.max(2, this.latest.nodes.size / 6);
+    for (const [leader, count] of followers) if (count >= many && !this.leading.has(leader)) this.leading.set(leader, this.leading.size);
     const last = this.reigns.at(-1);
     if (last && last.time === time) last.followers = followers;
     else this.reigns.push({ time, followers });
