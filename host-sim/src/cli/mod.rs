@@ -17,6 +17,8 @@ pub mod scenario_file;
 pub mod scenarios;
 pub mod shell;
 pub mod size;
+#[cfg(unix)]
+mod stage;
 pub mod stress;
 pub mod study;
 pub mod sweep;

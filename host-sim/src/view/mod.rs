@@ -5,5 +5,6 @@
 
 pub mod http;
 pub mod module;
+pub mod network;
 pub mod page;
 pub mod serve;

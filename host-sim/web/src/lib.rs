@@ -129,8 +129,8 @@ pub extern "C" fn own_seed() -> u64 {
 pub extern "C" fn advance(until_ms: f64) -> u32 {
     output().clear();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates at both ends")]
-    let until_us = (until_ms * 1_000.0) as u64;
-    SESSION.with_borrow_mut(|session| session.as_mut().is_some_and(|session| session.advance(until_us)).into())
+    let micros = (until_ms * 1_000.0) as u64;
+    SESSION.with_borrow_mut(|session| session.as_mut().is_some_and(|session| session.advance(micros)).into())
 }
 
 /// Writes the outcome of the run as JSON.
