@@ -71,7 +71,6 @@ macro_rules! names {
 /// How a leader is elected; [`crate::election`] has a module for each. The order is that of configuration pages in the
 /// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Algorithm {
     Hs,
     Height,
@@ -138,13 +137,14 @@ impl Cipher {
 
 /// A board that the firmware is built for, by the firmware's feature `board-` and its name. The order is on the host link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Board {
     #[default]
     Nrf52840Dk,
     Nrf52840Dongle,
     Nrf52833Dk,
     MicrobitV2,
+    XiaoNrf52840,
+    FeatherNrf52840,
 }
 
 names! { Board {
@@ -152,6 +152,8 @@ names! { Board {
     Nrf52840Dongle: "nrf52840-dongle", "nRF52840 dongle";
     Nrf52833Dk: "nrf52833-dk", "nRF52833-DK";
     MicrobitV2: "microbit-v2", "BBC micro:bit v2";
+    XiaoNrf52840: "xiao-nrf52840", "Seeed XIAO nRF52840";
+    FeatherNrf52840: "feather-nrf52840", "Adafruit Feather nRF52840";
 }}
 
 #[cfg(test)]

@@ -8,11 +8,16 @@
 
 mod boards;
 mod boot;
+mod bound;
+mod cache;
+#[cfg(feature = "sensor-sht4x")]
+mod climate;
 mod clock;
 mod copying;
 mod crash;
 mod crystal;
 mod executors;
+mod flash;
 mod host;
 mod identity;
 mod node;
@@ -21,17 +26,19 @@ mod radio;
 mod record;
 mod restart;
 mod retained;
-mod rtt;
 mod sensors;
 mod status;
 mod stopwatch;
 mod storage;
+mod takeover;
 mod watchdog;
 
 use common::board::button::Wish;
 use common::board::reset;
 use common::host_link::ResetReason;
 use cortex_m_rt::entry;
+// The log, for a debug probe; nothing calls it by name.
+use defmt_rtt as _;
 use embassy_nrf::saadc::{self, ChannelConfig, Saadc, VddInput};
 use embassy_nrf::temp::{self, Temp};
 use embassy_nrf::{bind_interrupts, pac, rng};
@@ -39,6 +46,7 @@ use heapless::String;
 use static_cell::StaticCell;
 
 use crate::boards::{Pins, board};
+use crate::bound::Bound;
 use crate::sensors::{DieTemperature, Supply};
 use crate::status::{Lights, Meaning};
 
@@ -49,17 +57,20 @@ bind_interrupts!(struct Interrupts {
 
 #[entry]
 fn main() -> ! {
+    takeover::run();
+    cache::enable();
     let last_run = retained::take();
     watchdog::start();
-    let p = crystal::start();
+    // The processor's peripherals are taken here and nowhere else.
+    let mut bound = Bound::new(defmt::unwrap!(cortex_m::Peripherals::take()).SYST);
+    let p = crystal::start(&mut bound);
     stopwatch::start();
     let reset = take_reset_reason();
-    let build = identity::build();
     defmt::info!(
-        "Ringleader {=str} on {}, build {=[u8; 8]:02x}, chip {=u64:016x}, started by {}",
+        "Ringleader {=str} on {}, build {}, chip {=u64:016x}, started by {}",
         env!("CARGO_PKG_VERSION"),
         board::BOARD,
-        build.0,
+        identity::build(),
         identity::chip(),
         reset
     );
@@ -67,7 +78,9 @@ fn main() -> ! {
     let mut seed = [0; 8];
     let mut noise = rng::Rng::new_blocking(p.RNG);
     noise.set_bias_correction(true);
+    bound.wait_for("the random number generator", "The chip is damaged.");
     noise.blocking_fill_bytes(&mut seed);
+    drop(bound);
     let supply = Saadc::new(p.SAADC, Interrupts, saadc::Config::default(), [ChannelConfig::single_ended(VddInput)]);
     let parts = boot::Parts {
         flash: p.NVMC,
@@ -79,7 +92,8 @@ fn main() -> ! {
         node: executors::start_node(),
     };
 
-    let Pins { status, fault, common, lit, button, second_button, serial } = board::pins!(p);
+    let pins = board::pins!(p);
+    let Pins { status, fault, common, lit, button, second_button, serial, .. } = pins;
     let (first, second) = match second_button {
         Some(second) => (Meaning::Fixed(Wish::Elect), Some(second)),
         None => (Meaning::ByLength, None),
@@ -95,13 +109,14 @@ fn main() -> ! {
         }
         spawner.spawn(defmt::unwrap!(restart::run()));
         spawner.spawn(defmt::unwrap!(host::send()));
-        spawner.spawn(defmt::unwrap!(host::rtt_line::run()));
         if let Some(pins) = serial {
             spawner.spawn(defmt::unwrap!(host::uart::run(uart, pins)));
         }
         if board::HAS_USB {
             spawner.spawn(defmt::unwrap!(host::usb::run(p.USBD, serial_number())));
         }
+        #[cfg(feature = "sensor-sht4x")]
+        spawner.spawn(defmt::unwrap!(climate::run(p.TWISPI0, pins.wires)));
         spawner.spawn(defmt::unwrap!(boot::run(spawner, parts)));
     })
 }

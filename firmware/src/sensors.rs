@@ -1,9 +1,10 @@
 //! What the board measures, and how fit that makes it to lead.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicI32, Ordering};
 
 use common::board::history::History;
 use common::board::load::{LoadMeter, Meters, NOTEWORTHY};
+use common::board::rssi::ROOM_HUNDREDTHS;
 use common::board::weibull_fit::failure_share;
 use common::coefficient::{Coefficient, Share, Weights};
 use common::host_link::{Quantity, ToHost, Warning};
@@ -68,8 +69,17 @@ const fn quantity_of<S: Sensor>(_: &S) -> Quantity {
     S::QUANTITY
 }
 
-fn say(quantity: Quantity, value: i32) {
+/// Tells the host a measurement.
+pub fn say(quantity: Quantity, value: i32) {
     host::say(ToHost::Reading { at_us: clock::now().as_micros(), quantity, value });
+}
+
+/// The last temperature measured, in hundredths of a degree.
+static TEMPERATURE: AtomicI32 = AtomicI32::new(ROOM_HUNDREDTHS);
+
+/// The temperature of the chip, in hundredths of a degree.
+pub fn temperature() -> i32 {
+    TEMPERATURE.load(Ordering::Relaxed)
 }
 
 #[embassy_executor::task]
@@ -78,7 +88,10 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
     let mut told = None;
     loop {
         Timer::after(EVERY).await;
-        report(&mut temperature).await;
+        if let Some(hundredths) = measure(&mut temperature).await {
+            TEMPERATURE.store(hundredths, Ordering::Relaxed);
+            say(quantity_of(&temperature), hundredths);
+        }
         report(&mut supply).await;
 
         let pool_used = node::snapshot().map_or(0, |snapshot| u32::from(snapshot.counters.pool_high_water));
@@ -89,6 +102,7 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
         say(Quantity::Airtime, millionths(load.bandwidth));
         say(Quantity::StackLeft, i32::try_from(crash::stack_left()).unwrap_or(i32::MAX));
         say(Quantity::Unfitness, i32::from(coefficient.0));
+        say(Quantity::LateAnswers, i32::try_from(COUNTERS.late.load(Ordering::Relaxed)).unwrap_or(i32::MAX));
         if told.is_none_or(|before: Coefficient| before.0.abs_diff(coefficient.0) >= NOTEWORTHY) {
             told = Some(coefficient);
             node::tell(node::Told::Signal(Signal::Fitness(coefficient)));

@@ -6,12 +6,12 @@ use embassy_nrf::pac::WDT;
 use embassy_nrf::pac::wdt::vals::{Halt, Rr, Sleep};
 use embassy_time::{Duration, Timer};
 
-use crate::{clock, progress, retained, rtt};
+use crate::{clock, progress, retained};
 
 const TIMEOUT_S: u32 = 8;
 
-/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before the clocks, so that a
-/// crystal that never starts leads to a reset.
+/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before everything else, so that
+/// nothing can hang without leading to a reset.
 pub fn start() {
     WDT.config().write(|w| {
         w.set_sleep(Sleep::Run);
@@ -22,8 +22,11 @@ pub fn start() {
     reload();
 }
 
+/// Reloads all channels: a watchdog that a bootloader has started may have more than one, and keeps them.
 fn reload() {
-    WDT.rr(0).write(|w| w.set_rr(Rr::Reload));
+    for channel in 0..8 {
+        WDT.rr(channel).write(|w| w.set_rr(Rr::Reload));
+    }
 }
 
 /// Reloads the watchdog once a second while all parts make progress, and records how long the board has run.
@@ -40,9 +43,5 @@ pub async fn keep() -> ! {
         }
         reload();
         retained::write(&LastRun { uptime_s: clock::uptime_s(), record_calls: false, crash: None });
-        match rtt::take_lost_log_frames() {
-            0 => {}
-            lost => defmt::warn!("{=u32} log messages were lost here", lost),
-        }
     }
 }

@@ -5,6 +5,7 @@ mod bench;
 mod boards;
 mod check;
 mod commands;
+mod flashing;
 mod golden;
 mod harness;
 mod hierarchy;
@@ -23,6 +24,7 @@ mod scenarios;
 mod size;
 mod study;
 mod table;
+mod uf2;
 mod view;
 
 use std::path::Path;

@@ -83,6 +83,7 @@ pub struct Links {
 
 impl Links {
     /// The links of a node that has not started.
+    #[inline(never)]
     pub fn new(config: &Config, boot: Boot) -> Self {
         Self {
             numbering: Numbering::new(config, boot),

@@ -60,11 +60,18 @@ pub struct Node {
 impl Node {
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
+        Ok(Self::of(config, boot))
+    }
+
+    /// A node of a configuration that has passed its check. Without the detour through a result, a board can build it in the
+    /// place where it stays: it is too large for a stack, which is also why its parts are built by functions of their own.
+    #[inline(never)]
+    pub fn of(config: &Config, boot: Boot) -> Self {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
         let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
         // A ring without this node did not pass the check.
         let keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
-        Ok(Self {
+        Self {
             boot,
             wanted,
             ring: keeper,
@@ -75,7 +82,7 @@ impl Node {
             leader: None,
             leader_changes: 0,
             unfinished: Instant::NEVER,
-        })
+        }
     }
 
     pub fn handle_start(&mut self, now: Instant) {

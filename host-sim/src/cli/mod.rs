@@ -23,4 +23,5 @@ pub mod stress;
 pub mod study;
 pub mod sweep;
 pub mod table;
+pub mod uf2;
 pub mod view;

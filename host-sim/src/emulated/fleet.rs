@@ -5,14 +5,15 @@ use std::ops::Range;
 
 use common::board::flash_map::FlashMap;
 use common::config::Config;
-use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, RTT_CHANNEL, ToBoard, ToHost, encode};
+use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
 use common::rng::Rng;
 use common::types::NodeId;
 use emulator::board::{Board, Program};
+use emulator::cpu::Cycles;
 use emulator::io::CYCLES_PER_US;
 use emulator::log::Line;
 use emulator::network::Boards;
-use emulator::soc::{Chip, PowerCut};
+use emulator::soc::{Chip, PowerCut, Surroundings};
 use sim::air::index::NodeIndex;
 use sim::air::station::{Station, Watcher};
 use sim::air::world::World;
@@ -22,6 +23,9 @@ use super::ether::WorldEther;
 use super::report::BoardReport;
 use crate::field::provision::page_file::page_bytes;
 
+/// The serial port of the host link.
+const SERIAL: usize = 0;
+
 /// The most calls kept for a recorded board; further ones are dropped, which shows in the record's length.
 const CALLS_MAX: usize = 1_000_000;
 
@@ -30,6 +34,8 @@ const CALLS_MAX: usize = 1_000_000;
 pub struct Image {
     pub program: Program,
     pub chip: Chip,
+    /// What an instruction costs.
+    pub cycles: Cycles,
     /// Whether every node is a board, not only those that the scenario marks.
     pub all: bool,
     /// The ids of the nodes whose every call is recorded. They are reset shortly after their first start, so that the
@@ -75,7 +81,9 @@ impl Fleet {
         let mut fleet = Self { storage: map.storage(), ..Self::default() };
         for (&node, config) in configs {
             let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node.0 as u64);
-            let mut board = Board::new(image.chip, &image.program, chance.next_u64(), chance.next_u64())?;
+            let surroundings = Surroundings { cycles: image.cycles, ..Surroundings::default() };
+            let (device_id, seed) = (chance.next_u64(), chance.next_u64());
+            let mut board = Board::with_surroundings(image.chip, &image.program, device_id, seed, surroundings)?;
             let page = page_bytes(config)?;
             anyhow::ensure!(board.load_flash(map.config_page(), &page), "the chip has no configuration page");
             fleet.boards.add(board);
@@ -142,11 +150,11 @@ impl Fleet {
         }
     }
 
-    /// Sends a message to a board through its debug probe.
+    /// Sends a message to a board over its serial line.
     pub fn tell(&mut self, node: NodeIndex, message: &ToBoard) {
         let mut bytes = [0; FRAME_BYTES_MAX];
         if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
-            self.boards.board(number).send_probe(RTT_CHANNEL, frame);
+            self.boards.board(number).put_serial(SERIAL, frame);
         }
     }
 
@@ -166,7 +174,7 @@ impl Fleet {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
         let mut news = News { said: Vec::new(), lines: board.take_log() };
-        for byte in board.take_probe(RTT_CHANNEL) {
+        for byte in board.take_serial(SERIAL) {
             let Some(message) = member.decoder.push(byte) else { continue };
             match message {
                 ToHost::Call { at_us, call } => {
@@ -192,6 +200,11 @@ impl Fleet {
     /// The instructions that all boards together have executed.
     pub fn instructions(&self) -> u64 {
         self.boards.all().iter().map(|board| board.counts().instructions).sum()
+    }
+
+    /// The cycles in which all boards together were awake.
+    pub fn awake(&self) -> u64 {
+        self.boards.all().iter().map(|board| board.counts().awake).sum()
     }
 
     /// The reports of all boards, with their recorded calls, which are taken.

@@ -61,6 +61,8 @@ fn two_boards_are_watched_at_once() {
     a.await_command(&ToBoard::Record(true));
     b.await_command(&ToBoard::Record(true));
     b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::DieTemperature, value: 2_350 });
+    b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::AirTemperature, value: 2_140 });
+    b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::Humidity, value: 4_110 });
     b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::Supply, value: 2_990 });
     until(&mut watch, "the supply is known", |watch, _| {
         watch.boards().all().iter().any(|board| board.readings.contains_key(&Quantity::Supply))
@@ -71,6 +73,7 @@ fn two_boards_are_watched_at_once() {
         table.lines().any(|line| line.contains("    6       5      1") && line.contains("23.5 °C  2.99 V")),
         "{table}"
     );
+    assert!(table.lines().any(|line| line.ends_with("  air 21.4 °C  humidity 41.1 %")), "{table}");
     assert!(watch.send(0, &ToBoard::Identify));
     a.await_command(&ToBoard::Identify);
 }
@@ -149,10 +152,10 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
 }
 
 #[test]
-fn rtt_comes_over_a_socket() {
+fn a_board_can_be_behind_a_socket() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap().to_string();
-    let mut watch = Watch::new([Endpoint::Rtt(address)], Options::default());
+    let mut watch = Watch::new([Endpoint::Socket(address)], Options::default());
     until(&mut watch, "it is open", |_, what| matches!(what, What::Opened));
     let (mut socket, _) = server.accept().unwrap();
     std::io::Write::write_all(&mut socket, &frame(&ToHost::Pong(4))).unwrap();

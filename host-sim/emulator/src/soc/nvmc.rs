@@ -1,8 +1,8 @@
 //! NVMC: writes and erases flash and UICR. The processor is halted meanwhile.
 //!
 //! An operation takes effect when it ends. If the power fails earlier, the operation is torn: some bits of the word are
-//! cleared and some are not; some words of the page are erased, some are not, and some hold anything. A partial erase
-//! changes nothing until the parts add up to a complete one.
+//! cleared and some are not; some words of the page are erased, some are not, and some hold anything. So is a page
+//! that is erased in parts, until the parts add up.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +22,10 @@ const ERASE_ALL: u64 = 169 * MS;
 const READ_ONLY: u32 = 0;
 const WRITE_ENABLED: u32 = 1;
 const ERASE_ENABLED: u32 = 2;
+
+/// ICACHECNF: the cache is on, and its hits and misses are counted.
+const CACHE_ENABLED: u32 = 1;
+const CACHE_PROFILED: u32 = 1 << 8;
 
 /// Registers, by the names of the product specification.
 mod register {
@@ -126,6 +130,11 @@ impl Nvmc {
         self.power_fails_at <= now
     }
 
+    /// Whether the program has switched the instruction cache on.
+    pub fn caches_instructions(&self) -> bool {
+        self.cache & CACHE_ENABLED != 0
+    }
+
     pub fn due(&self) -> u64 {
         self.power_fails_at.min(self.busy.map_or(NEVER, |busy| busy.until))
     }
@@ -185,13 +194,14 @@ impl Nvmc {
                 memory.erase_page(address)
             }
             Operation::ErasePart { address, ms } => {
-                let got = self.partial.entry(address).or_default();
-                *got += ms;
-                let whole = *got >= ERASE_PAGE_MS;
-                if whole {
-                    self.partial.remove(&address);
+                let before = self.partial.remove(&address).unwrap_or(0);
+                if before + ms >= ERASE_PAGE_MS {
+                    memory.erase_page(address)
+                } else {
+                    self.partial.insert(address, before + ms);
+                    self.tear_page(address, ms * 100 / (ERASE_PAGE_MS - before), memory);
+                    true
                 }
-                !whole || memory.erase_page(address)
             }
             Operation::EraseUicr => {
                 uicr.erase();
@@ -257,7 +267,10 @@ impl Nvmc {
             register::CONFIG => Ok(self.config),
             register::ERASEPAGEPARTIALCFG => Ok(self.partial_ms),
             register::ICACHECNF => Ok(self.cache),
-            // The cache is not modelled, and neither are its hits and misses.
+            // The processor's model of the cache counts neither.
+            register::IHIT | register::IMISS if self.cache & CACHE_PROFILED != 0 => {
+                Err(Refusal::Bad("hits and misses of the cache are not counted".into()))
+            }
             register::IHIT | register::IMISS => Ok(0),
             _ => Err(Refusal::Unknown),
         }

@@ -162,7 +162,10 @@ pub fn reading(quantity: Quantity, value: i32) -> String {
         Quantity::Airtime => format!("sending {:.3} %", percent(value)),
         Quantity::StackLeft => format!("stack left {value} bytes"),
         Quantity::Unfitness => format!("unfitness {value}"),
+        Quantity::AirTemperature => format!("air {:.1} °C", hundredths(value)),
+        Quantity::Humidity => format!("humidity {:.1} %", hundredths(value)),
         Quantity::Sensor(number) => format!("sensor {number} reads {value}"),
+        Quantity::LateAnswers => format!("{value} acknowledgements came too late"),
     }
 }
 
@@ -182,7 +185,9 @@ fn warning(warning: Warning) -> &'static str {
         }
         Warning::BadConfig => "in the DEMO network, because its configuration is damaged; provision it again",
         Warning::StorageFailed => "cannot store anything and only listens; its flash may be worn out",
-        Warning::ResetLoop => "was reset so often in a row that it waits before restarting",
+        Warning::ResetLoop => {
+            "ended soon after its start, and waits before it joins; press reset, or pull its plug, to end that"
+        }
         Warning::RadioSilence => "its radio has heard nothing for a long time",
     }
 }

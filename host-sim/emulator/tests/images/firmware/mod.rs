@@ -1,13 +1,18 @@
 //! The very image that is flashed, on emulated boards in an ideal air: what a person, a cable, a probe, the air and a bad
 //! supply can do to it.
 
-mod bench;
+pub mod bench;
 mod configuration;
 mod controls;
 mod crashes;
 mod endurance;
+mod erasing;
 mod holding;
 mod hostile_air;
+mod logs;
 mod power_cuts;
 mod serial_line;
+mod slow_parts;
+mod stack;
+mod starting;
 mod turnaround;

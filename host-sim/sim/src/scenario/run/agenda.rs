@@ -28,6 +28,11 @@ pub enum Action {
         node: NodeIndex,
         life: u64,
     },
+    /// A node that kept quiet after its short lives joins, if it is still in this one.
+    EndHoldOff {
+        node: NodeIndex,
+        life: u64,
+    },
     /// The attacker of a fault sends.
     Attack(usize),
     /// What made these nodes' clocks drift is over.

@@ -27,6 +27,7 @@ impl Run<'_> {
             Action::End(index) => self.end(now, index),
             Action::EndOutage { strike, nodes } => self.end_outage(now, strike, &nodes),
             Action::StoreAgain { node, life } => self.store_again(now, node, life),
+            Action::EndHoldOff { node, life } => self.end_hold_off(now, node, life),
             Action::Attack(index) => self.attack(now, index),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
@@ -45,6 +46,7 @@ impl Run<'_> {
                     if self.world.is_on(node) {
                         self.switch_off(now, node);
                     }
+                    self.faults.boots.lose_power(now, node);
                 }
                 self.restart(now, &nodes, *flash);
             }
@@ -147,6 +149,8 @@ impl Run<'_> {
         for &node in &were_on {
             self.switch_off(now, node);
         }
+        // Some may have had power and kept quiet.
+        nodes.iter().for_each(|&node| self.faults.boots.lose_power(now, node));
         if !were_on.is_empty() {
             self.change(now, format!("{} off", names(&were_on)));
         }
@@ -219,8 +223,16 @@ impl Run<'_> {
                 self.programs.program(id_of(node), epoch, seed)
             };
             self.observer.reborn(node, id_of(node));
+            // A board knows itself when to keep quiet, and what stores nothing does not know.
+            let is_node = matches!(program, Program::Node(_)) && flash == Flash::Kept;
+            let quiet = if is_node { self.faults.boots.hold_off(node).as_micros() } else { 0 };
             self.world.replace(node, program);
-            self.switch_on(now, node, flash);
+            if quiet == 0 {
+                self.switch_on(now, node, flash);
+            } else {
+                self.faults.boots.power(now, node);
+                self.agenda.add(now + quiet, Action::EndHoldOff { node, life });
+            }
         }
         let found = match flash {
             Flash::Torn if off.iter().all(|&node| self.boards.has(node)) => ", to lose it again at its first write",
@@ -237,13 +249,23 @@ impl Run<'_> {
         self.boards.set_drift(node, ppm);
     }
 
+    /// A node that kept quiet after too many short lives joins, unless its power failed again.
+    fn end_hold_off(&mut self, now: u64, node: NodeIndex, life: u64) {
+        if self.faults.boots.has_power(node) && self.faults.boots.is_in_life(node, life) {
+            self.switch_on(now, node, Flash::Kept);
+            self.change(now, format!("{} has kept quiet after its short lives, and joins", names(&[node])));
+        }
+    }
+
     pub(in crate::scenario) fn switch_on(&mut self, now: u64, node: NodeIndex, flash: Flash) {
+        self.faults.boots.power(now, node);
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
     }
 
     pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
+        self.faults.boots.lose_power(now, node);
         self.observer.power(now, node, false);
         self.world.power_off(node, &mut self.observer);
         self.boards.power_off(node);
