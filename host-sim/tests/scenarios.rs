@@ -15,6 +15,7 @@ use sim::scenario::judge::checker::{Admission, Components};
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::Verdict;
 use sim::scenario::report::recording::run_twice;
+use sim::scenario::report::story::Story;
 use sim::scenario::report::timeline;
 use sim::scenario::run::drive::{run, run_recorded};
 
@@ -341,13 +342,14 @@ fn decode(pcap: &std::path::Path, frames: u64) {
 #[test]
 fn timelines_show_leaders_and_changes() {
     let outcome = run(&find("partition-merge").unwrap(), 2);
-    let text = timeline::text(&outcome);
+    let story = Story::of(&outcome);
+    let text = timeline::text(&story);
     let rows: Vec<&str> = text.lines().skip(2).take(16).collect();
     assert!(rows.iter().all(|row| row.len() == 8 + 72), "{text}");
     assert_eq!(text.lines().nth(1).unwrap().matches('|').count(), 2, "the wall goes up and comes down\n{text}");
     let ends: std::collections::BTreeSet<String> = rows.iter().map(|row| row[row.len() - 1..].to_uppercase()).collect();
     assert_eq!(ends.len(), 1, "in the end there is one leader\n{text}");
-    let svg = draw::timeline::svg(&outcome);
+    let svg = draw::timeline::svg(&story);
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     assert_eq!(svg.matches("stroke-dasharray").count(), 2);
 }

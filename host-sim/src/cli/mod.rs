@@ -11,6 +11,7 @@ pub mod hierarchy;
 pub mod key;
 pub mod merge;
 pub mod monitor;
+pub mod pictures;
 pub mod provision;
 pub mod run;
 pub mod scenario_file;

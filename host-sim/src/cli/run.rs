@@ -9,13 +9,13 @@ use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
-use sim::scenario::report::timeline;
+use sim::scenario::report::story::Story;
 use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
+use super::pictures::{Pictures, Watched};
 use super::scenario_file::{file_of, find, lasting_name};
 use crate::cli::shell::quoted;
-use crate::draw;
 use crate::output::{self, counted};
 use crate::{note, out, outln};
 
@@ -34,7 +34,6 @@ Exit codes:
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Args {
     /// A built-in scenario (see `ringleader scenarios`) or a .toml file
     pub scenario: String,
@@ -53,12 +52,8 @@ pub struct Args {
     /// Write every frame to this file, as pcapng for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Draw who followed whom over time into this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Also show who followed whom over time as text, for up to 64 nodes
-    #[arg(long, conflicts_with = "json")]
-    pub timeline: bool,
+    #[command(flatten)]
+    pub pictures: Pictures,
     /// Run twice and compare every event; a difference is reported and exits with 2
     #[arg(long)]
     pub check_determinism: bool,
@@ -69,11 +64,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or(scenario.seed);
     ensure_apart(
         &[("the scenario", file_of(&args.scenario))],
-        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
+        &[&[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())], &args.pictures.files()[..]].concat(),
     )?;
     let (trace, pcap) = (create(args.trace.as_deref())?, create(args.pcap.as_deref())?);
-    let recorders = Recorders { trace, pcap, detail: args.detail };
-    let svg = create(args.svg.as_deref())?;
+    let canvases = args.pictures.open()?;
+    let Watched { trace, detail, network } = args.pictures.watch(trace, args.detail);
+    let recorders = Recorders { trace, pcap, detail };
     if scenario.has_boards() {
         note!(
             "note: `run` simulates boards like any other node; `ringleader board {}` emulates them with the real image",
@@ -90,19 +86,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(failure) = &mut outcome.failure {
         failure.set_replay(replay_command(&args.scenario, seed));
     }
-    if let Some(mut file) = svg {
-        file.write_all(draw::timeline::svg(&outcome).as_bytes())?;
-    }
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, determinism: determinism.as_ref() })?)?;
     } else {
         out!("{}", text(&outcome))?;
-        if args.timeline {
-            out!("\n{}", timeline::text(&outcome))?;
-        }
-        if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same) {
-            outln!("{}", comparison.text())?;
-        }
+    }
+    let network = network.map(|network| network.borrow().clone());
+    args.pictures.draw(canvases, &Story::of(&outcome), network.as_ref())?;
+    if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same && !args.json) {
+        outln!("{}", comparison.text())?;
     }
     if outcome.verdict != Verdict::Ok {
         note!("{}", failure_text(&outcome, &args.scenario).trim_end());

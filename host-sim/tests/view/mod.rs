@@ -2,6 +2,7 @@
 
 mod actions;
 mod module;
+mod pictures;
 
 use std::cell::RefCell;
 use std::io::{self, Write};
