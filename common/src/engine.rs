@@ -5,7 +5,8 @@
 //! 1. tells it what happens, with the time: `handle_start`, `handle_link_up`, `handle_link_down`, `handle_message`,
 //!    `handle_signal`, `handle_timeout`;
 //! 2. after each of these collects what it wants, in this order and until there is nothing more: `poll_transmit` (bytes for
-//!    a peer), `poll_notice` (what happened), `poll_timeout` (when to call `handle_timeout`; once, it has no effect).
+//!    a peer), `poll_notice` (what happened), `poll_timeout` (when to call `handle_timeout`; once, it has no effect). A driver
+//!    that has no room for all of `poll_transmit` lets everything else wait while `has_words`.
 //!
 //! A link is FIFO and reliable between its up and its down; both ends may learn of either at different moments.
 //!
@@ -226,6 +227,12 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
                 return Some((peers, msg));
             }
         }
+    }
+
+    /// Whether something is left to send. A driver that cannot take it yet tells the protocol nothing new meanwhile: there is
+    /// room for what one handler says, not for what many do.
+    pub fn has_words(&self) -> bool {
+        self.sends.iter().any(|sent| !sent.to.is_empty())
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is next wanted.

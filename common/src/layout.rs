@@ -30,10 +30,10 @@ use crate::protocol::Protocol;
 pub const HEIGHT_STATE_MAX: usize = 768;
 
 /// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes.
-pub const NODE_MAX: usize = 6 * 1_024;
+pub const NODE_MAX: usize = 6 * 1_024 + 256;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 6128;
+pub const NODE: usize = 6392;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -122,6 +122,7 @@ words! {
         Self::BadMessage(id) => "dropped an invalid message from {}" id;
         Self::NotAPeer(id) => "dropped a message from {}, which has no link" id;
         Self::LinkUp(id) => "link to {} up" id;
+        Self::Guest(id) => "a guest of {}, which has no room for a link" id;
         Self::LinkDown(id, why) => "link to {} down: {}" id why;
         Self::Twin(id) => "another board also has the id {}" id;
         Self::TwinsHeard(id) => "two boards in range have the id {}" id;

@@ -99,22 +99,23 @@ fn settle(config: Config, epoch: Option<u16>) -> &'static Config {
         defmt::panic!("{}", error);
     }
     let Config { id, pan, channel, algorithm, .. } = config;
-    match epoch {
-        Some(epoch) => defmt::info!(
+    if let Some(epoch) = epoch {
+        defmt::info!(
             "node {} of network {=u16:#06x} on channel {=u8}: {}, boot {=u16}",
             id,
             pan,
             channel,
             algorithm,
             epoch
-        ),
-        None => defmt::warn!(
+        );
+    } else {
+        defmt::warn!(
             "node {} of network {=u16:#06x} on channel {=u8}: {}, only listening",
             id,
             pan,
             channel,
             algorithm
-        ),
+        );
     }
     CONFIG.init(config)
 }

@@ -10,6 +10,7 @@ mod golden;
 mod harness;
 mod hierarchy;
 mod liveness;
+mod loads;
 #[cfg(unix)]
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
@@ -23,6 +24,7 @@ mod results;
 mod scenarios;
 mod size;
 mod study;
+mod swarm;
 mod table;
 mod uf2;
 mod view;

@@ -237,3 +237,17 @@ fn whatever_is_accepted_can_be_run() {
     }
     assert!((200..1_800).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
 }
+
+#[test]
+fn memories_go_wrong_only_where_there_are_any() {
+    let good = GOOD.replace("\"crash\"", "\"corrupt-state\"");
+    refused(
+        &good,
+        &[
+            ("at = \"5 s\"", "at = \"5 s\"\nfor = \"2 s\"", 15, "unknown key `for`"),
+            ("nodes = [2]", "", 11, "needs the key `nodes` or `who`"),
+            ("\"height\"", "\"soft-state\"", 12, "is for whole nodes"),
+            ("[[fault]]", "[[node]]\nid = 1\nkind = \"board\"\n[[fault]]", 15, "cannot reach into boards"),
+        ],
+    );
+}

@@ -11,7 +11,7 @@ use sim::air::medium::{Medium, Tuning};
 use sim::air::trace::{Event, parse_line};
 use sim::scenario::input::catalogue::BUILT_IN;
 use sim::scenario::input::plan::{Mobility, Model, ProgramKind, ProtocolPlan, Scenario, Steady};
-use sim::scenario::judge::checker::{Admission, Components};
+use sim::scenario::judge::components::{Admission, Components};
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::Verdict;
 use sim::scenario::report::recording::run_twice;

@@ -29,8 +29,9 @@ pub enum RingTimer {
 /// before.
 const STAGGER: Duration = Duration::from_millis(30);
 
-/// The second waits longer by this many times [`STAGGER`]: until a wave of the first has passed a ring of sixteen.
+/// The second waits longer by this many times [`STAGGER`] for every sixteen members: until a wave of the first has passed.
 const STAGGER_SECOND: u32 = 5;
+const STAGGER_RING: u32 = 16;
 
 /// From this many higher nodes on all begin together: the election of a higher one will have reached them before.
 const STAGGER_MAX: u32 = 12;
@@ -151,7 +152,9 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             return;
         }
         let higher = u32::try_from(cx.peers.iter().filter(|&&peer| peer > cx.id).count()).unwrap_or(STAGGER_MAX);
-        let turns = if higher == 0 { 1 } else { STAGGER_SECOND + higher.min(STAGGER_MAX) };
+        let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let second = STAGGER_SECOND * members.div_ceil(STAGGER_RING);
+        let turns = if higher == 0 { 1 } else { second + higher.min(STAGGER_MAX) };
         cx.set_timer(RingTimer::Begin, STAGGER.times(turns));
     }
 

@@ -152,11 +152,15 @@ impl<const N: usize> Protocol for HeightElection<N> {
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         // Links tell this algorithm what has failed; only a request from outside starts an election.
-        if signal == Signal::Elect {
-            let before = self.core.height();
-            self.core.tick(cx.now, None);
-            let did = self.core.elect_self();
-            self.finish(Some(did), before, cx);
+        match signal {
+            Signal::Elect => {
+                let before = self.core.height();
+                self.core.tick(cx.now, None);
+                let did = self.core.elect_self();
+                self.finish(Some(did), before, cx);
+            }
+            Signal::Resend => self.send(Dest::All, cx),
+            _ => {}
         }
     }
 
@@ -181,11 +185,13 @@ mod tests {
                 .with_neighbour(Height::initial(NodeId(9), NodeId(9), 0))
                 .unwrap();
         let mut node = Engine::<_, 4>::new(NodeId(1), 0, follower.clone()).with_peer(NodeId(9)).unwrap();
-        for signal in [Signal::LeaderLost, Signal::LeaderHeard, Signal::Fitness(Coefficient(1)), Signal::Resend] {
+        for signal in [Signal::LeaderLost, Signal::LeaderHeard, Signal::Fitness(Coefficient(1))] {
             node.handle_signal(Instant::ZERO, signal);
             assert_eq!((node.poll_decoded(), node.protocol()), (None, &follower), "{signal:?}");
             assert_eq!(node.protocol().leader(), Some(NodeId(9)));
         }
+        node.handle_signal(Instant::ZERO, Signal::Resend);
+        assert!(node.poll_decoded().is_some_and(|(to, update)| (to, update.leader.lid) == (NodeId(9), NodeId(9))));
         node.handle_signal(Instant::ZERO, Signal::Elect);
         assert_eq!((node.protocol().time(), node.protocol().height()), (1, Height::elected(NodeId(1), 1)));
         let (to, update) = node.poll_decoded().unwrap();

@@ -142,7 +142,10 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height from a
     /// node without a channel is ignored.
     pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height, extra: X) -> Option<Event> {
-        self.tick(now, Some(stamp));
+        // No election and no search is younger than a message that tells of it. Where a memory has gone wrong it may seem so,
+        // and unless time passes it too, whoever is elected later loses for ever against a leader that never was.
+        let latest = stamp.max(peer.leader.elected_at).max(peer.level.tau);
+        self.tick(now, Some(latest));
         if !self.learn(peer, extra) {
             return Some(Event::Ignored(peer.id));
         }
@@ -251,6 +254,20 @@ mod tests {
 
     fn at_distance(id: u16, distance: i16) -> Height {
         Height::initial(NodeId(id), LEADER, distance)
+    }
+
+    #[test]
+    fn a_leader_that_never_was_does_not_lead_for_ever() {
+        for rules in ALL_RULES {
+            let mut node = follower(1, rules);
+            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
+            // A memory has gone wrong: what it tells of is younger than the message.
+            let ghost = Height { leader: Height::elected(NodeId(77), 1_000).leader, ..at_distance(5, 1) };
+            let _ = node.receive(Instant::ZERO, 3, ghost, ());
+            assert_eq!(node.height().leader.lid, NodeId(77), "{rules:?}");
+            let _ = node.elect_self();
+            assert!(node.height().leader < ghost.leader, "the smaller pair wins, {rules:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::security::{Aead, Domain, Keys, Nonce, TAG_BYTES};
 use crate::types::NodeId;
 
 /// The version of everything in this module. Frames of another version are counted and ignored.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 pub const HEAD_BYTES: usize = 14;
 

@@ -3,6 +3,7 @@
 use heapless::Vec;
 
 use super::body::{Hello, Name};
+use super::life::AGE_MAX;
 use super::table::Table;
 use super::trickle::Trickle;
 use crate::config::Config;
@@ -85,6 +86,8 @@ impl Hellos {
             is_full: links + count > names_max || is_content,
             leader,
             device,
+            links: u8::try_from(links).unwrap_or(u8::MAX),
+            age: AGE_MAX,
             names,
         }
     }

@@ -7,10 +7,15 @@
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
 pub mod body;
+#[cfg(feature = "corruption")]
+mod corruption;
 mod counters;
+mod crowd;
 mod exchange;
 pub mod frame;
 mod hellos;
+mod life;
+mod load;
 pub mod neighbour;
 mod numbering;
 pub mod pool;
@@ -28,8 +33,11 @@ mod twins;
 
 use self::body::Parcel;
 pub use self::counters::Counters;
+use self::crowd::Crowd;
 use self::exchange::Exchange;
 use self::hellos::Hellos;
+use self::life::Life;
+use self::load::Load;
 use self::neighbour::{News, Patience};
 use self::numbering::Numbering;
 use self::pool::Slots;
@@ -71,10 +79,13 @@ pub trait Above {
 pub struct Links {
     numbering: Numbering,
     twins: Twins,
+    crowd: Crowd,
+    life: Life,
     hellos: Hellos,
     table: Table,
     tokens: Tokens,
     exchange: Exchange,
+    load: Load,
     patience: Patience,
     rng: Rng,
     counters: Counters,
@@ -88,10 +99,13 @@ impl Links {
         Self {
             numbering: Numbering::new(config, boot),
             twins: Twins::new(config, boot),
+            crowd: Crowd::new(config.timings.hello_max()),
+            life: Life::NOBODY,
             hellos: Hellos::new(config),
             table: Table::new(),
             tokens: Tokens::default(),
             exchange: Exchange::new(),
+            load: Load::new(),
             patience: Patience::of(config.timings),
             rng: Rng::stream(boot.seed, 0x11_4B),
             counters: Counters::default(),
@@ -101,7 +115,12 @@ impl Links {
 
     /// Lets the next hello come soon, because there is something to tell.
     pub fn hurry(&mut self, now: Instant) {
-        self.hellos.trickle.hurry(now, &mut self.rng);
+        self.hellos.trickle.hurry(now, self.load.pause(now), &mut self.rng);
+    }
+
+    /// The least time between hurried hellos, which grows as the channel fills.
+    pub fn pace(&self, now: Instant) -> Duration {
+        self.load.pause(now)
     }
 
     /// Lets the next hello wait for what is more urgent.
@@ -170,6 +189,31 @@ impl Links {
         Counters { pool_high_water: self.exchange.pool.high_water(), ..self.counters }
     }
 
+    /// Whether a neighbour, linked or not, that has links of its own was heard lately and follows this leader.
+    pub fn is_followed(&self, now: Instant, leader: NodeId) -> bool {
+        self.table.iter().any(|(_, neighbour)| {
+            let is_recent = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+            neighbour.leader == leader && !neighbour.is_alone && is_recent
+        })
+    }
+
+    /// A neighbour that has no room for this node, and the leader that it names. Of several, one with the least leader, so
+    /// that nodes in the same place choose alike.
+    pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
+        let hosts = self.table.iter().filter(|(_, neighbour)| neighbour.refuses(now) && neighbour.leader.0 != 0);
+        hosts.map(|(_, host)| (host.id, host.leader)).min_by_key(|&(_, leader)| leader)
+    }
+
+    /// Whether this leader is known to be there.
+    pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
+        self.life.is_lively(now, leader)
+    }
+
+    /// A random number below this one.
+    pub fn draw(&mut self, below: u32) -> u32 {
+        self.rng.below(below)
+    }
+
     /// Whether another board has this node's id and this one may take another.
     pub fn must_rename(&self) -> bool {
         self.twins.must_rename()
@@ -182,16 +226,22 @@ impl Links {
 
     /// The next thing that happened on a link: first links that went down, then links that came up, then messages.
     pub fn poll_event(&mut self) -> Option<LinkEvent> {
-        if self.table.has_turned
-            && let Some(event) = self.poll_turn()
-        {
-            return Some(event);
-        }
-        self.table.has_turned = false;
+        self.poll_turn().or_else(|| self.poll_message())
+    }
+
+    /// The next message. Those that a node has no room for stay here, and their senders try again.
+    pub fn poll_message(&mut self) -> Option<LinkEvent> {
         self.exchange.take_mail().map(|(from, message)| LinkEvent::Message(from, message))
     }
 
-    fn poll_turn(&mut self) -> Option<LinkEvent> {
+    /// The next link that went down or came up.
+    pub fn poll_turn(&mut self) -> Option<LinkEvent> {
+        let turned = self.table.has_turned.then(|| self.find_turn()).flatten();
+        self.table.has_turned &= turned.is_some();
+        turned
+    }
+
+    fn find_turn(&mut self) -> Option<LinkEvent> {
         let fallen = self.table.iter_mut().find_map(|(_, neighbour)| Some((neighbour.id, neighbour.news.down.take()?)));
         if let Some((id, reason)) = fallen {
             return Some(LinkEvent::Down(id, reason));

@@ -33,8 +33,23 @@ const PATIENCE_STEPS: u8 = 3;
 /// Extra attempts instead of those, where others have lost the neighbour too.
 const PATIENCE_DOUBTED: u8 = 6;
 
+/// Extra attempts by how many of eight hellos arrive. A frame and its answer both arrive one time in 2.8 where two of five
+/// frames are lost; after 24 attempts one exchange in forty thousand has failed, as after ten where one in five is lost.
+const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
+
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
+
+/// It has no room for this node after this many hellos in a row that say so.
+const REFUSED: u8 = 4;
+
+/// One hello less will do where hellos are this far apart (two to this power, in milliseconds), because an election that is
+/// under way has passed meanwhile.
+const SELDOM_LOG2: u8 = 9;
+
+/// Silence is reckoned in intervals of at least this length. A node that has just started over announces shorter ones, but its
+/// hellos wait for the channel like all others, and asking whether it is there would make them wait longer.
+const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
 
 /// How long a node puts up with a neighbour that does not answer.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +60,17 @@ pub struct Patience {
     pub suspect_eighths: u8,
     /// How long a link stays down after it broke.
     pub hold_down_ms: u16,
+    /// How much longer silence is put up with because the channel is busy and hellos are late, in milliseconds.
+    pub slack_ms: u16,
 }
 
 impl Patience {
     pub const fn of(Timings { attempts, suspect_eighths, hold_down_ms, .. }: Timings) -> Self {
-        Self { attempts, suspect_eighths, hold_down_ms }
+        Self { attempts, suspect_eighths, hold_down_ms, slack_ms: 0 }
+    }
+
+    pub fn slack(self) -> Duration {
+        Duration::from_millis(u64::from(self.slack_ms))
     }
 }
 
@@ -134,6 +155,10 @@ pub struct Neighbour {
     pub leader: NodeId,
     /// How many of its hellos in a row have named another leader than this node's.
     pub dissent: u8,
+    /// Whether it has no link at all.
+    pub is_alone: bool,
+    /// How many of its hellos in a row have said that it has no room for a link to this node.
+    pub refusals: u8,
     /// How many of this node's links it shares.
     pub shared: u8,
     /// How many of its hellos in a row have not named this node.
@@ -165,6 +190,8 @@ impl Neighbour {
             interval_log2: 10,
             leader: NodeId(0),
             dissent: 0,
+            is_alone: false,
+            refusals: 0,
             shared: 0,
             unlisted: 0,
             is_pinned: false,
@@ -183,18 +210,22 @@ impl Neighbour {
     }
 
     /// When a silent neighbour is asked whether it is there.
-    pub fn suspect_at(&self, eighths: u8) -> Instant {
-        self.heard_at + Duration::from_micros(self.interval().times(u32::from(eighths)).as_micros() / 8)
+    pub fn suspect_at(&self, patience: Patience) -> Instant {
+        let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
+        let silence = Duration::from_micros(interval.times(u32::from(patience.suspect_eighths)).as_micros() / 8);
+        self.heard_at + silence + patience.slack()
     }
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
     /// one that fails for a second now and then is better kept. Where others have lost the neighbour too, that hardly
     /// applies.
     pub fn attempts_max(&self, usual: u8) -> u8 {
+        let lossy = PATIENCE_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
         let more = match (self.breaks, self.arq.is_doubted) {
-            (0, _) => 0,
+            (0, true) => 0,
+            (0, false) => lossy,
             (_, true) => PATIENCE_DOUBTED,
-            (breaks, false) => PATIENCE_STEP << breaks.min(PATIENCE_STEPS),
+            (breaks, false) => lossy.max(PATIENCE_STEP << breaks.min(PATIENCE_STEPS)),
         };
         usual.saturating_add(more)
     }
@@ -212,18 +243,18 @@ impl Neighbour {
         self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(remembered)
     }
 
-    /// When it next needs attention, with this many attempts a frame and this many eighths of its interval of silence.
-    pub fn due(&self, attempts: u8, eighths: u8) -> Due {
+    /// When it next needs attention, with this patience.
+    pub fn due(&self, patience: Patience) -> Due {
         if !self.session.is_up() {
             return Due { timeout: self.forget_at().max(self.held_until), ..Due::NEVER };
         }
         let Arq { due, attempts: made, .. } = self.arq;
         let timeout = if due != Instant::NEVER {
-            if made >= self.attempts_max(attempts) { due } else { Instant::NEVER }
+            if made >= self.attempts_max(patience.attempts) { due } else { Instant::NEVER }
         } else if self.arq.is_busy() {
             Instant::NEVER
         } else {
-            self.suspect_at(eighths)
+            self.suspect_at(patience)
         };
         Due { timeout, transmit: due.min(self.ack_due) }
     }
@@ -255,7 +286,13 @@ impl Neighbour {
 
     /// Whether it is believed to follow another leader.
     pub fn dissents(&self) -> bool {
-        self.dissent >= DISSENT
+        self.dissent >= if self.interval_log2 < SELDOM_LOG2 { DISSENT } else { DISSENT - 1 }
+    }
+
+    /// Whether it is strong enough for a link and lives in a network, but has no room.
+    pub fn refuses(&self, now: Instant) -> bool {
+        let is_recent = now.since(self.heard_at) < self.interval().times(3);
+        self.refusals >= REFUSED && is_recent && !self.is_alone && self.quality.is_strong()
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.

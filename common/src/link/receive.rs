@@ -24,6 +24,8 @@ const ACK_DELAY_MIN_US: u32 = 8_000;
 impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8, above: &mut dyn Above) {
+        self.load.hear(now, airtime(frame.bytes().len()));
+        self.patience.slack_ms = self.load.slack_ms(now);
         self.wait_for_others(now, frame.bytes().len());
         if let Some(ack) = as_ack(frame.bytes()) {
             self.on_ack(now, ack);
@@ -70,6 +72,8 @@ impl Links {
             self.on_own_id(now, head, body);
             return;
         }
+        self.crowd.hear(now, head.from);
+        self.life.hear(now, head.from, above.leader());
         let slot = self.table.find(head.from);
         let last = slot.and_then(|slot| self.table.get(slot)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {

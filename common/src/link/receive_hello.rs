@@ -5,7 +5,9 @@ use super::frame::{Head, Kind};
 use super::neighbour::Neighbour;
 use super::quality::Quality;
 use super::session::{Incarnation, Turn};
+use super::table::Newcomer;
 use super::{Links, count};
+use crate::limits::LINKS_ENOUGH;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -69,6 +71,7 @@ impl Links {
             self.on_twin(now);
         }
         self.note_hello(now, slot, head, hello, rssi_dbm, leader);
+        self.object(now, hello, leader);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
@@ -86,6 +89,9 @@ impl Links {
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
         let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
+        let is_refused = hello.is_full && !is_linked && name.is_none_or(|name| !name.willing);
+        neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
+        let is_new = !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
         if matches!(turn, Turn::Down(_)) {
             self.tokens.take();
         }
@@ -95,17 +101,22 @@ impl Links {
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, slot, Reason::NoSession);
         }
-        // A neighbour that has room and does not name this node has not heard it, so more hellos help; one without room would
-        // not name it however often it heard it. More hellos also help two networks in reach to become one.
-        if is_missed || (name.is_none() && !hello.is_full) {
+        // A neighbour that has room and does not name this node has not heard it, so more hellos help, unless they have not
+        // helped so far; one without room would not name it however often it heard it. More hellos also help two networks in
+        // reach to become one.
+        if is_missed || is_new {
             self.hellos.trickle.reset(now, &mut self.rng);
+        }
+        // A node without a link waits for nothing but this node's word that it is wanted.
+        if !is_linked && i_want && hello.links == 0 && name.is_some() {
+            self.hurry(now);
         }
     }
 
     /// Notes what a hello tells, whether or not it names this node.
     fn note_hello(&mut self, now: Instant, slot: usize, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
-        let willing = |id: NodeId| hello.names.iter().filter(|name| name.willing && name.id == id).count();
-        let linked: usize = self.table.linked().map(|(_, neighbour)| willing(neighbour.id)).sum();
+        let theirs = || hello.names.iter().take(usize::from(hello.links));
+        let shared = self.table.linked().filter(|(_, neighbour)| theirs().any(|name| name.id == neighbour.id)).count();
         self.note_device(now, slot, hello.device);
         let Some(neighbour) = self.table.touch(slot) else { return };
         let missed = if head.epoch == neighbour.last.0 {
@@ -121,7 +132,8 @@ impl Links {
         neighbour.heard_at = now;
         neighbour.interval_log2 = hello.interval_log2;
         neighbour.leader = hello.leader;
-        neighbour.shared = u8::try_from(linked).unwrap_or(u8::MAX);
+        neighbour.is_alone = hello.links == 0;
+        neighbour.shared = u8::try_from(shared).unwrap_or(u8::MAX);
         neighbour.dissent = if hello.leader == leader { 0 } else { neighbour.dissent.saturating_add(1) };
         neighbour.calm(now);
         self.is_there(now, slot);
@@ -129,14 +141,27 @@ impl Links {
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
+    /// Where the sender has lost the leader that this node knows to be there, says so at once.
+    fn object(&mut self, now: Instant, hello: &Hello, leader: NodeId) {
+        let is_lively = self.life.is_lively(now, leader);
+        let has_lost = |name: &Name| name.id == leader && !name.willing && name.heard == 0;
+        if hello.leader == leader {
+            self.life.vouch(now, leader, hello.age);
+            if is_lively && hello.names.iter().any(has_lost) {
+                self.hurry(now);
+            }
+        }
+    }
+
     /// The sender has lost a neighbour that this node still has a link to: asks it now whether it is there, unless it was
     /// heard just now. So all neighbours of a node that is gone lose it at about the same time.
     fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
+        let slack = self.patience.slack();
         for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
             let Some(neighbour) = self.table.find(name.id).and_then(|slot| self.table.get_mut(slot)) else {
                 continue;
             };
-            let is_silent = now.since(neighbour.heard_at).as_micros() > neighbour.interval().as_micros() / 2;
+            let is_silent = now.since(neighbour.heard_at) > neighbour.interval() + slack;
             if neighbour.session.is_up() && is_silent {
                 neighbour.suspect(now);
                 neighbour.arq.is_doubted = true;
@@ -153,13 +178,20 @@ impl Links {
 
     /// Finds a slot for a newcomer.
     fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) -> Option<usize> {
-        let dissents = hello.leader != leader;
         let quality = Quality::before(hello.number, rssi_dbm);
-        let slot = self.table.free().or_else(|| self.table.weakest(now, dissents, quality.is_strong()))?;
+        let (dissents, is_strong) = (hello.leader != leader, quality.is_strong());
+        let is_useful = is_strong && (dissents || self.table.links() < LINKS_ENOUGH);
+        let names_me = hello.names.iter().any(|name| name.id == self.id() && name.token != 0);
+        // Nobody is sent away for a newcomer that this node has no use for.
+        let newcomer = Newcomer { dissents, is_strong, names_me };
+        let weakest = || self.table.weakest(now, newcomer).filter(|_| is_useful);
+        let slot = self.table.free().or_else(weakest)?;
         let session = self.new_session();
         let neighbour = Neighbour::new(head.from, session, quality, (head.epoch, 0), now);
         self.table.put(slot, neighbour);
-        self.hellos.trickle.reset(now, &mut self.rng);
+        if is_useful {
+            self.hellos.trickle.reset(now, &mut self.rng);
+        }
         Some(slot)
     }
 }

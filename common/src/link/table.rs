@@ -20,6 +20,17 @@ pub struct Table {
     due: Option<Due>,
 }
 
+/// What the hello of a node without a place tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomer {
+    /// It follows another leader.
+    pub dissents: bool,
+    /// It is strong enough for a link.
+    pub is_strong: bool,
+    /// It has a place for this node.
+    pub names_me: bool,
+}
+
 impl Default for Table {
     fn default() -> Self {
         Self::new()
@@ -143,21 +154,28 @@ impl Table {
         if neighbour.session.is_up() {
             return true;
         }
-        let must_enter = neighbour.is_pinned || neighbour.dissents();
+        let must_enter = neighbour.is_pinned || neighbour.is_alone || neighbour.dissents();
         let links = self.links();
         let has_room = links < LINKS_ENOUGH || (must_enter && links < links_max);
-        let is_heard = neighbour.quality.is_good() || (neighbour.dissents() && neighbour.quality.is_fair());
+        // Any link is better than none, and the first of a node decides how soon it is one of the network.
+        let is_first = links == 0 || neighbour.is_alone;
+        let is_heard = neighbour.quality.is_good()
+            || (neighbour.dissents() && neighbour.quality.is_fair())
+            || (is_first && neighbour.quality.is_strong() && neighbour.quality.eighths() > 0);
         is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.redundant().is_some()))
     }
 
     /// The slot that a newcomer may have in a full table. Its neighbour has no link, is not pinned, and the layer above knows
     /// that it is down. It was also silent for two of its intervals, or is too faint for a link while the newcomer is not, or
-    /// follows the same leader while the newcomer does not.
-    pub fn weakest(&self, now: Instant, newcomer_dissents: bool, newcomer_is_strong: bool) -> Option<usize> {
+    /// follows the same leader while the newcomer does not, or does not name this node while the newcomer does: a link needs
+    /// a place at both ends, and in a crowd two nodes hardly ever choose each other by chance.
+    pub fn weakest(&self, now: Instant, newcomer: Newcomer) -> Option<usize> {
         let is_idle = |neighbour: &Neighbour| {
             let is_silent = now.since(neighbour.heard_at) > neighbour.interval().times(2);
-            let is_faint = newcomer_is_strong && !neighbour.quality.is_strong();
-            is_silent || is_faint || (newcomer_dissents && neighbour.dissent == 0)
+            let is_faint = newcomer.is_strong && !neighbour.quality.is_strong();
+            let is_one_sided = newcomer.names_me && neighbour.unlisted > 0;
+            let agrees = neighbour.dissent == 0;
+            is_silent || is_faint || (newcomer.dissents && (agrees || is_one_sided))
         };
         let mut idle = self.iter().filter(|(_, neighbour)| {
             !neighbour.session.is_up() && neighbour.news.down.is_none() && !neighbour.is_pinned && is_idle(neighbour)
@@ -177,8 +195,9 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{Due, Neighbour, Table};
+    use super::{Due, Neighbour, Newcomer, Table};
     use crate::limits::TABLE_MAX;
+    use crate::link::neighbour::Patience;
     use crate::link::quality::Quality;
     use crate::link::session::{Incarnation, Session};
     use crate::rng::Rng;
@@ -186,7 +205,8 @@ mod tests {
     use crate::types::NodeId;
 
     fn due(neighbour: &Neighbour) -> Due {
-        neighbour.due(10, 14)
+        let patience = Patience { attempts: 10, suspect_eighths: 14, hold_down_ms: 2_000, slack_ms: 0 };
+        neighbour.due(patience)
     }
 
     fn neighbour(rng: &mut Rng, is_up: bool) -> Neighbour {
@@ -244,7 +264,8 @@ mod tests {
             table.put(usize::from(id - 1), other);
         }
         assert_eq!(table.free(), None);
-        assert_eq!(table.weakest(now, true, false), None, "a faint newcomer");
-        assert_eq!(table.weakest(now, true, true), Some(6));
+        let newcomer = Newcomer { dissents: true, is_strong: false, names_me: false };
+        assert_eq!(table.weakest(now, newcomer), None, "a faint newcomer");
+        assert_eq!(table.weakest(now, Newcomer { is_strong: true, ..newcomer }), Some(6));
     }
 }

@@ -3,7 +3,7 @@
 
 use heapless::Vec;
 
-use super::body::{AckEntry, Entry, Parcel, Rel};
+use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::exchange::{Flight, InFlight};
 use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind};
 use super::pool::Slots;
@@ -94,8 +94,11 @@ impl Links {
             return None;
         }
         self.hellos.trickle.sent(now);
+        let slower = if self.is_only_leader(above.leader()) { 0 } else { self.crowd.slower() };
+        self.hellos.trickle.slow(slower);
         let head = self.next_head(BROADCAST, Kind::Hello)?;
-        let hello = self.hellos.compose(now, &self.table, above.leader(), self.twins.device());
+        let age = self.life.age(now, self.id(), above.leader());
+        let hello = Hello { age, ..self.hellos.compose(now, &self.table, above.leader(), self.twins.device()) };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
         if self.hellos.is_on_ring() {
             length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
@@ -103,6 +106,12 @@ impl Links {
         let length = self.numbering.seal(head, buf, length)?;
         self.exchange.launch(InFlight::Hello);
         Some(length)
+    }
+
+    /// Whether this node leads and everybody it knows follows it. Such a node is awaited by all, and there is one in a
+    /// network, so it does not say hello less often in a crowd.
+    fn is_only_leader(&self, leader: NodeId) -> bool {
+        leader == self.id() && self.table.links() > 0 && self.table.iter().all(|(_, other)| other.leader == leader)
     }
 
     fn transmit_rel(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
@@ -242,6 +251,8 @@ impl Links {
             }
             (Some(InFlight::Hello), Sent::ChannelBusy) => {
                 count(&mut self.counters.busy);
+                let rest = Duration::from_micros(u64::from(BUSY_REST_US / 2 + self.rng.below(BUSY_REST_US)));
+                self.hellos.trickle.again(now + rest);
                 return;
             }
             (Some(InFlight::Hello), Sent::Done) => {
@@ -257,12 +268,15 @@ impl Links {
         }
         // One draw for all, so that those that do not acknowledge are sent the frame again together.
         let chance = self.rng.below(1_024);
+        let slower = u32::from(self.crowd.slower());
         for slot in flight.to.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             if neighbour.arq.is_busy() {
                 neighbour.arq.attempts = neighbour.arq.attempts.saturating_add(1);
-                // Half of the gap and up to as much again.
-                let gap = neighbour.arq.gap().as_micros() * (512 + u64::from(chance)) / 1_024;
+                // Half of the gap and up to as much again. Messages come in waves that reach everybody, so a crowd takes
+                // longer to get through; a question whether a neighbour is there is one frame at any time.
+                let crowded = if neighbour.arq.is_probe { 0 } else { slower };
+                let gap = (neighbour.arq.gap().as_micros() << crowded) * (512 + u64::from(chance)) / 1_024;
                 neighbour.arq.due = now + wait + Duration::from_micros(gap);
             }
         }

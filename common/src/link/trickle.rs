@@ -7,13 +7,14 @@
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// Resets closer together than this are one.
+/// Resets closer together than this are one, and in a crowd than twice, four times, ... as much: so a node that starts over
+/// all the time says no more than twice as many hellos as one that never does.
 const RESET_PAUSE: Duration = Duration::from_millis(1_000);
 
 /// A hurried hello comes within this time.
 const HURRY: Duration = Duration::from_millis(40);
 
-/// The least time between a hurried hello and the one before.
+/// How long a hello waits for what is more urgent.
 const HURRY_PAUSE: Duration = Duration::from_millis(150);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Trickle {
     min: Duration,
     doublings_max: u8,
     doublings: u8,
+    /// By how many doublings every interval is longer, because many are heard.
+    slower: u8,
     ends: Instant,
     /// When the hello of this interval is due; never once it was sent.
     due: Instant,
@@ -36,6 +39,7 @@ impl Trickle {
             min,
             doublings_max,
             doublings: 0,
+            slower: 0,
             ends: Instant::ZERO,
             due: Instant::NEVER,
             reset_at: Instant::NEVER,
@@ -44,14 +48,24 @@ impl Trickle {
     }
 
     pub fn interval(&self) -> Duration {
-        self.min.times(1_u32 << self.doublings.min(16))
+        self.after(self.doublings)
+    }
+
+    fn after(&self, doublings: u8) -> Duration {
+        self.min.times(1_u32 << doublings.saturating_add(self.slower).min(16))
+    }
+
+    /// Makes intervals longer by so many doublings, from the next one on. Called before a hello is written, which announces
+    /// that interval.
+    pub fn slow(&mut self, doublings: u8) {
+        self.slower = doublings;
     }
 
     /// The next interval in milliseconds, rounded up to a power of two, as the exponent. The next hello is due within one and
     /// a half times that.
     pub fn next_interval_log2(&self) -> u8 {
-        let doublings = self.doublings_max.min(self.doublings + 1).min(16);
-        let millis = self.min.times(1_u32 << doublings).as_micros().div_ceil(1_000).max(1);
+        let next = self.after(self.doublings_max.min(self.doublings + 1));
+        let millis = next.as_micros().div_ceil(1_000).max(1);
         u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
     }
 
@@ -63,16 +77,19 @@ impl Trickle {
 
     /// Something has changed: back to the shortest interval, but not more than once a second.
     pub fn reset(&mut self, now: Instant, rng: &mut Rng) {
-        let is_recent = self.reset_at != Instant::NEVER && now.since(self.reset_at) < RESET_PAUSE;
+        let is_recent = self.reset_at != Instant::NEVER
+            && now.since(self.reset_at) < RESET_PAUSE.times(1 << u32::from(self.slower).min(16));
         if !is_recent && self.doublings > 0 {
             self.reset_at = now;
             self.start(now, rng);
         }
     }
 
-    /// Something is worth telling: the next hello comes soon, and the interval stays as it is.
-    pub fn hurry(&mut self, now: Instant, rng: &mut Rng) {
-        self.due = self.due.min(now.max(self.sent_at + HURRY_PAUSE) + within_hurry(rng));
+    /// Something is worth telling: the next hello comes soon, but not before the pause after the one before is over. The
+    /// interval stays as it is.
+    pub fn hurry(&mut self, now: Instant, pause: Duration, rng: &mut Rng) {
+        let pause = pause.max(HURRY_PAUSE.times(1 << u32::from(self.slower).min(16)));
+        self.due = self.due.min(now.max(self.sent_at + pause) + within_hurry(rng));
     }
 
     /// Something more urgent is on the channel: the next hello comes a little later, but hardly later than its interval,
@@ -105,6 +122,12 @@ impl Trickle {
     pub fn sent(&mut self, now: Instant) {
         self.sent_at = now;
         self.due = Instant::NEVER;
+    }
+
+    /// The hello could not be sent, because the channel was never clear: it is due once more. Without it the others would ask
+    /// whether this node is there, and make the channel busier.
+    pub fn again(&mut self, at: Instant) {
+        self.due = self.due.min(at);
     }
 
     /// Begins the next interval where this one is over.
@@ -164,11 +187,11 @@ mod tests {
         let mut rng = Rng::new(1);
         let mut trickle = Trickle::new(Duration::from_millis(1_000), 0);
         trickle.start(Instant::ZERO, &mut rng);
-        trickle.hurry(Instant::from_millis(500), &mut rng);
+        trickle.hurry(Instant::from_millis(500), super::HURRY_PAUSE, &mut rng);
         trickle.defer(Instant::from_millis(510), &mut rng);
         let later = Instant::from_millis(510) + super::HURRY_PAUSE;
         assert!((later..later + super::HURRY).contains(&trickle.next()));
-        trickle.hurry(Instant::from_millis(520), &mut rng);
+        trickle.hurry(Instant::from_millis(520), super::HURRY_PAUSE, &mut rng);
         assert!(trickle.next() >= later, "a hurry does not undo it");
         for at in 520..5_000 {
             trickle.defer(Instant::from_millis(at), &mut rng);

@@ -1,11 +1,18 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+#[cfg(feature = "corruption")]
+mod corruption;
+mod guest;
+mod hold;
 mod on_ring;
 pub mod snapshot;
+mod vacancy;
 
 use postcard::experimental::max_size::MaxSize;
 
+use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
+use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
@@ -38,6 +45,9 @@ const FOR_RING: u8 = 1;
 /// Milliseconds that an election on a ring may take for each member, on top of the configured patience.
 const PATIENCE_PER_MEMBER_MS: u64 = 60;
 
+/// Milliseconds that an answer on a ring may take for each member, on top of the configured time: all may be asking.
+const ANSWER_PER_MEMBER_MS: u64 = 20;
+
 /// Peers are neighbours in an ad hoc network and members of the ring in ring mode.
 type NodeEngine = Engine<Election, MEMBERS_MAX>;
 
@@ -53,6 +63,8 @@ pub struct Node {
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
+    hold: Hold,
+    vacancy: Vacancy,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
 }
@@ -70,7 +82,10 @@ impl Node {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
         let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
         // A ring without this node did not pass the check.
-        let keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
+        let mut keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
+        if let (Some(keeper), Some(epoch)) = (&mut keeper, boot.epoch) {
+            keeper.set_epoch(epoch);
+        }
         Self {
             boot,
             wanted,
@@ -81,6 +96,8 @@ impl Node {
             notices: NoticeQueue::new(),
             leader: None,
             leader_changes: 0,
+            hold: Hold::NOBODY,
+            vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
         }
     }
@@ -112,7 +129,7 @@ impl Node {
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if now != Instant::NEVER && (self.ring.is_some() || self.links.has_news()) {
+        if now != Instant::NEVER && (self.ring.is_some() || self.links.table().links() == 0 || self.links.has_news()) {
             self.work(now);
         }
     }
@@ -131,7 +148,12 @@ impl Node {
         if let Some(ring) = &mut self.ring {
             ring.timeout(now);
         }
-        self.engine.handle_timeout(now);
+        // On a ring the election may have to wait for room; it is told as soon as it no longer has to.
+        if !self.engine.has_words() {
+            self.engine.handle_timeout(now);
+        }
+        self.let_go(now, false);
+        self.fill_vacancy(now);
         self.work(now);
     }
 
@@ -146,6 +168,7 @@ impl Node {
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.finish();
         self.links.set_epoch(now, epoch);
+        self.ring.iter_mut().for_each(|ring| ring.set_epoch(epoch));
         self.work(now);
     }
 
@@ -181,7 +204,9 @@ impl Node {
         }
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
-        earlier(earlier(self.links.poll_timeout(), ring), self.engine.poll_timeout())
+        let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
+        let held = Some(self.hold.until().min(self.vacancy.at())).filter(|&until| until != Instant::NEVER);
+        earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -231,8 +256,11 @@ impl Node {
 
     /// Carries everything between the links and the election until neither has anything more to say.
     fn work(&mut self, now: Instant) {
+        if let Some(ring) = &mut self.ring {
+            ring.set_pace(self.links.pace(now));
+        }
         loop {
-            while let Some(event) = self.links.poll_event() {
+            while let Some(event) = self.poll_link() {
                 self.on_link(now, &event);
                 self.collect(now);
             }
@@ -246,16 +274,26 @@ impl Node {
         while let Some(notice) = self.links.poll_notice() {
             self.notices.push(notice);
         }
-        let leader = self.leader_to_follow();
+        let host = self.host(now);
+        let leader = host.map(|(_, leader)| leader).or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));
             self.leader_changes = self.leader_changes.saturating_add(1);
+            if let Some((host, _)) = host {
+                self.notices.push(Notice::Guest(host));
+            }
         }
         self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
         self.links.pin(|id| Some(id) == parent || place.is_some_and(|place| place.left == id || place.right == id));
+    }
+
+    /// The next thing that happened on a link. A message waits while the ring has no room for it.
+    fn poll_link(&mut self) -> Option<LinkEvent> {
+        let has_room = self.ring.as_ref().is_none_or(RingKeeper::can_receive);
+        self.links.poll_turn().or_else(|| has_room.then(|| self.links.poll_message()).flatten())
     }
 
     fn on_link(&mut self, now: Instant, event: &LinkEvent) {
@@ -264,20 +302,26 @@ impl Node {
                 self.notices.push(Notice::LinkUp(*peer));
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
+                } else if self.is_held_again(now, *peer) {
+                    // To the election it was never down.
                 } else if self.engine.handle_link_up(now, *peer).is_err() {
                     self.links.end(now, *peer, Reason::Overrun);
                 }
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
+                self.note_vacancy(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
-                } else {
+                } else if !self.hold(now, *peer, *reason) {
                     self.engine.handle_link_down(now, *peer);
                 }
             }
             LinkEvent::Message(from, message) => match (message.split_first(), &mut self.ring) {
-                (Some((&FOR_ELECTION, bytes)), None) => self.engine.handle_message(now, *from, bytes),
+                (Some((&FOR_ELECTION, bytes)), None) => {
+                    self.engine.handle_message(now, *from, bytes);
+                    self.let_go(now, true);
+                }
                 (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
                 _ => self.notices.push(Notice::BadMessage(*from)),
             },
@@ -322,6 +366,7 @@ impl Node {
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
         self.links.rename(now, id);
         while self.links.poll_event().is_some() {}
+        self.hold = Hold::NOBODY;
         self.engine = self.wanted.engine(id, self.boot, None);
         self.engine.handle_start(now);
         self.notices.push(Notice::Renamed(id));
@@ -373,13 +418,13 @@ impl Wanted {
             algorithm,
             order,
             place: RingPlace { left: id, right: id },
-            coefficient: Coefficient::default(),
+            coefficient: Coefficient::UNKNOWN,
             hs: HsRules::Known,
             height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
             radii,
             timing: Timing {
                 hop: Duration::from_millis(u64::from(timings.answer_ms) / 8),
-                answer: Duration::from_millis(u64::from(timings.answer_ms)),
+                answer: Duration::from_millis(u64::from(timings.answer_ms) + ANSWER_PER_MEMBER_MS * members),
                 patience: Duration::from_millis(u64::from(timings.patience_ms) + PATIENCE_PER_MEMBER_MS * members),
             },
         };

@@ -12,7 +12,9 @@ use crate::types::NodeId;
 const RESERVED_SLOTS: usize = 8;
 
 impl Node {
-    /// Carries everything between ring, election and links until none of them has anything more to say.
+    /// Carries everything between ring, election and links until none of them has anything more to say, or what the election
+    /// says has to wait for room. The election is told nothing new before its last words are on their way: a swarm of
+    /// members is then as many small bursts, and none of them overflows.
     pub(super) fn collect_ring(&mut self, now: Instant) {
         loop {
             let leader = self.engine.protocol().leader();
@@ -20,18 +22,21 @@ impl Node {
             let Some(ring) = &mut self.ring else { return };
             ring.set_room(has_room);
             ring.set_leader(now, leader);
-            let output = ring.poll_output(now);
-            let is_idle = output.is_none();
-            if let Some(output) = output {
+            if let Some((next, envelope)) = ring.poll_transmit() {
+                self.send(now, |id| id == next, FOR_RING, &envelope, false);
+            } else if self.engine.has_words() {
+                if !self.pass_on(now) {
+                    return;
+                }
+            } else if let Some(output) = ring.poll_output(now) {
                 self.on_ring(now, output);
-            }
-            if is_idle && !self.pass_on(now) {
+            } else if self.engine.poll_timeout().is_some_and(|due| due <= now) {
+                // It came due while the election had to wait.
+                self.engine.handle_timeout(now);
+            } else {
                 return;
             }
             while let Some(notice) = self.engine.poll_notice() {
-                if let (Notice::LinkEnded(member, _), Some(ring)) = (notice, &mut self.ring) {
-                    ring.renew(now, member);
-                }
                 self.notices.push(notice);
             }
         }
@@ -60,7 +65,6 @@ impl Node {
 
     fn on_ring(&mut self, now: Instant, output: RingOutput) {
         match output {
-            RingOutput::SendTo(peer, bytes) => self.send(now, |id| id == peer, FOR_RING, &bytes, false),
             RingOutput::MemberUp(member) => {
                 // The engine has room for every member, so this is a defect.
                 if self.engine.handle_link_up(now, member).is_err() {

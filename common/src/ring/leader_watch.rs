@@ -4,7 +4,8 @@
 //! reachable but has stopped beating, and neighbours that go on naming different leaders. They are raised again after the
 //! same time if nothing changes.
 
-use super::routes::is_newer;
+use super::audit::bound_by;
+use super::number::Number;
 use super::take_due;
 use super::wire::NOBODY;
 use crate::time::{Duration, Instant};
@@ -16,7 +17,7 @@ pub(super) struct LeaderWatch {
     silent_at: Instant,
     disputed_at: Instant,
     /// The newest number heard of the leader.
-    number: u16,
+    number: Number,
     leader: u8,
     /// The neighbour that follows another leader.
     disputant: u8,
@@ -30,7 +31,7 @@ impl LeaderWatch {
             tolerance,
             silent_at: Instant::NEVER,
             disputed_at: Instant::NEVER,
-            number: 0,
+            number: Number::default(),
             leader: NOBODY,
             disputant: NOBODY,
             is_silent: false,
@@ -44,7 +45,7 @@ impl LeaderWatch {
     }
 
     /// Follows a leader of which `number` is the newest known. `own` is this node's position: it does not watch itself.
-    pub fn follow(&mut self, now: Instant, leader: u8, number: u16, own: u8) {
+    pub fn follow(&mut self, now: Instant, leader: u8, number: Number, own: u8) {
         self.leader = leader;
         self.number = number;
         self.settle_dispute();
@@ -52,8 +53,8 @@ impl LeaderWatch {
     }
 
     /// A neighbour has told of this number of a member.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: u16) {
-        if member == self.leader && is_newer(number, self.number) {
+    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) {
+        if member == self.leader && number.is_newer_than(self.number) {
             self.number = number;
             self.silent_at = now + self.tolerance;
         }
@@ -79,6 +80,26 @@ impl LeaderWatch {
     fn settle_dispute(&mut self) {
         self.disputant = NOBODY;
         self.disputed_at = Instant::NEVER;
+    }
+
+    /// See [`RingKeeper::audit`](super::RingKeeper). `own` is this node's position.
+    pub fn audit(&mut self, now: Instant, own: u8) {
+        bound_by(&mut self.silent_at, now, self.tolerance);
+        bound_by(&mut self.disputed_at, now, self.tolerance);
+        let is_watched = self.leader != NOBODY && self.leader != own;
+        if is_watched && self.silent_at == Instant::NEVER {
+            self.silent_at = now + self.tolerance;
+        }
+        if self.disputant != NOBODY && self.disputed_at == Instant::NEVER {
+            self.settle_dispute();
+        }
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, silent_at: Instant, disputed_at: Instant, number: Number, disputant: u8) {
+        (self.silent_at, self.disputed_at) = (silent_at, disputed_at);
+        (self.number, self.disputant) = (number, disputant);
     }
 
     pub fn poll_timeout(&self) -> Instant {

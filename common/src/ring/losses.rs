@@ -4,6 +4,7 @@
 //! bring; an election for every broken link would be worse than the short wait. It also owns the suspicion of lost
 //! envelopes: a link that goes down may take along what it was given lately, and nobody else knows.
 
+use super::audit::bound_by;
 use super::take_due;
 use super::wire::NOBODY;
 use crate::limits::MEMBERS_MAX;
@@ -18,9 +19,17 @@ const TICK: Duration = Duration::from_millis(TICK_MS as u64);
 const WAIT_BASE_MS: usize = 150;
 const WAIT_MEMBER_MS: usize = 12;
 
+/// The time between hurried hellos that the wait reckons with, and the number of hellos that a longer one adds to it.
+const PAUSE_USUAL: Duration = Duration::from_millis(150);
+const PACE_HELLOS: u64 = 2;
+
 /// The wait is this many times as long where a neighbour says that it has a route: time for a newer number to come that
 /// way.
 const WANTED_FACTOR: u8 = 2;
+
+/// And this many times as long where it is not the leader. Nobody needs to know that such a member is gone before an election comes
+/// to it, which ends the wait; but everybody pays for one that is given up and found again.
+const LED_FACTOR: u8 = 4;
 
 /// This many ticks after giving up a member, the node says once more that it has no route to it.
 const TELL_AGAIN_TICKS: u8 = 4;
@@ -45,10 +54,13 @@ pub(super) struct Losses {
     carried: [Members; 2],
     /// Ticks to the next generation.
     generation_ticks: u8,
-    /// The usual wait.
+    /// The usual wait on a quiet channel, and what a busy one adds to it.
     wait_ticks: u8,
+    pace_ticks: u8,
     /// The neighbour that spoke last of a wanted member.
     helper: u8,
+    /// The leader, which is waited for less long.
+    leader: u8,
 }
 
 impl Losses {
@@ -63,19 +75,41 @@ impl Losses {
             carried: [Members::default(); 2],
             generation_ticks: CARRIED_TICKS,
             wait_ticks: u8::try_from(wait_ticks).unwrap_or(u8::MAX),
+            pace_ticks: 0,
             helper: NOBODY,
+            leader: NOBODY,
         }
     }
 
     /// The usual wait for a member without a route.
     pub fn wait_time(&self) -> Duration {
-        TICK.times(u32::from(self.wait_ticks))
+        TICK.times(u32::from(self.wait_ticks()))
+    }
+
+    /// Follows a leader. Where it is without a route, it is waited for like a leader from now on.
+    pub fn follow(&mut self, leader: u8) {
+        self.leader = leader;
+        let usual = self.wait_ticks();
+        if let Some(wait) = self.waits.get_mut(usize::from(leader)) {
+            *wait = usual.min(*wait);
+        }
+    }
+
+    fn wait_ticks(&self) -> u8 {
+        self.wait_ticks.saturating_add(self.pace_ticks)
+    }
+
+    /// Hellos that are hurried come this far apart: whoever knows a detour takes so much longer to tell it.
+    pub fn set_pace(&mut self, pause: Duration) {
+        let more = pause.as_micros().saturating_sub(PAUSE_USUAL.as_micros()) * PACE_HELLOS / TICK.as_micros();
+        self.pace_ticks = u8::try_from(more).unwrap_or(u8::MAX);
     }
 
     /// Starts to wait for a member.
     pub fn wait_for(&mut self, now: Instant, member: u8) {
-        let factor = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
-        self.set_wait(member, self.wait_ticks.saturating_mul(factor));
+        let wanted = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
+        let led = if self.leader == member { 1 } else { LED_FACTOR };
+        self.set_wait(member, self.wait_ticks().saturating_mul(wanted).saturating_mul(led));
         self.arm_tick(now);
     }
 
@@ -151,6 +185,27 @@ impl Losses {
         let had_envelopes = self.carried.iter().any(|carried| carried.contains(neighbour));
         self.carried = self.carried.map(|carried| carried.without(neighbour));
         had_envelopes
+    }
+
+    pub fn is_waiting(&self, member: u8) -> bool {
+        self.waits.get(usize::from(member)).is_some_and(|&wait| wait > 0)
+    }
+
+    /// See [`RingKeeper::audit`](super::RingKeeper).
+    pub fn audit(&mut self, now: Instant) {
+        bound_by(&mut self.tick_at, now, TICK);
+        self.generation_ticks = self.generation_ticks.min(CARRIED_TICKS);
+        if self.waits.iter().any(|&wait| wait > 0) || self.carried.iter().any(|carried| !carried.is_empty()) {
+            self.arm_tick(now);
+        }
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, tick_at: Instant, member: u8, wait: u8, any: Members) {
+        (self.tick_at, self.generation_ticks, self.helper, self.pace_ticks) = (tick_at, wait, member, wait);
+        (self.wanted, self.missed, self.unmet, self.carried) = (any, any, any, [any; 2]);
+        self.set_wait(member, wait);
     }
 
     pub fn poll_timeout(&self) -> Instant {

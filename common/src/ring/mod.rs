@@ -13,7 +13,7 @@
 //!
 //! What keeps elections going:
 //! - *Heartbeat.* Every member gives its own announcements a newer number each heartbeat. A node that hears no newer number of
-//!   the leader for [`SILENCE`] times [`Timings::leader_silence`] reports [`RingOutput::LeaderSilent`]. That is for a
+//!   the leader for [`SILENCE`] times [`Timings::leader_silence`], and more on a large ring, reports [`RingOutput::LeaderSilent`]. That is for a
 //!   leader that has lost its voice; the neighbours of one that is gone notice long before.
 //! - *Disturbance.* A node that knows that a message was or may have been lost reports [`RingOutput::Disturbed`], so that the
 //!   election is begun again instead of waiting for the end of its patience.
@@ -31,16 +31,21 @@
 //! Inputs are [`start`](RingKeeper::start), [`link_up`](RingKeeper::link_up), [`link_down`](RingKeeper::link_down),
 //! [`receive`](RingKeeper::receive), [`receive_hello`](RingKeeper::receive_hello), [`set_leader`](RingKeeper::set_leader),
 //! [`send`](RingKeeper::send) (while [`can_send`](RingKeeper::can_send)) and [`timeout`](RingKeeper::timeout). After each of
-//! them the driver collects [`poll_output`](RingKeeper::poll_output) until there is nothing more, then asks
-//! [`poll_timeout`](RingKeeper::poll_timeout), and [`take_hurry`](RingKeeper::take_hurry) whether the next hello should come
-//! soon. While the links have little room left the driver says so with [`set_room`](RingKeeper::set_room), and the keeper
-//! takes no election messages.
+//! them the driver collects [`poll_transmit`](RingKeeper::poll_transmit) and [`poll_output`](RingKeeper::poll_output) until
+//! there is nothing more, then asks [`poll_timeout`](RingKeeper::poll_timeout), and [`take_hurry`](RingKeeper::take_hurry)
+//! whether the next hello should come soon. While the links have little room left the driver says so with
+//! [`set_room`](RingKeeper::set_room), and the keeper takes no election messages. What it reports may wait for as long as the
+//! election has no room for it: the keeper keeps sets of members, not lists of what happened.
 
+mod audit;
 mod disturbance;
 pub mod edges;
+#[cfg(test)]
+mod healing_tests;
 mod leader_watch;
 mod losses;
 mod news;
+pub mod number;
 mod receive;
 mod roster;
 pub mod routes;
@@ -57,8 +62,9 @@ use self::edges::Edges;
 use self::leader_watch::LeaderWatch;
 use self::losses::Losses;
 use self::news::News;
+use self::number::Number;
 use self::roster::Roster;
-use self::routes::Routes;
+use self::routes::{Routes, age_max};
 use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
@@ -67,11 +73,24 @@ use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
 
-/// Envelopes waiting for the driver's next poll. One input makes at most one; the others are for greeting newcomers.
-pub const ENVELOPES_MAX: usize = 4;
+/// Envelopes waiting for the driver's next poll: those that the election is to read, and one on its way out. One input makes at
+/// most one, and the driver collects it at once.
+pub const ENVELOPES_MAX: usize = READING_MAX + 1;
+
+/// Envelopes that wait for the election. While it has words that the links have no room for, it reads nothing.
+const READING_MAX: usize = 3;
 
 /// A leader may be silent for this many times the configured time, since its numbers come in hellos, hop by hop.
 pub const SILENCE: u32 = 3;
+
+/// And so much longer for each member: the further the number has to come, the likelier somewhere on its way hellos were lost in
+/// a row.
+const SILENCE_MEMBER: Duration = Duration::from_millis(250);
+
+/// How long the leader of a ring of this size may be silent, and two neighbours may follow different leaders.
+fn silence(timings: Timings, ring_size: usize) -> Duration {
+    timings.leader_silence().times(SILENCE) + SILENCE_MEMBER.times(u32::try_from(ring_size).unwrap_or(u32::MAX))
+}
 
 /// How long the keeper waits, after finding a member or losing a message, before it reports what follows from it: both come
 /// in swarms, elections should not.
@@ -94,11 +113,9 @@ pub enum SendError {
     TooLong,
 }
 
-/// What a [`RingKeeper`] wants done or reports.
+/// What a [`RingKeeper`] reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RingOutput {
-    /// Send this to one linked neighbour.
-    SendTo(NodeId, Parcel),
     /// There is a route to this member: it is alive.
     MemberUp(NodeId),
     /// There was no route to this member for too long: it counts as gone.
@@ -170,9 +187,9 @@ impl RingKeeper {
             routes: Routes::new(own),
             edges: Edges::new(),
             news: News::new(timings.heartbeat_ms),
-            leader: LeaderWatch::new(timings.leader_silence().times(SILENCE)),
+            leader: LeaderWatch::new(silence(timings, size)),
             losses: Losses::new(size),
-            disturbance: Disturbance::new(),
+            disturbance: Disturbance::new(size),
             is_disturbed: false,
             linked: Members::default(),
             queue: Vec::new(),
@@ -184,6 +201,11 @@ impl RingKeeper {
     /// Starts: the node is alone on its ring, and says so.
     pub fn start(&mut self, _now: Instant) {
         self.roster.start();
+    }
+
+    /// Counts from the beginning of this boot. To be called before the first hello, since numbers belong to their boot.
+    pub fn set_epoch(&mut self, epoch: u16) {
+        self.routes.set_own(self.roster.own(), Number::of_boot(epoch));
     }
 
     /// The link to a neighbour came up. The keeper ignores neighbours that are not on the ring.
@@ -220,18 +242,20 @@ impl RingKeeper {
         self.has_room && !self.queue.is_full()
     }
 
+    /// Whether the keeper would take a message from a neighbour now. Until then a driver leaves it with the links.
+    pub fn can_receive(&self) -> bool {
+        self.queue.iter().filter(|queued| matches!(queued, Queued::From(..))).count() < READING_MAX
+    }
+
     /// Whether the links have room for more. While they have none, the keeper only passes on what others sent.
     pub fn set_room(&mut self, has_room: bool) {
         self.has_room = has_room;
     }
 
-    /// The driver has dropped what it was to send to a member, as an engine does whose queue was full. The keeper reports the
-    /// member anew with the next disturbance, which leaves the links time to get rid of something.
-    pub fn renew(&mut self, now: Instant, member: NodeId) {
-        if let Some(position) = self.roster.position_of_other(member) {
-            count(&mut self.counters.full);
-            self.disturbance.lapse(now, position);
-        }
+    /// How far apart hurried hellos come on this channel.
+    pub fn set_pace(&mut self, pause: Duration) {
+        self.losses.set_pace(pause);
+        self.roster.set_pace(pause);
     }
 
     /// Sends an encoded election message to a living member.
@@ -251,12 +275,22 @@ impl RingKeeper {
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
         let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
         if leader != self.leader.leader() {
+            self.losses.follow(leader);
             self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
             self.timeout(now);
         }
     }
 
-    /// The next thing to do or to know.
+    /// The next envelope to send, and the linked neighbour that it is for.
+    pub fn poll_transmit(&mut self) -> Option<(NodeId, Parcel)> {
+        let first = self.queue.iter().position(|queued| matches!(queued, Queued::To(..)))?;
+        match self.queue.remove(first) {
+            Queued::To(next, parcel) => self.roster.id_at(next).map(|next| (next, parcel)),
+            Queued::From(..) => None,
+        }
+    }
+
+    /// The next thing to do or to know, once there is nothing to [send](Self::poll_transmit).
     pub fn poll_output(&mut self, now: Instant) -> Option<RingOutput> {
         if let Some(gone) = self.roster.take_gone() {
             return self.roster.id_at(gone).map(RingOutput::MemberDown);
@@ -270,13 +304,13 @@ impl RingKeeper {
             return self.roster.id_at(new).map(RingOutput::MemberUp);
         }
         if let Some(place) = self.roster.take_place() {
+            self.disturbance.note(now);
             return Some(RingOutput::Place(place));
         }
-        if !self.queue.is_empty() {
-            return match self.queue.remove(0) {
-                Queued::To(next, parcel) => self.roster.id_at(next).map(|next| RingOutput::SendTo(next, parcel)),
-                Queued::From(from, parcel) => self.roster.id_at(from).map(|from| RingOutput::Deliver(from, parcel)),
-            };
+        if let Some(first) = self.queue.iter().position(|queued| matches!(queued, Queued::From(..)))
+            && let Queued::From(from, parcel) = self.queue.remove(first)
+        {
+            return self.roster.id_at(from).map(|from| RingOutput::Deliver(from, parcel));
         }
         self.poll_signal()
     }
@@ -294,8 +328,12 @@ impl RingKeeper {
     /// Writes what the next hello tells of the ring; returns how many bytes that took.
     pub fn tell(&mut self, now: Instant, room: &mut [u8]) -> usize {
         let own = self.roster.own();
+        self.audit(now);
         if self.news.take_beat(now) {
-            self.routes.set_own(own, self.routes.number(own).wrapping_add(1));
+            self.routes.set_own(own, self.routes.number(own).next());
+            let mut lost = Members::default();
+            self.routes.grow_old(own, age_max(self.roster.size()), |member| lost = lost.with(member));
+            lost.iter().for_each(|member| self.lose(now, member));
         }
         self.news.tell(own, self.leader.leader(), self.roster.size(), &self.routes, room)
     }

@@ -6,7 +6,7 @@
 //! turn, so that whoever missed both still learns in the end.
 
 use super::routes::Routes;
-use super::wire;
+use super::wire::{self, Entry};
 use crate::members::Members;
 use crate::time::{Duration, Instant};
 
@@ -22,7 +22,12 @@ pub(super) struct News {
     /// The position from which members are told of in turn.
     turn: u8,
     in_hurry: bool,
+    /// A member that is asked for a newer number, and how often hellos are still to tell so.
+    asked: Option<(Entry, u8)>,
 }
+
+/// Hellos that ask for a newer number, each heartbeat.
+const ASKED_TIMES: u8 = 2;
 
 impl News {
     pub fn new(heartbeat_ms: u16) -> Self {
@@ -33,6 +38,7 @@ impl News {
             repeated: Members::default(),
             turn: 0,
             in_hurry: false,
+            asked: None,
         }
     }
 
@@ -41,9 +47,23 @@ impl News {
         self.fresh = self.fresh.with(member);
     }
 
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, next_beat: Instant, any: Members, turn: u8) {
+        (self.next_beat, self.fresh, self.repeated, self.turn) = (next_beat, any, any, turn);
+    }
+
     /// Whether no hello has told of a member since it was added.
     pub fn is_fresh(&self, member: u8) -> bool {
         self.fresh.contains(member)
+    }
+
+    /// Puts a question for a newer number into the next hellos, one at a time and not more often than heartbeats come.
+    pub fn ask(&mut self, entry: Entry) {
+        if self.asked.is_none() {
+            self.asked = Some((entry, ASKED_TIMES));
+            self.in_hurry = true;
+        }
     }
 
     /// Asks for the next hello to come soon.
@@ -57,9 +77,12 @@ impl News {
 
     /// Whether a heartbeat is due with the hello that is being written.
     pub fn take_beat(&mut self, now: Instant) -> bool {
-        let is_due = now >= self.next_beat;
+        // A beat that lies further ahead than one heartbeat was never set.
+        let heartbeat = Duration::from_millis(u64::from(self.heartbeat_ms));
+        let is_due = now >= self.next_beat || self.next_beat > now + heartbeat;
         if is_due {
-            self.next_beat = now + Duration::from_millis(u64::from(self.heartbeat_ms));
+            self.next_beat = now + heartbeat;
+            self.asked = self.asked.filter(|(_, times)| *times > 0);
         }
         is_due
     }
@@ -76,11 +99,16 @@ impl News {
         let all = first.iter().chain(fresh.iter()).chain(repeated.iter()).chain(others);
         let mut told = Members::default();
         let mut last = self.turn;
-        let entries = all.filter_map(|member| routes.entry(member)).take(wire::fitting(room.len())).inspect(|entry| {
+        let asked = self.asked.filter(|(_, times)| *times > 0).map(|(entry, _)| entry);
+        let fitting = wire::fitting(room.len()).saturating_sub(usize::from(asked.is_some()));
+        let entries = all.filter_map(|member| routes.entry(member)).take(fitting).inspect(|entry| {
             told = told.with(entry.position);
             last = entry.position;
         });
-        let length = wire::tell(leader, entries, room);
+        let length = wire::tell(leader, entries.chain(asked), room);
+        if let Some((_, times)) = &mut self.asked {
+            *times = times.saturating_sub(1);
+        }
         let is_last_in_turn = ![first, fresh, repeated].iter().any(|set| set.contains(last));
         if is_last_in_turn {
             self.turn = last.wrapping_add(1);
@@ -91,7 +119,7 @@ impl News {
         }
         self.fresh = self.fresh.minus(told);
         // The repetition is as urgent as the news itself.
-        self.in_hurry |= !self.repeated.is_empty();
+        self.in_hurry |= !self.repeated.is_empty() || self.asked.is_some_and(|(_, times)| times > 0);
         length
     }
 }

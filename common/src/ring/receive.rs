@@ -1,8 +1,8 @@
 //! What a keeper does with a hello or an envelope from a linked neighbour.
 
 use super::edges::Arrival;
-use super::routes::{Verdict, is_newer};
-use super::wire::{self, Entry, Envelope, Message, NO_WAY};
+use super::routes::Verdict;
+use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY};
 use super::{Queued, RingKeeper, SendError, count};
 use crate::link::body::Parcel;
 use crate::time::Instant;
@@ -36,8 +36,8 @@ impl RingKeeper {
         let Entry { position, number, .. } = entry;
         if position == self.roster.own() {
             // Others remember a number from before this node restarted: it goes on from there.
-            if is_newer(number, self.routes.number(position)) {
-                self.routes.set_own(position, number.wrapping_add(1));
+            if number.is_newer_than(self.routes.number(position)) {
+                self.routes.set_own(position, number.next());
                 self.tell_of(position);
             }
             return;
@@ -46,24 +46,42 @@ impl RingKeeper {
             count(&mut self.counters.malformed);
             return;
         }
+        self.ask_for_newer(entry);
+        if entry.hops == ASKED {
+            return;
+        }
         self.leader.note_number(now, position, number);
         match self.routes.update(from, entry) {
             Verdict::Nothing => self.losses.want_no_longer(now, from, position),
             Verdict::Newer => {}
             Verdict::Gained => self.gain(now, position),
+            // A shorter way is worth telling, but nobody waits for it.
             Verdict::Helps if entry.hops != NO_WAY => self.news.add(position),
-            Verdict::Nearer | Verdict::Helps => self.tell_of(position),
+            Verdict::Nearer => self.news.add(position),
+            Verdict::Helps => self.tell_of(position),
             Verdict::Lost => self.lose(now, position),
             Verdict::Wanted => self.losses.want(now, from, position),
         }
     }
 
-    fn gain(&mut self, now: Instant, member: u8) {
+    /// Somebody remembers a newer number of a member than this node's route has, and has no route itself: a memory from before
+    /// the member restarted, from before its numbers wrapped around, or a wrong one. Nobody with such a memory takes a route
+    /// before the member has gone beyond it, so it is asked to, from node to node along those that have a route.
+    fn ask_for_newer(&mut self, entry: Entry) {
+        let Entry { position, number, hops } = entry;
+        let has_route = self.routes.next(position).is_some();
+        if matches!(hops, NO_WAY | ASKED) && has_route && number.is_newer_than(self.routes.number(position)) {
+            self.news.ask(Entry { hops: ASKED, ..entry });
+        }
+    }
+
+    pub(super) fn gain(&mut self, now: Instant, member: u8) {
         self.tell_of(member);
         if self.losses.find(member) {
             self.disturbance.disturb(now);
         }
-        self.roster.add(now, member);
+        let disturbance = &self.disturbance;
+        self.roster.add(now, member, |from| disturbance.next(from));
     }
 
     /// There is no route to a member any more. The keeper waits for another one.
@@ -112,8 +130,9 @@ impl RingKeeper {
             self.disturbance.disturb(now);
             return;
         }
-        let queued = Parcel::from_slice(payload).map(|parcel| self.queue.push(Queued::From(from, parcel)));
-        if !matches!(queued, Ok(Ok(()))) {
+        let parcel = Parcel::from_slice(payload).ok().filter(|_| self.can_receive());
+        let is_queued = parcel.is_some_and(|parcel| self.queue.push(Queued::From(from, parcel)).is_ok());
+        if !is_queued {
             count(&mut self.counters.full);
             self.disturbance.disturb(now);
         }

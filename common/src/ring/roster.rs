@@ -2,15 +2,21 @@
 //!
 //! Owns what the driver has been told of that, so that every change is told once, and only when it has settled.
 
+use super::audit::bound;
 use super::{SETTLE, take_due};
 use crate::members::{Members, RingOrder};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
+
+/// This part of the time between hurried hellos is waited for the rest of a swarm.
+const PAUSE_PARTS: u64 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Roster {
     /// When the place is worked out anew.
     settle_at: Instant,
+    /// How long to wait for others after a member was found.
+    settle: Duration,
     alive: Members,
     /// Members that the driver believes alive.
     told: Members,
@@ -26,6 +32,7 @@ impl Roster {
     pub fn new(id: NodeId, own: u8, order: RingOrder) -> Self {
         Self {
             settle_at: Instant::NEVER,
+            settle: SETTLE,
             alive: Members::of(own),
             told: Members::of(own),
             order,
@@ -38,6 +45,11 @@ impl Roster {
     /// Tells the driver of the place even though it has not changed.
     pub fn start(&mut self) {
         self.is_place_new = true;
+    }
+
+    /// On a busy channel a swarm of members takes longer to come, and each election that it sets off makes it busier.
+    pub fn set_pace(&mut self, pause: Duration) {
+        self.settle = Duration::from_micros(pause.as_micros() / PAUSE_PARTS).max(SETTLE);
     }
 
     /// This node's position.
@@ -70,11 +82,12 @@ impl Roster {
         self.place
     }
 
-    /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled.
-    pub fn add(&mut self, now: Instant, member: u8) {
+    /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled, and not
+    /// before the `next` time at which an election may be set off.
+    pub fn add(&mut self, now: Instant, member: u8, next: impl FnOnce(Instant) -> Instant) {
         if !self.alive.contains(member) {
             self.alive = self.alive.with(member);
-            self.settle_at = self.settle_at.min(now + SETTLE);
+            self.settle_at = self.settle_at.min(next(now + self.settle));
         }
     }
 
@@ -85,9 +98,21 @@ impl Roster {
         self.settle_at = now;
     }
 
-    /// Tells the driver of these members anew.
-    pub fn tell_anew(&mut self, members: Members) {
-        self.told = self.told.minus(members);
+    /// See [`RingKeeper::audit`](super::RingKeeper).
+    pub fn audit(&mut self, now: Instant) {
+        let size = self.size();
+        self.alive = self.alive.within(size).with(self.own);
+        self.told = self.told.within(size).with(self.own);
+        bound(&mut self.settle_at, now);
+        if self.settle_at == Instant::NEVER && self.place != self.nearest() {
+            self.settle_at = now;
+        }
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, settle_at: Instant, alive: Members) {
+        (self.settle_at, self.alive) = (settle_at, alive);
     }
 
     pub fn poll_timeout(&self) -> Instant {
@@ -121,7 +146,7 @@ impl Roster {
 
     /// The next member that the driver believes alive and that is gone.
     pub fn take_gone(&mut self) -> Option<u8> {
-        let gone = self.told.minus(self.alive).iter().next()?;
+        let gone = self.told.minus(self.alive).without(self.own).iter().next()?;
         self.told = self.told.without(gone);
         Some(gone)
     }

@@ -5,32 +5,47 @@
 //! this node has ever been, or that has a newer number. What a node has taken it never takes back: number and distance
 //! stay as its measure when the route is lost. So along a chain of next hops the measure gets strictly better, and a chain
 //! cannot close. Every link counts one hop, therefore a node's distance at one number only ever falls, and its
-//! distance and its measure (Babel's feasibility distance) are the same: four bytes a member are enough.
+//! distance and its measure (Babel's feasibility distance) are the same: one byte for both is enough.
 //!
 //! The price: after a break, a node refuses a detour that is longer than the old route until the destination's next number
 //! comes that way ([`Verdict::Wanted`]). Every member issues one each heartbeat, so nobody needs to ask for it: on a shared
 //! channel the requests of many, each passed on hop by hop, were found to cost far more than they gain.
+//!
+//! A route whose number has not become newer for many heartbeats leads nowhere, whatever made it, and is given up.
 
+use super::number::{NUMBER_BYTES, Number};
 use super::wire::{Entry, NO_WAY, NOBODY};
 use crate::limits::MEMBERS_MAX;
 
-/// Whether a number is newer than another, as numbers that wrap around are compared (RFC 1982).
-pub fn is_newer(number: u16, than: u16) -> bool {
-    (1..0x8000).contains(&number.wrapping_sub(than))
+/// A route is given up after this many heartbeats without a newer number, and more for each member: a hello tells of a few
+/// members only, and may be lost.
+const AGE_BASE: usize = 30;
+const AGE_MEMBER: usize = 2;
+
+/// The age at which a route on a ring of this size is given up, in heartbeats.
+pub fn age_max(ring_size: usize) -> u8 {
+    u8::try_from(AGE_BASE + AGE_MEMBER * ring_size).unwrap_or(u8::MAX)
 }
 
 /// What is known of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Route {
-    number: u16,
+    /// The number, as it is on the air: six bytes a member instead of eight.
+    number: [u8; NUMBER_BYTES],
     /// Hops at this number; [`NO_WAY`] before anything was heard.
     distance: u8,
     /// The neighbour on the way; [`NOBODY`] where there is no route.
     next: u8,
+    /// Heartbeats of this node since the number was last newer.
+    age: u8,
 }
 
 impl Route {
-    const UNKNOWN: Self = Self { number: 0, distance: NO_WAY, next: NOBODY };
+    const UNKNOWN: Self = Self { number: [0; NUMBER_BYTES], distance: NO_WAY, next: NOBODY, age: 0 };
+
+    fn number(self) -> Number {
+        Number::from_bytes(self.number)
+    }
 
     fn exists(self) -> bool {
         self.next != NOBODY
@@ -38,12 +53,14 @@ impl Route {
 
     fn is_feasible(self, heard: Entry) -> bool {
         self.distance == NO_WAY
-            || is_newer(heard.number, self.number)
-            || (heard.number == self.number && heard.hops < self.distance)
+            || heard.number.is_newer_than(self.number())
+            || (heard.number == self.number() && heard.hops < self.distance)
     }
 
     fn take(&mut self, from: u8, heard: Entry) {
-        *self = Self { number: heard.number, distance: heard.hops.saturating_add(1), next: from };
+        let is_newer = self.distance == NO_WAY || heard.number != self.number();
+        let age = if is_newer { 0 } else { self.age };
+        *self = Self { number: heard.number.to_bytes(), distance: heard.hops.saturating_add(1), next: from, age };
     }
 }
 
@@ -75,7 +92,7 @@ impl Routes {
     pub fn new(own: u8) -> Self {
         let mut routes = Self { table: [Route::UNKNOWN; MEMBERS_MAX] };
         if let Some(route) = routes.table.get_mut(usize::from(own)) {
-            *route = Route { number: 0, distance: 0, next: own };
+            *route = Route { distance: 0, next: own, ..Route::UNKNOWN };
         }
         routes
     }
@@ -90,28 +107,28 @@ impl Routes {
     }
 
     /// The newest number that this node's measure of a member stands for.
-    pub fn number(&self, position: u8) -> u16 {
-        self.get(position).map_or(0, |route| route.number)
+    pub fn number(&self, position: u8) -> Number {
+        self.get(position).map_or(Number::default(), Route::number)
     }
 
     /// What to tell neighbours of a member; nothing where nothing was ever heard of it.
     pub fn entry(&self, position: u8) -> Option<Entry> {
         let route = self.get(position)?;
         let hops = if route.exists() { route.distance } else { NO_WAY };
-        Some(Entry { position, number: route.number, hops })
+        Some(Entry { position, number: route.number(), hops })
     }
 
     /// Gives this node's own announcements a number.
-    pub fn set_own(&mut self, own: u8, number: u16) {
+    pub fn set_own(&mut self, own: u8, number: Number) {
         if let Some(route) = self.table.get_mut(usize::from(own)) {
-            route.number = number;
+            route.number = number.to_bytes();
         }
     }
 
     /// Considers what a neighbour tells of a member other than this node, and takes its route where that is better.
     pub fn update(&mut self, from: u8, heard: Entry) -> Verdict {
         let Some(route) = self.table.get_mut(usize::from(heard.position)) else { return Verdict::Nothing };
-        let is_way = heard.hops < NO_WAY - 1;
+        let is_way = usize::from(heard.hops) < MEMBERS_MAX;
         let is_feasible = is_way && route.is_feasible(heard);
         if route.next == from {
             if !is_feasible {
@@ -120,10 +137,10 @@ impl Routes {
             }
             let before = *route;
             route.take(from, heard);
-            return match (*route == before, route.distance == before.distance) {
-                (true, _) => Verdict::Nothing,
+            return match (route.number == before.number, route.distance == before.distance) {
+                (true, true) => Verdict::Nothing,
                 (false, true) => Verdict::Newer,
-                (false, false) => Verdict::Nearer,
+                (_, false) => Verdict::Nearer,
             };
         }
         if !route.exists() {
@@ -143,14 +160,46 @@ impl Routes {
             route.take(from, heard);
             return Verdict::Nearer;
         }
-        let is_worse = heard.hops > route.distance.saturating_add(1) && !is_newer(heard.number, route.number);
+        let is_worse = heard.hops > route.distance.saturating_add(1) && !heard.number.is_newer_than(route.number());
         if !is_way || is_worse { Verdict::Helps } else { Verdict::Nothing }
     }
 
     /// The link to a neighbour is down: forgets every route through it, and calls `lost` with each member concerned.
-    pub fn forget(&mut self, neighbour: u8, mut lost: impl FnMut(u8)) {
+    pub fn forget(&mut self, neighbour: u8, lost: impl FnMut(u8)) {
+        self.drop_routes(|route, _| route.next == neighbour, lost);
+    }
+
+    /// A heartbeat of the member at `own` has passed: gives up the routes that are too old, and calls `lost` with each.
+    pub fn grow_old(&mut self, own: u8, age_max: u8, lost: impl FnMut(u8)) {
+        self.table.iter_mut().for_each(|route| route.age = route.age.saturating_add(1));
+        self.drop_routes(|route, position| route.exists() && route.age >= age_max && position != own, lost);
+    }
+
+    /// Puts right this node's own entry, forgets those beyond the ring, and gives up routes over links that are down.
+    pub fn audit(&mut self, own: u8, size: usize, is_linked: impl Fn(u8) -> bool, lost: impl FnMut(u8)) {
         for (route, position) in self.table.iter_mut().zip(0_u8..) {
-            if route.next == neighbour {
+            if position == own {
+                (route.distance, route.next) = (0, own);
+            } else if usize::from(position) >= size {
+                *route = Route::UNKNOWN;
+            } else if route.exists() && usize::from(route.distance) > MEMBERS_MAX {
+                route.distance = 0;
+            }
+        }
+        self.drop_routes(|route, position| position != own && route.exists() && !is_linked(route.next), lost);
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, position: u8, number: Number, distance: u8, next: u8, age: u8) {
+        if let Some(route) = self.table.get_mut(usize::from(position)) {
+            *route = Route { number: number.to_bytes(), distance, next, age };
+        }
+    }
+
+    fn drop_routes(&mut self, is_dropped: impl Fn(Route, u8) -> bool, mut lost: impl FnMut(u8)) {
+        for (route, position) in self.table.iter_mut().zip(0_u8..) {
+            if is_dropped(*route, position) {
                 route.next = NOBODY;
                 lost(position);
             }
@@ -160,17 +209,39 @@ impl Routes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Routes, Verdict, is_newer};
+    use super::{Routes, Verdict, age_max};
+    use crate::ring::number::Number;
     use crate::ring::wire::{Entry, NO_WAY};
 
-    fn word(position: u8, number: u16, hops: u8) -> Entry {
-        Entry { position, number, hops }
+    fn word(position: u8, count: u16, hops: u8) -> Entry {
+        Entry { position, number: Number { epoch: 1, count }, hops }
     }
 
     #[test]
-    fn numbers_wrap_around() {
-        assert!(is_newer(1, 0) && is_newer(0, 0xFFFF) && is_newer(0x7FFF, 0));
-        assert!(!is_newer(0, 0) && !is_newer(0, 1) && !is_newer(0x8000, 0) && !is_newer(0xFFFF, 0));
+    fn a_route_whose_number_stands_still_is_given_up() {
+        let mut routes = Routes::new(0);
+        let old = age_max(4);
+        let grow = |routes: &mut Routes| {
+            let mut lost = std::vec::Vec::new();
+            routes.grow_old(0, old, |position| lost.push(position));
+            lost
+        };
+        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
+        assert!((1..old).all(|_| grow(&mut routes).is_empty()));
+        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Newer);
+        assert!((1..old).all(|_| grow(&mut routes).is_empty()), "a newer number is as good as a new route");
+        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Nothing);
+        assert_eq!(grow(&mut routes), [5]);
+        assert_eq!((routes.next(5), routes.next(0)), (None, Some(0)), "a node does not lose itself");
+    }
+
+    #[test]
+    fn a_member_that_restarts_is_believed_at_once() {
+        let mut routes = Routes::new(0);
+        assert_eq!(routes.update(1, word(5, 700, 2)), Verdict::Gained);
+        let restarted = Entry { number: Number { epoch: 2, count: 0 }, ..word(5, 0, 6) };
+        assert_eq!(routes.update(1, restarted), Verdict::Nearer);
+        assert_eq!(routes.entry(5), Some(Entry { hops: 7, ..restarted }));
     }
 
     #[test]
@@ -205,7 +276,7 @@ mod tests {
     fn positions_outside_the_ring_and_endless_ways_change_nothing() {
         let mut routes = Routes::new(0);
         assert_eq!(routes.update(1, word(200, 9, 2)), Verdict::Nothing);
-        assert_eq!(routes.update(1, word(5, 9, NO_WAY - 1)), Verdict::Nothing);
+        assert_eq!(routes.update(1, word(5, 9, 64)), Verdict::Nothing);
         assert_eq!(routes.entry(5), None);
     }
 }

@@ -3,9 +3,10 @@ use std::println;
 use std::vec::Vec;
 
 use super::edges::Edges;
+use super::number::Number;
 use super::routes::Routes;
-use super::wire::{self, Entry, Envelope, NO_WAY, NOBODY};
-use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SILENCE, SendError};
+use super::wire::{self, ASKED, Entry, Envelope, NO_WAY, NOBODY};
+use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError};
 use crate::config::Timings;
 use crate::limits::RING_MAX;
 use crate::members::RingOrder;
@@ -19,6 +20,7 @@ const FAR: NodeId = NodeId(5);
 fn keeper() -> RingKeeper {
     let order = RingOrder::new(&[ME, NodeId(9), NEXT, FAR]).unwrap();
     let mut keeper = RingKeeper::new(ME, order, Timings::ALWAYS_ON).unwrap();
+    keeper.set_epoch(1);
     keeper.start(Instant::ZERO);
     keeper
 }
@@ -28,20 +30,24 @@ fn outputs(keeper: &mut RingKeeper, now: Instant) -> Vec<RingOutput> {
 }
 
 /// A word of the linked neighbour on a member.
-fn tell(keeper: &mut RingKeeper, now: Instant, position: u8, number: u16, hops: u8) {
-    hello(keeper, now, NOBODY, Entry { position, number, hops });
+fn tell(keeper: &mut RingKeeper, now: Instant, position: u8, count: u16, hops: u8) {
+    hello(keeper, now, NOBODY, entry(position, count, hops));
+}
+
+fn entry(position: u8, count: u16, hops: u8) -> Entry {
+    Entry { position, number: Number { epoch: 1, count }, hops }
 }
 
 /// A hello of the linked neighbour with one word.
 fn hello(keeper: &mut RingKeeper, now: Instant, leader: u8, entry: Entry) {
-    let mut room = [0; 5];
+    let mut room = [0; 6];
     let length = wire::tell(leader, core::iter::once(entry), &mut room);
     keeper.receive_hello(now, NEXT, &room[..length]);
 }
 
 /// The words of a keeper's next hello.
 fn said(keeper: &mut RingKeeper, now: Instant) -> (Option<u8>, Vec<Entry>) {
-    let mut room = [0; 17];
+    let mut room = [0; 21];
     let length = keeper.tell(now, &mut room);
     let (leader, entries) = wire::told(&room[..length]).unwrap();
     (leader, entries.iter().collect())
@@ -88,7 +94,9 @@ fn members_come_and_go_and_the_dead_are_bypassed() {
     let now = Instant::from_millis(200);
     tell(&mut keeper, now, 3, 4, NO_WAY);
     assert!(keeper.is_alive(FAR), "it is waited for");
-    let waited = now + keeper.hold_time() + Duration::from_millis(200);
+    let hold = keeper.hold_time();
+    assert!(pass(&mut keeper, now + hold.times(3)).is_empty(), "longer than a leader would be");
+    let waited = now + hold.times(4) + Duration::from_millis(200);
     let gone = pass(&mut keeper, waited);
     assert!(gone.contains(&RingOutput::MemberDown(FAR)), "{gone:?}");
     assert_eq!(keeper.place(), RingPlace { left: NEXT, right: NEXT });
@@ -100,7 +108,7 @@ fn a_detour_in_time_breaks_nothing_and_what_was_lost_is_told() {
     pass(&mut keeper, Instant::from_millis(100));
     let now = Instant::from_millis(200);
     assert_eq!(keeper.send(now, FAR, b"token"), Ok(()));
-    assert!(matches!(keeper.poll_output(now), Some(RingOutput::SendTo(NEXT, _))));
+    assert!(matches!(keeper.poll_transmit(), Some((NEXT, _))));
     keeper.link_down(now, NEXT);
     assert_eq!(keeper.send(now, FAR, b"token"), Err(SendError::NoRoute));
     keeper.link_up(now, NEXT);
@@ -146,7 +154,7 @@ fn hellos_tell_what_changed_first_and_twice_and_then_everybody_in_turn() {
     assert!(keeper.take_hurry() && !keeper.take_hurry());
     for time in 0..2 {
         let (_, entries) = said(&mut keeper, now);
-        assert_eq!(entries[1], Entry { position: 3, number: 4, hops: NO_WAY }, "{entries:?}");
+        assert_eq!(entries[1], entry(3, 4, NO_WAY), "{entries:?}");
         assert_eq!(keeper.take_hurry(), time == 0, "the second one is hurried as well");
     }
 }
@@ -160,7 +168,7 @@ fn a_silent_leader_is_told_in_bounded_time_and_a_beating_one_is_not() {
         assert!(!pass(&mut keeper, now).contains(&RingOutput::LeaderSilent(FAR)));
         tell(&mut keeper, now, 3, 4 + u16::try_from(beat).unwrap(), 1);
     }
-    let bound = Instant::from_millis(20_000) + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
+    let bound = Instant::from_millis(20_000) + super::silence(Timings::ALWAYS_ON, 4);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::LeaderSilent(FAR)));
 }
 
@@ -171,7 +179,8 @@ fn a_member_beats_and_a_restarted_one_goes_on_above_what_it_said_before() {
     let number = |keeper: &mut RingKeeper, millis| {
         let (leader, entries) = said(keeper, Instant::from_millis(millis));
         assert_eq!((leader, entries[0].position), (Some(0), 0));
-        entries[0].number
+        assert_eq!(entries[0].number.epoch, 1);
+        entries[0].number.count
     };
     let first = number(&mut keeper, 1_000);
     assert_eq!(number(&mut keeper, 1_300), first, "one number in a heartbeat");
@@ -181,15 +190,41 @@ fn a_member_beats_and_a_restarted_one_goes_on_above_what_it_said_before() {
 }
 
 #[test]
+fn a_memory_without_a_route_is_carried_to_the_member_that_must_go_beyond_it() {
+    let mut keeper = joined();
+    let now = Instant::from_millis(1_000);
+    said(&mut keeper, now);
+    said(&mut keeper, now);
+    keeper.take_hurry();
+    // The neighbour remembers more of the fourth member than this node's route says, and has no route.
+    keeper.link_up(now, NodeId(9));
+    let remembered = Entry { number: Number { epoch: 9, count: 70 }, ..entry(3, 0, NO_WAY) };
+    let mut room = [0; 6];
+    let length = wire::tell(NOBODY, core::iter::once(remembered), &mut room);
+    keeper.receive_hello(now, NodeId(9), &room[..length]);
+    assert!(keeper.take_hurry());
+    let question = Entry { hops: ASKED, ..remembered };
+    for _ in 0..2 {
+        let (_, entries) = said(&mut keeper, now);
+        assert_eq!(entries.last(), Some(&question), "{entries:?}");
+        assert!(entries.contains(&entry(3, 4, 2)), "the route stays: {entries:?}");
+    }
+    assert!(!said(&mut keeper, now).1.contains(&question), "twice in a heartbeat");
+    // The member itself goes beyond it.
+    hello(&mut keeper, now, NOBODY, Entry { position: 0, ..question });
+    assert_eq!(said(&mut keeper, now).1[0].number, Number { epoch: 9, count: 71 });
+}
+
+#[test]
 fn envelopes_are_passed_on_with_a_limit_and_full_is_a_value() {
     let mut keeper = joined();
     let now = Instant::from_millis(50);
     let mut letter = |hops| {
         let outside = Envelope { to: 3, from: 2, hops, number: 0 };
         keeper.receive(now, NEXT, &wire::envelope(outside, b"x").unwrap());
-        keeper.poll_output(now)
+        keeper.poll_transmit()
     };
-    assert!(matches!(letter(2), Some(RingOutput::SendTo(NEXT, bytes)) if bytes[3] == 1));
+    assert!(matches!(letter(2), Some((NEXT, bytes)) if bytes[3] == 1));
     letter(0);
     assert_eq!(keeper.counters().expired, 1);
     for _ in 0..ENVELOPES_MAX {
@@ -211,15 +246,16 @@ fn who_writes_before_it_is_known_is_asked_to_say_it_again() {
     tell(&mut keeper, Instant::ZERO, 1, 0, 1);
     let told = outputs(&mut keeper, Instant::ZERO);
     let again = wire::envelope(Envelope { to: 1, from: 0, hops: 4, number: 0 }, &[]).unwrap();
-    assert_eq!(told[..2], [RingOutput::MemberUp(NodeId(9)), RingOutput::SendTo(NEXT, again)], "{told:?}");
+    assert_eq!(told[..1], [RingOutput::MemberUp(NodeId(9))], "{told:?}");
+    assert_eq!(keeper.poll_transmit(), Some((NEXT, again)));
 }
 
 #[test]
 fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(FAR));
-    hello(&mut keeper, Instant::ZERO, 2, Entry { position: 2, number: 0, hops: 0 });
-    let bound = Instant::ZERO + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
+    hello(&mut keeper, Instant::ZERO, 2, entry(2, 0, 0));
+    let bound = Instant::ZERO + super::silence(Timings::ALWAYS_ON, 4);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::Disputed(NEXT)));
     keeper.receive_hello(Instant::ZERO, NEXT, &[1, 2]);
     keeper.receive(Instant::ZERO, NEXT, &[9, 9]);

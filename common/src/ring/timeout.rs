@@ -22,10 +22,9 @@ impl RingKeeper {
         // Losses come first: whoever is given up changes the place at once.
         self.losses.timeout(now).iter().for_each(|member| self.give_up(now, member));
         self.roster.timeout(now);
-        if let Some(lapsed) = self.disturbance.timeout(now) {
+        if self.disturbance.timeout(now) {
             count(&mut self.counters.disturbed);
             self.is_disturbed = true;
-            self.roster.tell_anew(lapsed);
         }
         self.leader.timeout(now);
     }

@@ -188,7 +188,8 @@ impl World {
             },
         };
         let seed = self.rng.next_u64();
-        let keeper = RingKeeper::new(id, self.order.clone(), Timings::ALWAYS_ON).expect("a member");
+        let mut keeper = RingKeeper::new(id, self.order.clone(), Timings::ALWAYS_ON).expect("a member");
+        keeper.set_epoch(u16::try_from(self.lives[index]).unwrap_or(u16::MAX));
         let engine = Engine::new(id, seed, Election::new(id, config));
         let mut node = Node { keeper, engine, wake: None, says: Instant::NEVER };
         node.keeper.start(self.now);
@@ -296,7 +297,9 @@ impl World {
             Happening::Wake { at, life } if self.lives[at] == life => {
                 self.with(at, |node, now| {
                     node.keeper.timeout(now);
-                    node.engine.handle_timeout(now);
+                    if !node.engine.has_words() {
+                        node.engine.handle_timeout(now);
+                    }
                 });
             }
             Happening::Say { at, life } if self.lives[at] == life => self.say(at),
@@ -391,10 +394,12 @@ impl World {
         loop {
             let mut is_idle = true;
             node.keeper.set_leader(now, node.engine.protocol().leader());
-            while let Some(output) = node.keeper.poll_output(now) {
+            sends.extend(core::iter::from_fn(|| node.keeper.poll_transmit()));
+            while !node.engine.has_words()
+                && let Some(output) = node.keeper.poll_output(now)
+            {
                 is_idle = false;
                 match output {
-                    RingOutput::SendTo(to, bytes) => sends.push((to, bytes)),
                     RingOutput::MemberUp(id) => node.engine.handle_link_up(now, id).expect("room for all"),
                     RingOutput::MemberDown(id) => node.engine.handle_link_down(now, id),
                     RingOutput::Place(place) => node.engine.handle_signal(now, Signal::Ring(place)),
@@ -416,10 +421,6 @@ impl World {
             }
             while let Some(notice) = node.engine.poll_notice() {
                 match notice {
-                    Notice::LinkEnded(peer, _) if self.is_cramped => {
-                        node.keeper.renew(now, peer);
-                        is_idle = false;
-                    }
                     Notice::Event(Event::Started) => self.last_started = now,
                     Notice::Fault(_) | Notice::LinkEnded(..) | Notice::PeerRefused(_) | Notice::BadMessage(_) => {
                         panic!("{notice:?} at {now:?} on node {}", node.engine.id());
@@ -433,7 +434,8 @@ impl World {
         }
         // Without room, the links say when there is some.
         let retry = self.is_cramped.then(|| now + Duration::from_millis(20));
-        let wake = [node.keeper.poll_timeout(), node.engine.poll_timeout(), retry].into_iter().flatten().min();
+        let election = node.engine.poll_timeout().filter(|_| !node.engine.has_words());
+        let wake = [node.keeper.poll_timeout(), election, retry].into_iter().flatten().min();
         let changed = wake.filter(|_| wake != node.wake);
         node.wake = wake;
         self.nodes[index] = Some(node);

@@ -22,6 +22,7 @@ pub mod size;
 mod stage;
 pub mod stress;
 pub mod study;
+pub mod swarm;
 pub mod sweep;
 pub mod table;
 pub mod uf2;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
-use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
+use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Steadiness, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
 use sim::scenario::report::story::Story;
 use sim::scenario::run::drive;
@@ -166,6 +166,7 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "  {}", change_text(change, index == 0));
     }
     let _ = writeln!(text, "\nElections {elections}, searches {searches}, agreements lost without a change {relapses}");
+    text.push_str(&steadiness_text(&outcome.steadiness));
     let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
     let _ = writeln!(
         text,
@@ -178,6 +179,21 @@ pub fn text(outcome: &Outcome) -> String {
     }
     text.push_str(&battery_text(&outcome.nodes));
     text
+}
+
+/// How often leaders changed, and how often without a reason.
+fn steadiness_text(steadiness: &Steadiness) -> String {
+    let Steadiness { leader_changes, spontaneous, quiet_node_ms, .. } = steadiness;
+    let all =
+        format!("{} ({:.1} a node and day)", counted(*leader_changes, "leader change"), steadiness.per_node_day());
+    if *quiet_node_ms == 0 {
+        return format!("Steadiness: {all}; there was no quiet time\n");
+    }
+    let rate = steadiness.spontaneous_per_node_day();
+    let frames = steadiness.quiet_frames_per_minute();
+    format!(
+        "Steadiness: {all}, {spontaneous} of them while nothing changed ({rate:.1} a node and quiet day); {frames:.1} frames a node and quiet minute\n"
+    )
 }
 
 /// Airtime and energy: the average, and the node with the most.

@@ -10,7 +10,8 @@ use common::types::NodeId;
 use serde::Serialize;
 use sim::air::index::NodeIndex;
 use sim::air::trace::{Event, Record};
-use sim::scenario::judge::checker::{Components, HOLD_US};
+use sim::scenario::judge::checker::HOLD_US;
+use sim::scenario::judge::components::Components;
 use sim::scenario::report::outcome::{Reign, Verdict};
 
 use super::links::{FADED_US, Links};

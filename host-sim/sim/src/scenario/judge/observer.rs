@@ -59,6 +59,11 @@ pub struct Observer {
     pub called_us: Option<u64>,
     /// When a node last changed its leader.
     pub leader_us: u64,
+    /// How often a node has let go of a leader, other than by losing its power.
+    pub leader_changes: u64,
+    /// How many frames nodes have sent.
+    pub frames: u64,
+    nodes: usize,
     trace: Option<Trace<Box<dyn Write>>>,
     scenery: Option<Scenery>,
     pcap: Option<Capture<Box<dyn Write>>>,
@@ -67,7 +72,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
+    /// Watches this many nodes; radios with higher numbers are outsiders.
+    pub fn new(nodes: usize, radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
             seen: Vec::new(),
@@ -78,6 +84,9 @@ impl Observer {
             noticed_us: None,
             called_us: None,
             leader_us: 0,
+            leader_changes: 0,
+            frames: 0,
+            nodes,
             scenery: (recorders.detail && recorders.trace.is_some()).then(Scenery::default),
             trace: recorders.trace.map(Trace::new),
             pcap: recorders.pcap.map(Capture::new),
@@ -166,6 +175,11 @@ impl Observer {
         }
     }
 
+    /// A memory has gone wrong.
+    pub fn note_corruption(&mut self) {
+        self.safety.note_corruption();
+    }
+
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
         self.forget(node);
@@ -214,6 +228,7 @@ pub(super) const fn number(radio: RadioIndex) -> usize {
 
 impl Watcher<Program> for Observer {
     fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
+        self.frames += u64::from(from.0 < self.nodes);
         self.mix(&world_us.to_le_bytes());
         self.mix(&(from.0 as u64).to_le_bytes());
         self.mix(psdu);
@@ -271,6 +286,7 @@ impl Watcher<Program> for Observer {
             self.leader_us = world_us;
             if before.is_some_and(|before| before.1.is_some()) {
                 self.called_us.get_or_insert(world_us);
+                self.leader_changes += 1;
             }
             self.follow(world_us, node, now.1);
             let id = now.0.id;

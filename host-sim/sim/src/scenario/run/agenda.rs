@@ -41,6 +41,15 @@ pub enum Action {
         nodes: Vec<NodeIndex>,
     },
     Move,
+    /// What all nodes know is kept for a later corruption.
+    Remember,
+    /// Nodes are loaded otherwise from now on.
+    Load(usize),
+    /// A node measures itself, if it is still in the life that began then.
+    Measure {
+        node: NodeIndex,
+        since_us: u64,
+    },
     /// The network next door begins or ends a burst.
     Wifi {
         begins: bool,
@@ -74,6 +83,9 @@ impl Agenda {
                 }
             }
         }
+        for (index, load) in scenario.loads.iter().enumerate() {
+            agenda.add(load.at_us, Action::Load(index));
+        }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);
         }
@@ -99,6 +111,9 @@ impl Agenda {
     }
 
     fn add_strike(&mut self, at: u64, index: usize, harm: &Harm) {
+        if matches!(harm, Harm::CorruptState { .. }) {
+            self.add(at / 2, Action::Remember);
+        }
         self.add(at, Action::Begin(index));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.

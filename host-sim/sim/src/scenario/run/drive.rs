@@ -7,13 +7,14 @@ use common::types::NodeId;
 
 use super::boards::{Boards, NoBoards};
 use super::faults::Faults;
+use super::loads::Loads;
 use crate::air::energy::Activity;
 use crate::air::index::NodeIndex;
 use crate::air::medium::{Medium, Tuning};
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario};
 use crate::scenario::judge::agreement::Judge;
-use crate::scenario::judge::checker::Components;
+use crate::scenario::judge::components::Components;
 use crate::scenario::judge::observer::{Observer, Recorders};
 use crate::scenario::report::outcome::{NodeUse, Outcome};
 use crate::scenario::run::agenda::Agenda;
@@ -38,6 +39,7 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) agenda: Agenda,
     pub(super) walk: Option<Walk>,
     pub(super) faults: Faults,
+    pub(super) loads: Loads,
     pub(super) judge: Judge,
 }
 
@@ -83,9 +85,10 @@ impl<'s> Run<'s> {
             programs,
             seed,
             faults: Faults::new(scenario, seed, &mut world),
+            loads: Loads::new(scenario),
             world,
             boards,
-            observer: Observer::new(scenario.protocol.radii.clone(), recorders),
+            observer: Observer::new(positions.len(), scenario.protocol.radii.clone(), recorders),
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &positions, seed)),
             judge: Judge::new(scenario.within_us),
@@ -123,6 +126,7 @@ impl<'s> Run<'s> {
             while let Some(action) = self.agenda.pop(next) {
                 self.apply(next, action);
             }
+            self.note_measured(next);
             self.update_long_fades(next);
             self.check_agreement(next);
             if self.observer.has_details() && next / METERED_US != now / METERED_US {
@@ -174,7 +178,7 @@ impl<'s> Run<'s> {
 
     pub(super) fn finish(self) -> Outcome {
         let now = self.world.now_us();
-        let (verdict, failure) = self.judge.verdict(&self.observer, self.scenario.steady);
+        let (verdict, failure) = self.judge.verdict(&self.observer, self.scenario, &self.world);
         let all = NodeIndex::first(self.world.len());
         let usage: Vec<_> = all.clone().map(|node| self.world.usage(node)).collect();
         let tallies: Vec<_> = all.clone().map(|node| self.world.station(node).tally()).collect();
@@ -188,6 +192,7 @@ impl<'s> Run<'s> {
             components: self.judge.components().usable.len(),
             changes: self.judge.changes(),
             relapses: self.judge.relapses(),
+            steadiness: self.judge.steadiness(&self.observer),
             sent: usage.iter().map(|usage| usage.sent).sum(),
             received: usage.iter().map(|usage| usage.received).sum(),
             damaged: usage.iter().map(|usage| usage.damaged).sum(),

@@ -8,6 +8,7 @@ use common::limits::LEVELS_MAX;
 use common::mac::phy::FRAME_MAX;
 use common::members::RingOrder;
 use common::names::{Algorithm, Cipher};
+use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
@@ -17,7 +18,8 @@ use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
 use crate::scenario::input::plan::{ProgramKind, ProtocolPlan, Scenario};
-use crate::scenario::judge::checker::{Admission, View};
+use crate::scenario::judge::checker::View;
+use crate::scenario::judge::components::Admission;
 use crate::scenario::run::mirror::Mirror;
 
 /// The network of every scenario.
@@ -220,6 +222,20 @@ impl Program {
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         if let Self::Node(station) = self {
             station.handle_epoch(now, epoch);
+        }
+    }
+
+    /// Something else happened to it; only whole nodes have any use for that.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        if let Self::Node(station) = self {
+            station.handle_signal(now, signal);
+        }
+    }
+
+    /// Its memory goes wrong; only that of whole nodes does.
+    pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
+        if let (Self::Node(station), Self::Node(other)) = (self, other) {
+            station.corrupt(now, rng, other);
         }
     }
 

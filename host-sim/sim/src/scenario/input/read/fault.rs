@@ -30,7 +30,7 @@ fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<NodeInde
     Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect()))
 }
 
-fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
+pub(super) fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
     let listed = read_nodes(section, nodes)?;
     let named = section.word("who", &[("leader", Named::Leader), ("random", Named::Random)])?;
     match (listed, named) {
@@ -59,6 +59,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         Jam,
         Drift,
         Corrupt,
+        CorruptState,
         Attack,
         Move,
     }
@@ -70,6 +71,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         ("jam", Kind::Jam),
         ("drift", Kind::Drift),
         ("corrupt", Kind::Corrupt),
+        ("corrupt-state", Kind::CorruptState),
         ("attack", Kind::Attack),
         ("move", Kind::Move),
     ];
@@ -100,6 +102,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             let share = section.quantity("share", Unit::Share)?.ok_or_else(|| section.missing("share"))?;
             Harm::Corrupt { share, lasts_us: read_length(section)? }
         }
+        Kind::CorruptState => Harm::CorruptState { who: read_who(section, nodes)? },
         Kind::Attack => Harm::Attack(read_attack(section)?),
         Kind::Move => read_move(section, nodes)?,
     };

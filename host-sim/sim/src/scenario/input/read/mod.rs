@@ -8,9 +8,10 @@ use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use common::names::{Algorithm, Cipher};
 use toml::de::DeTable;
 
+use self::expectation::Expectation;
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{
-    Harm, Mobility, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Steady, Topology, When,
+    Fault, Harm, Mobility, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology, When,
 };
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
@@ -18,7 +19,9 @@ use crate::scenario::judge::checker::HOLD_US;
 use crate::scenario::run::program::Programs;
 
 mod data_file;
+mod expectation;
 mod fault;
+mod load;
 mod mobility;
 mod radio;
 
@@ -84,7 +87,8 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     let protocol = root.section("protocol")?;
     let mobility = root.section("mobility")?;
     let faults = root.sections("fault")?;
-    let expect = root.section("expect")?.map_or(Ok((10_000_000, None)), |section| read_expectation(&section));
+    let loads = root.sections("load")?;
+    let expect = root.section("expect")?;
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
     let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
     let topology = match topology {
@@ -96,18 +100,25 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     let has_places = root.section("topology")?.is_some();
     let nodes = topology.nodes();
     let special = read_nodes(&root, &tables, nodes, has_places)?;
-    let (within_us, steady) = expect?;
+    let Expectation { within_us, steady, leader } =
+        expect.map_or_else(|| Ok(Expectation::default()), |section| expectation::read(&section, nodes))?;
+    let protocol = protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?;
     let scenario = Scenario {
         name,
         summary,
         seed,
         duration_us,
         radio: radio.map_or_else(|| Ok(radio::usual()), |section| radio::read(&section, nodes, files))?,
-        nodes: special,
-        protocol: protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?,
         mobility: mobility.map_or(Ok(None), |section| mobility::read(&section, nodes, files))?,
         faults: faults.iter().map(|section| fault::read(section, nodes)).collect::<Result<_, _>>()?,
+        loads: loads
+            .iter()
+            .map(|section| load::read(section, nodes, &special, protocol.program))
+            .collect::<Result<_, _>>()?,
+        nodes: special,
+        protocol,
         within_us,
+        leader,
         steady,
         topology,
     };
@@ -120,6 +131,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     }
     check_moves(&scenario, &faults)?;
     check_boards(&scenario, &tables)?;
+    check_memories(&scenario, &faults)?;
     check_core(&scenario, &root)?;
     Ok(scenario)
 }
@@ -251,6 +263,20 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
     Ok(())
 }
 
+/// Rejects corruption of what has no memory that could be corrupted.
+fn check_memories(scenario: &Scenario, faults: &[Section<'_>]) -> Result<(), Problem> {
+    let is_corruption = |fault: &Fault| matches!(fault.harm, Harm::CorruptState { .. });
+    let Some(at) = scenario.faults.iter().position(is_corruption) else { return Ok(()) };
+    let why = if scenario.protocol.program == ProgramKind::SoftState {
+        "is for whole nodes: kind = \"soft-state\" keeps nothing that could go wrong for long"
+    } else if scenario.has_boards() {
+        "cannot reach into boards; let all nodes be simulated"
+    } else {
+        return Ok(());
+    };
+    Err(faults[at].problem_at("kind", why))
+}
+
 /// The core constructs the nodes, so whatever it refuses must be refused here.
 fn check_core(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     let nodes = scenario.topology.nodes();
@@ -296,25 +322,4 @@ fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Pr
     }
     let radii = radii.into_iter().filter_map(|radius| u8::try_from(radius).ok()).collect();
     Ok(ProtocolPlan { program, cipher, radii })
-}
-
-/// Reads the deadline for agreement, and how stable it must be afterwards.
-fn read_expectation(section: &Section<'_>) -> Result<(u64, Option<Steady>), Problem> {
-    let within = positive(section, "agreement_within", Unit::Time)?;
-    let changes_max = section.integer("leader_changes", 0..1_000)?;
-    let from_us = time_us(section, "steady_from")?;
-    section.finish()?;
-    let steady = match (changes_max, from_us) {
-        (Some(changes_max), Some(from_us)) => Some(Steady { from_us, changes_max }),
-        (None, None) => None,
-        (Some(_), None) => {
-            return Err(section.problem_at("leader_changes", "needs steady_from: the time from which on they count"));
-        }
-        (None, Some(_)) => {
-            return Err(
-                section.problem_at("steady_from", "needs leader_changes: how many a node may make from then on")
-            );
-        }
-    };
-    Ok((micros(within.ok_or_else(|| section.missing("agreement_within"))?), steady))
 }

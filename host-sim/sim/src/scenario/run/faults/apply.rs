@@ -31,6 +31,9 @@ impl Run<'_> {
             Action::Attack(index) => self.attack(now, index),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
+            Action::Remember => self.remember(),
+            Action::Load(index) => self.change_load(index),
+            Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
@@ -77,6 +80,7 @@ impl Run<'_> {
                 self.world.set_corruption(together);
                 self.change(now, corrupted(together));
             }
+            Harm::CorruptState { who } => self.corrupt_state(now, who),
             Harm::Move { to } => {
                 for (&node, &place) in to {
                     if let Some(walk) = &mut self.walk {
@@ -139,7 +143,11 @@ impl Run<'_> {
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } | Harm::Move { .. } => {}
+            Harm::Crash { .. }
+            | Harm::Restart { .. }
+            | Harm::Drift { .. }
+            | Harm::CorruptState { .. }
+            | Harm::Move { .. } => {}
         }
     }
 
@@ -150,7 +158,9 @@ impl Run<'_> {
             self.switch_off(now, node);
         }
         // Some may have had power and kept quiet.
-        nodes.iter().for_each(|&node| self.faults.boots.lose_power(now, node));
+        for &node in &nodes {
+            self.faults.boots.lose_power(now, node);
+        }
         if !were_on.is_empty() {
             self.change(now, format!("{} off", names(&were_on)));
         }
@@ -262,6 +272,7 @@ impl Run<'_> {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
+        self.begin_measuring(now, node);
     }
 
     pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
@@ -290,7 +301,7 @@ impl Run<'_> {
     }
 
     /// Whom a fault strikes now.
-    fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
+    pub(in crate::scenario) fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
