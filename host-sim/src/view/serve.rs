@@ -250,3 +250,62 @@ fn play(scenario: &Scenario, seed: u64, mut give: impl FnMut(&str) -> io::Result
     }
     session.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::{Request, Served, Shared};
+
+    fn shared() -> Shared {
+        let text =
+            "name = \"t\"\nduration = \"20 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"9 m\"\n".to_owned();
+        let served = Served { name: "t".into(), file: "t.toml".into(), text, seed: None, trace: None };
+        Shared { served, token: "0123abcd".into(), port: 8080, runs: Mutex::default() }
+    }
+
+    #[test]
+    fn only_who_knows_the_address_and_asks_by_it_is_answered() {
+        let ask = |host: &str, origin: Option<&str>, path: &str| {
+            let request =
+                Request { host: host.into(), origin: origin.map(Into::into), path: path.into(), ..Request::default() };
+            shared().admit(&request).map(str::to_owned)
+        };
+        let (here, page) = ("127.0.0.1:8080", "/0123abcd/run");
+        assert_eq!(ask(here, None, page), Ok("/run".to_owned()));
+        assert_eq!(ask("localhost:8080", Some("http://localhost:8080"), page), Ok("/run".to_owned()));
+        for host in ["", "127.0.0.1", "127.0.0.1:80", "elsewhere:8080"] {
+            assert_eq!(ask(host, None, page), Err("403 Forbidden"), "{host}");
+        }
+        for origin in ["null", "http://elsewhere", "https://127.0.0.1:8080", "http://127.0.0.1:8080.elsewhere"] {
+            assert_eq!(ask(here, Some(origin), page), Err("403 Forbidden"), "{origin}");
+        }
+        for path in ["/", "/run", "/0123abc/run", "/0123abcdrun", "/0123abcd"] {
+            assert_eq!(ask(here, None, path), Err("404 Not Found"), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_kept_or_refused_with_a_reason() {
+        let shared = shared();
+        let text = serde_json::to_string(&shared.served.text).unwrap();
+        let begun = shared.begin(&format!("{{\"text\":{text},\"seed\":\"18446744073709551615\"}}"));
+        assert_eq!(begun, r#"{"run":1,"lasts_ms":20000.0,"seed":"18446744073709551615"}"#);
+        for (body, says) in [
+            ("", "not understood"),
+            ("{\"text\":\"name = 1\",\"seed\":null}", "t.toml:1: "),
+            (&format!("{{\"text\":{text},\"seed\":\"x\"}}"), "not a whole number"),
+            (&format!("{{\"text\":{text},\"seed\":-1}}"), "not a whole number"),
+        ] {
+            let said = shared.begin(body);
+            assert!(said.starts_with("{\"error\"") && said.contains(says), "{said}");
+        }
+        let fault = "[[fault]]\\nkind = \\\"crash\\\"\\nat = \\\"3 s\\\"\\nnodes = [2]\\n";
+        let longer = shared.append(&format!("{{\"text\":{text},\"fault\":\"{fault}\"}}"));
+        assert!(longer.starts_with("{\"text\"") && longer.contains("[[fault]]"), "{longer}");
+        for _ in 0..40 {
+            shared.begin(&format!("{{\"text\":{text},\"seed\":1}}"));
+        }
+        assert_eq!(shared.runs.lock().unwrap().kept.len(), super::RUNS_KEPT, "older ones are forgotten");
+    }
+}
