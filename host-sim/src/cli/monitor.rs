@@ -14,14 +14,14 @@ use crate::field::monitor::screen::{COLUMNS, Screen};
 use crate::field::monitor::watch::{Options, Watch};
 use crate::output;
 
-const DETAILS: &str = r#"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
+const DETAILS: &str = r"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
 with a table of all boards. If a port vanishes, the monitor waits for it to come back. With --record
 everything goes into a trace like the simulator's, for `ringleader check`.
 
 A board at another machine, or where serial ports cannot be opened: run a server there that forwards its
 serial port, and give its address. With ser2net or socat:
   socat TCP-LISTEN:9090,reuseaddr FILE:/dev/ttyACM0,b115200,raw,echo=0
-  ringleader monitor --socket HOST:9090"#;
+  ringleader monitor --socket HOST:9090";
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, clap::Args)]

@@ -6,22 +6,23 @@ use emulator::images;
 
 use super::bench::{Bench, any, config, provisioned};
 
-/// The build id as `readelf -n` prints it: the note's twenty bytes behind its header and the name "GNU".
+/// The first sixteen digits of the build id as `readelf -n` prints it: they follow the header of the note and the name "GNU".
 fn build_id(elf: &[u8]) -> String {
     let header = [4_u32, 20, 3].map(u32::to_le_bytes).concat();
     let note = [&header[..], b"GNU\0"].concat();
     let at = elf.windows(note.len()).position(|bytes| bytes == note).expect("the linker wrote a build id");
-    elf[at + note.len()..][..20].iter().map(|byte| format!("{byte:02x}")).collect()
+    let id = elf[at + note.len()..].first_chunk().expect("eight of its twenty bytes");
+    format!("{:016x}", u64::from_be_bytes(*id))
 }
 
 #[test]
 fn the_first_line_names_the_image_the_board_and_the_reason() {
-    let mut bench = Bench::new(vec![provisioned(0xC0FFEE, &config(1))]);
+    let mut bench = Bench::new(vec![provisioned(0x00C0_FFEE, &config(1))]);
     bench.run_ms(1_000);
     let log = bench.log(0);
     let first = log.iter().find(|line| line.contains("Ringleader")).unwrap_or_else(|| panic!("{log:?}"));
     let id = build_id(&images::elf("firmware").expect("the image builds"));
-    assert!(first.contains(&format!("build {}, chip 0000000000c0ffee", &id[..16])), "{first}; {id}");
+    assert!(first.contains(&format!("build {id}, chip 0000000000c0ffee")), "{first}; {id}");
     assert!(first.contains("on nRF52840-DK") && first.ends_with("started by software"), "{first}");
     assert!(any(&log, "node 1 of network 0x5eed on channel 15: Height, boot 1"), "{log:?}");
 }

@@ -23,7 +23,9 @@ fn busy(of: impl Fn(u16) -> Config) -> u32 {
         for number in 0..5 {
             let asked =
                 [ToBoard::Elect, ToBoard::GetHello, ToBoard::GetSnapshot, ToBoard::Identify, ToBoard::Ping(round)];
-            asked.iter().for_each(|message| bench.tell(number, message));
+            for message in &asked {
+                bench.tell(number, message);
+            }
         }
         bench.run_ms(500);
     }
