@@ -94,7 +94,7 @@ fn an_agreement_that_is_lost_and_does_not_come_back_fails() {
 
 #[test]
 fn links_that_are_down_for_longer_than_the_bound_are_no_links() {
-    let outcomes: Vec<Outcome> = (0..10).map(|seed| in_bursts("20 s", "600 s", "10 s", seed)).collect();
+    let outcomes: Vec<Outcome> = (0..10).map(|seed| in_bursts("20 s", "600 s", "15 s", seed)).collect();
     for outcome in &outcomes {
         let told: Vec<&str> = outcome.changes.iter().map(|change| change.what.as_str()).collect();
         assert!(told.iter().any(|what| what.starts_with("link") && what.ends_with("down for long")), "{told:?}");
