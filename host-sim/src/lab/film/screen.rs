@@ -100,7 +100,10 @@ impl<'r> Screen<'r> {
                 dots(&mut canvas, from, to, colour);
             }
         }
-        for &number in &numbers {
+        // Where labels meet, whoever leads lies on top, and next whoever is off.
+        let mut above = numbers.clone();
+        above.sort_by_key(|number| self.network.nodes.get(number).map(|node| (node.leads(), !node.is_on)));
+        for &number in &above {
             if let Some(node) = self.network.nodes.get(&number)
                 && let Some(at) = cell(node)
             {
