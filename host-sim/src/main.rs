@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
-    bench, board, check, conform, demo, hierarchy, key, merge, monitor, output, provision, run, scenarios, size,
-    stress, study, sweep, table,
+    bench, board, check, conform, demo, hierarchy, key, merge, monitor, provision, run, scenarios, size, stress, study,
+    sweep, table,
 };
-use host_sim::note;
+use host_sim::{note, output};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
 ///

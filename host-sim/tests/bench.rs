@@ -7,15 +7,15 @@ use common::rng::Rng;
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
 use host_sim::lab::bench::growth::SCENARIOS;
-use host_sim::lab::bench::speed::{Carry, candidates};
 use host_sim::lab::fit::{Fit, Law, exponent};
 use ideal::big_ring::{BigRing, PhaseCount, Tally, random_uids};
+use ideal::candidates::{Carry, candidates};
 use ideal::net::Net;
 
 /// Runs the large ring's driver and checks that all nodes follow the largest uid.
 fn elect(uids: &[u32]) -> Tally {
     let mut ring = BigRing::new(uids);
-    let tally = ring.elect(|_| {});
+    let tally = ring.elect(&mut |_| {});
     assert_eq!(ring.leader(), uids.iter().max().copied(), "{} nodes", uids.len());
     tally
 }

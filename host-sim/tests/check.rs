@@ -85,9 +85,11 @@ fn what_is_no_trace_is_told_with_its_line() {
     let folder = folder("bad");
     std::fs::write(folder.join("bad.jsonl"), FIELD.replace("\"power_off\"", "\"explosion\"")).unwrap();
     std::fs::write(folder.join("empty.jsonl"), "").unwrap();
+    std::fs::write(folder.join("late.jsonl"), FIELD.replace("30000000", "18446744073709551615")).unwrap();
     let wrong = [
         ("bad.jsonl", "bad.jsonl:10: unknown variant `explosion`"),
         ("empty.jsonl", "empty.jsonl is empty"),
+        ("late.jsonl", "late.jsonl:14: the time is more than a hundred years"),
         ("none.jsonl", "cannot read none.jsonl"),
     ];
     for (file, expected) in wrong {
@@ -95,4 +97,29 @@ fn what_is_no_trace_is_told_with_its_line() {
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&output.stderr).contains(expected), "{output:?}");
     }
+}
+
+#[test]
+fn years_of_silence_are_checked_at_once() {
+    let folder = folder("silence");
+    // Without records of links, agreement is judged again and again while frames fade.
+    let frames: String = FIELD.split_inclusive('\n').filter(|line| !line.contains("link")).collect();
+    let years = frames.replace("30000000", "3000000000000000");
+    std::fs::write(folder.join("years.jsonl"), years).unwrap();
+    let output = check(&folder, "years.jsonl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("years.jsonl: 3000000000.000 s, 2 nodes (5, 6)"), "{text}");
+}
+
+#[test]
+fn a_trace_that_was_cut_is_checked_up_to_there() {
+    let folder = folder("cut");
+    let whole = FIELD.len();
+    std::fs::write(folder.join("cut.jsonl"), &FIELD[..whole - 20]).unwrap();
+    let output = check(&folder, "cut.jsonl");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("cut.jsonl:14: the last line is cut; left out"), "{output:?}");
+    // In the middle it is damage.
+    std::fs::write(folder.join("torn.jsonl"), FIELD.replace("\"power_off\"}", "\"pow")).unwrap();
+    assert_eq!(check(&folder, "torn.jsonl").status.code(), Some(1));
 }

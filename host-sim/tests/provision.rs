@@ -159,6 +159,21 @@ fn a_fleet_gets_a_page_for_each_board() {
 }
 
 #[test]
+fn a_board_on_a_port_is_never_flashed_through_somebody_elses_probe() {
+    let folder = folder("fleet_port");
+    known_key(&folder);
+    std::fs::write(folder.join("fleet.toml"), FLEET.replace("probe = \"1366:1015:2\"", "port = \"nowhere\"")).unwrap();
+    let said = ok(&folder, "provision --fleet fleet.toml --out pages --only 2");
+    assert!(said.contains("$ ringleader provision --fleet fleet.toml --only 2 --out pages --flash"), "{said}");
+    assert!(!said.contains("probe-rs") && said.ends_with("1 board.\n"), "{said}");
+    let said = fails(&folder, "provision --fleet fleet.toml --out pages --only 2 --flash");
+    let told = "done: none\nleft: 2\nto go on: ringleader provision --fleet fleet.toml --only 2 --out pages --flash";
+    assert!(said.contains(told) && said.contains("cannot open nowhere"), "{said}");
+    let said = fails(&folder, "provision --fleet fleet.toml --only 2,9");
+    assert!(said.contains("no [[node]] has the id 9 that --only names"), "{said}");
+}
+
+#[test]
 fn a_wrong_fleet_is_told_with_file_and_line() {
     let folder = folder("wrong_fleet");
     known_key(&folder);

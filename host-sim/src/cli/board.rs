@@ -15,11 +15,11 @@ use super::files::{create, ensure_apart};
 use super::run::{failure_with, text};
 use super::scenario_file::{file_of, find, lasting_name};
 use super::shell::quoted;
-use crate::cli::output;
 use crate::emulated::fleet::{Fleet, Image, log_line};
 use crate::emulated::image::program;
 use crate::emulated::report::{self, BoardReport};
 use crate::emulated::run::{Hooks, run_boards};
+use crate::output;
 use crate::{note, out, outln};
 
 /// How often progress is shown, in simulated microseconds.

@@ -11,9 +11,9 @@ use sim::scenario::input::units::secs;
 use sim::scenario::report::outcome::{Reign, Verdict};
 use sim::scenario::report::spread::Spread;
 
-use super::output::{self, counted};
 use crate::field::check::history::{self, Disagreement, History};
 use crate::field::check::trace_file;
+use crate::output::{self, counted};
 use crate::{out, outln};
 
 /// How many changes of leader the text shows; JSON has them all.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::{counted, counted_as};
 use crate::lab::conform::{Report, replay_file};
+use crate::output::{counted, counted_as};
 use crate::{note, out, outln};
 
 #[derive(Debug, clap::Args)]

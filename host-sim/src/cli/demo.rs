@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use super::output;
 use crate::lab::demo::{Request, Scene, play};
 use crate::outln;
+use crate::output;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

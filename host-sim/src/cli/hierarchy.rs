@@ -12,10 +12,10 @@ use ideal::hierarchy::{Request, Story, measure};
 use ideal::stress::hierarchy::radii_name;
 
 use super::graph_kind::graph_kind;
-use crate::cli::output;
 use crate::draw;
 use crate::lab::hierarchy::{Report, churn_report, table, trees};
 use crate::note;
+use crate::output;
 
 /// A run that takes longer than this reports its progress.
 const QUIET_FOR: Duration = Duration::from_secs(2);

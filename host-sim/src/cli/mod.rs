@@ -11,7 +11,6 @@ pub mod hierarchy;
 pub mod key;
 pub mod merge;
 pub mod monitor;
-pub mod output;
 pub mod provision;
 pub mod run;
 pub mod scenario_file;

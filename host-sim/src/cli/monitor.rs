@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use sim::air::trace::Record;
 
-use super::output;
 use crate::field::monitor::line::Endpoint;
-use crate::field::monitor::screen::Screen;
+use crate::field::monitor::screen::{COLUMNS, Screen};
 use crate::field::monitor::watch::{Options, Watch};
+use crate::output;
 
 /// The RTT server's address if it was started as the help shows.
 const RTT_SERVER: &str = "127.0.0.1:9090";
@@ -82,13 +82,37 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if let Some(file) = &mut record {
             file.write_all(lines.as_bytes()).context("cannot write the trace")?;
         }
+        if is_terminal {
+            // Windows are resized while a field test runs.
+            screen.set_columns(columns());
+        }
         let shown = if args.json { print_all(&lines) } else { screen.show(&happened, &watch) };
         if shown.is_err() {
             break shown;
         }
     };
     // A closed pipe ends the monitor without an error.
-    output::written(written).map(|()| ExitCode::SUCCESS)
+    output::written(written)?;
+    if watch.boards().all().is_empty() {
+        // An empty file would only keep the name from the next try.
+        if let Some(path) = args.record.as_deref().filter(|path| path.metadata().is_ok_and(|file| file.len() == 0)) {
+            drop(record);
+            std::fs::remove_file(path).with_context(|| format!("cannot remove the empty {}", path.display()))?;
+        }
+        bail!("no board has identified itself: check the port and its cable, and that the board runs this firmware");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How wide the terminal is.
+fn columns() -> usize {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+        && size.ws_col > 0
+    {
+        return usize::from(size.ws_col);
+    }
+    COLUMNS
 }
 
 fn print_all(lines: &str) -> std::io::Result<()> {

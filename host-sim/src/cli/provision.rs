@@ -10,14 +10,15 @@ use common::board::flash_map::FlashMap;
 use common::config::{Config, FormerKey, Protection};
 use common::names::{Algorithm, Board, Cipher, UnknownName};
 
-use super::output::counted;
+use super::shell::quoted;
 use crate::field::fleet::{self, Member};
 use crate::field::key;
 use crate::field::monitor::line::Endpoint;
 use crate::field::provision::settings::Settings;
 use crate::field::provision::target::{FlashSteps, Format};
 use crate::field::provision::{cable, network, page_file, secret_file};
-use crate::outln;
+use crate::output::counted;
+use crate::{note, outln};
 
 const DETAILS: &str = r"Creates the configuration page of a board: its id, its network and its key. Without --flash or --port
 it writes a file and prints the probe-rs commands that flash it. A board without a page joins the demo
@@ -101,6 +102,9 @@ pub struct Args {
         "former_key_file", "ring", "algorithm",
         "channel", "power", "radii", "output", "probe", "port"])]
     fleet: Option<PathBuf>,
+    /// With --fleet: only the boards with these ids, such as those that an interrupted run left
+    #[arg(long, value_name = "IDS", requires = "fleet", value_delimiter = ',')]
+    only: Vec<u16>,
     /// With --fleet: the directory for the pages
     #[arg(long, value_name = "DIR", requires = "fleet", default_value = ".")]
     out: PathBuf,
@@ -158,36 +162,70 @@ fn provision_one(args: &Args) -> anyhow::Result<()> {
 }
 
 fn provision_fleet(file: &Path, args: &Args) -> anyhow::Result<()> {
-    let members = fleet::read(file)?;
+    let mut members = fleet::read(file)?;
+    let name = file.display();
+    if let Some(absent) = args.only.iter().find(|&&id| members.iter().all(|member| member.config.id.0 != id)) {
+        bail!("{name}: no [[node]] has the id {absent} that --only names");
+    }
+    members.retain(|member| args.only.is_empty() || args.only.contains(&member.config.id.0));
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
     // Checked before any board is touched.
     let unreachable = members.iter().find(|member| member.probe.is_none() && member.port.is_none());
     if let Some(Member { config, .. }) = unreachable.filter(|_| args.flash) {
-        let (id, file) = (config.id, file.display());
-        bail!("{file}: node {id} has neither `probe` nor `port`: --flash needs one to reach the board");
+        bail!("{name}: node {} has neither `probe` nor `port`: --flash needs one to reach the board", config.id);
     }
-    for member in &members {
+    for (done, member) in members.iter().enumerate() {
         let output = args.out.join(format!("node-{}.hex", member.config.id));
-        // Without --flash only files are written.
-        let here = Member { port: member.port.clone().filter(|_| args.flash), ..member.clone() };
-        let flash = args.flash && here.probe.is_some();
-        provision(&here, Some(&output), flash).with_context(|| format!("node {}", member.config.id))?;
+        let result = if args.flash {
+            provision(member, Some(&output), member.probe.is_some())
+        } else {
+            write_only(member, &output, file, args)
+        };
+        if let (Err(_), true) = (&result, args.flash) {
+            note!("{}", what_is_left(file, args, &members, done));
+        }
+        result.with_context(|| format!("node {}", member.config.id))?;
     }
     outln!("{}.", counted(members.len(), "board"))?;
     Ok(())
 }
 
+/// Writes a board's page and prints the command that brings it onto the board. A board on a serial port has no probe that
+/// a command could name, and without one probe-rs would take any board that is plugged in.
+fn write_only(member: &Member, output: &Path, file: &Path, args: &Args) -> anyhow::Result<()> {
+    if member.probe.is_some() || member.port.is_none() {
+        return provision(&Member { port: None, ..member.clone() }, Some(output), false);
+    }
+    write_page(member, output)?;
+    outln!("  $ {}", again(file, args, &[member]))
+}
+
+/// Which boards have their page and which do not, and how to go on.
+fn what_is_left(file: &Path, args: &Args, members: &[Member], done: usize) -> String {
+    let (done, left) = members.split_at(done);
+    let ids = |members: &[Member]| {
+        let ids: Vec<String> = members.iter().map(|member| member.config.id.to_string()).collect();
+        if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
+    };
+    let rest: Vec<&Member> = left.iter().collect();
+    format!("done: {}\nleft: {}\nto go on: {}", ids(done), ids(left), again(file, args, &rest))
+}
+
+/// The command that provisions these boards of the fleet.
+fn again(file: &Path, args: &Args, members: &[&Member]) -> String {
+    let ids: Vec<String> = members.iter().map(|member| member.config.id.to_string()).collect();
+    let [file, out] = [file, &args.out].map(|path| quoted(&path.to_string_lossy()));
+    format!("ringleader provision --fleet {file} --only {} --out {out} --flash", ids.join(","))
+}
+
 /// Creates one board's page, writes it to a file and brings it onto the board, as far as each is asked for.
 fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Result<()> {
-    let page = page_file::page_bytes(&member.config)?;
-    outln!("{}", summary(&member.config))?;
+    match output {
+        Some(file) => write_page(member, file)?,
+        None => outln!("{}", summary(&member.config))?,
+    }
     if let Some(file) = output {
-        let format = Format::of(file)?;
-        let contents = page_file::contents(&page, member.board, format);
-        secret_file::write(file, &contents).with_context(|| format!("cannot write {}", file.display()))?;
-        let address = FlashMap::of(member.board).config_page();
-        outln!("  {}: {} bytes for address {address:#x}; contains the key", file.display(), page.len())?;
-        let steps = FlashSteps::new(file, format, member.board, member.probe.as_deref());
+        let steps = FlashSteps::new(file, Format::of(file)?, member.board, member.probe.as_deref());
         if flash {
             steps.run()?;
         } else if member.port.is_none() {
@@ -195,10 +233,21 @@ fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Res
         }
     }
     if let Some(port) = member.port.as_ref().filter(|_| !flash) {
+        let page = page_file::page_bytes(&member.config)?;
         cable::send(&Endpoint::Serial(port.into()), &page)?;
         outln!("  {port}: stored; the board restarts with it")?;
     }
     Ok(())
+}
+
+/// Tells a board's settings and writes its page.
+fn write_page(member: &Member, file: &Path) -> anyhow::Result<()> {
+    let page = page_file::page_bytes(&member.config)?;
+    outln!("{}", summary(&member.config))?;
+    let contents = page_file::contents(&page, member.board, Format::of(file)?);
+    secret_file::write(file, &contents).with_context(|| format!("cannot write {}", file.display()))?;
+    let address = FlashMap::of(member.board).config_page();
+    outln!("  {}: {} bytes for address {address:#x}; contains the key", file.display(), page.len())
 }
 
 /// A board's settings in one line, without the key.

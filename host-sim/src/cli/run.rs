@@ -14,9 +14,9 @@ use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
 use super::scenario_file::{file_of, find, lasting_name};
-use crate::cli::output::{self, counted};
 use crate::cli::shell::quoted;
 use crate::draw;
+use crate::output::{self, counted};
 use crate::{note, out, outln};
 
 /// How many changes of leader the text shows; JSON has them all.

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use ideal::stress::hierarchy::stress;
 
-use crate::cli::output::{self, counted};
 use crate::lab::stress_report;
 use crate::note;
+use crate::output::{self, counted};
 
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 

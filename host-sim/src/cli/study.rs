@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use ideal::graph::Kind;
 
 use super::graph_kind::graph_kind;
-use super::output;
 use crate::lab::study::change::Change;
 use crate::lab::study::{Request, Rules, figures, json, measure, report};
+use crate::output;
 
 const EXAMPLES: &str = "Examples:
   ringleader study                                     the whole study, in under half a minute

@@ -10,9 +10,9 @@ use sim::scenario::report::sweep::{Origin, Row, Sweep};
 
 use super::run::replay_command;
 use super::scenario_file::{find, lasting_name};
-use crate::cli::output::{self, counted};
 use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
 use crate::outln;
+use crate::output::{self, counted};
 
 /// How many failing seeds the text shows; JSON has them all.
 const FAILURES_SHOWN: usize = 20;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::output;
 use crate::lab::table::{SIZES, measure_all, text, write_figures};
 use crate::note;
+use crate::output;
 
 /// A run that takes longer than this reports its progress.
 const QUIET_FOR: Duration = Duration::from_secs(2);

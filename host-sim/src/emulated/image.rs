@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use emulator::board::Program;
 use emulator::images;
 
-use crate::cli::output;
+use crate::output;
 
 /// The program from this file, or else from the image of the sources, which is built if it is missing or outdated. Without
 /// the log it loads faster.

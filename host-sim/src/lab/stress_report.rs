@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use ideal::stress::hierarchy::Summary;
 
-use crate::cli::output::counted;
+use crate::output::counted;
 
 /// Every failure with its replay command, then how many runs had what.
 pub fn text(summary: &Summary) -> String {

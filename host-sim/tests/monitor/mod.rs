@@ -12,7 +12,7 @@ use common::host_link::{Quantity, ToBoard, ToHost};
 use common::notice::Notice;
 use common::types::NodeId;
 use host_sim::field::monitor::line::Endpoint;
-use host_sim::field::monitor::screen::table;
+use host_sim::field::monitor::screen::{Screen, table};
 use host_sim::field::monitor::watch::{Options, Watch, What};
 use sim::air::trace::{Event, Record, parse_line};
 
@@ -42,7 +42,7 @@ fn until(watch: &mut Watch, what: &str, mut is_so: impl FnMut(&Watch, &What) -> 
             return records;
         }
     }
-    panic!("never: {what}\n{}", table(watch.boards().all()));
+    panic!("never: {what}\n{}", table(watch.boards()));
 }
 
 fn events(records: &[Record], node: usize) -> Vec<&Event> {
@@ -65,7 +65,7 @@ fn two_boards_are_watched_at_once() {
     until(&mut watch, "the supply is known", |watch, _| {
         watch.boards().all().iter().any(|board| board.readings.contains_key(&Quantity::Supply))
     });
-    let table = table(watch.boards().all());
+    let table = table(watch.boards());
     assert!(table.lines().any(|line| line.contains("    5      *5      1")), "{table}");
     assert!(
         table.lines().any(|line| line.contains("    6       5      1") && line.contains("23.5 °C  2.99 V")),
@@ -73,6 +73,34 @@ fn two_boards_are_watched_at_once() {
     );
     assert!(watch.send(0, &ToBoard::Identify));
     a.await_command(&ToBoard::Identify);
+}
+
+#[test]
+fn the_table_fits_the_terminal_so_that_it_is_overwritten_whole() {
+    let folder = folder("narrow");
+    let port = folder.join("a");
+    let _board = FakeBoard::plug_in(&port, script(5, Some(5)));
+    let mut watch = Watch::new([Endpoint::Serial(port)], Options::default());
+    until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some());
+    let mut out = Vec::new();
+    let mut screen = Screen::new(&mut out, true, false);
+    screen.set_columns(40);
+    screen.show(&[], &watch).unwrap();
+    screen.show(&[], &watch).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let (first, second) = text.split_once("\x1b[2A\x1b[J").expect("the two lines are overwritten");
+    assert_eq!(first, second);
+    assert_eq!(first.lines().map(|line| line.chars().count()).collect::<Vec<_>>(), [40, 40], "{first}");
+}
+
+#[test]
+fn a_monitor_that_met_no_board_fails_and_leaves_no_file() {
+    let folder = folder("nobody");
+    let args = ["monitor", "--port", "nowhere", "--for", "0", "--record", "field.jsonl"];
+    let output = Command::new(env!("CARGO_BIN_EXE_ringleader")).args(args).current_dir(&folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && said.contains("no board has identified itself"), "{output:?}");
+    assert!(!folder.join("field.jsonl").exists());
 }
 
 #[test]

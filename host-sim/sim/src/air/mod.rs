@@ -6,6 +6,7 @@
 //! [`world`] puts nodes, clocks and a queue of events around it. [`pcapng`] and [`trace`] write down what happened,
 //! [`energy`] says what it cost a battery.
 
+pub mod beacons;
 pub mod clock;
 pub mod energy;
 pub mod grid;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 
-use crate::cli::output::{self, counted};
 use crate::lab::bench::air_bench::{Model, Outcome, SECONDS_MAX, measure};
+use crate::output::{self, counted};
 use crate::{out, outln};
 
 /// One row of the table.

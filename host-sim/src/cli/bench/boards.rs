@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use sim::scenario::input::units::seconds;
 
 use crate::cli::board::ChipName;
-use crate::cli::output;
 use crate::emulated::fleet::Image;
 use crate::emulated::image::program;
 use crate::lab::bench::board_bench::{CASES, Measured, SETTLED_US, measure};
 use crate::lab::bench::machine::Machine;
 use crate::outln;
+use crate::output;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

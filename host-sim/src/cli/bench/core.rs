@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use crate::cli::output;
 use crate::lab::bench::core_bench::{NODES, measure};
 use crate::lab::bench::text;
+use crate::output;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

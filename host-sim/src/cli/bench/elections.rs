@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use sim::scenario::report::shard::{SEEDS_MAX, Seeds};
 
-use crate::cli::output::{self, counted};
 use crate::lab::bench::elections::{OTHERS, Row, cases};
 use crate::outln;
+use crate::output::{self, counted};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use crate::cli::output::{self, counted};
 use crate::lab::bench::node_bench::{Report, Request, measure};
 use crate::outln;
+use crate::output::{self, counted};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

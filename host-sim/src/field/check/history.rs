@@ -13,7 +13,7 @@ use sim::air::trace::{Event, Record};
 use sim::scenario::judge::checker::{Components, HOLD_US};
 use sim::scenario::report::outcome::{Reign, Verdict};
 
-use super::links::Links;
+use super::links::{FADED_US, Links};
 use super::trace_file::Trace;
 use crate::field::monitor::boards::LOST_NOTE;
 
@@ -56,12 +56,15 @@ pub struct History {
 pub fn play(trace: &Trace, within_us: u64) -> History {
     let are_told = trace.records.iter().any(|record| matches!(record.event, Event::Link { .. }));
     let mut replay = Replay::new(trace, are_told);
-    let mut next_check = 0;
+    let (mut next_check, mut last_us) = (0, 0);
     for record in &trace.records {
-        while record.time_us > next_check {
+        // Once all links have faded, silence changes nothing, however long it lasts.
+        while next_check < record.time_us.min(last_us + FADED_US) {
             replay.check_agreement(next_check);
             next_check += JUDGE_EVERY_US;
         }
+        next_check = next_check.max(record.time_us.next_multiple_of(JUDGE_EVERY_US));
+        last_us = record.time_us;
         replay.apply(record);
     }
     let end_us = trace.records.last().map_or(0, |record| record.time_us);

@@ -7,6 +7,9 @@ use common::types::NodeId;
 /// How far back receptions count: long enough for a few hellos from every neighbour.
 const WINDOW_S: u64 = 3;
 
+/// This long after the last frame, every inferred link has faded.
+pub const FADED_US: u64 = (WINDOW_S + 1) * 1_000_000;
+
 /// The links of a trace. If the nodes report their links, those count. Otherwise two nodes are linked while each receives
 /// at least half of what the other sends.
 #[derive(Clone, Debug)]

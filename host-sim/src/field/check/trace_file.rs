@@ -1,17 +1,20 @@
 //! Reads a whole trace and sorts it by time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufRead;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use common::types::NodeId;
 use sim::air::trace::{Event, LineError, Record, parse_line};
 
 use crate::field::monitor::mac;
+use crate::note;
 
 /// A file with more nodes than this is taken to be wrong.
 const NODES_MAX: usize = 10_000;
+
+/// A hundred years in microseconds. A record that claims a later time is damaged.
+const TIME_MAX_US: u64 = 100 * 366 * 24 * 3_600 * 1_000_000;
 
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -25,22 +28,31 @@ pub struct Trace {
     pub ids: BTreeMap<usize, NodeId>,
 }
 
+/// Reads a file. A last line that was cut, as by pulling the plug of the laptop, is left out and told.
 pub fn read(path: &Path) -> anyhow::Result<Trace> {
     let name = path.display();
-    let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     let mut records = Vec::new();
-    for (line, number) in std::io::BufReader::new(file).lines().zip(1..) {
-        let line = line.with_context(|| format!("cannot read {name}, line {number}"))?;
-        let record = parse_line(number, &line)
-            .map_err(|LineError { line, reason }| anyhow::anyhow!("{name}:{line}: {reason}"))?;
-        ensure!(
-            record.node.is_none_or(|node| node < NODES_MAX),
-            "{name}:{number}: a node's number must be below {NODES_MAX}"
-        );
-        records.push(record);
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        match parse_line(number, line.trim_end_matches(['\n', '\r'])) {
+            Ok(record) => {
+                check(&record).with_context(|| format!("{name}:{number}"))?;
+                records.push(record);
+            }
+            Err(_) if !line.ends_with('\n') && number > 1 => {
+                note!("{name}:{number}: the last line is cut; left out");
+            }
+            Err(LineError { line, reason }) => bail!("{name}:{line}: {reason}"),
+        }
     }
     ensure!(!records.is_empty(), "{name} is empty");
     Ok(in_order(records))
+}
+
+fn check(record: &Record) -> anyhow::Result<()> {
+    ensure!(record.node.is_none_or(|node| node < NODES_MAX), "a node's number must be below {NODES_MAX}");
+    ensure!(record.time_us <= TIME_MAX_US, "the time is more than a hundred years; is it damaged?");
+    Ok(())
 }
 
 /// Sorts records by time. A recording of several boards has them in the order in which their messages arrived.

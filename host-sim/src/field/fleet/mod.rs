@@ -101,6 +101,9 @@ fn parse(file: &str, text: &str) -> Result<Draft, Problem> {
     let nodes = root.sections("node")?;
     root.finish()?;
     let network = network.ok_or_else(|| root.missing("network"))?;
+    if network.trim().is_empty() {
+        return Err(root.problem_at("network", "is empty: boards with the same name share a network, so give it one"));
+    }
     let key_file = key_file.ok_or_else(|| root.missing("key_file"))?;
     if former_key_file.is_none() && (former_key_id.is_some() || former_cipher.is_some()) {
         return Err(root.missing("former_key_file"));
@@ -112,7 +115,13 @@ fn parse(file: &str, text: &str) -> Result<Draft, Problem> {
     let former = former_key_file.is_some().then_some(Former { key_id: former_key_id, cipher: former_cipher });
     let shared = Shared { network: pan(network), common, board, former };
     let mut seen = Seen::default();
-    let members = nodes.iter().map(|node| shared.member(node, &mut seen)).collect::<Result<_, _>>()?;
+    let members: Vec<Member> = nodes.iter().map(|node| shared.member(node, &mut seen)).collect::<Result<_, _>>()?;
+    if let Some(absent) = shared.common.ring.iter().flatten().find(|id| !seen.ids.contains(id)) {
+        let what = format!(
+            "has {absent}, but no [[node]] has that id: the ring would wait for a board that nobody provisions"
+        );
+        return Err(root.problem_at("ring", &what));
+    }
     Ok(Draft { key_file, former_key_file, members })
 }
 
@@ -168,6 +177,15 @@ fn whole_dbm(dbm: f64) -> Option<i8> {
     ((f64::from(whole) - dbm).abs() < 1e-9).then_some(whole)
 }
 
+/// Whether this selects a probe: two numbers of four hexadecimal digits, then the serial number.
+fn is_probe(text: &str) -> bool {
+    let is_number = |part: &str| part.len() == 4 && part.chars().all(|c| c.is_ascii_hexdigit());
+    let mut parts = text.splitn(3, ':');
+    parts.next().is_some_and(is_number)
+        && parts.next().is_some_and(is_number)
+        && parts.next().is_some_and(|serial| !serial.is_empty() && !serial.contains(char::is_whitespace))
+}
+
 /// What the top of the file says for all boards.
 #[derive(Debug)]
 struct Shared {
@@ -203,6 +221,12 @@ impl Shared {
         let id = id.and_then(|id| u16::try_from(id).ok()).ok_or_else(|| node.missing("id"))?;
         if !seen.ids.insert(id) {
             return Err(node.problem_at("id", &format!("{id} is already taken: every board needs its own")));
+        }
+        if probe.as_deref().is_some_and(|probe| !is_probe(probe)) {
+            return Err(node.problem_at(
+                "probe",
+                "must be VID:PID:SERIAL as `probe-rs list` shows it, such as 1366:1015:001050012345",
+            ));
         }
         for (key, line) in [("probe", &probe), ("port", &port)] {
             let before = line.as_ref().and_then(|line| seen.lines.insert(line.clone(), id));

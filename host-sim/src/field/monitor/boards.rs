@@ -15,6 +15,9 @@ use super::mac;
 /// The beginning of a note about lost messages; a number follows.
 pub const LOST_NOTE: &str = "lost: ";
 
+/// More boards than a field test has. A board that gives itself a new chip id over and over must not fill the memory.
+pub const BOARDS_MAX: usize = 1_024;
+
 /// A board that has said hello.
 #[derive(Clone, Debug)]
 pub struct Known {
@@ -51,12 +54,19 @@ pub struct Boards {
     open_since: BTreeMap<usize, u64>,
     /// Ports of boards that are already watched at another port: a development kit has two sockets.
     spare: BTreeSet<usize>,
+    /// Hellos of boards for which there was no room.
+    refused: u64,
 }
 
 impl Boards {
     /// The boards in the order in which they were first heard.
     pub fn all(&self) -> &[Known] {
         &self.known
+    }
+
+    /// How many hellos were ignored because [`BOARDS_MAX`] boards were known already.
+    pub fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// The board at a port, once it has said hello.
@@ -112,7 +122,7 @@ impl Boards {
             }
             ToHost::Call { at_us, call } => (board.time(now_us, *at_us), on_the_air(call, &senders)),
             ToHost::Lost(count) => {
-                board.lost += u64::from(*count);
+                board.lost = board.lost.saturating_add(u64::from(*count));
                 // A change of leader may be among the lost messages; the next snapshot shows it.
                 (now_us, Some(note(format!("{LOST_NOTE}{count}"))))
             }
@@ -125,6 +135,11 @@ impl Boards {
     fn greet(&mut self, now_us: u64, port: usize, hello: &Hello) -> Vec<Record> {
         let known = self.known.iter().position(|board| board.hello.chip == hello.chip);
         let node = known.unwrap_or(self.known.len());
+        if node >= BOARDS_MAX {
+            self.refused = self.refused.saturating_add(1);
+            self.at_port.remove(&port);
+            return Vec::new();
+        }
         if self.at_port.iter().any(|(&other, &at)| at == node && other != port) {
             self.spare.insert(port);
             return Vec::new();
@@ -206,7 +221,7 @@ impl Known {
                 Some(Event::Id { id })
             }
             Notice::Lost(count) => {
-                self.lost += u64::from(count);
+                self.lost = self.lost.saturating_add(u64::from(count));
                 Some(note(format!("{LOST_NOTE}{count}")))
             }
             // An algorithm takes many steps, and the simulator's traces omit them too.

@@ -3,7 +3,7 @@
 use common::host_link::{Call, ConfigAnswer, Crash, CrashKind, Hello, Quantity, ResetReason, ToHost, Warning};
 use common::notice::{Event, Notice, Reason};
 
-use crate::cli::output::{counted, counted_as};
+use crate::output::{counted, counted_as, printable};
 
 /// How important a message is to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub fn crash(crash: &Crash) -> String {
     let location = if crash.file.as_str().is_empty() {
         format!("pc {:#010x}, lr {:#010x}", crash.pc, crash.lr)
     } else {
-        format!("{}:{}", crash.file, crash.line)
+        format!("{}:{}", printable(crash.file.as_str()), crash.line)
     };
     let again = if crash.in_a_row > 1 { format!(", {} times in a row", crash.in_a_row) } else { String::new() };
     format!("the previous boot ended with {kind} at {location} after {} s{again}", crash.uptime_s)
@@ -184,5 +184,18 @@ fn warning(warning: Warning) -> &'static str {
         Warning::StorageFailed => "cannot store anything and only listens; its flash may be worn out",
         Warning::ResetLoop => "was reset so often in a row that it waits before restarting",
         Warning::RadioSilence => "its radio has heard nothing for a long time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::host_link::{Crash, CrashKind, Text};
+
+    #[test]
+    fn a_crash_cannot_steer_the_terminal() {
+        let file = Text::start_of("\x1b]52;c;bm8=\x07\rnode 7 follows 7");
+        let crash = Crash { kind: CrashKind::Panic, pc: 0, lr: 0, file, line: 1, uptime_s: 3, in_a_row: 1 };
+        let told = super::crash(&crash);
+        assert!(!told.contains(char::is_control), "{told:?}");
     }
 }

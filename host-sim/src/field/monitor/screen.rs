@@ -5,10 +5,10 @@ use std::io::{self, Write};
 
 use common::host_link::Quantity;
 
-use super::boards::Known;
+use super::boards::{BOARDS_MAX, Boards, Known};
 use super::describe::{self, Weight};
 use super::watch::{Happening, Watch, What};
-use crate::cli::output::counted;
+use crate::output::{counted, counted_as};
 
 /// A terminal or any other writer.
 #[derive(Debug)]
@@ -19,11 +19,22 @@ pub struct Screen<W: Write> {
     is_verbose: bool,
     /// Lines of the table at the bottom.
     table_lines: usize,
+    /// Columns of the terminal. A row that wrapped would take more lines than were counted, and the next table would leave
+    /// parts of this one behind.
+    columns: usize,
 }
+
+/// What terminals have that do not say.
+pub const COLUMNS: usize = 80;
 
 impl<W: Write> Screen<W> {
     pub fn new(out: W, is_terminal: bool, is_verbose: bool) -> Self {
-        Self { out, is_terminal, is_verbose, table_lines: 0 }
+        Self { out, is_terminal, is_verbose, table_lines: 0, columns: COLUMNS }
+    }
+
+    /// The terminal has this many columns now.
+    pub fn set_columns(&mut self, columns: usize) {
+        self.columns = columns;
     }
 
     /// Shows what happened; on a terminal the table follows it.
@@ -36,9 +47,12 @@ impl<W: Write> Screen<W> {
             text.push_str(&self.line(happening, watch));
         }
         if self.is_terminal {
-            let table = table(watch.boards().all());
+            let table = table(watch.boards());
             self.table_lines = table.lines().count();
-            text.push_str(&table);
+            for line in table.lines() {
+                text.extend(line.chars().take(self.columns));
+                text.push('\n');
+            }
         }
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
@@ -47,7 +61,7 @@ impl<W: Write> Screen<W> {
     /// Prints the final table, unless a terminal shows it already.
     pub fn finish(&mut self, watch: &Watch) -> io::Result<()> {
         if !self.is_terminal {
-            self.out.write_all(table(watch.boards().all()).as_bytes())?;
+            self.out.write_all(table(watch.boards()).as_bytes())?;
         }
         self.out.flush()
     }
@@ -85,7 +99,16 @@ fn hint(endpoint: &str) -> &'static str {
     if endpoint.starts_with("rtt:") { "; is an RTT server running? (see `ringleader monitor --help`)" } else { "" }
 }
 
-pub fn table(boards: &[Known]) -> String {
+pub fn table(boards: &Boards) -> String {
+    let mut text = rows(boards.all());
+    if boards.refused() > 0 {
+        let ignored = counted_as(boards.refused(), "hello was", "hellos were");
+        let _ = writeln!(text, "{ignored} ignored: {BOARDS_MAX} boards are watched already");
+    }
+    text
+}
+
+fn rows(boards: &[Known]) -> String {
     if boards.is_empty() {
         return "no board has identified itself yet\n".into();
     }

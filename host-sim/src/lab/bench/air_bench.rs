@@ -2,22 +2,13 @@
 
 use std::time::Instant as WallClock;
 
-use common::mac::phy::{FCS_BYTES, FRAME_MAX};
-use common::rng::Rng;
-use common::time::Instant;
 use serde::Serialize;
-use sim::air::index::NodeIndex;
-use sim::air::medium::{Fates, Medium, Rules, Tuning};
+use sim::air::beacons::Beacons;
+use sim::air::medium::{Fates, Medium, Rules};
 use sim::air::propagation::Propagation;
 use sim::air::timing::RadioTiming;
-use sim::air::world::{Access, Nobody, Room, Sent, Station, Transmit, World};
 
 use super::machine::{peak_memory, processor_seconds};
-
-/// MAC header of a broadcast with short addresses, payload and checksum.
-const PSDU: usize = 9 + 40 + 2;
-
-const PERIOD_US: u32 = 1_000_000;
 
 /// Whose receivers are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -99,74 +90,31 @@ pub struct Outcome {
     pub peak_mib: Option<u64>,
 }
 
-/// A node that broadcasts once a period and counts what it hears.
-#[derive(Clone, Debug)]
-struct Beacon {
-    /// In microseconds; runs are short.
-    next: u32,
-    waiting: bool,
-}
-
 /// Longer runs than this many seconds, an hour, are not measured.
 pub const SECONDS_MAX: u32 = 3_600;
 
-impl Station for Beacon {
-    fn handle_start(&mut self, _now: Instant) {}
-
-    fn handle_frame(&mut self, _now: Instant, _psdu: &[u8], _rssi_dbm: f64) {}
-
-    fn handle_sent(&mut self, _now: Instant, _sent: Sent) {}
-
-    fn handle_timeout(&mut self, _now: Instant) {
-        self.next = self.next.saturating_add(PERIOD_US);
-        self.waiting = true;
-    }
-
-    fn poll_transmit(&mut self, _now: Instant, room: Room, _buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
-        (room.csma && std::mem::take(&mut self.waiting))
-            .then_some(Transmit { length: PSDU - FCS_BYTES, access: Access::Csma })
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        Some(Instant::from_micros(u64::from(self.next)))
-    }
-}
-
 pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm: f64, seed: u64) -> Outcome {
-    let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
-    let at = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX)) * spacing;
     let propagation = Propagation { noise_dbm, ..Propagation::plain(seed) };
-    let mut world = World::new(Medium::with_rules(propagation, None, seed, model.rules()), model.timing(), seed);
-    let mut phases = Rng::stream(seed, 0xBEAC);
-    for node in 0..nodes {
-        let next = phases.below(PERIOD_US);
-        let position = (at(node % columns), at(node / columns));
-        world.add(position, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
-    }
+    let medium = Medium::with_rules(propagation, None, seed, model.rules());
+    let mut beacons = Beacons::new(medium, model.timing(), nodes, spacing, seed);
     let start = (WallClock::now(), processor_seconds());
-    world.medium_mut().refresh();
+    beacons.set_up();
     let setup_seconds = start.0.elapsed().as_secs_f64();
     let set_up = processor_seconds();
-    for node in NodeIndex::first(nodes) {
-        world.power_on(node, &mut Nobody);
-    }
-    world.run_until(u64::from(seconds) * 1_000_000, &mut Nobody);
+    beacons.run(seconds);
     let wall_seconds = start.0.elapsed().as_secs_f64();
     let end = processor_seconds();
     let since = |from: Option<f64>| from.zip(end).map(|(from, end)| end - from);
     let cpu_seconds = since(start.1);
-    let total = |of: fn(&sim::air::world::Usage) -> u64| {
-        NodeIndex::first(nodes).map(|node| of(&world.usage(node))).sum::<u64>()
-    };
-    let received = total(|usage| usage.received);
-    let fates = world.medium().fates();
+    let received = beacons.total(|usage| usage.received);
+    let fates = beacons.fates();
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
     let per = |count: u64| since(set_up).unwrap_or(wall_seconds - setup_seconds) * 1e9 / count.max(1) as f64;
     let Fates { in_range, not_listening, occupied, buried, overtaken, damaged, intact, .. } = fates;
     Outcome {
         nodes,
         seconds,
-        sent: total(|usage| usage.sent),
+        sent: beacons.total(|usage| usage.sent),
         received,
         model,
         in_range,
@@ -176,7 +124,7 @@ pub fn measure(nodes: usize, seconds: u32, spacing: f64, model: Model, noise_dbm
         overtaken,
         unfinished: in_range - not_listening - occupied - buried - overtaken - damaged - intact,
         damaged,
-        events: world.events(),
+        events: beacons.events(),
         wall_seconds,
         setup_seconds,
         cpu_seconds,

@@ -63,7 +63,7 @@ pub struct Report {
 pub fn measure(nodes: u32, seed: u64) -> anyhow::Result<Report> {
     // First, so that the peak memory is that of this election.
     let big_ring = elect(nodes, seed)?;
-    let candidates = speed::candidates(seed);
+    let candidates = ideal::candidates::candidates(seed);
     let measured = speed::measure(&candidates, |repetition| {
         note!("time per message: repetition {} of {} ...", repetition + 1, speed::REPETITIONS);
     })?;
@@ -79,7 +79,7 @@ fn elect(nodes: u32, seed: u64) -> anyhow::Result<BigRingReport> {
     let setup_seconds = begin.elapsed().as_secs_f64();
     let (begin, processor_begin) = (Instant::now(), processor_seconds());
     let mut last_told = begin;
-    let tally = ring.elect(|delivered| {
+    let tally = ring.elect(&mut |delivered| {
         if last_told.elapsed() > PATIENCE {
             last_told = Instant::now();
             note!("  {} messages so far ...", text::grouped(delivered));

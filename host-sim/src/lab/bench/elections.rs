@@ -16,8 +16,8 @@ use sim::scenario::report::shard::{Seeds, Shard};
 use sim::scenario::report::spread::Spread;
 use sim::scenario::report::sweep::{Origin, Sweep};
 
-use crate::cli::output;
 use crate::lab::many_seeds::run_seeds;
+use crate::output;
 
 /// One hop of an HS message without header, back-off or acknowledgement, in microseconds.
 const HS_HOP_US: u64 = 456;

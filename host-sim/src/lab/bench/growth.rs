@@ -96,7 +96,7 @@ impl Scenario {
 
 fn hs(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     let mut ring = BigRing::new(&random_uids(nodes, seed));
-    let tally = ring.elect(|_| {});
+    let tally = ring.elect(&mut |_| {});
     ensure!(ring.leader() == nodes.checked_sub(1), "the largest uid was not elected");
     Ok(tally.total())
 }

@@ -9,4 +9,3 @@ pub mod machine;
 pub mod node_bench;
 pub mod speed;
 pub(crate) mod text;
-pub mod workload;

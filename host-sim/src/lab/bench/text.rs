@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use super::core_bench::{BYTES_MAX, BigRingReport, NODES, Report, SECONDS_MAX};
 use super::growth::Growth;
 use super::speed::{REPETITION, REPETITIONS, Speed};
-use crate::cli::output::counted;
 use crate::lab::fit::Fit;
+use crate::output::counted;
 use common::layout::Row;
 
 pub fn render(report: &Report) -> String {

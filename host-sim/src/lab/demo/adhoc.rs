@@ -12,7 +12,7 @@ use ideal::oriented;
 
 use super::picture::draw;
 use super::{Request, Scene, Stage};
-use crate::cli::output::{counted, counted_as};
+use crate::output::{counted, counted_as};
 
 const LINKS_MAX: usize = 48;
 

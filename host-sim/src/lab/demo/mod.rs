@@ -11,7 +11,7 @@ use std::cell::RefCell;
 
 use serde::Serialize;
 
-use crate::cli::output::counted;
+use crate::output::counted;
 
 /// What one scene came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]

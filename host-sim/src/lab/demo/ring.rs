@@ -15,7 +15,7 @@ use ideal::shuffle::shuffled_ids;
 
 use super::picture::draw;
 use super::{Request, Scene, Stage};
-use crate::cli::output::counted;
+use crate::output::counted;
 
 type RingNet = Net<Hs, 4>;
 

@@ -7,7 +7,7 @@ use common::election::hierarchy::Radii;
 use ideal::hierarchy::{Line, Story};
 use serde::Serialize;
 
-use crate::cli::output::counted;
+use crate::output::counted;
 
 pub use tree::trees;
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ideal::hierarchy::HierarchyNet;
 use ideal::well_formed::link_graph;
 
-use crate::cli::output::counted;
+use crate::output::counted;
 
 /// One tree per component, in the order of the components' smallest indices.
 pub fn trees(net: &HierarchyNet) -> String {

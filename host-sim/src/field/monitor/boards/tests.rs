@@ -5,7 +5,7 @@ use common::notice::{Notice, Reason};
 use common::types::NodeId;
 use sim::air::trace::{Event, Record};
 
-use super::{Boards, LOST_NOTE};
+use super::{BOARDS_MAX, Boards, LOST_NOTE};
 
 fn hello(chip: u64, id: u16, epoch: u16, at_us: u64) -> ToHost {
     ToHost::Hello(Hello {
@@ -123,4 +123,18 @@ fn frames_are_traced_like_the_simulators() {
     let heard =
         boards.receive(30, 0, &ToHost::Call { at_us: 30, call: Call::Frame { rssi_dbm: -80, bytes: stranger } });
     assert_eq!(heard, [at(30, 0, Event::Note { text: "heard node 9, which nobody watches, at -80 dBm".into() })]);
+}
+
+#[test]
+fn a_board_that_invents_boards_fills_no_memory() {
+    let mut boards = Boards::default();
+    boards.open(0, 0);
+    let invented = u64::try_from(BOARDS_MAX).unwrap() + 500;
+    for chip in 0..invented {
+        boards.receive(chip, 0, &hello(chip, 5, 1, 0));
+    }
+    assert_eq!((boards.all().len(), boards.refused()), (BOARDS_MAX, 500));
+    // One that is known already is still welcome.
+    boards.receive(invented, 0, &hello(7, 9, 1, 0));
+    assert_eq!(boards.at(0).map(|board| board.id), Some(NodeId(9)));
 }

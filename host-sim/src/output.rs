@@ -18,19 +18,19 @@ static PROGRESS: AtomicUsize = AtomicUsize::new(0);
 /// Prints to standard output like `print!`, but returns the error.
 #[macro_export]
 macro_rules! out {
-    ($($text:tt)*) => { $crate::cli::output::print(&::std::format!($($text)*)) };
+    ($($text:tt)*) => { $crate::output::print(&::std::format!($($text)*)) };
 }
 
 /// Prints a line to standard output like `println!`, but returns the error.
 #[macro_export]
 macro_rules! outln {
-    ($($text:tt)*) => { $crate::cli::output::print(&(::std::format!($($text)*) + "\n")) };
+    ($($text:tt)*) => { $crate::output::print(&(::std::format!($($text)*) + "\n")) };
 }
 
 /// Prints a line to standard error.
 #[macro_export]
 macro_rules! note {
-    ($($text:tt)*) => { $crate::cli::output::note(::std::format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::output::note(::std::format_args!($($text)*)) };
 }
 
 /// A number with its noun, which is plural unless there is exactly one: "1 node", "2 nodes". For nouns that take an `s`.
@@ -42,6 +42,23 @@ pub fn counted(count: impl Copy + Display + PartialEq + From<u8>, noun: &str) ->
 pub fn counted_as(count: impl Copy + Display + PartialEq + From<u8>, singular: &str, plural: &str) -> String {
     let noun = if count == 1.into() { singular } else { plural };
     format!("{count} {noun}")
+}
+
+/// A text that came from elsewhere, such as a board, fit to be shown: whatever could move the cursor, change the terminal or
+/// reorder the line is escaped.
+pub fn printable(text: &str) -> String {
+    let is_hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+    };
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if is_hidden(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+        shown
+    })
 }
 
 /// Prints a text to standard output; see the module's documentation for closed pipes.
@@ -110,6 +127,12 @@ mod tests {
         assert_eq!(phrases, ["0 nodes", "1 node", "2 nodes", "11 nodes", "21 nodes"]);
         let phrases = [1_u64, 2].map(|count| super::counted_as(count, "retry", "retries"));
         assert_eq!(phrases, ["1 retry", "2 retries"]);
+    }
+
+    #[test]
+    fn text_from_elsewhere_cannot_steer_the_terminal() {
+        let hostile = "\x1b]0;title\x07 a\r\n\u{9b}2J \u{202e}b °C";
+        assert_eq!(super::printable(hostile), "\\u{1b}]0;title\\u{7} a\\r\\n\\u{9b}2J \\u{202e}b °C");
     }
 
     #[test]
