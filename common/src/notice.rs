@@ -115,6 +115,8 @@ pub enum Notice {
     LeaderSilent(NodeId),
     /// A defect; see [`Fault`].
     Fault(Fault),
+    /// No neighbour has room for a link to this node, so it follows the leader that this one names.
+    Guest(NodeId),
     /// This many notices were lost here because nobody collected them.
     Lost(u16),
 }

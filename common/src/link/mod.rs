@@ -190,6 +190,13 @@ impl Links {
         })
     }
 
+    /// A neighbour that has no room for this node, and the leader that it names. Of several, one with the least leader, so
+    /// that nodes in the same place choose alike.
+    pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
+        let hosts = self.table.iter().filter(|(_, neighbour)| neighbour.refuses(now) && neighbour.leader.0 != 0);
+        hosts.map(|(_, host)| (host.id, host.leader)).min_by_key(|&(_, leader)| leader)
+    }
+
     /// Whether another board has this node's id and this one may take another.
     pub fn must_rename(&self) -> bool {
         self.twins.must_rename()

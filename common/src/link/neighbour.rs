@@ -36,6 +36,9 @@ const PATIENCE_DOUBTED: u8 = 6;
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
 
+/// It has no room for this node after this many hellos in a row that say so.
+const REFUSED: u8 = 4;
+
 /// One hello less will do where hellos are this far apart (two to this power, in milliseconds), because an election that is
 /// under way has passed meanwhile.
 const SELDOM_LOG2: u8 = 9;
@@ -144,6 +147,8 @@ pub struct Neighbour {
     pub dissent: u8,
     /// Whether it has no link at all.
     pub is_alone: bool,
+    /// How many of its hellos in a row have said that it has no room for a link to this node.
+    pub refusals: u8,
     /// How many of this node's links it shares.
     pub shared: u8,
     /// How many of its hellos in a row have not named this node.
@@ -176,6 +181,7 @@ impl Neighbour {
             leader: NodeId(0),
             dissent: 0,
             is_alone: false,
+            refusals: 0,
             shared: 0,
             unlisted: 0,
             is_pinned: false,
@@ -268,6 +274,12 @@ impl Neighbour {
     /// Whether it is believed to follow another leader.
     pub fn dissents(&self) -> bool {
         self.dissent >= if self.interval_log2 < SELDOM_LOG2 { DISSENT } else { DISSENT - 1 }
+    }
+
+    /// Whether it is strong enough for a link and lives in a network, but has no room.
+    pub fn refuses(&self, now: Instant) -> bool {
+        let is_recent = now.since(self.heard_at) < self.interval().times(3);
+        self.refusals >= REFUSED && is_recent && !self.is_alone && self.quality.is_strong()
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.

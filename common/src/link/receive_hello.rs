@@ -88,6 +88,8 @@ impl Links {
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
         let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
+        let is_refused = hello.is_full && !is_linked && name.is_none_or(|name| !name.willing);
+        neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
         let is_new = !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
         if matches!(turn, Turn::Down(_)) {
             self.tokens.take();

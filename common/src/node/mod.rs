@@ -1,5 +1,6 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+mod guest;
 mod hold;
 mod on_ring;
 pub mod snapshot;
@@ -112,7 +113,7 @@ impl Node {
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if now != Instant::NEVER && (self.ring.is_some() || self.links.has_news()) {
+        if now != Instant::NEVER && (self.ring.is_some() || self.links.table().links() == 0 || self.links.has_news()) {
             self.work(now);
         }
     }
@@ -256,11 +257,15 @@ impl Node {
         while let Some(notice) = self.links.poll_notice() {
             self.notices.push(notice);
         }
-        let leader = self.leader_to_follow();
+        let host = self.host(now);
+        let leader = host.map(|(_, leader)| leader).or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));
             self.leader_changes = self.leader_changes.saturating_add(1);
+            if let Some((host, _)) = host {
+                self.notices.push(Notice::Guest(host));
+            }
         }
         self.hurry(now);
         let parent = self.next_hop();
