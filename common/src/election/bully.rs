@@ -14,12 +14,16 @@
 //! An ELECTION of a lower node is answered with OK at once; one's own election follows a take-over delay later, so that
 //! the answer is on the air first. COORDINATOR goes to the lower nodes: every live node is lower, and the dead leader is
 //! not. A node that (re)starts holds an election, which for the highest means announcing itself: the bully.
+//!
+//! On a ring whose living members are known, an election asks the three highest of them instead of all higher ones, and whoever
+//! follows the highest node alive holds none of its own: n messages and not n², which no channel carries from thirty on.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
 use crate::notice::Event;
 use crate::outbox::Dest;
+use crate::peers::PeerSet;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
@@ -89,13 +93,39 @@ pub struct Bully {
     state: State,
     /// Whether an own election is due after the take-over delay.
     taking_over: bool,
+    /// Whether the peers are the living members of a ring, as a keeper of the ring knows them.
+    knows_living: bool,
     leader: Option<NodeId>,
 }
+
+/// Of living members only the highest are asked: one of them will answer, and each that is asked asks in turn.
+const ASKED_MAX: usize = 3;
 
 impl Bully {
     /// A node that knows no leader.
     pub fn new(config: BullyConfig) -> Self {
-        Self { config, state: State::Following, taking_over: false, leader: None }
+        Self { config, state: State::Following, taking_over: false, knows_living: false, leader: None }
+    }
+
+    /// The same node where the peers are the living members of a ring.
+    pub fn knowing_the_living(self, knows_living: bool) -> Self {
+        Self { knows_living, ..self }
+    }
+
+    /// Whether this node follows the highest node alive.
+    fn follows_highest(&self, cx: &Cx<'_, Self>) -> bool {
+        self.leader > Some(cx.id) && self.leader == cx.peers.last().copied()
+    }
+
+    /// Whom an election asks.
+    fn asked(&self, cx: &Cx<'_, Self>) -> Dest {
+        if !self.knows_living {
+            return Dest::Higher;
+        }
+        let higher = cx.peers.iter().enumerate().rev().take_while(|&(_, &peer)| peer > cx.id);
+        let mut highest = PeerSet::EMPTY;
+        higher.take(ASKED_MAX).for_each(|(index, _)| highest.insert(index));
+        Dest::Peers(highest)
     }
 
     fn hold_election(&mut self, cx: &mut Cx<'_, Self>) {
@@ -103,7 +133,7 @@ impl Bully {
         if cx.peers.last().is_some_and(|&highest| highest > cx.id) {
             self.state = State::Asking;
             self.leader = None;
-            cx.send(Dest::Higher, BullyMsg::Election);
+            cx.send(self.asked(cx), BullyMsg::Election);
             cx.set_timer(BullyTimer::Answer, self.config.answer);
         } else {
             self.announce(cx);
@@ -155,7 +185,9 @@ impl Protocol for Bully {
         match msg {
             BullyMsg::Election => {
                 cx.send(Dest::One(from), BullyMsg::Ok);
-                if self.state == State::Following && !self.taking_over {
+                // Whoever follows the highest node alive leaves it to that one, which is asked as well.
+                let is_left = self.knows_living && self.follows_highest(cx);
+                if self.state == State::Following && !self.taking_over && !is_left {
                     self.taking_over = true;
                     cx.set_timer(BullyTimer::TakeOver, self.config.take_over);
                 }
@@ -188,7 +220,10 @@ impl Protocol for Bully {
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
-            Signal::LeaderLost if self.state != State::Following || self.taking_over => {}
+            // A node that asks, waits or is about to take over has a timer that notices a loss.
+            Signal::LeaderLost | Signal::Disturbed if self.state != State::Following || self.taking_over => {}
+            // Whoever follows the highest node alive has missed nothing that matters.
+            Signal::Disturbed if self.follows_highest(cx) => {}
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
             Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
         }

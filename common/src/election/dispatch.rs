@@ -178,7 +178,7 @@ impl Election {
                 let rules = FrlleRules::Hardened;
                 Self::Frlle(Frlle::new(id, FrlleConfig { ring, hop: timing.hop, coefficient, rules }, None))
             }
-            Algorithm::Bully => Self::Bully(Bully::new(bully)),
+            Algorithm::Bully => Self::Bully(Bully::new(bully).knowing_the_living(hs == HsRules::Known)),
             Algorithm::Ring => Self::Ring(Ring::new(order, timing.patience)),
             Algorithm::Lcr => Self::Lcr(Lcr::new(ring)),
             #[cfg(feature = "comparison")]

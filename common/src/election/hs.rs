@@ -17,10 +17,11 @@
 //! A candidate whose probe met a larger uid stays where it is and relays: nothing of its own will come back. A node
 //! that is woken by a larger probe only relays; one that is woken by a smaller probe swallows it and stands itself.
 //!
-//! The phases are there because nobody knows who will win: they keep those that will not from going far. On a ring whose
-//! living members are known ([`HsRules::Known`]) somebody does, as a rule. A candidate that knows of no larger member sends
-//! one probe all the way round at once, which is the last phase without those before it: n messages instead of 4n and
-//! more. Where it is mistaken, a larger one swallows the probe and stands itself, as in any phase.
+//! The phases are there because all begin at once and nobody knows who will win: they keep those that will not from going far.
+//! On a ring whose living members are known ([`HsRules::Known`]) the largest begins first and the others later, if at all. So
+//! every candidate sends one probe all the way round, which is the last phase without those before it. That of the largest
+//! takes n messages instead of 4n and more; that of another is swallowed by the next larger one, which stands itself, as in
+//! any phase: 2n at most until the largest has gone round, where phases would wake everybody.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -60,7 +61,7 @@ impl Uid for u32 {
 pub enum HsRules {
     /// Nothing, as published: every candidate begins with the first phase.
     Published,
-    /// The peers are the living members of the ring: a candidate with no larger one begins with the last phase.
+    /// The peers are the living members of the ring, and the largest begins first: a candidate begins with the last phase.
     Known,
 }
 
@@ -173,20 +174,22 @@ impl<U: Uid> Hs<U> {
         cx.note(Event::Started);
         if self.circle.place.is_alone(cx.id) {
             self.win(cx);
-        } else if self.expects_to_win(cx) {
+        } else if self.rules == HsRules::Known {
             self.go_round(0, cx);
         } else {
             self.enter_phase(0, &Side::BOTH, cx);
         }
     }
 
-    /// Sends a probe all the way round. It comes back from the other side, so one is enough; if it does not come in time,
-    /// another follows.
+    /// Sends a probe all the way round. It comes back from the other side, so one is enough; if that of the largest does not
+    /// come in time, another follows.
     fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
         self.enter_phase(ROUND, &[Side::Right], cx);
         self.returned = sent;
-        let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
-        cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << sent.min(3)));
+        if self.expects_to_win(cx) {
+            let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+            cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << sent.min(3)));
+        }
     }
 
     /// Whether probes of this phase come home from the other side. None of them is sent back.
@@ -196,7 +199,7 @@ impl<U: Uid> Hs<U> {
 
     fn expects_to_win(&self, cx: &Cx<'_, Self>) -> bool {
         let own = self.uid.node();
-        self.rules == HsRules::Known && cx.peers.iter().all(|&peer| own.is_some_and(|own| own > peer))
+        cx.peers.iter().all(|&peer| own.is_some_and(|own| own > peer))
     }
 
     fn enter_phase(&mut self, phase: u8, sides: &[Side], cx: &mut Cx<'_, Self>) {

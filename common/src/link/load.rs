@@ -10,8 +10,9 @@ use crate::time::{Duration, Instant};
 /// The time over which the load is averaged.
 const WINDOW_US: u64 = 1_000_000;
 
-/// Airtime in the window from which on the wait grows, and by which it doubles.
-const STEP_US: u64 = WINDOW_US / 8;
+/// Airtime in the window from which on the wait grows, and the airtime by which it then doubles.
+const FREE_US: u64 = WINDOW_US / 8;
+const STEP_US: u64 = WINDOW_US / 14;
 
 /// The wait where the channel is quiet.
 pub const PAUSE_MIN: Duration = Duration::from_millis(150);
@@ -42,9 +43,15 @@ impl Load {
         self.heard_us.min(WINDOW_US) * left / WINDOW_US
     }
 
+    /// How much later than usual hellos may come.
+    pub fn slack_ms(&self, now: Instant) -> u16 {
+        let more = self.pause(now).as_micros().saturating_sub(PAUSE_MIN.as_micros());
+        u16::try_from(more / 1_000).unwrap_or(u16::MAX)
+    }
+
     /// The least time between a hurried hello and the one before.
     pub fn pause(&self, now: Instant) -> Duration {
-        let level = self.level(now);
+        let level = self.level(now).saturating_sub(FREE_US);
         let (doublings, rest) = (level / STEP_US, level % STEP_US);
         let doubled = PAUSE_MIN.as_micros() << doublings.min(DOUBLINGS_MAX);
         let more = if doublings < DOUBLINGS_MAX { doubled * rest / STEP_US } else { 0 };
@@ -72,7 +79,7 @@ mod tests {
         assert!(settled(2) < PAUSE_MIN.times(2));
         for nodes in [8, 16, 30, 64, 100] {
             let share = nodes * 4_000 * 100 / settled(nodes).as_micros();
-            assert!(share < 33, "{nodes} nodes take {share} %");
+            assert!(share < 40, "{nodes} nodes take {share} %");
         }
     }
 

@@ -56,11 +56,17 @@ pub struct Patience {
     pub suspect_eighths: u8,
     /// How long a link stays down after it broke.
     pub hold_down_ms: u16,
+    /// How much longer silence is put up with because the channel is busy and hellos are late, in milliseconds.
+    pub slack_ms: u16,
 }
 
 impl Patience {
     pub const fn of(Timings { attempts, suspect_eighths, hold_down_ms, .. }: Timings) -> Self {
-        Self { attempts, suspect_eighths, hold_down_ms }
+        Self { attempts, suspect_eighths, hold_down_ms, slack_ms: 0 }
+    }
+
+    pub fn slack(self) -> Duration {
+        Duration::from_millis(u64::from(self.slack_ms))
     }
 }
 
@@ -200,9 +206,10 @@ impl Neighbour {
     }
 
     /// When a silent neighbour is asked whether it is there.
-    pub fn suspect_at(&self, eighths: u8) -> Instant {
+    pub fn suspect_at(&self, patience: Patience) -> Instant {
         let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
-        self.heard_at + Duration::from_micros(interval.times(u32::from(eighths)).as_micros() / 8)
+        let silence = Duration::from_micros(interval.times(u32::from(patience.suspect_eighths)).as_micros() / 8);
+        self.heard_at + silence + patience.slack()
     }
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
@@ -230,18 +237,18 @@ impl Neighbour {
         self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(remembered)
     }
 
-    /// When it next needs attention, with this many attempts a frame and this many eighths of its interval of silence.
-    pub fn due(&self, attempts: u8, eighths: u8) -> Due {
+    /// When it next needs attention, with this patience.
+    pub fn due(&self, patience: Patience) -> Due {
         if !self.session.is_up() {
             return Due { timeout: self.forget_at().max(self.held_until), ..Due::NEVER };
         }
         let Arq { due, attempts: made, .. } = self.arq;
         let timeout = if due != Instant::NEVER {
-            if made >= self.attempts_max(attempts) { due } else { Instant::NEVER }
+            if made >= self.attempts_max(patience.attempts) { due } else { Instant::NEVER }
         } else if self.arq.is_busy() {
             Instant::NEVER
         } else {
-            self.suspect_at(eighths)
+            self.suspect_at(patience)
         };
         Due { timeout, transmit: due.min(self.ack_due) }
     }

@@ -25,6 +25,7 @@ impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8, above: &mut dyn Above) {
         self.load.hear(now, airtime(frame.bytes().len()));
+        self.patience.slack_ms = self.load.slack_ms(now);
         self.wait_for_others(now, frame.bytes().len());
         if let Some(ack) = as_ack(frame.bytes()) {
             self.on_ack(now, ack);

@@ -143,11 +143,12 @@ impl Links {
     /// The sender has lost a neighbour that this node still has a link to: asks it now whether it is there, unless it was
     /// heard just now. So all neighbours of a node that is gone lose it at about the same time.
     fn share_suspicion(&mut self, now: Instant, hello: &Hello) {
+        let slack = self.patience.slack();
         for name in hello.names.iter().filter(|name| !name.willing && name.heard == 0) {
             let Some(neighbour) = self.table.find(name.id).and_then(|slot| self.table.get_mut(slot)) else {
                 continue;
             };
-            let is_silent = now.since(neighbour.heard_at) > neighbour.interval();
+            let is_silent = now.since(neighbour.heard_at) > neighbour.interval() + slack;
             if neighbour.session.is_up() && is_silent {
                 neighbour.suspect(now);
                 neighbour.arq.is_doubted = true;

@@ -197,6 +197,7 @@ impl Table {
 mod tests {
     use super::{Due, Neighbour, Newcomer, Table};
     use crate::limits::TABLE_MAX;
+    use crate::link::neighbour::Patience;
     use crate::link::quality::Quality;
     use crate::link::session::{Incarnation, Session};
     use crate::rng::Rng;
@@ -204,7 +205,8 @@ mod tests {
     use crate::types::NodeId;
 
     fn due(neighbour: &Neighbour) -> Due {
-        neighbour.due(10, 14)
+        let patience = Patience { attempts: 10, suspect_eighths: 14, hold_down_ms: 2_000, slack_ms: 0 };
+        neighbour.due(patience)
     }
 
     fn neighbour(rng: &mut Rng, is_up: bool) -> Neighbour {

@@ -8,8 +8,8 @@ use crate::notice::Reason;
 use crate::time::Instant;
 
 /// When a neighbour needs attention, given this patience.
-pub(super) fn due_by(Patience { attempts, suspect_eighths, .. }: Patience) -> impl Fn(&Neighbour) -> Due {
-    move |neighbour| neighbour.due(attempts, suspect_eighths)
+pub(super) fn due_by(patience: Patience) -> impl Fn(&Neighbour) -> Due {
+    move |neighbour| neighbour.due(patience)
 }
 
 impl Links {
@@ -22,7 +22,7 @@ impl Links {
     }
 
     fn attend(&mut self, now: Instant, slot: usize) {
-        let (attempts, eighths) = (self.patience.attempts, self.patience.suspect_eighths);
+        let patience = self.patience;
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         if !neighbour.session.is_up() {
             if neighbour.forget_at() <= now && neighbour.news.down.is_none() && neighbour.held_until <= now {
@@ -30,10 +30,10 @@ impl Links {
             }
             return;
         }
-        if neighbour.arq.due <= now && neighbour.arq.attempts >= neighbour.attempts_max(attempts) {
+        if neighbour.arq.due <= now && neighbour.arq.attempts >= neighbour.attempts_max(patience.attempts) {
             let reason = if neighbour.arq.is_probe { Reason::Silent } else { Reason::Unacknowledged };
             self.take_down(now, slot, reason);
-        } else if neighbour.suspect_at(eighths) <= now {
+        } else if neighbour.suspect_at(patience) <= now {
             neighbour.suspect(now);
         }
     }

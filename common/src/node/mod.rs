@@ -41,6 +41,9 @@ const FOR_RING: u8 = 1;
 /// Milliseconds that an election on a ring may take for each member, on top of the configured patience.
 const PATIENCE_PER_MEMBER_MS: u64 = 60;
 
+/// Milliseconds that an answer on a ring may take for each member, on top of the configured time: all may be asking.
+const ANSWER_PER_MEMBER_MS: u64 = 20;
+
 /// Peers are neighbours in an ad hoc network and members of the ring in ring mode.
 type NodeEngine = Engine<Election, MEMBERS_MAX>;
 
@@ -406,7 +409,7 @@ impl Wanted {
             radii,
             timing: Timing {
                 hop: Duration::from_millis(u64::from(timings.answer_ms) / 8),
-                answer: Duration::from_millis(u64::from(timings.answer_ms)),
+                answer: Duration::from_millis(u64::from(timings.answer_ms) + ANSWER_PER_MEMBER_MS * members),
                 patience: Duration::from_millis(u64::from(timings.patience_ms) + PATIENCE_PER_MEMBER_MS * members),
             },
         };

@@ -6,35 +6,54 @@
 use super::{SETTLE, take_due};
 use crate::time::{Duration, Instant};
 
-/// The least time between two disturbances. It doubles with each one that comes within [`CALM`] times the gap of the one before,
+/// The least time between two disturbances. It doubles with each one that comes within [`CALM`] times the gap after the one before,
 /// up to [`DOUBLINGS_MAX`] times: where elections lose messages because elections fill the channel, fewer of them come through.
-pub const DISTURB_GAP: Duration = Duration::from_millis(250);
+pub const DISTURB_GAP: Duration = Duration::from_millis(150);
 
-const CALM: u32 = 8;
+/// What each member adds to it: an election has to go round.
+const DISTURB_HOP: Duration = Duration::from_millis(8);
 
-const DOUBLINGS_MAX: u8 = 4;
+const CALM: u32 = 4;
+
+const DOUBLINGS_MAX: u8 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Disturbance {
     /// When the next disturbance is raised.
     raise_at: Instant,
     raised_at: Instant,
+    /// How long an election takes: the least time between two that this node sets off.
+    gap: Duration,
     doublings: u8,
 }
 
 impl Disturbance {
-    pub fn new() -> Self {
-        Self { raise_at: Instant::NEVER, raised_at: Instant::ZERO, doublings: 0 }
+    pub fn new(ring_size: usize) -> Self {
+        let gap = DISTURB_GAP + DISTURB_HOP.times(u32::try_from(ring_size).unwrap_or(u32::MAX));
+        Self { raise_at: Instant::NEVER, raised_at: Instant::ZERO, gap, doublings: 0 }
     }
 
     /// Something was lost: the election is to begin again, soon and not too often.
     pub fn disturb(&mut self, now: Instant) {
         if self.raise_at == Instant::NEVER {
-            let gap = DISTURB_GAP.times(1 << self.doublings.min(DOUBLINGS_MAX));
-            let is_calm = now >= self.raised_at + gap.times(CALM);
-            self.doublings = if is_calm { 0 } else { self.doublings };
-            self.raise_at = (now + SETTLE).max(self.raised_at + gap);
+            self.raise_at = self.next(now + SETTLE);
         }
+    }
+
+    /// The first time from this one on at which another election may be set off.
+    pub fn next(&self, from: Instant) -> Instant {
+        if self.raised_at == Instant::ZERO {
+            return from;
+        }
+        from.max(self.raised_at + self.gap.times(1 << u32::from(self.doublings.min(DOUBLINGS_MAX))))
+    }
+
+    /// An election is set off, by this or by anything else.
+    pub fn note(&mut self, now: Instant) {
+        let calm = self.gap.times(CALM << u32::from(self.doublings.min(DOUBLINGS_MAX)));
+        let is_calm = self.raised_at == Instant::ZERO || now >= self.raised_at + calm;
+        self.doublings = if is_calm { 0 } else { self.doublings.saturating_add(1).min(DOUBLINGS_MAX) };
+        self.raised_at = now;
     }
 
     pub fn poll_timeout(&self) -> Instant {
@@ -45,8 +64,7 @@ impl Disturbance {
     pub fn timeout(&mut self, now: Instant) -> bool {
         let is_due = take_due(&mut self.raise_at, now);
         if is_due {
-            self.raised_at = now;
-            self.doublings = self.doublings.saturating_add(1).min(DOUBLINGS_MAX);
+            self.note(now);
         }
         is_due
     }

@@ -26,6 +26,10 @@ const PACE_HELLOS: u64 = 2;
 /// way.
 const WANTED_FACTOR: u8 = 2;
 
+/// And this many times as long where it is not the leader. Nobody needs to know that such a member is gone before an election comes
+/// to it, which ends the wait; but everybody pays for one that is given up and found again.
+const LED_FACTOR: u8 = 4;
+
 /// This many ticks after giving up a member, the node says once more that it has no route to it.
 const TELL_AGAIN_TICKS: u8 = 4;
 
@@ -54,6 +58,8 @@ pub(super) struct Losses {
     pace_ticks: u8,
     /// The neighbour that spoke last of a wanted member.
     helper: u8,
+    /// The leader, which is waited for less long.
+    leader: u8,
 }
 
 impl Losses {
@@ -70,12 +76,22 @@ impl Losses {
             wait_ticks: u8::try_from(wait_ticks).unwrap_or(u8::MAX),
             pace_ticks: 0,
             helper: NOBODY,
+            leader: NOBODY,
         }
     }
 
     /// The usual wait for a member without a route.
     pub fn wait_time(&self) -> Duration {
         TICK.times(u32::from(self.wait_ticks()))
+    }
+
+    /// Follows a leader. Where it is without a route, it is waited for like a leader from now on.
+    pub fn follow(&mut self, leader: u8) {
+        self.leader = leader;
+        let usual = self.wait_ticks();
+        if let Some(wait) = self.waits.get_mut(usize::from(leader)) {
+            *wait = usual.min(*wait);
+        }
     }
 
     fn wait_ticks(&self) -> u8 {
@@ -90,8 +106,9 @@ impl Losses {
 
     /// Starts to wait for a member.
     pub fn wait_for(&mut self, now: Instant, member: u8) {
-        let factor = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
-        self.set_wait(member, self.wait_ticks().saturating_mul(factor));
+        let wanted = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
+        let led = if self.leader == member { 1 } else { LED_FACTOR };
+        self.set_wait(member, self.wait_ticks().saturating_mul(wanted).saturating_mul(led));
         self.arm_tick(now);
     }
 

@@ -13,7 +13,7 @@
 //!
 //! What keeps elections going:
 //! - *Heartbeat.* Every member gives its own announcements a newer number each heartbeat. A node that hears no newer number of
-//!   the leader for [`SILENCE`] times [`Timings::leader_silence`] reports [`RingOutput::LeaderSilent`]. That is for a
+//!   the leader for [`SILENCE`] times [`Timings::leader_silence`], and more on a large ring, reports [`RingOutput::LeaderSilent`]. That is for a
 //!   leader that has lost its voice; the neighbours of one that is gone notice long before.
 //! - *Disturbance.* A node that knows that a message was or may have been lost reports [`RingOutput::Disturbed`], so that the
 //!   election is begun again instead of waiting for the end of its patience.
@@ -79,6 +79,15 @@ const READING_MAX: usize = 3;
 
 /// A leader may be silent for this many times the configured time, since its numbers come in hellos, hop by hop.
 pub const SILENCE: u32 = 3;
+
+/// And so much longer for each member: the further the number has to come, the likelier somewhere on its way hellos were lost in
+/// a row.
+const SILENCE_MEMBER: Duration = Duration::from_millis(250);
+
+/// How long the leader of a ring of this size may be silent, and two neighbours may follow different leaders.
+fn silence(timings: Timings, ring_size: usize) -> Duration {
+    timings.leader_silence().times(SILENCE) + SILENCE_MEMBER.times(u32::try_from(ring_size).unwrap_or(u32::MAX))
+}
 
 /// How long the keeper waits, after finding a member or losing a message, before it reports what follows from it: both come
 /// in swarms, elections should not.
@@ -175,9 +184,9 @@ impl RingKeeper {
             routes: Routes::new(own),
             edges: Edges::new(),
             news: News::new(timings.heartbeat_ms),
-            leader: LeaderWatch::new(timings.leader_silence().times(SILENCE)),
+            leader: LeaderWatch::new(silence(timings, size)),
             losses: Losses::new(size),
-            disturbance: Disturbance::new(),
+            disturbance: Disturbance::new(size),
             is_disturbed: false,
             linked: Members::default(),
             queue: Vec::new(),
@@ -263,6 +272,7 @@ impl RingKeeper {
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
         let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
         if leader != self.leader.leader() {
+            self.losses.follow(leader);
             self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
             self.timeout(now);
         }
@@ -291,6 +301,7 @@ impl RingKeeper {
             return self.roster.id_at(new).map(RingOutput::MemberUp);
         }
         if let Some(place) = self.roster.take_place() {
+            self.disturbance.note(now);
             return Some(RingOutput::Place(place));
         }
         if let Some(first) = self.queue.iter().position(|queued| matches!(queued, Queued::From(..)))

@@ -80,7 +80,8 @@ impl RingKeeper {
         if self.losses.find(member) {
             self.disturbance.disturb(now);
         }
-        self.roster.add(now, member);
+        let disturbance = &self.disturbance;
+        self.roster.add(now, member, |from| disturbance.next(from));
     }
 
     /// There is no route to a member any more. The keeper waits for another one.

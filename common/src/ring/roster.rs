@@ -81,11 +81,12 @@ impl Roster {
         self.place
     }
 
-    /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled.
-    pub fn add(&mut self, now: Instant, member: u8) {
+    /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled, and not
+    /// before the `next` time at which an election may be set off.
+    pub fn add(&mut self, now: Instant, member: u8, next: impl FnOnce(Instant) -> Instant) {
         if !self.alive.contains(member) {
             self.alive = self.alive.with(member);
-            self.settle_at = self.settle_at.min(now + self.settle);
+            self.settle_at = self.settle_at.min(next(now + self.settle));
         }
     }
 

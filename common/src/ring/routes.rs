@@ -199,7 +199,7 @@ mod tests {
     fn a_route_whose_number_stands_still_is_given_up() {
         let mut routes = Routes::new(0);
         let old = age_max(4);
-        let mut grow = |routes: &mut Routes| {
+        let grow = |routes: &mut Routes| {
             let mut lost = std::vec::Vec::new();
             routes.grow_old(0, old, |position| lost.push(position));
             lost

@@ -6,7 +6,7 @@ use super::edges::Edges;
 use super::number::Number;
 use super::routes::Routes;
 use super::wire::{self, ASKED, Entry, Envelope, NO_WAY, NOBODY};
-use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SILENCE, SendError};
+use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError};
 use crate::config::Timings;
 use crate::limits::RING_MAX;
 use crate::members::RingOrder;
@@ -94,7 +94,9 @@ fn members_come_and_go_and_the_dead_are_bypassed() {
     let now = Instant::from_millis(200);
     tell(&mut keeper, now, 3, 4, NO_WAY);
     assert!(keeper.is_alive(FAR), "it is waited for");
-    let waited = now + keeper.hold_time() + Duration::from_millis(200);
+    let hold = keeper.hold_time();
+    assert!(pass(&mut keeper, now + hold.times(3)).is_empty(), "longer than a leader would be");
+    let waited = now + hold.times(4) + Duration::from_millis(200);
     let gone = pass(&mut keeper, waited);
     assert!(gone.contains(&RingOutput::MemberDown(FAR)), "{gone:?}");
     assert_eq!(keeper.place(), RingPlace { left: NEXT, right: NEXT });
@@ -166,7 +168,7 @@ fn a_silent_leader_is_told_in_bounded_time_and_a_beating_one_is_not() {
         assert!(!pass(&mut keeper, now).contains(&RingOutput::LeaderSilent(FAR)));
         tell(&mut keeper, now, 3, 4 + u16::try_from(beat).unwrap(), 1);
     }
-    let bound = Instant::from_millis(20_000) + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
+    let bound = Instant::from_millis(20_000) + super::silence(Timings::ALWAYS_ON, 4);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::LeaderSilent(FAR)));
 }
 
@@ -253,7 +255,7 @@ fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(FAR));
     hello(&mut keeper, Instant::ZERO, 2, entry(2, 0, 0));
-    let bound = Instant::ZERO + Timings::ALWAYS_ON.leader_silence().times(SILENCE);
+    let bound = Instant::ZERO + super::silence(Timings::ALWAYS_ON, 4);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::Disputed(NEXT)));
     keeper.receive_hello(Instant::ZERO, NEXT, &[1, 2]);
     keeper.receive(Instant::ZERO, NEXT, &[9, 9]);

@@ -32,6 +32,61 @@ fn ring(seed: u64, nodes: u16, loss: u32, algorithm: Algorithm) -> Ether {
     ether
 }
 
+/// A ring whose members stand in a line, and hear those beside them only.
+fn line(seed: u64, nodes: u16, algorithm: Algorithm) -> Ether {
+    let mut ether = ring(seed, nodes, 0, algorithm);
+    let nodes = usize::from(nodes);
+    let pairs = (0..nodes).flat_map(|b| (0..b).map(move |a| (a, b)));
+    pairs.filter(|(a, b)| b - a > 1).for_each(|(a, b)| ether.cut(a, b));
+    ether
+}
+
+#[test]
+fn bully_settles_in_a_room_of_many() {
+    for nodes in [9, 12, 16, 24] {
+        let mut ether = ring(5, nodes, 0, Algorithm::Bully);
+        ether.cuts.clear();
+        let all = usize::from(nodes);
+        let is_settled = ether.run_until(ether.now + seconds(30), |ether| ether.agreed(0..all) == Some(NodeId(nodes)));
+        assert!(is_settled, "{nodes} members");
+        ether.run(seconds(5));
+        assert_eq!(ether.agreed(0..all), Some(NodeId(nodes)), "{nodes} members, later");
+    }
+}
+
+#[test]
+fn neighbours_that_restart_together_are_back_at_once_however_long_they_were_up() {
+    for algorithm in [Algorithm::Hs, Algorithm::Lcr, Algorithm::Bully, Algorithm::Ring] {
+        let mut ether = line(6, 4, algorithm);
+        ether.run(seconds(120));
+        assert_eq!(ether.agreed(0..4), Some(NodeId(4)), "{algorithm:?}");
+        [2, 3].into_iter().for_each(|board| ether.switch_off(board));
+        ether.run(seconds(10));
+        assert_eq!(ether.agreed(0..2), Some(NodeId(2)), "{algorithm:?}");
+        [2, 3].into_iter().for_each(|board| ether.switch_on(board));
+        let back = ether.now;
+        assert!(ether.run_until(back + seconds(15), |ether| ether.agreed(0..4) == Some(NodeId(4))), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_board_with_erased_flash_is_back_at_once_with_a_neighbour_that_restarted() {
+    for algorithm in [Algorithm::Hs, Algorithm::Lcr] {
+        let mut ether = line(7, 4, algorithm);
+        // Boots before: its epoch is far ahead of the one it has after its flash was erased.
+        ether.switch_off(3);
+        ether.boards[3].epoch = 40;
+        ether.switch_on(3);
+        ether.run(seconds(60));
+        [2, 3].into_iter().for_each(|board| ether.switch_off(board));
+        ether.run(seconds(30));
+        ether.boards[3].epoch = 1;
+        [2, 3].into_iter().for_each(|board| ether.switch_on(board));
+        let back = ether.now;
+        assert!(ether.run_until(back + seconds(20), |ether| ether.agreed(0..4) == Some(NodeId(4))), "{algorithm:?}");
+    }
+}
+
 #[test]
 fn every_ring_algorithm_elects_the_largest_and_replaces_it() {
     for algorithm in [Algorithm::Hs, Algorithm::Lcr, Algorithm::Bully, Algorithm::Ring, Algorithm::ModifiedBully] {
