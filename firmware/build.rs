@@ -11,10 +11,12 @@ fn main() {
 
     check_board();
     let map = memory_map(&package);
-    fs::copy(&map, output.join("memory.x")).expect("the memory map can be copied");
+    // The workspace's memory.x includes it by this name.
+    fs::copy(&map, output.join("board-memory.x")).expect("the memory map can be copied");
 
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", map.display());
+    println!("cargo::rerun-if-changed={}", package.join("../memory.x").display());
     println!("cargo::rerun-if-changed={}", package.join("link").display());
     println!("cargo::rustc-link-search={}", output.display());
     println!("cargo::rustc-link-search={}", package.join("link").display());
@@ -25,7 +27,7 @@ fn main() {
 
 /// An image is for one board.
 fn check_board() {
-    let boards = ["NRF52840_DK", "NRF52840_DONGLE", "NRF52833_DK", "MICROBIT_V2"];
+    let boards = ["NRF52840_DK", "NRF52840_DONGLE", "NRF52833_DK", "MICROBIT_V2", "XIAO_NRF52840", "FEATHER_NRF52840"];
     let chosen: Vec<String> = boards
         .into_iter()
         .filter(|board| has(&format!("BOARD_{board}")))
@@ -49,13 +51,18 @@ fn has(feature: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
 }
 
-/// A chip has one memory map, and the bootloader's dongle its own.
+/// A chip has one memory map, and a board that comes with a bootloader its own.
 fn memory_map(package: &Path) -> PathBuf {
-    if has("CHIP_NRF52833") {
-        package.join("memory/nrf52833.x")
+    let name = if has("CHIP_NRF52833") {
+        "nrf52833.x"
+    } else if has("BOARD_XIAO_NRF52840") {
+        "nrf52840-uf2-s140-v7.x"
+    } else if has("BOARD_FEATHER_NRF52840") {
+        "nrf52840-uf2-s140-v6.x"
     } else if has("USB_BOOTLOADER") {
-        package.join("memory/nrf52840-usb-bootloader.x")
+        "nrf52840-usb-bootloader.x"
     } else {
-        package.parent().expect("the package lies in the workspace").join("memory.x")
-    }
+        "nrf52840.x"
+    };
+    package.join("memory").join(name)
 }

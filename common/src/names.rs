@@ -145,6 +145,8 @@ pub enum Board {
     Nrf52840Dongle,
     Nrf52833Dk,
     MicrobitV2,
+    XiaoNrf52840,
+    FeatherNrf52840,
 }
 
 names! { Board {
@@ -152,6 +154,8 @@ names! { Board {
     Nrf52840Dongle: "nrf52840-dongle", "nRF52840 dongle";
     Nrf52833Dk: "nrf52833-dk", "nRF52833-DK";
     MicrobitV2: "microbit-v2", "BBC micro:bit v2";
+    XiaoNrf52840: "xiao-nrf52840", "Seeed XIAO nRF52840";
+    FeatherNrf52840: "feather-nrf52840", "Adafruit Feather nRF52840";
 }}
 
 #[cfg(test)]

@@ -112,6 +112,11 @@ fn to_host() -> impl Strategy<Value = ToHost> {
             quantity: Quantity::Sensor(number),
             value
         }),
+        (any::<u64>(), any::<i32>()).prop_map(|(at_us, value)| ToHost::Reading {
+            at_us,
+            quantity: Quantity::Humidity,
+            value
+        }),
         (any::<u64>(), call()).prop_map(|(at_us, call)| ToHost::Call { at_us, call }),
         "[a-z_.]{0,40}"
             .prop_map(|text| { ToHost::Config(ConfigAnswer::Refused(Refusal::Field(Text::start_of(&text)))) }),

@@ -17,7 +17,7 @@ const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Changing any of these is another [`common::link::frame::VERSION`].
 const GOLDEN: [(&str, &str); 6] = [
-    ("hello", "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 db cb 7b 00 12 f5 1b dd 67 ff a5 01 4a 83 ea dd df 4f"),
+    ("hello", "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 db cb 7b 00 12 f5 1b dd 60 fe f8 5e 43 ca 09 89 e7 13 15"),
     (
         "rel to all",
         "41 88 04 34 12 ff ff 02 01 92 03 00 02 01 7b 2a 10 bd 35 cf 24 ae 27 b7 c6 7d cf 74 7e 4c e2 c4 76 3d ca b9 87 75 58",
@@ -26,9 +26,12 @@ const GOLDEN: [(&str, &str); 6] = [
     ("ack", "02 00 05 00 de da 5c c9"),
     (
         "hello, AES-CCM",
-        "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 dd 2e a9 56 dd 12 ea 5c 3f c4 08 82 9b ea 2a 7d 99 ca",
+        "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 dd 2e a9 56 dd 12 ea 5c 38 c5 55 dd 92 a3 62 98 27 a4 a4",
     ),
-    ("hello, open", "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 2a 0a 08 03 02 ef be 01 03 02 5f 00 09 40 37 fc 1b 34"),
+    (
+        "hello, open",
+        "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 2a 0a 08 03 02 ef be 01 04 03 02 5f 00 09 40 88 26 2b 6f",
+    ),
 ];
 
 fn hex(bytes: &[u8]) -> String {
@@ -55,6 +58,7 @@ fn hello() -> Hello {
         leader: NodeId(0x0203),
         device: 0xBEEF,
         links: 1,
+        age: 4,
         names: [name].into_iter().collect(),
     }
 }
@@ -152,10 +156,10 @@ fn name() -> impl Strategy<Value = Name> {
 
 fn any_hello() -> impl Strategy<Value = Hello> {
     let names = prop::collection::vec(name(), 0..=HELLO_NAMES_MAX);
-    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), any::<u16>(), any::<u8>(), names).prop_map(
-        |(number, interval_log2, is_full, leader, device, links, names)| {
+    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), any::<u16>(), any::<(u8, u8)>(), names).prop_map(
+        |(number, interval_log2, is_full, leader, device, (links, age), names)| {
             let (leader, names) = (NodeId(leader), names.into_iter().collect());
-            Hello { number, interval_log2, is_full, leader, device, links, names }
+            Hello { number, interval_log2, is_full, leader, device, links, age, names }
         },
     )
 }

@@ -8,6 +8,10 @@
 
 mod boards;
 mod boot;
+mod bound;
+mod cache;
+#[cfg(feature = "sensor-sht4x")]
+mod climate;
 mod clock;
 mod copying;
 mod crash;
@@ -26,6 +30,7 @@ mod sensors;
 mod status;
 mod stopwatch;
 mod storage;
+mod takeover;
 mod watchdog;
 
 use common::board::button::Wish;
@@ -39,6 +44,7 @@ use heapless::String;
 use static_cell::StaticCell;
 
 use crate::boards::{Pins, board};
+use crate::bound::Bound;
 use crate::sensors::{DieTemperature, Supply};
 use crate::status::{Lights, Meaning};
 
@@ -49,9 +55,13 @@ bind_interrupts!(struct Interrupts {
 
 #[entry]
 fn main() -> ! {
+    takeover::run();
+    cache::enable();
     let last_run = retained::take();
     watchdog::start();
-    let p = crystal::start();
+    // The processor's peripherals are taken here and nowhere else.
+    let mut bound = Bound::new(defmt::unwrap!(cortex_m::Peripherals::take()).SYST);
+    let p = crystal::start(&mut bound);
     stopwatch::start();
     let reset = take_reset_reason();
     let build = identity::build();
@@ -67,7 +77,9 @@ fn main() -> ! {
     let mut seed = [0; 8];
     let mut noise = rng::Rng::new_blocking(p.RNG);
     noise.set_bias_correction(true);
+    bound.wait_for("the random number generator", "The chip is damaged.");
     noise.blocking_fill_bytes(&mut seed);
+    drop(bound);
     let supply = Saadc::new(p.SAADC, Interrupts, saadc::Config::default(), [ChannelConfig::single_ended(VddInput)]);
     let parts = boot::Parts {
         flash: p.NVMC,
@@ -79,7 +91,8 @@ fn main() -> ! {
         node: executors::start_node(),
     };
 
-    let Pins { status, fault, common, lit, button, second_button, serial } = board::pins!(p);
+    let pins = board::pins!(p);
+    let Pins { status, fault, common, lit, button, second_button, serial, .. } = pins;
     let (first, second) = match second_button {
         Some(second) => (Meaning::Fixed(Wish::Elect), Some(second)),
         None => (Meaning::ByLength, None),
@@ -102,6 +115,8 @@ fn main() -> ! {
         if board::HAS_USB {
             spawner.spawn(defmt::unwrap!(host::usb::run(p.USBD, serial_number())));
         }
+        #[cfg(feature = "sensor-sht4x")]
+        spawner.spawn(defmt::unwrap!(climate::run(p.TWISPI0, pins.wires)));
         spawner.spawn(defmt::unwrap!(boot::run(spawner, parts)));
     })
 }

@@ -68,7 +68,8 @@ const fn quantity_of<S: Sensor>(_: &S) -> Quantity {
     S::QUANTITY
 }
 
-fn say(quantity: Quantity, value: i32) {
+/// Tells the host a measurement.
+pub fn say(quantity: Quantity, value: i32) {
     host::say(ToHost::Reading { at_us: clock::now().as_micros(), quantity, value });
 }
 
@@ -89,6 +90,7 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
         say(Quantity::Airtime, millionths(load.bandwidth));
         say(Quantity::StackLeft, i32::try_from(crash::stack_left()).unwrap_or(i32::MAX));
         say(Quantity::Unfitness, i32::from(coefficient.0));
+        say(Quantity::LateAnswers, i32::try_from(COUNTERS.late.load(Ordering::Relaxed)).unwrap_or(i32::MAX));
         if told.is_none_or(|before: Coefficient| before.0.abs_diff(coefficient.0) >= NOTEWORTHY) {
             told = Some(coefficient);
             node::tell(node::Told::Signal(Signal::Fitness(coefficient)));

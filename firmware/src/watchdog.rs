@@ -10,8 +10,8 @@ use crate::{clock, progress, retained, rtt};
 
 const TIMEOUT_S: u32 = 8;
 
-/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before the clocks, so that a
-/// crystal that never starts leads to a reset.
+/// Starts the watchdog. Nothing can stop it afterwards, not even a software reset. It starts before everything else, so that
+/// nothing can hang without leading to a reset.
 pub fn start() {
     WDT.config().write(|w| {
         w.set_sleep(Sleep::Run);
@@ -22,8 +22,11 @@ pub fn start() {
     reload();
 }
 
+/// Reloads all channels: a watchdog that a bootloader has started may have more than one, and keeps them.
 fn reload() {
-    WDT.rr(0).write(|w| w.set_rr(Rr::Reload));
+    for channel in 0..8 {
+        WDT.rr(channel).write(|w| w.set_rr(Rr::Reload));
+    }
 }
 
 /// Reloads the watchdog once a second while all parts make progress, and records how long the board has run.

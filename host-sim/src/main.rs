@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
     bench, board, check, conform, demo, hierarchy, key, merge, monitor, provision, run, scenarios, size, stress, study,
-    sweep, table,
+    sweep, table, uf2,
 };
 use host_sim::{note, output};
 
@@ -52,6 +52,8 @@ enum Command {
     Bench(bench::Args),
     /// Measure the flash and RAM that a firmware image takes, and check them against a budget
     Size(size::Args),
+    /// Make the UF2 file of an image, to be copied to the drive of a board's bootloader
+    Uf2(uf2::Args),
     /// Create a network key
     Key(key::Args),
     /// Give boards their id, network and key, as a page to flash or over a cable
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Some(Command::Study(args)) => study::run(&args),
         Some(Command::Bench(args)) => bench::run(&args),
         Some(Command::Size(args)) => size::run(&args),
+        Some(Command::Uf2(args)) => uf2::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),

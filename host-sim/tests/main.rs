@@ -23,6 +23,7 @@ mod scenarios;
 mod size;
 mod study;
 mod table;
+mod uf2;
 
 use std::path::Path;
 

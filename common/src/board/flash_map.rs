@@ -10,8 +10,9 @@
 //! together with [`crate::config::page::checksum`] of the configuration page at that moment. At boot the stored one counts
 //! while the page still has that checksum; any other means that a probe has written a newer configuration since.
 //!
-//! On the nRF52840 the last 128 KiB stay free on every board. The dongle's factory bootloader is there, and one map for
-//! the chip is worth more than 128 KiB that no board needs.
+//! On the nRF52840 the last 128 KiB stay free on every board, 0xE0000 to the end. The dongle's factory bootloader is there,
+//! and so is the UF2 bootloader of other boards: it lies from 0xF4000 on, and receives its own update from 0xE0000 on. One
+//! map for the chip is worth more than 128 KiB that no board needs.
 
 use crate::names::Board;
 
@@ -40,7 +41,7 @@ impl FlashMap {
 
     pub const fn of(board: Board) -> Self {
         match board {
-            Board::Nrf52840Dk | Board::Nrf52840Dongle => Self::NRF52840,
+            Board::Nrf52840Dk | Board::Nrf52840Dongle | Board::XiaoNrf52840 | Board::FeatherNrf52840 => Self::NRF52840,
             Board::Nrf52833Dk | Board::MicrobitV2 => Self::NRF52833,
         }
     }

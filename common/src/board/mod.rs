@@ -4,9 +4,11 @@
 //! ([`flash_map`]), what of it survives a loss of power ([`storage`]), which configuration counts ([`config_source`],
 //! [`demo`]), what is remembered of earlier runs and what follows from it ([`history`], [`weibull_fit`], [`reset`]), what is
 //! left in memory for the boot after a crash ([`retained`]), how loaded the board is ([`load`]), what its lights and
-//! buttons mean ([`lights`], [`button`]), and when its watchdog is fed ([`watchdog`]).
+//! buttons mean ([`lights`], [`button`]), what its sensor of the air tells ([`climate`]), and when its watchdog is fed
+//! ([`watchdog`]).
 
 pub mod button;
+pub mod climate;
 pub mod config_source;
 pub mod demo;
 pub mod flash_map;

@@ -170,6 +170,12 @@ pub enum Quantity {
     Unfitness,
     /// Another sensor of the board, by its number.
     Sensor(u8),
+    /// Temperature of the air in hundredths of a degree Celsius.
+    AirTemperature,
+    /// Relative humidity of the air in hundredths of a per cent.
+    Humidity,
+    /// Acknowledgements since the start that were decided on too late to be sent.
+    LateAnswers,
 }
 
 /// One call of the node's driver or of the radio's, in and out. A node made from the same configuration and told the same

@@ -1,7 +1,7 @@
 //! The bodies of frames: hellos, and what carries messages.
 //!
 //! ```text
-//! HELLO  number 1 | log2 of the interval in ms 1 | names5 0 0 full1 | leader 2 | device 2 | links 1
+//! HELLO  number 1 | log2 of the interval in ms 1 | names5 0 0 full1 | leader 2 | device 2 | links 1 | age 1
 //!        | names × { id 2, token12 quality4 2, echo 2 } | what ring mode tells, or nothing
 //! REL    answer1 messages3 entries4 | 1 acks4 | entries × { [id 2], echo 2, number 1, ack 1 }
 //!        | acks × { [id 2], echo 2, ack 1 } | messages × { length 1, bytes }
@@ -42,6 +42,8 @@ pub struct Hello {
     pub device: u16,
     /// How many links the sender has. Those it names come first.
     pub links: u8,
+    /// How long ago the leader is known to have been there, in units of 32 ms; 255 is longer or unknown.
+    pub age: u8,
     pub names: Vec<Name, HELLO_NAMES_MAX, u8>,
 }
 
@@ -83,7 +85,7 @@ pub struct Rel {
 }
 
 /// Bytes of a hello before its names.
-pub const HELLO_BYTES: usize = 8;
+pub const HELLO_BYTES: usize = 9;
 
 pub const NAME_BYTES: usize = 6;
 
@@ -145,7 +147,7 @@ impl Hello {
         writer.put(&[self.number, self.interval_log2, flags])?;
         writer.put(&self.leader.0.to_le_bytes())?;
         writer.put(&self.device.to_le_bytes())?;
-        writer.put(&[self.links])?;
+        writer.put(&[self.links, self.age])?;
         for name in &self.names {
             let quality = u16::from(name.willing) << 3 | u16::from(name.heard & 7);
             writer.put(&name.id.0.to_le_bytes())?;
@@ -164,7 +166,8 @@ impl Hello {
     pub fn split(body: &[u8]) -> Option<(Self, &[u8])> {
         let mut reader = Reader(body);
         let [number, interval_log2, flags] = reader.array()?;
-        let (leader, device, links) = (NodeId(reader.half()?), reader.half()?, reader.byte()?);
+        let (leader, device) = (NodeId(reader.half()?), reader.half()?);
+        let [links, age] = reader.array()?;
         let (count, is_full) = (flags >> HELLO_COUNT, flags & HELLO_FULL != 0);
         if flags & HELLO_UNUSED != 0 || interval_log2 > 20 {
             return None;
@@ -181,7 +184,7 @@ impl Hello {
             };
             names.push(name).ok()?;
         }
-        Some((Self { number, interval_log2, is_full, leader, device, links, names }, reader.0))
+        Some((Self { number, interval_log2, is_full, leader, device, links, age, names }, reader.0))
     }
 }
 

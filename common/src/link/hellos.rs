@@ -3,6 +3,7 @@
 use heapless::Vec;
 
 use super::body::{Hello, Name};
+use super::life::AGE_MAX;
 use super::table::Table;
 use super::trickle::Trickle;
 use crate::config::Config;
@@ -86,6 +87,7 @@ impl Hellos {
             leader,
             device,
             links: u8::try_from(links).unwrap_or(u8::MAX),
+            age: AGE_MAX,
             names,
         }
     }

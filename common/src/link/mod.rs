@@ -12,6 +12,7 @@ mod crowd;
 mod exchange;
 pub mod frame;
 mod hellos;
+mod life;
 mod load;
 pub mod neighbour;
 mod numbering;
@@ -33,6 +34,7 @@ pub use self::counters::Counters;
 use self::crowd::Crowd;
 use self::exchange::Exchange;
 use self::hellos::Hellos;
+use self::life::Life;
 use self::load::Load;
 use self::neighbour::{News, Patience};
 use self::numbering::Numbering;
@@ -76,6 +78,7 @@ pub struct Links {
     numbering: Numbering,
     twins: Twins,
     crowd: Crowd,
+    life: Life,
     hellos: Hellos,
     table: Table,
     tokens: Tokens,
@@ -94,6 +97,7 @@ impl Links {
             numbering: Numbering::new(config, boot),
             twins: Twins::new(config, boot),
             crowd: Crowd::new(config.timings.hello_max()),
+            life: Life::NOBODY,
             hellos: Hellos::new(config),
             table: Table::new(),
             tokens: Tokens::default(),
@@ -195,6 +199,16 @@ impl Links {
     pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
         let hosts = self.table.iter().filter(|(_, neighbour)| neighbour.refuses(now) && neighbour.leader.0 != 0);
         hosts.map(|(_, host)| (host.id, host.leader)).min_by_key(|&(_, leader)| leader)
+    }
+
+    /// Whether this leader is known to be there.
+    pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
+        self.life.is_lively(now, leader)
+    }
+
+    /// A random number below this one.
+    pub fn draw(&mut self, below: u32) -> u32 {
+        self.rng.below(below)
     }
 
     /// Whether another board has this node's id and this one may take another.

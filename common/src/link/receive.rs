@@ -73,6 +73,7 @@ impl Links {
             return;
         }
         self.crowd.hear(now, head.from);
+        self.life.hear(now, head.from, above.leader());
         let slot = self.table.find(head.from);
         let last = slot.and_then(|slot| self.table.get(slot)).map(|neighbour| neighbour.last);
         if last.is_some_and(|last| (head.epoch, head.counter) <= last) {

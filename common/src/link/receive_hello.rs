@@ -71,6 +71,7 @@ impl Links {
             self.on_twin(now);
         }
         self.note_hello(now, slot, head, hello, rssi_dbm, leader);
+        self.object(now, hello, leader);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
@@ -138,6 +139,18 @@ impl Links {
         self.is_there(now, slot);
         self.share_suspicion(now, hello);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
+    }
+
+    /// Where the sender has lost the leader that this node knows to be there, says so at once.
+    fn object(&mut self, now: Instant, hello: &Hello, leader: NodeId) {
+        let is_lively = self.life.is_lively(now, leader);
+        let has_lost = |name: &Name| name.id == leader && !name.willing && name.heard == 0;
+        if hello.leader == leader {
+            self.life.vouch(now, leader, hello.age);
+            if is_lively && hello.names.iter().any(has_lost) {
+                self.hurry(now);
+            }
+        }
     }
 
     /// The sender has lost a neighbour that this node still has a link to: asks it now whether it is there, unless it was

@@ -3,7 +3,7 @@
 
 use heapless::Vec;
 
-use super::body::{AckEntry, Entry, Parcel, Rel};
+use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::exchange::{Flight, InFlight};
 use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind};
 use super::pool::Slots;
@@ -97,7 +97,8 @@ impl Links {
         let slower = if self.is_only_leader(above.leader()) { 0 } else { self.crowd.slower() };
         self.hellos.trickle.slow(slower);
         let head = self.next_head(BROADCAST, Kind::Hello)?;
-        let hello = self.hellos.compose(now, &self.table, above.leader(), self.twins.device());
+        let age = self.life.age(now, self.id(), above.leader());
+        let hello = Hello { age, ..self.hellos.compose(now, &self.table, above.leader(), self.twins.device()) };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
         if self.hellos.is_on_ring() {
             length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);

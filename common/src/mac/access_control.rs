@@ -32,15 +32,17 @@ use super::phy::{ACK_BYTES, airtime};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// From the end of a frame to the first answer to it. A board takes 15,500 to 18,500 instructions from the frame's end to the
-/// decision to acknowledge it: 240 to 290 µs at one cycle each. Flash wait states can double that; the rest is margin.
-pub const TURN_ROUND: Duration = Duration::from_micros(800);
+/// From the end of a frame to the first answer to it. An emulated board takes 380 to 450 µs from the frame's end to the decision
+/// to acknowledge it, and 530 to 680 µs with its instruction cache off, in the median; a frame that comes while another is being
+/// judged takes longer. At 800 µs, one acknowledgement in four came too late without the cache where sixteen boards hear each
+/// other; at 1,000 µs fewer than one in a hundred does.
+pub const TURN_ROUND: Duration = Duration::from_micros(1_000);
 
 /// The time that each answer has.
 pub const ANSWER_SLOT: Duration = Duration::from_micros(1_000);
 
 /// How long a frame heard holds back the waiting one while the node has not judged it: longer than the first answer takes.
-pub const HEARD_HOLD: Duration = Duration::from_micros(1_600);
+pub const HEARD_HOLD: Duration = Duration::from_micros(1_800);
 const _: () = assert!(HEARD_HOLD.as_micros() > TURN_ROUND.as_micros() + airtime(ACK_BYTES).as_micros());
 
 /// A turn that was put off comes back after a random number of back-off units below this, counted from the end of what was in

@@ -4,11 +4,13 @@ mod guest;
 mod hold;
 mod on_ring;
 pub mod snapshot;
+mod vacancy;
 
 use postcard::experimental::max_size::MaxSize;
 
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
+use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
@@ -60,6 +62,7 @@ pub struct Node {
     leader: Option<NodeId>,
     leader_changes: u32,
     hold: Hold,
+    vacancy: Vacancy,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
 }
@@ -85,6 +88,7 @@ impl Node {
             leader: None,
             leader_changes: 0,
             hold: Hold::NOBODY,
+            vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
         })
     }
@@ -140,6 +144,7 @@ impl Node {
             self.engine.handle_timeout(now);
         }
         self.let_go(now, false);
+        self.fill_vacancy(now);
         self.work(now);
     }
 
@@ -191,7 +196,7 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until()).filter(|&until| until != Instant::NEVER);
+        let held = Some(self.hold.until().min(self.vacancy.at())).filter(|&until| until != Instant::NEVER);
         earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
     }
 
@@ -296,6 +301,7 @@ impl Node {
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
+                self.note_vacancy(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
                 } else if !self.hold(now, *peer, *reason) {

@@ -23,6 +23,8 @@ macro_rules! pins {
             button: $p.P0_14.into(),
             second_button: Some($p.P0_23.into()),
             serial: Some($crate::boards::Serial { send: $p.P0_06.into(), receive: $p.P1_08.into() }),
+            #[cfg(feature = "sensor-sht4x")]
+            wires: $crate::boards::Wires { data: $p.P1_00.into(), clock: $p.P0_26.into() },
         }
     };
 }

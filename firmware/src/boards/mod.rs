@@ -20,6 +20,16 @@ pub mod microbit_v2;
 #[cfg(feature = "board-microbit-v2")]
 pub use microbit_v2 as board;
 
+#[cfg(feature = "board-xiao-nrf52840")]
+pub mod xiao_nrf52840;
+#[cfg(feature = "board-xiao-nrf52840")]
+pub use xiao_nrf52840 as board;
+
+#[cfg(feature = "board-feather-nrf52840")]
+pub mod feather_nrf52840;
+#[cfg(feature = "board-feather-nrf52840")]
+pub use feather_nrf52840 as board;
+
 use common::board::flash_map::FlashMap;
 use embassy_nrf::Peri;
 use embassy_nrf::gpio::{AnyPin, Level};
@@ -43,9 +53,19 @@ pub struct Pins {
     pub second_button: Option<Peri<'static, AnyPin>>,
     /// Absent if nothing is connected to a serial port.
     pub serial: Option<Serial>,
+    /// Two pins for a sensor, for those who connect one.
+    #[cfg(feature = "sensor-sht4x")]
+    pub wires: Wires,
 }
 
 pub struct Serial {
     pub send: Peri<'static, AnyPin>,
     pub receive: Peri<'static, AnyPin>,
+}
+
+/// A bus on two wires (I2C), with resistors in the chip that pull them up while nothing is connected.
+#[cfg(feature = "sensor-sht4x")]
+pub struct Wires {
+    pub data: Peri<'static, AnyPin>,
+    pub clock: Peri<'static, AnyPin>,
 }

@@ -20,6 +20,8 @@ macro_rules! pins {
             button: $p.P0_11.into(),
             second_button: Some($p.P0_12.into()),
             serial: Some($crate::boards::Serial { send: $p.P0_06.into(), receive: $p.P0_08.into() }),
+            #[cfg(feature = "sensor-sht4x")]
+            wires: $crate::boards::Wires { data: $p.P0_26.into(), clock: $p.P0_27.into() },
         }
     };
 }

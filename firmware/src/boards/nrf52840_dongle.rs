@@ -22,6 +22,8 @@ macro_rules! pins {
             button: $p.P1_06.into(),
             second_button: None,
             serial: None,
+            #[cfg(feature = "sensor-sht4x")]
+            wires: $crate::boards::Wires { data: $p.P0_13.into(), clock: $p.P0_15.into() },
         }
     };
 }

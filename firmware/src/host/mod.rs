@@ -8,6 +8,7 @@ mod line;
 pub mod rtt_line;
 pub mod uart;
 pub mod usb;
+mod usb_link;
 
 use core::cell::RefCell;
 

@@ -2,19 +2,21 @@
 //! voltage on the bus.
 
 use embassy_futures::join::join3;
+use embassy_futures::select::select;
 use embassy_nrf::pac::POWER;
 use embassy_nrf::peripherals::USBD;
 use embassy_nrf::usb::vbus_detect::{self, HardwareVbusDetect};
 use embassy_nrf::usb::{self, Driver};
 use embassy_nrf::{Peri, bind_interrupts};
 use embassy_time::{Duration, Timer, with_timeout};
-use embassy_usb::class::cdc_acm::{CdcAcmClass, ControlChanged, Receiver, Sender, State};
+use embassy_usb::class::cdc_acm::{CdcAcmClass, Receiver, Sender, State};
 use embassy_usb::driver::EndpointError;
 use embassy_usb::{Builder, Config, UsbDevice};
 use static_cell::{ConstStaticCell, StaticCell};
 
 use super::USB;
 use super::line::CommandDecoder;
+use super::usb_link::{self as link, Watcher};
 
 bind_interrupts!(struct Interrupts {
     USBD => usb::InterruptHandler<USBD>;
@@ -38,12 +40,31 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 #[embassy_executor::task]
 pub async fn run(peripheral: Peri<'static, USBD>, serial_number: &'static str) -> ! {
-    while !POWER.usbregstatus().read().vbusdetect() {
+    while !has_power() {
         Timer::after(POLL_EVERY).await;
     }
-    let (mut device, class) = build(peripheral, serial_number);
-    let (sender, receiver, control) = class.split_with_control();
-    join3(device.run(), send(sender, control), receive(receiver)).await.0
+    let (device, class) = build(peripheral, serial_number);
+    let (sender, receiver) = class.split();
+    // The device comes first: what it learns of the bus, the other two see before they do anything.
+    join3(attend(device), send(sender), receive(receiver)).await.0
+}
+
+fn has_power() -> bool {
+    POWER.usbregstatus().read().vbusdetect()
+}
+
+/// Runs the device. A cable that is pulled in the middle of a request leaves embassy waiting, awake, for the rest of it, so
+/// that it is made to look at the bus again.
+async fn attend(mut device: UsbDevice<'static, Bus>) -> ! {
+    loop {
+        let abandoned = async {
+            Timer::after(POLL_EVERY).await;
+            while !link::is_enabled() || has_power() {
+                Timer::after(POLL_EVERY).await;
+            }
+        };
+        select(abandoned, device.run()).await;
+    }
 }
 
 fn build(
@@ -54,6 +75,7 @@ fn build(
     static OBJECTS: ConstStaticCell<[u8; 16]> = ConstStaticCell::new([0; 16]);
     static CONTROL: ConstStaticCell<[u8; 64]> = ConstStaticCell::new([0; 64]);
     static CLASS: StaticCell<State<'static>> = StaticCell::new();
+    static WATCHER: ConstStaticCell<Watcher> = ConstStaticCell::new(Watcher);
     let mut config = Config::new(VENDOR, PRODUCT);
     config.manufacturer = Some("Ringleader");
     config.product = Some("Ringleader node");
@@ -61,18 +83,17 @@ fn build(
     let driver = Driver::new(peripheral, Interrupts, HardwareVbusDetect::new(Interrupts));
     let mut builder = Builder::new(driver, config, DESCRIPTORS.take(), OBJECTS.take(), &mut [], CONTROL.take());
     let class = CdcAcmClass::new(&mut builder, CLASS.init(State::new()), PACKET);
+    builder.handler(WATCHER.take());
     (builder.build(), class)
 }
 
-async fn send(mut sender: Sender<'static, Bus>, control: ControlChanged<'static>) -> ! {
+async fn send(mut sender: Sender<'static, Bus>) -> ! {
     loop {
         sender.wait_connection().await;
-        while !sender.dtr() {
-            control.control_changed().await;
-        }
+        link::until(|| sender.dtr()).await;
         USB.set_open(true);
         super::say_hello();
-        // Whatever the reason, the host has to open the port again.
+        // Whatever the reason, the host has to open the port again, or to wake up.
         let _: Result<(), EndpointError> = carry(&mut sender).await;
         USB.set_open(false);
         Timer::after(Duration::from_millis(100)).await;
@@ -82,16 +103,20 @@ async fn send(mut sender: Sender<'static, Bus>, control: ControlChanged<'static>
 async fn carry(sender: &mut Sender<'static, Bus>) -> Result<(), EndpointError> {
     let mut bytes = [0; PACKET as usize];
     while sender.dtr() {
-        let length = USB.collect(&mut bytes).await;
-        let packet = bytes.get(..length).unwrap_or_default();
-        // Otherwise the board would wait for ever for a host that does not read.
-        with_timeout(PATIENCE, sender.write_packet(packet)).await.unwrap_or(Err(EndpointError::Disabled))?;
+        let length = link::while_up(USB.collect(&mut bytes)).await.ok_or(EndpointError::Disabled)?;
+        write(sender, bytes.get(..length).unwrap_or_default()).await?;
         if length == usize::from(PACKET) {
             // A full packet announces more data; an empty one ends the transfer.
-            with_timeout(PATIENCE, sender.write_packet(&[])).await.unwrap_or(Err(EndpointError::Disabled))?;
+            write(sender, &[]).await?;
         }
     }
     Ok(())
+}
+
+async fn write(sender: &mut Sender<'static, Bus>, packet: &[u8]) -> Result<(), EndpointError> {
+    // Otherwise the board would wait for ever for a host that does not read.
+    let written = link::while_up(with_timeout(PATIENCE, sender.write_packet(packet))).await;
+    written.and_then(Result::ok).unwrap_or(Err(EndpointError::Disabled))
 }
 
 async fn receive(mut receiver: Receiver<'static, Bus>) -> ! {
@@ -99,7 +124,8 @@ async fn receive(mut receiver: Receiver<'static, Bus>) -> ! {
     let mut bytes = [0; PACKET as usize];
     loop {
         receiver.wait_connection().await;
-        while let Ok(length) = receiver.read_packet(&mut bytes).await {
+        link::until(|| true).await;
+        while let Some(Ok(length)) = link::while_up(receiver.read_packet(&mut bytes)).await {
             commands.accept(bytes.get(..length).unwrap_or_default());
         }
     }

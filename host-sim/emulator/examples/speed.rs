@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use emulator::cpu::{Cpu, Stop};
+use emulator::cpu::{Cpu, Cycles, Stop};
 use emulator::io::NoIo;
 use emulator::loader::Image;
 use emulator::memory::Memory;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let image = Image::parse(&std::fs::read(path)?)?;
     let mut memory = Memory::nrf52840();
     image.load(&mut memory)?;
-    let mut cpu = Cpu::new();
+    let mut cpu = Cpu::new(Cycles::Uncached);
     let began = Instant::now();
     for _ in 0..runs {
         cpu.reset(&memory);

@@ -3,6 +3,8 @@
 //! The caller decides how far a board runs, in cycles. While the processor sleeps, time jumps to the next event.
 //! [`crate::network::Network`] runs many boards together; [`Board::run_until`] and [`Board::next_event`] run one alone.
 
+mod cable;
+
 use crate::cpu::{Cpu, Stop};
 use crate::io::BusError;
 use crate::loader::LoadError;
@@ -38,6 +40,8 @@ pub enum Pause {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub instructions: u64,
+    /// Cycles in which the processor was awake.
+    pub awake: u64,
     /// Cycles with power.
     pub powered: u64,
     /// Cycles in which the processor was halted because flash was busy.
@@ -55,7 +59,7 @@ impl Counts {
     /// The share of the powered time in which the processor was awake, 0 to 1.
     #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
     pub fn awake(&self) -> f64 {
-        if self.powered == 0 { 0.0 } else { self.instructions as f64 / self.powered as f64 }
+        if self.powered == 0 { 0.0 } else { self.awake as f64 / self.powered as f64 }
     }
 }
 
@@ -115,7 +119,7 @@ impl Board {
         program.image().load(&mut memory)?;
         // The shared instructions were decoded from this very image, so nothing is stale.
         let _as_flashed = memory.take_flash_changes();
-        let mut cpu = Cpu::new();
+        let mut cpu = Cpu::new(surroundings.cycles);
         cpu.set_decoded(program.decoded());
         let symbol = |name| program.image().symbol(name);
         let bottom = symbol("_stack_end").or_else(|| symbol("__euninit"));
@@ -279,9 +283,10 @@ impl Board {
         let patience = self.profile.as_ref().map_or(SLICE, |profile| profile.patience(self.cpu.instructions()));
         let until = next.min(now + patience.min(SLICE));
         self.soc.set_horizon(until);
-        let before = self.cpu.instructions();
+        let (before, was_awake) = (self.cpu.instructions(), self.cpu.awake());
         let stop = self.cpu.run(&mut self.memory, &mut self.soc, until);
         self.asleep = stop == Stop::Sleeping;
+        self.counts.awake += self.cpu.awake() - was_awake;
         if self.cpu.instructions() != before {
             self.counts.instructions += self.cpu.instructions() - before;
             self.unpolled += self.cpu.instructions() - before;
@@ -289,7 +294,10 @@ impl Board {
                 profile.sample(self.cpu.instructions(), self.cpu.register(15));
             }
             if self.soc.take_send_timed() {
-                self.turnaround.send_timed(self.cpu.instructions());
+                self.turnaround.send_timed(self.cpu.now());
+                if let Some(profile) = &mut self.profile {
+                    profile.send_timed();
+                }
             }
             // Many stretches are a few instructions long, and a poll costs more than they do.
             if self.asleep || self.unpolled >= SLICE / 2 {
@@ -369,7 +377,10 @@ impl Board {
     pub fn handle_input(&mut self, input: Input) {
         if self.powered && self.trouble.is_none() {
             if let Input::FrameEnds { .. } = input {
-                self.turnaround.frame_ends(self.cpu.instructions());
+                self.turnaround.frame_ends(self.cpu.now());
+                if let Some(profile) = &mut self.profile {
+                    profile.frame_ends();
+                }
             }
             let handled = self.soc.handle_input(self.cpu.now(), input);
             self.asleep = false;
@@ -463,7 +474,13 @@ impl Board {
         self.profile.as_ref().map(|profile| profile.functions(self.program.image())).unwrap_or_default()
     }
 
-    /// How many instructions its timed answers took.
+    /// Answers at a set time that were decided on, but so late that the transmitter did not start. One whose time is still to
+    /// come counts, too.
+    pub fn late_answers(&self) -> u64 {
+        self.turnaround.decided().saturating_sub(self.soc.timed_sends())
+    }
+
+    /// How many cycles its timed answers took.
     pub fn turnaround(&self) -> &Turnaround {
         &self.turnaround
     }

@@ -5,19 +5,28 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub const TARGET: &str = "thumbv7em-none-eabihf";
 
 /// Builds a package of the workspace at `root` for the board and returns the path of the ELF file. `profile` is one of that
 /// workspace, usually `firmware`. The binary has the name of the package.
 pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, String> {
+    build_with(root, package, profile, None)
+}
+
+/// Builds with these features in the place of the default ones, if there are any. Images of one package have one path: what
+/// is built last is there.
+fn build_with(root: &Path, package: &str, profile: &str, features: Option<&str>) -> Result<PathBuf, String> {
     have_target(root)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let directory = target.join("images");
     let arguments = ["build", "--quiet", "--locked", "--package", package, "--target", TARGET, "--profile", profile];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(arguments).arg("--target-dir").arg(&directory);
+    if let Some(features) = features {
+        cargo.args(["--no-default-features", "--features", features]);
+    }
     // Flags for coverage or sanitizers are meant for the PC.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     run(cargo)?;
@@ -26,16 +35,25 @@ pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, Strin
 
 /// The ELF file of a package of this workspace, as it is flashed. The first call builds it; concurrent calls wait.
 pub fn elf(package: &'static str) -> Result<Arc<[u8]>, String> {
-    static BUILT: Mutex<BTreeMap<&str, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bytes) = built.get(package) {
-        return Ok(Arc::clone(bytes));
-    }
-    let path = build(&workspace(), package, "firmware")?;
-    let bytes: Arc<[u8]> =
-        std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?.into();
-    built.insert(package, Arc::clone(&bytes));
-    Ok(bytes)
+    elf_with(package, None)
+}
+
+/// The same with these features in the place of the default ones, if there are any.
+pub fn elf_with(package: &'static str, features: Option<&'static str>) -> Result<Arc<[u8]>, String> {
+    type Built = Arc<OnceLock<Result<Arc<[u8]>, String>>>;
+    static BUILT: Mutex<BTreeMap<(&str, Option<&str>), Built>> = Mutex::new(BTreeMap::new());
+    // Held until the file is read, because the next build replaces it.
+    static BUILDER: Mutex<()> = Mutex::new(());
+    let mut images = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let image = Arc::clone(images.entry((package, features)).or_default());
+    drop(images);
+    let bytes = image.get_or_init(|| {
+        let _alone = BUILDER.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = build_with(&workspace(), package, "firmware", features)?;
+        let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        Ok(bytes.into())
+    });
+    bytes.clone()
 }
 
 /// The workspace that this crate was built in.

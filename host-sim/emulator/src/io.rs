@@ -1,6 +1,6 @@
 //! The seam between the processor and the peripherals around it.
 //!
-//! Time is counted in cycles of the 64 MHz processor clock. One instruction takes one cycle.
+//! Time is counted in cycles of the 64 MHz processor clock.
 
 use std::fmt;
 
@@ -49,6 +49,11 @@ pub trait Io {
     /// Whether the processor must stop before its next instruction, because somebody outside has to act first: the air on
     /// what the radio did, or the caller on what has come due.
     fn wants_stop(&self) -> bool;
+
+    /// Whether the cache for instructions in flash is on. It can only change with a write to a register.
+    fn caches_instructions(&self) -> bool {
+        false
+    }
 }
 
 /// No peripherals at all: a processor and its memory.

@@ -2,7 +2,7 @@
 //!
 //! [`elf`] reads the file and [`loader`] flashes it into [`memory`]. [`cpu`] executes it and reaches the peripherals in
 //! [`soc`] through the [`io`] trait. [`board`] puts these together, and [`network`] runs several boards on one air, to which
-//! their radios talk through [`phy`].
+//! their radios talk through [`phy`]. [`usb`] is a PC at the other end of a board's USB cable.
 
 pub mod board;
 pub mod cpu;
@@ -20,3 +20,4 @@ pub mod program;
 pub mod rtt;
 pub mod soc;
 pub mod turnaround;
+pub mod usb;

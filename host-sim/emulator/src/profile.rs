@@ -10,6 +10,8 @@ pub struct Profile {
     next: u64,
     /// How often each program counter was sampled.
     samples: BTreeMap<u32, u64>,
+    /// Samples since the last frame ended, where only those count that lead to an answer.
+    since_frame: Option<Vec<u32>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +24,24 @@ pub struct FunctionShare {
 impl Profile {
     /// Samples one in this many instructions. A prime keeps the samples out of step with loops.
     pub fn every(instructions: u64) -> Self {
-        Self { every: instructions.max(1), next: 0, samples: BTreeMap::new() }
+        Self { every: instructions.max(1), next: 0, samples: BTreeMap::new(), since_frame: None }
+    }
+
+    /// The same, but only from the end of a frame to the decision to answer it at a set time.
+    pub fn of_answers(instructions: u64) -> Self {
+        Self { since_frame: Some(Vec::new()), ..Self::every(instructions) }
+    }
+
+    pub(crate) fn frame_ends(&mut self) {
+        if let Some(since_frame) = &mut self.since_frame {
+            since_frame.clear();
+        }
+    }
+
+    pub(crate) fn send_timed(&mut self) {
+        for program_counter in self.since_frame.iter_mut().flat_map(|since_frame| since_frame.drain(..)) {
+            *self.samples.entry(program_counter).or_default() += 1;
+        }
     }
 
     /// How many instructions may be executed before the next sample.
@@ -34,7 +53,10 @@ impl Profile {
     pub fn sample(&mut self, executed: u64, program_counter: u32) {
         if executed >= self.next {
             self.next = executed + self.every;
-            *self.samples.entry(program_counter).or_default() += 1;
+            match &mut self.since_frame {
+                Some(since_frame) => since_frame.push(program_counter),
+                None => *self.samples.entry(program_counter).or_default() += 1,
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use emulator::cpu::Cycles;
 use emulator::soc::Chip;
 use serde::Serialize;
 use sim::scenario::input::units::seconds;
@@ -43,6 +44,28 @@ impl ChipName {
     }
 }
 
+/// What an instruction costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum CyclesName {
+    /// One cycle, whatever it does
+    Ideal,
+    /// What it takes on the chip, with the instruction cache if the image switches it on
+    #[default]
+    Cached,
+    /// What it takes on the chip with the instruction cache off
+    Uncached,
+}
+
+impl CyclesName {
+    pub fn cycles(self) -> Cycles {
+        match self {
+            Self::Ideal => Cycles::Ideal,
+            Self::Cached => Cycles::Cached,
+            Self::Uncached => Cycles::Uncached,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A built-in scenario (see `ringleader scenarios`) or a .toml file
@@ -56,6 +79,9 @@ pub struct Args {
     /// The chip the image is for
     #[arg(long, value_enum, default_value = "nrf52840")]
     pub chip: ChipName,
+    /// What an instruction costs
+    #[arg(long, value_enum, default_value = "cached")]
+    pub cycles: CyclesName,
     /// The root seed [default: the scenario's own]
     #[arg(long)]
     pub seed: Option<u64>,
@@ -91,7 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = find(name)?;
     let seed = args.seed.unwrap_or(scenario.seed);
     let all = args.all || !scenario.has_boards();
-    let image = Image { program, chip, all, record: BTreeSet::new() };
+    let image = Image { program, chip, cycles: args.cycles.cycles(), all, record: BTreeSet::new() };
     let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
     let started = Instant::now();
     let mut logged = Ok(());
@@ -140,7 +166,12 @@ fn replay_command(args: &Args, seed: u64) -> String {
         ChipName::Nrf52840 => "",
         ChipName::Nrf52833 => " --chip nrf52833",
     };
-    format!("ringleader board {}{all}{elf}{chip} --seed {seed}", quoted(&lasting_name(&args.scenario)))
+    let cycles = match args.cycles {
+        CyclesName::Ideal => " --cycles ideal",
+        CyclesName::Cached => "",
+        CyclesName::Uncached => " --cycles uncached",
+    };
+    format!("ringleader board {}{all}{elf}{chip}{cycles} --seed {seed}", quoted(&lasting_name(&args.scenario)))
 }
 
 fn verdict_text(verdict: Verdict) -> &'static str {
@@ -167,7 +198,7 @@ mod tests {
     fn a_replay_is_the_same_command_without_what_it_writes() {
         let replay = |typed: &str| replay_command(&Typed::parse_from(typed.split(' ')).args, 7);
         assert_eq!(replay("board mesh16 --json --trace x"), "ringleader board mesh16 --seed 7");
-        let whole = "board mesh16 --all --elf /a/b.elf --chip nrf52833 --seed 7";
+        let whole = "board mesh16 --all --elf /a/b.elf --chip nrf52833 --cycles uncached --seed 7";
         assert_eq!(replay(whole), format!("ringleader {whole}"));
     }
 }

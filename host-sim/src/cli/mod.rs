@@ -21,3 +21,4 @@ pub mod stress;
 pub mod study;
 pub mod sweep;
 pub mod table;
+pub mod uf2;

@@ -9,10 +9,11 @@ use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, RTT_CHANNEL, ToBoard, To
 use common::rng::Rng;
 use common::types::NodeId;
 use emulator::board::{Board, Program};
+use emulator::cpu::Cycles;
 use emulator::io::CYCLES_PER_US;
 use emulator::log::Line;
 use emulator::network::Boards;
-use emulator::soc::{Chip, PowerCut};
+use emulator::soc::{Chip, PowerCut, Surroundings};
 use sim::air::index::NodeIndex;
 use sim::air::station::{Station, Watcher};
 use sim::air::world::World;
@@ -30,6 +31,8 @@ const CALLS_MAX: usize = 1_000_000;
 pub struct Image {
     pub program: Program,
     pub chip: Chip,
+    /// What an instruction costs.
+    pub cycles: Cycles,
     /// Whether every node is a board, not only those that the scenario marks.
     pub all: bool,
     /// The ids of the nodes whose every call is recorded. They are reset shortly after their first start, so that the
@@ -75,7 +78,9 @@ impl Fleet {
         let mut fleet = Self { storage: map.storage(), ..Self::default() };
         for (&node, config) in configs {
             let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node.0 as u64);
-            let mut board = Board::new(image.chip, &image.program, chance.next_u64(), chance.next_u64())?;
+            let surroundings = Surroundings { cycles: image.cycles, ..Surroundings::default() };
+            let (device_id, seed) = (chance.next_u64(), chance.next_u64());
+            let mut board = Board::with_surroundings(image.chip, &image.program, device_id, seed, surroundings)?;
             let page = page_bytes(config)?;
             anyhow::ensure!(board.load_flash(map.config_page(), &page), "the chip has no configuration page");
             fleet.boards.add(board);
@@ -192,6 +197,11 @@ impl Fleet {
     /// The instructions that all boards together have executed.
     pub fn instructions(&self) -> u64 {
         self.boards.all().iter().map(|board| board.counts().instructions).sum()
+    }
+
+    /// The cycles in which all boards together were awake.
+    pub fn awake(&self) -> u64 {
+        self.boards.all().iter().map(|board| board.counts().awake).sum()
     }
 
     /// The reports of all boards, with their recorded calls, which are taken.

@@ -1,4 +1,4 @@
-//! Tools for real boards: keys, configuration pages, fleets, monitoring, traces and image sizes.
+//! Tools for real boards: keys, configuration pages, fleets, monitoring, traces, image sizes and files for bootloaders.
 
 pub mod check;
 pub mod fleet;
@@ -6,3 +6,4 @@ pub mod key;
 pub mod monitor;
 pub mod provision;
 pub mod size;
+pub mod uf2;

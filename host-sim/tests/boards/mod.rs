@@ -1,6 +1,7 @@
 //! The real firmware image on emulated boards that share the simulated air: elections, faults, attacks, and the proof that
 //! a board runs the same code as the simulator.
 
+mod answers;
 mod elections;
 mod flash;
 mod hostile;

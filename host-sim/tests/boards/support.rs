@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use emulator::board::Program;
+use emulator::cpu::Cycles;
 use emulator::images;
 use emulator::soc::Chip;
 use host_sim::cli::run::failure_with;
@@ -21,7 +22,7 @@ use sim::scenario::report::outcome::{Outcome, Verdict};
 pub fn image(all: bool) -> Image {
     let elf = images::elf("firmware").expect("the image builds");
     let program = Program::without_log(&elf).expect("an image");
-    Image { program, chip: Chip::Nrf52840, all, record: BTreeSet::new() }
+    Image { program, chip: Chip::Nrf52840, cycles: Cycles::Cached, all, record: BTreeSet::new() }
 }
 
 /// A scenario from its text.

@@ -61,6 +61,8 @@ fn two_boards_are_watched_at_once() {
     a.await_command(&ToBoard::Record(true));
     b.await_command(&ToBoard::Record(true));
     b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::DieTemperature, value: 2_350 });
+    b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::AirTemperature, value: 2_140 });
+    b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::Humidity, value: 4_110 });
     b.say(&ToHost::Reading { at_us: 1, quantity: Quantity::Supply, value: 2_990 });
     until(&mut watch, "the supply is known", |watch, _| {
         watch.boards().all().iter().any(|board| board.readings.contains_key(&Quantity::Supply))
@@ -71,6 +73,7 @@ fn two_boards_are_watched_at_once() {
         table.lines().any(|line| line.contains("    6       5      1") && line.contains("23.5 °C  2.99 V")),
         "{table}"
     );
+    assert!(table.lines().any(|line| line.ends_with("  air 21.4 °C  humidity 41.1 %")), "{table}");
     assert!(watch.send(0, &ToBoard::Identify));
     a.await_command(&ToBoard::Identify);
 }

@@ -1,9 +1,11 @@
 //! Routes an access to flash, RAM, the processor's own registers, or the peripherals.
 
 use super::Core;
+use super::cycles::{FLASH_DATA, UNALIGNED};
 use super::mpu::Wants;
 use super::trap::{Fault, Run, Trap};
 use crate::io::{BusError, Io, Width};
+use crate::memory::RAM_START;
 
 const fn is_aligned(address: u32, width: Width) -> bool {
     match width {
@@ -46,6 +48,9 @@ impl<I: Io + ?Sized> Core<'_, I> {
             && !self.cpu.state.mpu.checks(address)
             && let Some(value) = self.memory.read(address, width)
         {
+            if address < RAM_START {
+                self.cpu.charge(FLASH_DATA);
+            }
             return Ok(value);
         }
         self.read_elsewhere(address, width)
@@ -88,6 +93,12 @@ impl<I: Io + ?Sized> Core<'_, I> {
         Err(Trap::Error)
     }
 
+    fn charge_unaligned(&mut self, aligned: bool) {
+        if !aligned {
+            self.cpu.charge(UNALIGNED);
+        }
+    }
+
     fn check_mpu(&mut self, address: u32, width: Width, wants: Wants) -> Run {
         let state = &self.cpu.state;
         let last = address.wrapping_add(bytes(width) - 1);
@@ -106,6 +117,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         if !aligned && self.cpu.state.system.traps_unaligned() {
             return self.fault(Fault::Unaligned, address);
         }
+        self.charge_unaligned(aligned);
         if let Some(value) = self.memory.read(address, width) {
             return Ok(value);
         }
@@ -128,6 +140,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         if !aligned && self.cpu.state.system.traps_unaligned() {
             return self.fault(Fault::Unaligned, address);
         }
+        self.charge_unaligned(aligned);
         if self.memory.write_ram(address, width, value) {
             return Ok(());
         }

@@ -10,9 +10,10 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::decode::decode;
+use super::cycles::cost;
+use super::decode::{decode, is_wide};
+use super::op::Decoded;
 use super::op::fast::fast;
-use super::op::{Decoded, Op};
 
 const RAM_SLOTS: usize = 1024;
 
@@ -26,7 +27,7 @@ struct RamSlot {
     decoded: Decoded,
 }
 
-const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded { op: Op::Nop, size: 0 } };
+const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded::NOT_YET };
 
 /// The decoded instructions of an image. All boards that run it share them: one table fits the caches of a PC, sixteen
 /// would not.
@@ -50,17 +51,21 @@ const fn slot_of(address: u32) -> usize {
 
 /// Decodes every halfword at the beginning of flash. Some of it is data, which is never executed.
 pub fn decode_all(flash: &[u8]) -> Slots {
-    let half = |at: usize| flash.get(at..at + 2).map_or(u16::MAX, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
-    let decoded = (0..flash.len() / 2).map(|number| {
-        let at = 2 * number;
-        decode_fast(u32::try_from(at).unwrap_or(u32::MAX), half(at), half(at + 2))
-    });
+    let half = |at: u32| {
+        let at = at as usize;
+        flash.get(at..at + 2).map_or(u16::MAX, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+    };
+    let decoded = (0..flash.len() / 2).map(|number| decode_fast(u32::try_from(2 * number).unwrap_or(u32::MAX), half));
     std::iter::once(Decoded::NOT_YET).chain(decoded).collect()
 }
 
-fn decode_fast(address: u32, first: u16, second: u16) -> Decoded {
-    let Decoded { op, size } = decode(address, first, second);
-    Decoded { op: fast(op), size }
+/// Decodes the instruction at an address into the form in which it is executed, with its cost. `half` reads a halfword.
+fn decode_fast(address: u32, half: impl Fn(u32) -> u16) -> Decoded {
+    let at = |address: u32| decode(address, half(address), half(address.wrapping_add(2)));
+    let Decoded { op, size, .. } = at(address);
+    let next = at(address.wrapping_add(u32::from(size))).op;
+    let cost = cost(op, next, |target| is_wide(u32::from(half(target))));
+    Decoded { op: fast(op), size, cost }
 }
 
 impl Code {
@@ -72,22 +77,22 @@ impl Code {
     }
 
     /// Decodes an instruction in flash and returns its slot.
-    pub fn decode_flash(&mut self, address: u32, first: u16, second: u16) -> usize {
+    pub fn decode_flash(&mut self, address: u32, half: impl Fn(u32) -> u16) -> usize {
         let slot = slot_of(address);
         if slot >= self.slots.len() {
             let more = (slot / PORTION + 1) * PORTION - self.slots.len();
             self.slots = self.slots.iter().copied().chain(std::iter::repeat_n(Decoded::NOT_YET, more)).collect();
         }
-        self.own()[slot] = decode_fast(address, first, second);
+        self.own()[slot] = decode_fast(address, half);
         slot
     }
 
     /// Decodes an instruction in RAM, unless it is already known, and returns its slot.
-    pub fn decode_ram(&mut self, address: u32, first: u16, second: u16) -> usize {
-        let bits = u32::from(first) << 16 | u32::from(second);
+    pub fn decode_ram(&mut self, address: u32, half: impl Fn(u32) -> u16) -> usize {
+        let bits = u32::from(half(address)) << 16 | u32::from(half(address.wrapping_add(2)));
         let known = &mut self.ram[address as usize >> 1 & (RAM_SLOTS - 1)];
         if known.address != address || known.bits != bits {
-            *known = RamSlot { address, bits, decoded: decode_fast(address, first, second) };
+            *known = RamSlot { address, bits, decoded: decode_fast(address, half) };
         }
         let decoded = known.decoded;
         self.own()[0] = decoded;
@@ -101,8 +106,8 @@ impl Code {
 
     /// Forgets the instructions decoded from a part of flash.
     pub fn forget(&mut self, changed: &Range<u32>) {
-        // A long instruction may begin one halfword before the change.
-        let start = slot_of(changed.start.saturating_sub(2)).min(self.slots.len());
+        // A long instruction may begin one halfword before the change, and what one before that costs depends on it.
+        let start = slot_of(changed.start.saturating_sub(6)).min(self.slots.len());
         let end = slot_of(changed.end.saturating_add(1)).clamp(start, self.slots.len());
         if self.slots[start..end].iter().any(|decoded| decoded.size != 0) {
             self.own()[start..end].fill(Decoded::NOT_YET);
@@ -127,7 +132,7 @@ mod tests {
         one.forget(&(2..4));
         assert_eq!([0, 2, 4].map(|address| one.known(address).is_some()), [false, false, true]);
         assert_eq!([0, 2, 4].map(|address| other.known(address).is_some()), [true; 3]);
-        let slot = one.decode_flash(0x3000, 0xBF00, 0);
+        let slot = one.decode_flash(0x3000, |_| 0xBF00);
         assert_eq!((one.known(0x3000), one.known(0x3002), other.known(0x3000)), (Some(slot), None, None));
     }
 }

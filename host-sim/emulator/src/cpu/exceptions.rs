@@ -1,8 +1,9 @@
 //! Entering an exception, returning from one, and turning faults into exceptions.
 //!
-//! Entry and return take no time. The floating-point registers are stacked at entry. The real processor only reserves the
-//! space, and stacks them when the handler first uses the unit; a program cannot tell the difference.
+//! The floating-point registers are stacked at entry, and that takes its time. The real processor only reserves the space, and
+//! stacks them when the handler first uses the unit; but for the time, a program cannot tell the difference.
 
+use super::cycles::{self, EXCEPTION_ENTRY, EXCEPTION_RETURN, TAIL_CHAIN};
 use super::interrupts::{HARD_FAULT, NMI, SV_CALL, bit};
 use super::trap::{Fault, Run, Trap};
 use super::{Core, LR, SP, Sleep};
@@ -57,6 +58,8 @@ impl<I: Io + ?Sized> Core<'_, I> {
         let psr = self.cpu.psr();
         let state = &self.cpu.state;
         let with_fp = state.has_fp_context;
+        self.cpu.charge(EXCEPTION_ENTRY + if with_fp { cycles::FP_FRAME } else { 0 });
+        let state = &self.cpu.state;
         let size = if with_fp { FP_FRAME } else { BASIC_FRAME };
         let aligns = with_fp || state.system.aligns_stack();
         let before = state.r[SP];
@@ -242,6 +245,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     /// Starts another handler instead of returning. The frame stays; that handler returns through it.
     fn chain(&mut self, return_value: u32, next: u8) {
+        self.cpu.charge(TAIL_CHAIN);
         self.leave_thread();
         self.cpu.state.r[LR] = return_value;
         self.start_handler(next);
@@ -261,6 +265,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
         self.cpu.use_process_stack(return_value & RETURN_TO_PROCESS_STACK != 0);
         let frame = self.cpu.state.r[SP];
         let with_fp = return_value & RETURN_BASIC_FRAME == 0;
+        self.cpu.charge(EXCEPTION_RETURN + if with_fp { cycles::FP_FRAME } else { 0 });
         let mut words = [0; 8];
         for (index, word) in (0..).zip(&mut words) {
             *word = self.read_aligned(frame.wrapping_add(4 * index)).map_err(as_fault)?;

@@ -1,7 +1,8 @@
 //! The processor: a Cortex-M4F, that is ARMv7E-M with the single-precision floating-point unit FPv4-SP.
 //!
-//! Source: the ARMv7-M Architecture Reference Manual (DDI 0403). Assumed model: one instruction takes one cycle, memory
-//! answers at once, and interrupts are taken between instructions. `docs/emulator.md` lists what is left out.
+//! Source: the ARMv7-M Architecture Reference Manual (DDI 0403), and the Technical Reference Manual of the Cortex-M4 for what
+//! instructions cost ([`cycles`], [`fetch`]). Assumed model: an instruction takes effect when it begins, and interrupts are
+//! taken between instructions. `docs/emulator.md` lists what is left out.
 //!
 //! An instruction is decoded once per address (`decode`) into a compact operation (`op`) and executed from there
 //! (`execute`). Whatever keeps it from completing is a `trap`; `exceptions` turns it into an exception of the
@@ -11,9 +12,11 @@
 
 mod bus;
 mod code;
+mod cycles;
 mod decode;
 mod exceptions;
 mod execute;
+mod fetch;
 mod flags;
 mod fpu;
 mod interrupts;
@@ -28,6 +31,7 @@ mod trap;
 #[cfg(test)]
 mod tests;
 
+pub use cycles::Cycles;
 pub use stop::{Stop, Trouble};
 
 use std::rc::Rc;
@@ -36,6 +40,7 @@ use crate::io::{Io, Width};
 use crate::memory::Memory;
 use code::Code;
 pub(crate) use code::{Slots, decode_all};
+use fetch::{Fetch, Source};
 use flags::Flags;
 use fpu::Fpu;
 use interrupts::Interrupts;
@@ -61,8 +66,13 @@ enum Sleep {
 #[derive(Default)]
 pub struct Cpu {
     now: u64,
-    /// The cycles that passed without an instruction.
+    /// The cycles that passed in sleep, and while flash was written.
     slept: u64,
+    /// What is left of the last instruction where it takes longer than the run was to last. The next run begins with it.
+    left: u64,
+    instructions: u64,
+    cycles: Cycles,
+    fetch: Fetch,
     /// Instructions follow each other without a check until this cycle. Zero requests a check.
     limit: u64,
     state: State,
@@ -122,8 +132,8 @@ pub struct Counts {
 
 impl Cpu {
     /// A processor at cycle 0 that has not been reset yet.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(cycles: Cycles) -> Self {
+        Self { cycles, ..Self::default() }
     }
 
     /// Takes over instructions decoded from the beginning of flash. Flash must hold exactly those.
@@ -134,7 +144,7 @@ impl Cpu {
     /// Starts the program whose vector table lies at address 0. Time and the counters go on.
     pub fn reset(&mut self, memory: &Memory) {
         self.state = State::default();
-        self.limit = 0;
+        (self.limit, self.left) = (0, 0);
         let vector = |address| memory.read(address, Width::Word).unwrap_or(u32::MAX);
         self.state.r[SP] = vector(0) & !3;
         self.state.r[LR] = u32::MAX;
@@ -142,9 +152,14 @@ impl Cpu {
         self.state.lowest_sp = self.state.r[SP];
     }
 
-    /// Runs until `until_cycle`, or until the caller has to act.
+    /// Runs until `until_cycle`, or until the caller has to act. Time never gets beyond that: an instruction that takes longer
+    /// ends in the next run.
     pub fn run<I: Io + ?Sized>(&mut self, memory: &mut Memory, io: &mut I, until_cycle: u64) -> Stop {
-        Core { cpu: self, memory, io }.run(until_cycle)
+        self.now += std::mem::take(&mut self.left);
+        let stop = Core { cpu: self, memory, io }.run(until_cycle);
+        self.left = self.now.saturating_sub(until_cycle);
+        self.now -= self.left;
+        stop
     }
 
     pub fn now(&self) -> u64 {
@@ -159,6 +174,11 @@ impl Cpu {
 
     /// Instructions executed since [`Cpu::new`].
     pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    /// Cycles since [`Cpu::new`] in which the processor was awake.
+    pub fn awake(&self) -> u64 {
         self.now - self.slept
     }
 
@@ -208,6 +228,14 @@ impl Cpu {
     #[inline(always)]
     fn request_check(&mut self) {
         self.limit = 0;
+    }
+
+    /// Lets the current instruction or exception take longer.
+    #[inline(always)]
+    fn charge(&mut self, cycles: u64) {
+        if self.fetch.source != Source::Ideal {
+            self.now += cycles;
+        }
     }
 
     /// Sets the stack pointer and tracks its lowest value.

@@ -1,11 +1,17 @@
 //! The loop: check for everything that may interrupt the program, then execute instructions until another check is due.
 
+use super::fetch::Source;
 use super::trap::{Fault, Run, Trap};
-use super::{Core, LR, SP, Sleep, Stop, Trouble};
+use super::{Core, Cycles, LR, SP, Sleep, Stop, Trouble};
 use crate::cpu::decode;
 use crate::cpu::mpu::Wants;
-use crate::cpu::op::Op;
+use crate::cpu::op::{Decoded, Op};
 use crate::io::{Io, Width};
+
+/// [`Source`] as a constant: the loop exists three times, and none decides anew where every instruction comes from.
+const IDEAL: u8 = Source::Ideal as u8;
+const CACHE: u8 = Source::Cache as u8;
+const FLASH: u8 = Source::Flash as u8;
 
 impl<I: Io + ?Sized> Core<'_, I> {
     pub fn run(&mut self, until: u64) -> Stop {
@@ -13,7 +19,12 @@ impl<I: Io + ?Sized> Core<'_, I> {
             if let Some(stop) = self.check(until) {
                 return stop;
             }
-            if let Some(stop) = self.execute_until_limit() {
+            let stop = match self.cpu.fetch.source {
+                Source::Ideal => self.execute_until_limit::<IDEAL>(),
+                Source::Cache => self.execute_until_limit::<CACHE>(),
+                Source::Flash => self.execute_until_limit::<FLASH>(),
+            };
+            if let Some(stop) = stop {
                 return stop;
             }
         }
@@ -23,7 +34,13 @@ impl<I: Io + ?Sized> Core<'_, I> {
     fn check(&mut self, until: u64) -> Option<Stop> {
         if let Some(changed) = self.memory.take_flash_changes() {
             self.cpu.code.forget(&changed);
+            self.cpu.fetch.forget();
         }
+        self.cpu.fetch.set_source(match self.cpu.cycles {
+            Cycles::Ideal => Source::Ideal,
+            Cycles::Cached if self.io.caches_instructions() => Source::Cache,
+            Cycles::Cached | Cycles::Uncached => Source::Flash,
+        });
         if let Some(trouble) = &self.cpu.state.locked_up {
             return Some(Stop::LockedUp(trouble.clone()));
         }
@@ -56,7 +73,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     pub fn sample_interrupt_lines(&mut self) {
         let cpu = &mut *self.cpu;
         let mut fresh = cpu.state.interrupts.sample_lines(self.io.interrupt_lines());
-        if cpu.state.systick.advance(cpu.now - cpu.slept) {
+        if cpu.state.systick.advance(cpu.awake()) {
             let tick = super::interrupts::bit(super::interrupts::SYS_TICK);
             fresh |= tick & !cpu.state.interrupts.pending;
             cpu.state.interrupts.pending |= tick;
@@ -79,13 +96,14 @@ impl<I: Io + ?Sized> Core<'_, I> {
     }
 
     /// The hot loop of the whole emulator.
-    fn execute_until_limit(&mut self) -> Option<Stop> {
+    fn execute_until_limit<const SOURCE: u8>(&mut self) -> Option<Stop> {
         while self.cpu.now < self.cpu.limit {
             let address = self.cpu.state.pc;
             let it = self.cpu.state.it;
-            let result = self.step(address);
-            self.cpu.now += 1;
+            let result = self.step::<SOURCE>(address);
+            self.cpu.instructions += 1;
             if let Err(trap) = result {
+                self.cpu.now += 1;
                 self.cpu.request_check();
                 self.cpu.state.in_it = false;
                 if let Some(stop) = self.take_trap(trap, address, it) {
@@ -96,41 +114,60 @@ impl<I: Io + ?Sized> Core<'_, I> {
         None
     }
 
+    /// Executes the instruction at an address and lets its time pass. One that traps has not taken any yet.
     #[inline(always)]
-    fn step(&mut self, address: u32) -> Run {
+    fn step<const SOURCE: u8>(&mut self, address: u32) -> Run {
         let slot = match self.cpu.code.known(address) {
             Some(slot) => slot,
             None => self.fetch(address)?,
         };
-        self.cpu.state.pc = address.wrapping_add(u32::from(self.cpu.code.slots[slot].size));
-        if self.cpu.state.it == 0 {
-            return self.execute(slot);
+        let Decoded { size, cost, .. } = self.cpu.code.slots[slot];
+        let next = address.wrapping_add(u32::from(size));
+        self.cpu.state.pc = next;
+        if SOURCE == CACHE {
+            self.cpu.now += self.cpu.fetch.wait_for_cache(address, size);
         }
-        self.step_in_it(slot)
+        let mut cycles = cost.cycles;
+        if self.cpu.state.it == 0 {
+            self.execute(slot)?;
+        } else if !self.step_in_it(slot)? {
+            cycles = 1;
+        }
+        if SOURCE == IDEAL {
+            self.cpu.now += 1;
+            return Ok(());
+        }
+        let branches = self.cpu.state.pc != next;
+        self.cpu.now += u64::from(cycles) + if branches { u64::from(cost.refill) } else { 0 };
+        if SOURCE == FLASH {
+            self.cpu.now += self.cpu.fetch.wait_for_flash(address, size, cycles, branches);
+        }
+        Ok(())
     }
 
-    /// Executes an instruction of an IT block, if its condition holds.
+    /// Executes an instruction of an IT block, if its condition holds, and says whether it did.
     #[inline(never)]
-    fn step_in_it(&mut self, slot: usize) -> Run {
+    fn step_in_it(&mut self, slot: usize) -> Run<bool> {
         let state = &mut self.cpu.state;
         let it = state.it;
         // The condition's lowest bit and the length shift out together.
         state.it = if it.is_multiple_of(8) { 0 } else { it & 0xE0 | it << 1 & 0x1F };
         // A breakpoint stops whether its condition holds or not.
         if !state.flags.holds(it >> 4) && self.cpu.code.slots[slot].op != Op::Breakpoint {
-            return Ok(());
+            return Ok(false);
         }
         state.in_it = true;
         let result = self.execute(slot);
         self.cpu.state.in_it = false;
-        result
+        result.map(|()| true)
     }
 
     /// Decodes the instruction at an address and returns its slot.
     #[inline(never)]
     fn fetch(&mut self, address: u32) -> Run<usize> {
+        let memory = &*self.memory;
         let half = |address| {
-            let bits = self.memory.read(address, Width::Half)?;
+            let bits = memory.read(address, Width::Half)?;
             u16::try_from(bits).ok()
         };
         let mpu = &self.cpu.state.mpu;
@@ -145,11 +182,11 @@ impl<I: Io + ?Sized> Core<'_, I> {
         if decode::is_wide(u32::from(first)) && second.is_none() {
             return Err(Trap::Fault(Fault::FetchBusError));
         }
-        let second = second.unwrap_or(0);
-        Ok(if self.memory.is_flash(address) {
-            self.cpu.code.decode_flash(address, first, second)
+        let half = |address| half(address).unwrap_or(0);
+        Ok(if memory.is_flash(address) {
+            self.cpu.code.decode_flash(address, half)
         } else {
-            self.cpu.code.decode_ram(address, first, second)
+            self.cpu.code.decode_ram(address, half)
         })
     }
 

@@ -2,11 +2,12 @@
 
 use super::events::{self, Refusal, Served};
 use super::map::{self, PAGES, offset_of, page, page_address, page_of};
+use super::usbd::{self, errata};
 use super::{Soc, info, rtc, timer};
 use crate::io::{BusError, Io, Width};
 
 /// The task that starts the transmitter.
-const RADIO_TXEN: u32 = page_address(page::RADIO);
+pub(super) const RADIO_TXEN: u32 = page_address(page::RADIO);
 
 impl Soc {
     fn write_page(&mut self, now: u64, address: u32, value: u32) -> Result<(), BusError> {
@@ -31,6 +32,9 @@ impl Soc {
             }
             page::RTC0 | page::RTC1 | page::RTC2 if offset == rtc::TASK_START && !self.clock.lfclk_runs() => {
                 Err(refuse(Refusal::Bad("started while the low-frequency clock does not run".into())))
+            }
+            page::USBD if offset == usbd::USBPULLUP && value & 1 != 0 && !self.clock.hfxo_runs() => {
+                Err(refuse(Refusal::Bad("pulled up without the 32 MHz crystal, which USB needs".into())))
             }
             _ => {
                 if timer::compare_event(page, offset).is_some_and(|event| self.ppi.connects(event, RADIO_TXEN)) {
@@ -83,6 +87,7 @@ impl Io for Soc {
             }
             map::PERIPHERALS..map::PERIPHERALS_END => self.read_page(now, address),
             map::GPIO..map::GPIO_END => self.gpio.read(offset_of(address)),
+            errata::START..errata::END => self.usb_errata.read(address),
             _ => Err(Refusal::Unknown),
         };
         served.map_err(|refusal| explain(address, refusal))
@@ -99,6 +104,7 @@ impl Io for Soc {
                 self.gpio.write(offset_of(address), value).map_err(refuse)?;
                 self.observe_pins(now, 0)
             }
+            errata::START..errata::END => self.usb_errata.write(address, value).map_err(refuse),
             map::FICR..map::UICR => Err(refuse(Refusal::Bad("FICR cannot be written".into()))),
             map::UICR..map::UICR_END => {
                 self.uicr.read(offset_of(address)).map_err(refuse)?;
@@ -115,6 +121,10 @@ impl Io for Soc {
 
     fn wants_stop(&self) -> bool {
         self.stop
+    }
+
+    fn caches_instructions(&self) -> bool {
+        self.nvmc.caches_instructions()
     }
 }
 

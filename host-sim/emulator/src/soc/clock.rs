@@ -14,6 +14,9 @@ const DONE: u32 = 3;
 const CTTO: u32 = 4;
 const CTSTARTED: u32 = 10;
 const CTSTOPPED: u32 = 11;
+const USBDETECTED: u32 = 7;
+const USBREMOVED: u32 = 8;
+const USBPWRRDY: u32 = 9;
 /// Events of POWER: brown-out warning, sleep entered and left, USB power found, lost and ready.
 const POWER_EVENTS: u32 = 1 << 2 | 0b1_1111 << 5;
 
@@ -55,6 +58,25 @@ mod register {
     pub const LFRCMODE: u32 = 0x5B4;
 }
 
+/// What happens when the 32 MHz crystal is started while it runs. The product specification does not say; models of the
+/// chip differ, and a program should work with both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrystalRestart {
+    /// HFCLKSTARTED fires again.
+    #[default]
+    Event,
+    /// Nothing: whoever waits for the event waits for ever.
+    Silent,
+}
+
+/// What differs from one board to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Crystals {
+    /// How long the 32 kHz crystal takes to start, in cycles.
+    pub lfxo_start: u64,
+    pub restart: CrystalRestart,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Oscillator {
     wanted: bool,
@@ -72,6 +94,13 @@ impl Oscillator {
         self.starts_at = now + if self.running { 1 } else { takes };
     }
 
+    /// The same, except that nothing happens to one that already runs.
+    fn start_silently(&mut self, now: u64, takes: u64) {
+        if !self.running {
+            self.start(now, takes);
+        }
+    }
+
     /// Whether it starts to run now.
     fn has_started(&mut self, now: u64) -> bool {
         let started = self.starts_at <= now;
@@ -86,7 +115,7 @@ impl Oscillator {
 pub struct Clock {
     events: Events,
     pub power: Power,
-    lfxo_start: u64,
+    crystals: Crystals,
     hf: Oscillator,
     lf: Oscillator,
     lf_source: u32,
@@ -102,14 +131,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// `lfxo_start` is how long the 32 kHz crystal takes to start, in cycles.
-    pub fn new(lfxo_start: u64, power: Power) -> Self {
+    pub fn new(crystals: Crystals, power: Power) -> Self {
         let clock_events =
             1 << HFCLKSTARTED | 1 << LFCLKSTARTED | 1 << DONE | 1 << CTTO | 1 << CTSTARTED | 1 << CTSTOPPED;
         Self {
             events: Events::new(clock_events | POWER_EVENTS, 0),
             power,
-            lfxo_start,
+            crystals,
             hf: Oscillator::STOPPED,
             lf: Oscillator::STOPPED,
             lf_source: 0,
@@ -122,6 +150,18 @@ impl Clock {
             trace_config: 0,
             debug_unlock: 0,
         }
+    }
+
+    /// Plugs USB in or out.
+    pub fn set_usb_power(&mut self, now: u64, is_plugged: bool) {
+        if self.power.set_usb(now, is_plugged) {
+            self.events.fire(if is_plugged { USBDETECTED } else { USBREMOVED });
+        }
+    }
+
+    /// After a reset, USB is plugged in as it was. No event says so.
+    pub fn keep_usb_power(&mut self, is_plugged: bool) {
+        self.power.keep_usb(is_plugged);
     }
 
     /// Whether the 32 MHz crystal runs, without which the radio is off its frequency.
@@ -183,12 +223,15 @@ impl Peripheral for Clock {
 
     fn task(&mut self, now: u64, offset: u32) -> Served<()> {
         match offset {
-            task::HFCLKSTART => self.hf.start(now, HFXO_START),
+            task::HFCLKSTART => match self.crystals.restart {
+                CrystalRestart::Event => self.hf.start(now, HFXO_START),
+                CrystalRestart::Silent => self.hf.start_silently(now, HFXO_START),
+            },
             task::HFCLKSTOP => self.hf = Oscillator::STOPPED,
             task::LFCLKSTART => {
                 self.lf_source_copy = self.lf_source;
                 let start = match self.lf_source & 3 {
-                    SOURCE_XTAL => self.lfxo_start,
+                    SOURCE_XTAL => self.crystals.lfxo_start,
                     SOURCE_SYNTH => SYNTH_START,
                     _ => LFRC_START,
                 };
@@ -204,7 +247,7 @@ impl Peripheral for Clock {
                 self.interval_at = NEVER;
                 self.events.fire(CTSTOPPED);
             }
-            // Constant latency or low power: no difference at one instruction per cycle.
+            // Constant latency or low power: the time to wake up is not modelled.
             task::CONSTLAT | task::LOWPWR => {}
             _ => return Err(Refusal::Unknown),
         }
@@ -212,7 +255,7 @@ impl Peripheral for Clock {
     }
 
     fn due(&self) -> u64 {
-        self.hf.starts_at.min(self.lf.starts_at).min(self.calibration_at).min(self.interval_at)
+        self.hf.starts_at.min(self.lf.starts_at).min(self.calibration_at).min(self.interval_at).min(self.power.due())
     }
 
     fn advance(&mut self, now: u64, _memory: &mut Memory) -> Result<(), BusError> {
@@ -230,6 +273,9 @@ impl Peripheral for Clock {
             self.interval_at = NEVER;
             self.events.fire(CTTO);
         }
+        if self.power.usb_becomes_ready(now) {
+            self.events.fire(USBPWRRDY);
+        }
         Ok(())
     }
 }
@@ -238,11 +284,15 @@ impl Peripheral for Clock {
 mod tests {
     use super::super::events::{Peripheral, read, write};
     use super::super::power::Power;
-    use super::{Clock, LFRC_START};
+    use super::{Clock, CrystalRestart, Crystals, LFRC_START};
     use crate::memory::Memory;
 
     fn clock() -> (Clock, Memory) {
-        (Clock::new(16_000_000, Power::default()), Memory::new(4096, 64))
+        clock_with(CrystalRestart::Event)
+    }
+
+    fn clock_with(restart: CrystalRestart) -> (Clock, Memory) {
+        (Clock::new(Crystals { lfxo_start: 16_000_000, restart }, Power::default()), Memory::new(4096, 64))
     }
 
     #[test]
@@ -256,6 +306,20 @@ mod tests {
         assert_eq!((read(&clock, 0, 0x40C), read(&clock, 0, 0x100)), (Ok(0x1_0001), Ok(1)));
         write(&mut clock, 0, 0x004, 1).unwrap();
         assert!(!clock.hfxo_runs());
+    }
+
+    #[test]
+    fn a_running_crystal_that_is_started_again_says_so_or_not() {
+        for (restart, says) in [(CrystalRestart::Event, 1), (CrystalRestart::Silent, 0)] {
+            let (mut clock, mut memory) = clock_with(restart);
+            write(&mut clock, 0, 0x000, 1).unwrap();
+            clock.advance(360 * 64, &mut memory).unwrap();
+            assert_eq!(read(&clock, 360 * 64, 0x100), Ok(1), "the first start always says so");
+            write(&mut clock, 30_000, 0x100, 0).unwrap();
+            write(&mut clock, 30_000, 0x000, 1).unwrap();
+            clock.advance(100_000, &mut memory).unwrap();
+            assert_eq!((read(&clock, 0, 0x100), clock.hfxo_runs()), (Ok(says), true), "{restart:?}");
+        }
     }
 
     #[test]

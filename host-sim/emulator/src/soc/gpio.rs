@@ -210,6 +210,12 @@ impl Gpio {
         self.ports[usize::from(pin.port & 1)].is_high(usize::from(pin.number & 31))
     }
 
+    /// The level to which the board drives a pin, if it does.
+    pub fn driven(&self, pin: Pin) -> Option<bool> {
+        let (port, bit) = (&self.ports[usize::from(pin.port & 1)], 1 << (pin.number & 31));
+        (port.driven & bit != 0).then_some(port.level & bit != 0)
+    }
+
     /// Whether the chip drives a pin.
     pub fn is_output(&self, pin: Pin) -> bool {
         self.ports[usize::from(pin.port & 1)].config[usize::from(pin.number & 31)] & 1 != 0

@@ -2,6 +2,8 @@
 //!
 //! Most peripherals have a page of 4 KiB each. The number of the page is the number of the interrupt, too.
 
+use super::usbd::errata;
+
 pub const FICR: u32 = 0x1000_0000;
 pub const UICR: u32 = 0x1000_1000;
 pub const UICR_END: u32 = UICR + PAGE_SIZE;
@@ -23,6 +25,7 @@ pub mod page {
     pub const CLOCK: usize = 0;
     pub const RADIO: usize = 1;
     pub const UARTE0: usize = 2;
+    pub const TWIM0: usize = 3;
     pub const GPIOTE: usize = 6;
     pub const SAADC: usize = 7;
     pub const TIMER0: usize = 8;
@@ -39,6 +42,7 @@ pub mod page {
     pub const NVMC: usize = 30;
     pub const PPI: usize = 31;
     pub const RTC2: usize = 36;
+    pub const USBD: usize = 39;
     pub const UARTE1: usize = 40;
 
     pub const RTCS: [usize; 3] = [RTC0, RTC1, RTC2];
@@ -119,6 +123,7 @@ pub fn name(address: u32) -> &'static str {
         PERIPHERALS..PERIPHERALS_END => NAMES[page_of(address)],
         GPIO..GPIO_END => "GPIO",
         CRYPTOCELL..CRYPTOCELL_END => "CRYPTOCELL",
+        errata::START..errata::END => "USBD (errata)",
         _ => "",
     };
     if named.is_empty() { "nothing" } else { named }
@@ -140,6 +145,7 @@ mod tests {
             (0x4002_F000, "SPIM3"),
             (0x4003_0000, "nothing"),
             (0x5002_A500, "CRYPTOCELL"),
+            (0x4006_EC14, "USBD (errata)"),
         ] {
             assert_eq!(name(address), expected);
         }
@@ -151,6 +157,7 @@ mod tests {
             (page::CLOCK, "CLOCK/POWER"),
             (page::RADIO, "RADIO"),
             (page::UARTE0, "UARTE0"),
+            (page::TWIM0, "SPI0/TWI0"),
             (page::GPIOTE, "GPIOTE"),
             (page::SAADC, "SAADC"),
             (page::TIMER0, "TIMER0"),
@@ -167,6 +174,7 @@ mod tests {
             (page::NVMC, "NVMC/ACL"),
             (page::PPI, "PPI"),
             (page::RTC2, "RTC2"),
+            (page::USBD, "USBD"),
             (page::UARTE1, "UARTE1"),
         ];
         for (page, expected) in pages {

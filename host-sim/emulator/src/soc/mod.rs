@@ -25,24 +25,29 @@ mod radio;
 mod rng;
 mod rtc;
 mod saadc;
+mod sht4x;
 mod temp;
 #[cfg(test)]
 mod tests;
 mod timer;
+mod twim;
 mod uarte;
+mod usbd;
 mod wdt;
 
 use common::rng::Rng as Generator;
 
 pub use chip::Chip;
+pub use clock::CrystalRestart;
 pub use gpio::Pin;
 pub use info::Identity;
 pub use nvmc::PowerCut;
 pub use power::ResetCause;
 pub use radio::RadioUse;
+pub use sht4x::Sht4x;
 
-use bus::explain;
-use clock::Clock;
+use bus::{RADIO_TXEN, explain};
+use clock::{Clock, Crystals};
 use egu::Egu;
 use events::{EVENTS, NEVER, Peripheral, Refusal};
 use gpio::Gpio;
@@ -59,9 +64,13 @@ use rtc::Rtc;
 use saadc::Saadc;
 use temp::Temp;
 use timer::Timer;
+use twim::Twim;
 use uarte::Uarte;
+use usbd::Usbd;
+use usbd::errata::Errata;
 use wdt::Wdt;
 
+use crate::cpu::Cycles;
 use crate::io::{BusError, CYCLES_PER_US};
 use crate::memory::Memory;
 use crate::phy::{Input, Stamped};
@@ -81,6 +90,9 @@ const NVMC_STREAM: u64 = 2;
 pub struct Surroundings {
     /// How long the 32 kHz crystal takes to start.
     pub lfxo_start_us: u64,
+    pub crystal_restart: CrystalRestart,
+    /// What an instruction costs.
+    pub cycles: Cycles,
     pub supply_mv: i32,
     /// In quarters of a degree Celsius.
     pub temperature_quarters: i32,
@@ -88,7 +100,13 @@ pub struct Surroundings {
 
 impl Default for Surroundings {
     fn default() -> Self {
-        Self { lfxo_start_us: 250_000, supply_mv: 3_000, temperature_quarters: 22 * 4 }
+        Self {
+            lfxo_start_us: 250_000,
+            crystal_restart: CrystalRestart::default(),
+            cycles: Cycles::default(),
+            supply_mv: 3_000,
+            temperature_quarters: 22 * 4,
+        }
     }
 }
 
@@ -96,11 +114,14 @@ impl Default for Surroundings {
 pub struct Soc {
     chip: Chip,
     identity: Identity,
-    lfxo_start: u64,
+    crystals: Crystals,
     lf_clock: LfClock,
     clock: Clock,
     radio: Radio,
     uartes: [Uarte; 2],
+    usbd: Usbd,
+    usb_errata: Errata,
+    twim: Twim,
     gpio: Gpio,
     gpiote: Gpiote,
     saadc: Saadc,
@@ -124,20 +145,26 @@ pub struct Soc {
     stop: bool,
     /// The program has set when the transmitter starts by itself, since somebody last asked.
     send_timed: bool,
+    /// How often the transmitter was started by a timer.
+    timed_sends: u64,
 }
 
 impl Soc {
     /// A chip whose power has just come on for the first time. All of its randomness comes from `seed`.
     pub fn new(chip: Chip, identity: Identity, surroundings: Surroundings, seed: u64) -> Self {
         let lfxo_start = surroundings.lfxo_start_us * CYCLES_PER_US;
+        let crystals = Crystals { lfxo_start, restart: surroundings.crystal_restart };
         Self {
             chip,
             identity,
-            lfxo_start,
+            crystals,
             lf_clock: LfClock::default(),
-            clock: Clock::new(lfxo_start, Power::default()),
+            clock: Clock::new(crystals, Power::default()),
             radio: Radio::new(),
             uartes: [Uarte::new(), Uarte::new()],
+            usbd: Usbd::new(),
+            usb_errata: Errata::default(),
+            twim: Twim::new(),
             gpio: Gpio::new(chip),
             gpiote: Gpiote::new(),
             saadc: Saadc::new(surroundings.supply_mv),
@@ -156,6 +183,7 @@ impl Soc {
             horizon: NEVER,
             stop: false,
             send_timed: false,
+            timed_sends: 0,
         }
     }
 
@@ -173,10 +201,14 @@ impl Soc {
     }
 
     fn restart(&mut self, now: u64, power: Power, wdt: Wdt) {
-        self.clock = Clock::new(self.lfxo_start, power);
+        self.clock = Clock::new(self.crystals, power);
         self.radio.reset(now);
         self.radio.hfxo = false;
         self.uartes = self.uartes.each_ref().map(|uarte| uarte.after_reset(now));
+        self.usbd = self.usbd.after_reset(now);
+        self.usb_errata = Errata::default();
+        self.clock.keep_usb_power(self.usbd.host().is_some());
+        self.twim = self.twim.after_reset();
         self.gpio = self.gpio.after_reset(self.chip);
         self.gpiote = Gpiote::new();
         self.saadc = self.saadc.after_reset();
@@ -219,6 +251,11 @@ impl Soc {
     /// Whether the program has set a timer that starts the transmitter since the last call.
     pub fn take_send_timed(&mut self) -> bool {
         std::mem::take(&mut self.send_timed)
+    }
+
+    /// How often the transmitter has started at a time that the program had set.
+    pub fn timed_sends(&self) -> u64 {
+        self.timed_sends
     }
 
     /// Until when the processor is halted because flash is busy.
@@ -279,6 +316,7 @@ impl Soc {
             page::CLOCK => &mut self.clock,
             page::RADIO => &mut self.radio,
             page::UARTE0 => &mut self.uartes[0],
+            page::TWIM0 => &mut self.twim,
             page::GPIOTE => &mut self.gpiote,
             page::SAADC => &mut self.saadc,
             page::TIMER0..=page::TIMER2 => &mut self.timers[page - page::TIMER0],
@@ -290,6 +328,7 @@ impl Soc {
             page::EGU0..=page::EGU5 => &mut self.egus[page - page::EGU0],
             page::TIMER3..=page::TIMER4 => &mut self.timers[page - page::TIMER3 + 3],
             page::RTC2 => &mut self.rtcs[2],
+            page::USBD => &mut self.usbd,
             page::UARTE1 => &mut self.uartes[1],
             _ => return None,
         })
@@ -317,6 +356,7 @@ impl Soc {
             page::CLOCK => self.radio.hfxo = self.clock.hfxo_runs(),
             page::RADIO => self.stop |= self.radio.has_output(),
             page::GPIOTE => self.apply_pins(now, depth)?,
+            page::TWIM0 => self.feel_wires(now),
             _ => {}
         }
         if fresh != 0 {
@@ -340,6 +380,7 @@ impl Soc {
     fn observe_pins(&mut self, now: u64, depth: u32) -> Result<(), BusError> {
         let change = self.gpio.take_change();
         self.gpiote.observe(change);
+        self.feel_wires(now);
         self.propagate(now, page::GPIOTE, depth)
     }
 
@@ -351,6 +392,7 @@ impl Soc {
         }
         for event in (0..32).filter(|event| fresh >> event & 1 != 0) {
             for task in self.ppi.tasks(address + EVENTS + 4 * event) {
+                self.timed_sends += u64::from(task == RADIO_TXEN);
                 self.trigger(now, task, depth + 1)?;
             }
         }

@@ -23,6 +23,10 @@ const READ_ONLY: u32 = 0;
 const WRITE_ENABLED: u32 = 1;
 const ERASE_ENABLED: u32 = 2;
 
+/// ICACHECNF: the cache is on, and its hits and misses are counted.
+const CACHE_ENABLED: u32 = 1;
+const CACHE_PROFILED: u32 = 1 << 8;
+
 /// Registers, by the names of the product specification.
 mod register {
     pub const READY: u32 = 0x400;
@@ -124,6 +128,11 @@ impl Nvmc {
     /// Whether the planned power cut is due.
     pub fn power_fails(&self, now: u64) -> bool {
         self.power_fails_at <= now
+    }
+
+    /// Whether the program has switched the instruction cache on.
+    pub fn caches_instructions(&self) -> bool {
+        self.cache & CACHE_ENABLED != 0
     }
 
     pub fn due(&self) -> u64 {
@@ -257,7 +266,10 @@ impl Nvmc {
             register::CONFIG => Ok(self.config),
             register::ERASEPAGEPARTIALCFG => Ok(self.partial_ms),
             register::ICACHECNF => Ok(self.cache),
-            // The cache is not modelled, and neither are its hits and misses.
+            // The processor's model of the cache counts neither.
+            register::IHIT | register::IMISS if self.cache & CACHE_PROFILED != 0 => {
+                Err(Refusal::Bad("hits and misses of the cache are not counted".into()))
+            }
             register::IHIT | register::IMISS => Ok(0),
             _ => Err(Refusal::Unknown),
         }

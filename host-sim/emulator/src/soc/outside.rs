@@ -1,8 +1,10 @@
 //! What the board around the chip does to it and can see of it.
 
 use super::events::Peripheral;
-use super::{Pin, PowerCut, RadioUse, Soc, map};
+use super::twim::Attached;
+use super::{Pin, PowerCut, RadioUse, Sht4x, Soc, map};
 use crate::io::BusError;
+use crate::usb::UsbHost;
 
 impl Soc {
     /// Drives a pin from outside, or releases it.
@@ -18,6 +20,21 @@ impl Soc {
     /// Whether the chip drives a pin.
     pub fn is_output(&self, pin: Pin) -> bool {
         self.gpio.is_output(pin)
+    }
+
+    /// Connects a sensor to two pins, with resistors that pull them up, or takes it away.
+    pub fn attach(&mut self, now: u64, sda: Pin, scl: Pin, sensor: Option<Sht4x>) {
+        self.twim.attach(sensor.map(|sensor| Attached { sda, scl, sensor }));
+        self.feel_wires(now);
+    }
+
+    /// Tells the bus whether its two wires can rise: nobody holds them low, and something pulls them up.
+    pub(super) fn feel_wires(&mut self, now: u64) {
+        let Some(wires) = self.twim.wires() else { return };
+        let pulled_up = self.twim.is_pulled_up();
+        let can_rise = |pin: Pin| self.gpio.driven(pin).unwrap_or(pulled_up || self.gpio.is_high(pin));
+        self.twim.set_free(now, wires.into_iter().all(can_rise));
+        self.set_due(map::page::TWIM0, self.twim.due());
     }
 
     /// In quarters of a degree Celsius.
@@ -48,6 +65,28 @@ impl Soc {
     /// Bytes sent to the board that it did not receive.
     pub fn lost_serial(&self, port: usize) -> u64 {
         self.uartes[port & 1].lost()
+    }
+
+    /// Plugs a host into the USB of the chip, or unplugs it. Returns the host that was there.
+    pub fn plug_usb(&mut self, now: u64, host: Option<UsbHost>) -> Result<Option<UsbHost>, BusError> {
+        let is_plugged = host.is_some();
+        let before = self.usbd.plug(now, host);
+        self.clock.set_usb_power(now, is_plugged);
+        self.propagate(now, map::page::USBD, 0)?;
+        self.propagate(now, map::page::CLOCK, 0)?;
+        Ok(before)
+    }
+
+    /// The host at the other end of the USB cable.
+    pub fn usb_host(&self) -> Option<&UsbHost> {
+        self.usbd.host()
+    }
+
+    /// Does something at the host at the other end of the USB cable, if there is one.
+    pub fn at_usb_host<T>(&mut self, act: impl FnOnce(&mut UsbHost) -> T) -> Option<T> {
+        let done = self.usbd.host_mut().map(act);
+        self.set_due(map::page::USBD, self.usbd.due());
+        done
     }
 
     pub fn radio_use(&self, now: u64) -> RadioUse {

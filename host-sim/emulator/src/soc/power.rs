@@ -1,6 +1,7 @@
-//! POWER: why the chip was reset, two bytes that survive a reset, the regulators, and USB, which is not plugged in.
+//! POWER: why the chip was reset, two bytes that survive a reset, the regulators, and the supply over USB.
 
-use super::events::{Refusal, Served};
+use super::events::{NEVER, Refusal, Served};
+use crate::io::CYCLES_PER_US;
 
 /// Registers, by the names of the product specification.
 mod register {
@@ -41,9 +42,27 @@ impl ResetCause {
 /// RAM has nine blocks, each with a power switch.
 const RAM_BLOCKS: u32 = 9;
 
-/// The events of POWER never fire: the supply is steady and USB is absent.
+/// How long the regulator for USB takes to be ready. An assumption.
+const USB_READY: u64 = 1_000 * CYCLES_PER_US;
+
+const VBUSDETECT: u32 = 1 << 0;
+const OUTPUTRDY: u32 = 1 << 1;
+
+/// The supply over USB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum UsbSupply {
+    #[default]
+    Absent,
+    Starting {
+        until: u64,
+    },
+    Ready,
+}
+
+/// The events of POWER other than those of USB never fire: the supply is steady.
 #[derive(Clone, Debug, Default)]
 pub struct Power {
+    usb: UsbSupply,
     reset_reasons: u32,
     retained: [u32; 2],
     brown_out: u32,
@@ -57,6 +76,34 @@ impl Power {
         Self { reset_reasons: self.reset_reasons | cause.bit(), retained: self.retained, ..Self::default() }
     }
 
+    /// Plugs USB in or out, and returns whether that is a change.
+    pub fn set_usb(&mut self, now: u64, is_plugged: bool) -> bool {
+        let was_plugged = self.usb != UsbSupply::Absent;
+        if is_plugged != was_plugged {
+            self.usb = if is_plugged { UsbSupply::Starting { until: now + USB_READY } } else { UsbSupply::Absent };
+        }
+        is_plugged != was_plugged
+    }
+
+    /// After a reset, USB is plugged in as it was.
+    pub fn keep_usb(&mut self, is_plugged: bool) {
+        self.usb = if is_plugged { UsbSupply::Ready } else { UsbSupply::Absent };
+    }
+
+    /// When the regulator for USB is ready.
+    pub fn due(&self) -> u64 {
+        if let UsbSupply::Starting { until } = self.usb { until } else { NEVER }
+    }
+
+    /// Whether the regulator for USB has become ready.
+    pub fn usb_becomes_ready(&mut self, now: u64) -> bool {
+        let is_ready = self.due() <= now;
+        if is_ready {
+            self.usb = UsbSupply::Ready;
+        }
+        is_ready
+    }
+
     /// Whether the DC/DC converter of the main supply is on, which halves the current.
     pub fn dcdc(&self) -> bool {
         self.dcdc[0] & 1 != 0
@@ -67,8 +114,13 @@ impl Power {
             register::RESETREAS => self.reset_reasons,
             // All blocks are on.
             register::RAMSTATUS => 0xF,
-            // USB is not plugged in, and the main supply has its normal voltage.
-            register::USBREGSTATUS | register::MAINREGSTATUS => 0,
+            register::USBREGSTATUS => match self.usb {
+                UsbSupply::Absent => 0,
+                UsbSupply::Starting { .. } => VBUSDETECT,
+                UsbSupply::Ready => VBUSDETECT | OUTPUTRDY,
+            },
+            // The main supply has its normal voltage.
+            register::MAINREGSTATUS => 0,
             register::POFCON => self.brown_out,
             register::GPREGRET => self.retained[0],
             register::GPREGRET2 => self.retained[1],
@@ -121,9 +173,20 @@ mod tests {
     }
 
     #[test]
-    fn no_usb_and_no_system_off() {
+    fn usb_is_found_and_a_moment_later_ready() {
         let mut power = Power::default();
+        assert_eq!((power.register(0x438), power.due()), (Ok(0), u64::MAX));
+        assert!(power.set_usb(100, true) && !power.set_usb(200, true));
+        assert_eq!((power.register(0x438), power.due()), (Ok(1), 100 + 64_000));
+        assert!(!power.usb_becomes_ready(64_000) && power.usb_becomes_ready(64_100));
+        assert_eq!((power.register(0x438), power.due()), (Ok(3), u64::MAX));
+        assert!(power.set_usb(70_000, false));
         assert_eq!(power.register(0x438), Ok(0));
+    }
+
+    #[test]
+    fn no_system_off() {
+        let mut power = Power::default();
         assert!(power.set_register(0x500, 1).is_err() && power.register(0x444).is_err());
     }
 }

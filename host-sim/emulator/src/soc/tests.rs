@@ -37,7 +37,7 @@ fn what_is_not_modelled_is_an_error_with_its_name() {
         (0x4002_0000, "MWU"),
         (0x4001_E600, "NVMC/ACL"),
         (0x5002_A500, "CRYPTOCELL"),
-        (0x4002_7500, "USBD"),
+        (0x4002_750C, "USBD"),
         (0x4000_E000, "ECB"),
         (0x6000_0000, "nothing"),
     ] {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use emulator::cpu::{Cpu, Stop};
+use emulator::cpu::{Cpu, Cycles, Stop};
 use emulator::images;
 use emulator::io::NoIo;
 use emulator::loader::Image;
@@ -21,7 +21,7 @@ pub fn run(path: &Path) -> (Cpu, Memory) {
     let file = std::fs::read(path).expect("it was just built");
     let mut memory = Memory::nrf52833();
     Image::parse(&file).and_then(|image| image.load(&mut memory)).expect("the linker wrote it");
-    let mut cpu = Cpu::new();
+    let mut cpu = Cpu::new(Cycles::Ideal);
     cpu.reset(&memory);
     let stop = cpu.run(&mut memory, &mut NoIo, CYCLES_MAX);
     assert!(matches!(stop, Stop::Breakpoint { .. }), "{}", describe(&stop));

@@ -1,6 +1,7 @@
 //! Images, built and run on emulated boards.
 
 mod bare;
+mod boards;
 mod firmware;
 mod peripherals;
 mod selftest;

@@ -41,8 +41,7 @@
 //!   the document lists 8.6 mA (`IS1`), which is 2.07 mA more than receiving. The estimate is thus up to a quarter too
 //!   high.
 //! - The processor's running time is an estimate: a frame received or sent takes 20,000 instructions of the firmware
-//!   ([`FRAME_CPU_US`]), at one cycle each. The emulator counted them for received frames; a real processor takes
-//!   longer.
+//!   ([`FRAME_CPU_US`]), of 1.7 cycles each. The emulator counted both, with the instruction cache on.
 //! - The model ignores waking up, sensors, leakage of the board, the battery's own losses, temperature and the spread
 //!   between chips.
 //!
@@ -62,8 +61,8 @@ pub const CPU_UA: f64 = 3_300.0;
 /// The whole chip's current while its crystal runs, but neither its radio nor its processor.
 pub const IDLE_UA: f64 = 646.0;
 
-/// How long the firmware's processor takes for a frame: 20,000 instructions at 64 MHz.
-pub const FRAME_CPU_US: u64 = 312;
+/// How long the firmware's processor takes for a frame: 20,000 instructions of 1.7 cycles, at 64 MHz.
+pub const FRAME_CPU_US: u64 = 530;
 
 /// The whole chip's current while it sleeps with its memory and its clock preserved.
 pub const SLEEP_UA: f64 = 3.16;
@@ -161,7 +160,7 @@ fn hours(micros: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Activity, RX_UA, TX_UA, tx_ua};
+    use super::{Activity, FRAME_CPU_US, RX_UA, TX_UA, tx_ua};
     use crate::air::index::NodeIndex;
     use crate::air::talker::room;
     use crate::air::timing::RadioTiming;
@@ -266,14 +265,20 @@ mod tests {
         let mut world = room(4, &mut Nobody);
         world.run_until(10_000_000, &mut Nobody);
         let usage = world.usage(NodeIndex(0));
-        let activity = Activity::new(usage, 0.0, RadioTiming::EMBASSY, world.now_us());
+        let slow = RadioTiming { processing_max_us: 1_900, ..RadioTiming::EMBASSY };
+        let activity = Activity::new(usage, 0.0, slow, world.now_us());
         assert_eq!(
             activity.cpu_us,
-            usage.received * 500 + usage.sent * 312,
-            "half-way between 100 and 900 us, and 20,000 instructions"
+            usage.received * 1_000 + usage.sent * FRAME_CPU_US,
+            "half-way between 100 and 1,900 us, and 20,000 instructions"
         );
+        let activity = Activity::new(usage, 0.0, RadioTiming::EMBASSY, world.now_us());
         let fast = Activity::new(usage, 0.0, RadioTiming::FIRMWARE, world.now_us());
-        assert_eq!(fast.cpu_us, (usage.received + usage.sent) * 312, "nobody is deaf meanwhile, but it takes its time");
+        assert_eq!(
+            fast.cpu_us,
+            (usage.received + usage.sent) * FRAME_CPU_US,
+            "nobody is deaf meanwhile, but it takes its time"
+        );
         let cost = activity.cost();
         assert!(usage.sent == 10 && usage.received >= 29, "{usage:?}");
         // Ten frames of 640 us and ten ramps of 129 us in ten seconds.

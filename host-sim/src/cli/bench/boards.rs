@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use sim::scenario::input::units::seconds;
 
-use crate::cli::board::ChipName;
+use crate::cli::board::{ChipName, CyclesName};
 use crate::emulated::fleet::Image;
 use crate::emulated::image::program;
 use crate::lab::bench::board_bench::{CASES, Measured, SETTLED_US, measure};
@@ -22,6 +22,9 @@ pub struct Args {
     /// The chip the image is for
     #[arg(long, value_enum, default_value = "nrf52840")]
     chip: ChipName,
+    /// What an instruction costs
+    #[arg(long, value_enum, default_value = "cached")]
+    cycles: CyclesName,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -29,7 +32,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (program, chip) = (program(args.elf.as_deref(), false)?, args.chip.chip());
-    let image = Image { program, chip, all: true, record: BTreeSet::new() };
+    let image = Image { program, chip, cycles: args.cycles.cycles(), all: true, record: BTreeSet::new() };
     let mut measured = Vec::new();
     for case in CASES {
         output::progress(&format!("{} ...", case.name));

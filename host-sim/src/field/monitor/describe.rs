@@ -163,7 +163,10 @@ pub fn reading(quantity: Quantity, value: i32) -> String {
         Quantity::Airtime => format!("sending {:.3} %", percent(value)),
         Quantity::StackLeft => format!("stack left {value} bytes"),
         Quantity::Unfitness => format!("unfitness {value}"),
+        Quantity::AirTemperature => format!("air {:.1} °C", hundredths(value)),
+        Quantity::Humidity => format!("humidity {:.1} %", hundredths(value)),
         Quantity::Sensor(number) => format!("sensor {number} reads {value}"),
+        Quantity::LateAnswers => format!("{value} acknowledgements came too late"),
     }
 }
 

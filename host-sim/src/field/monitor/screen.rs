@@ -125,6 +125,10 @@ fn rows(boards: &[Known]) -> String {
         let epoch = or_dash(board.hello.epoch.map(|epoch| epoch.to_string()));
         let temperature = or_dash(reading(Quantity::DieTemperature).map(|value| format!("{:.1} °C", value / 100.0)));
         let supply = or_dash(reading(Quantity::Supply).map(|value| format!("{:.2} V", value / 1_000.0)));
+        // Few boards have a sensor of the air, so it has no column of its own.
+        let sensor = [Quantity::AirTemperature, Quantity::Humidity].map(|one| {
+            board.readings.get(&one).map_or(String::new(), |&value| format!("  {}", describe::reading(one, value)))
+        });
         let state = match (board.is_seen, board.hello.demo) {
             (false, _) => "  (not seen)",
             (true, true) => "  DEMO NETWORK",
@@ -132,8 +136,12 @@ fn rows(boards: &[Known]) -> String {
         };
         let _ = writeln!(
             text,
-            "{:>5}  {leader:>6}  {links:>5}  {heard:>5}  {epoch:>5}  {temperature:>7}  {supply:>6}  {:>6}  {:?} {:016x}{state}",
-            board.id, board.lost, board.hello.board, board.hello.chip
+            "{:>5}  {leader:>6}  {links:>5}  {heard:>5}  {epoch:>5}  {temperature:>7}  {supply:>6}  {:>6}  {:?} {:016x}{}{state}",
+            board.id,
+            board.lost,
+            board.hello.board,
+            board.hello.chip,
+            sensor.concat()
         );
     }
     text

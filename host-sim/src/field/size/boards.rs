@@ -23,7 +23,8 @@ struct Variant {
     is_usual: bool,
 }
 
-/// One image per board, one more for the dongle's bootloader, and one with the other cipher for comparison.
+/// One image per board, one more for the dongle's bootloader, and for comparison one with the other cipher and one with a
+/// sensor.
 fn variants() -> Vec<Variant> {
     let mut variants = Vec::new();
     for board in Board::ALL {
@@ -36,6 +37,9 @@ fn variants() -> Vec<Variant> {
     }
     let board = Board::Nrf52840Dk;
     let (name, features) = (format!("{board} with AES-CCM"), format!("board-{board},aes-ccm"));
+    variants.push(Variant { name, features, is_usual: false });
+    let board = Board::XiaoNrf52840;
+    let (name, features) = (format!("{board} with a sensor"), format!("board-{board},sensor-sht4x"));
     variants.push(Variant { name, features, is_usual: false });
     variants
 }

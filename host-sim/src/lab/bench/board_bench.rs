@@ -70,7 +70,7 @@ pub struct Measured {
     pub pace_bar: Option<f64>,
     /// How much a board works.
     pub instructions_per_board_and_second: f64,
-    /// The same as a share of its time.
+    /// The share of its time in which it is awake.
     pub awake_percent: f64,
     /// The most that this may be.
     pub awake_bar: Option<f64>,
@@ -91,7 +91,7 @@ pub fn measure(case: &Case, image: &Image) -> anyhow::Result<Measured> {
         let started = Instant::now();
         move || processor_seconds().unwrap_or_else(|| started.elapsed().as_secs_f64())
     };
-    let (mut from, mut to) = ((0.0, 0), (0.0, 0));
+    let (mut from, mut to) = ((0.0, 0, 0), (0.0, 0, 0));
     let mut progress = |now_us: u64, fleet: &Fleet| {
         let mark = if now_us == SETTLED_US {
             &mut from
@@ -100,13 +100,13 @@ pub fn measure(case: &Case, image: &Image) -> anyhow::Result<Measured> {
         } else {
             return;
         };
-        *mark = (clock(), fleet.instructions());
+        *mark = (clock(), fleet.instructions(), fleet.awake());
     };
     let hooks = Hooks { log: None, progress: Some(&mut progress) };
     let (outcome, _) = run_boards(&scenario, 1, Recorders::default(), image, hooks)?;
     ensure!(outcome.verdict == Verdict::Ok, "{name}: {:?}", outcome.failure);
     #[expect(clippy::cast_precision_loss, reason = "2^53 instructions take years")]
-    let (instructions, emulated_s) = ((to.1 - from.1) as f64, length as f64);
+    let (instructions, awake, emulated_s) = ((to.1 - from.1) as f64, (to.2 - from.2) as f64, length as f64);
     let processor_s = (to.0 - from.0).max(1e-9);
     let per_board = instructions / f64::from(boards) / emulated_s;
     Ok(Measured {
@@ -117,7 +117,7 @@ pub fn measure(case: &Case, image: &Image) -> anyhow::Result<Measured> {
         times_real_time: emulated_s / processor_s,
         pace_bar,
         instructions_per_board_and_second: per_board,
-        awake_percent: 100.0 * per_board / HZ,
+        awake_percent: 100.0 * awake / f64::from(boards) / emulated_s / HZ,
         awake_bar,
         million_instructions_per_second: instructions / processor_s / 1e6,
     })

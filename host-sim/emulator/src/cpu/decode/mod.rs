@@ -9,16 +9,19 @@ mod multiply;
 mod narrow;
 mod wide;
 
+use super::cycles::Cost;
 use super::op::{Decoded, Op, Reg};
 
-/// Decodes the instruction at an address. `second` is looked at only if the instruction is a long one.
+/// Decodes the instruction at an address. `second` is looked at only if the instruction is a long one. What it costs depends
+/// on what follows it, and is not known here.
 pub fn decode(address: u32, first: u16, second: u16) -> Decoded {
     let first = u32::from(first);
     if is_wide(first) {
         let bits = first << 16 | u32::from(second);
-        Decoded { op: wide::decode(address, bits).unwrap_or(Op::Unknown { bits }), size: 4 }
+        Decoded { op: wide::decode(address, bits).unwrap_or(Op::Unknown { bits }), size: 4, cost: Cost::ONE }
     } else {
-        Decoded { op: narrow::decode(address, first).unwrap_or(Op::Unknown { bits: first }), size: 2 }
+        let op = narrow::decode(address, first).unwrap_or(Op::Unknown { bits: first });
+        Decoded { op, size: 2, cost: Cost::ONE }
     }
 }
 

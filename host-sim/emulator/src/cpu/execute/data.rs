@@ -1,5 +1,6 @@
 //! Arithmetic, logic, shifts, bit fields, multiplications and divisions.
 
+use super::super::cycles;
 use super::super::flags::{shift_by_constant, shift_by_register};
 use super::super::op::{Alu, Extend, LongMultiply, Reg, SetFlags, Shift, Unary};
 use super::super::trap::{Fault, Run, Trap};
@@ -207,6 +208,8 @@ impl Cpu {
             (_, false) => n / m,
         };
         self.set(rd, quotient);
+        let (n, m) = if signed { (n.cast_signed().unsigned_abs(), m.cast_signed().unsigned_abs()) } else { (n, m) };
+        self.charge(cycles::division(n, m));
         Ok(())
     }
 }

@@ -13,18 +13,20 @@ pub use float::{Fp, FpBinary, FpUnary};
 /// The number of a core register, 0 to 15, or of a single-precision register, 0 to 31.
 pub type Reg = u8;
 
-/// A decoded instruction and its length.
+/// A decoded instruction, its length and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
     pub op: Op,
     /// Bytes: 2 or 4, or 0 where nothing was decoded yet.
     pub size: u8,
+    pub cost: Cost,
 }
 
 impl Decoded {
-    pub const NOT_YET: Self = Self { op: Op::Nop, size: 0 };
+    pub const NOT_YET: Self = Self { op: Op::Nop, size: 0, cost: Cost::ONE };
 }
 
+use super::cycles::Cost;
 use fast::{Constant, Shifted, Triple};
 
 /// Whether an instruction sets the flags.

@@ -42,7 +42,7 @@ pub struct System {
     debug_control: u32,
     auxiliary_control: u32,
     trace_control: u32,
-    /// The cycle counter, less the instructions so far, while it counts; its value while it does not.
+    /// The cycle counter, less the cycles so far, while it counts; its value while it does not.
     cycle_counter: u32,
 }
 
@@ -141,20 +141,20 @@ impl System {
         self.trace_control & CYCCNT_ENABLE != 0
     }
 
-    fn cycles(&self, instructions: u64) -> u32 {
-        let running = if self.counts_cycles() { low_word(instructions) } else { 0 };
+    fn cycles(&self, awake: u64) -> u32 {
+        let running = if self.counts_cycles() { low_word(awake) } else { 0 };
         self.cycle_counter.wrapping_add(running)
     }
 
-    fn set_cycles(&mut self, value: u32, instructions: u64) {
-        let running = if self.counts_cycles() { low_word(instructions) } else { 0 };
+    fn set_cycles(&mut self, value: u32, awake: u64) {
+        let running = if self.counts_cycles() { low_word(awake) } else { 0 };
         self.cycle_counter = value.wrapping_sub(running);
     }
 
-    fn set_trace_control(&mut self, value: u32, instructions: u64) {
-        let cycles = self.cycles(instructions);
+    fn set_trace_control(&mut self, value: u32, awake: u64) {
+        let cycles = self.cycles(awake);
         self.trace_control = value & CYCCNT_ENABLE;
-        self.set_cycles(cycles, instructions);
+        self.set_cycles(cycles, awake);
     }
 }
 

@@ -74,7 +74,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
     }
 
     fn read_system_word(&mut self, address: u32) -> Run<u32> {
-        let instructions = self.cpu.instructions();
+        let awake = self.cpu.awake();
         let state = &mut self.cpu.state;
         let system = &state.system;
         Ok(match address {
@@ -82,12 +82,12 @@ impl<I: Io + ?Sized> Core<'_, I> {
             0xE000_0000..=0xE000_007F => 1,
             // One cycle counter, no comparators.
             0xE000_1000 => system.trace_control,
-            0xE000_1004 => system.cycles(instructions),
+            0xE000_1004 => system.cycles(awake),
             0xE000_E004 => INTERRUPTS.div_ceil(32) - 1,
             0xE000_E008 => system.auxiliary_control,
             0xE000_E010..=0xE000_E01C => {
-                state.systick.advance(instructions);
-                state.systick.read(address & 0xFF, instructions)
+                state.systick.advance(awake);
+                state.systick.read(address & 0xFF, awake)
             }
             0xE000_E100..=0xE000_E4EF => self.read_nvic(address & 0xFFF),
             0xE000_ED00..=0xE000_ED3F => return self.read_control(address),
@@ -222,18 +222,18 @@ impl<I: Io + ?Sized> Core<'_, I> {
     }
 
     fn write_system_word(&mut self, address: u32, value: u32) -> Run {
-        let instructions = self.cpu.instructions();
+        let awake = self.cpu.awake();
         let state = &mut self.cpu.state;
         let system = &mut state.system;
         match address {
-            0xE000_1000 => system.set_trace_control(value, instructions),
-            0xE000_1004 => system.set_cycles(value, instructions),
+            0xE000_1000 => system.set_trace_control(value, awake),
+            0xE000_1004 => system.set_cycles(value, awake),
             0xE000_E008 => system.auxiliary_control = value,
             // The lock of the debug unit, and requests of a debugger.
             0xE000_1FB0 | 0xE000_EDF0 | 0xE000_EDF4 | 0xE000_EDF8 => {}
             0xE000_E010..=0xE000_E01C => {
-                state.systick.advance(instructions);
-                state.systick.write(address & 0xFF, value, instructions);
+                state.systick.advance(awake);
+                state.systick.write(address & 0xFF, value, awake);
             }
             0xE000_E100..=0xE000_E3FF => self.write_nvic(address & 0xFFF, value),
             0xE000_ED00..=0xE000_ED3F => return self.write_control(address, value),

@@ -4,9 +4,10 @@ mod exceptions;
 mod faults;
 mod programs;
 mod second_opinion;
+mod timing;
 
 use super::interrupts::bit;
-use super::{Cpu, Stop};
+use super::{Cpu, Cycles, Stop};
 use crate::io::{BusError, Io, Width};
 use crate::memory::{Memory, RAM_START};
 
@@ -81,6 +82,8 @@ fn poke(address: u32, value: u32) -> Vec<u16> {
 struct Board {
     lines: u64,
     writes: Vec<(u32, u32)>,
+    /// Whether the cache for instructions is on.
+    cache: bool,
 }
 
 impl Io for Board {
@@ -106,6 +109,10 @@ impl Io for Board {
     fn wants_stop(&self) -> bool {
         false
     }
+
+    fn caches_instructions(&self) -> bool {
+        self.cache
+    }
 }
 
 /// A processor with a program: `main`, and handlers by exception number. Exceptions without a handler log 99 and stop.
@@ -116,7 +123,12 @@ struct Machine {
 }
 
 impl Machine {
+    /// One whose instructions take a cycle each, so that a test can say after how many of them something happens.
     fn new(main: &[u16], handlers: &[(u8, &[u16])]) -> Self {
+        Self::with(Cycles::Ideal, main, handlers)
+    }
+
+    fn with(cycles: Cycles, main: &[u16], handlers: &[(u8, &[u16])]) -> Self {
         let mut memory = Memory::new(0x4000, 0x2000);
         let mut put = |address, code: &[u16]| {
             let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
@@ -134,7 +146,7 @@ impl Machine {
             assert!(code.len() * 2 <= HANDLER_ROOM as usize, "the handler of {number} fits");
             put(address, &code);
         }
-        let mut cpu = Cpu::new();
+        let mut cpu = Cpu::new(cycles);
         cpu.reset(&memory);
         cpu.state.r[8] = LOG;
         Self { cpu, memory, board: Board::default() }

@@ -37,26 +37,42 @@ fn flash_that_was_programmed_is_decoded_anew() {
 }
 
 #[test]
-fn the_cycle_counter_counts_instructions() {
+fn the_cycle_counter_counts_cycles() {
     let read =
         [constant(4, 0xE000_1004).to_vec(), vec![0x6822 /* ldr r2, [r4] */], vec![NOP; 7], vec![0x6823]].concat();
     let main = [poke(0xE000_EDFC, 1 << 24), poke(0xE000_1000, 1), read, vec![0x1A9A /* subs r2, r3, r2 */]].concat();
-    let mut machine = Machine::new(&main, &[]);
-    machine.run_to_breakpoint();
-    assert_eq!(machine.cpu.register(2), 8);
+    let mut ideal = Machine::new(&main, &[]);
+    ideal.run_to_breakpoint();
+    assert_eq!(ideal.cpu.register(2), 8);
+    // The load takes two cycles and leaves time to fetch; seven short instructions from flash take one and a half each.
+    let mut timed = Machine::with(Cycles::Uncached, &main, &[]);
+    timed.run_to_breakpoint();
+    assert_eq!(timed.cpu.register(2), 2 + 10);
 }
 
 #[test]
 fn running_in_slices_changes_nothing() {
     let handler = [say(7), lines(0), vec![RETURN]].concat();
     let main = [lines(1), say(1), lines(1), say(2)].concat();
-    let build = || Machine::new(&main, &[(16, &handler)]).enable(0, 0);
-    let mut whole = build();
-    whole.run_to_breakpoint();
-    let mut sliced = build();
-    while sliced.run(1) == Stop::TimeReached {}
-    assert_eq!(sliced.log(), whole.log());
-    assert_eq!(sliced.cpu.now(), whole.cpu.now());
+    for cycles in [Cycles::Ideal, Cycles::Cached, Cycles::Uncached] {
+        let build = || {
+            let mut machine = Machine::with(cycles, &main, &[(16, &handler)]).enable(0, 0);
+            machine.board.cache = true;
+            machine
+        };
+        let mut whole = build();
+        whole.run_to_breakpoint();
+        let mut sliced = build();
+        loop {
+            let until = sliced.cpu.now() + 1;
+            if sliced.run(1) != Stop::TimeReached {
+                break;
+            }
+            assert_eq!(sliced.cpu.now(), until, "a run never lasts longer than it was told to");
+        }
+        assert_eq!(sliced.log(), whole.log());
+        assert_eq!((sliced.cpu.now(), sliced.cpu.awake()), (whole.cpu.now(), whole.cpu.awake()), "{cycles:?}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::thread;
 use armagnac::core::{Config, Emulator, Processor, RunOptions};
 use armagnac::registers::RegisterIndex;
 
+use super::super::Cycles;
 use super::super::decode::decode;
 use super::super::op::{Dsp, Lanes, Op, Shift};
 use super::{Board, MAIN};
@@ -118,7 +119,7 @@ fn ours(before: &Outcome, halves: (u16, u16)) -> Option<Outcome> {
     let mut memory = Memory::new(0x400, RAM_BYTES as usize);
     assert!(memory.load_flash(MAIN, &code(halves)));
     memory.dma_write(RAM_START, &before.ram).expect("it fits");
-    let mut cpu = Cpu::new();
+    let mut cpu = Cpu::new(Cycles::Ideal);
     cpu.reset(&memory);
     cpu.state.r[..15].copy_from_slice(&before.registers[..15]);
     cpu.state.pc = before.registers[15];

@@ -37,14 +37,27 @@ pub fn program() -> Program {
     PROGRAM.with(Program::clone)
 }
 
-/// A fresh board. Its crystal starts quickly, so that no test wastes time waiting for it.
+/// What is around the boards of most tests. Their slow crystal starts quickly, so that no test wastes time waiting for it.
+pub fn surroundings() -> Surroundings {
+    Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() }
+}
+
+/// A fresh board.
 pub fn board(device_id: u64) -> Board {
-    let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
+    board_in(surroundings(), device_id)
+}
+
+/// A fresh board in certain surroundings.
+pub fn board_in(surroundings: Surroundings, device_id: u64) -> Board {
     Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
 }
 
 pub fn provisioned(device_id: u64, config: &Config) -> Board {
-    let mut board = board(device_id);
+    provisioned_in(surroundings(), device_id, config)
+}
+
+pub fn provisioned_in(surroundings: Surroundings, device_id: u64, config: &Config) -> Board {
+    let mut board = board_in(surroundings, device_id);
     assert!(board.load_flash(NRF52840_CONFIG_PAGE, &page_of(config)));
     board
 }

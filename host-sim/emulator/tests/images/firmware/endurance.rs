@@ -25,7 +25,7 @@ fn twenty_minutes_of_a_quiet_network() {
         assert_eq!(stand.counters.retries, 0, "every acknowledgement came in time");
         let counts = bench.network.boards()[number].counts();
         assert_eq!(counts.watchdog_resets + counts.lockups, 0);
-        let (worked, passed) = (counts.instructions - before.instructions, counts.powered - before.powered);
+        let (worked, passed) = (counts.awake - before.awake, counts.powered - before.powered);
         #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
         let awake = worked as f64 / passed as f64;
         println!("board {number}: {:.2} % awake", awake * 100.0);

@@ -8,7 +8,7 @@ use super::bench::{Bench, MS, config, provisioned};
 
 const US: u64 = MS / 1_000;
 /// How long after a frame its answer begins, and how much later each further answer.
-const TURN_ROUND: u64 = 800 * US;
+const TURN_ROUND: u64 = common::mac::TURN_ROUND.as_micros() * US;
 const SLOT: u64 = 1_000 * US;
 /// How exactly a board keeps that time: the ticks of its slow clock are 30.5 us apart.
 const EXACT: u64 = 80 * US;

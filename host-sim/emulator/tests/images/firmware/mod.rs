@@ -1,7 +1,7 @@
 //! The very image that is flashed, on emulated boards in an ideal air: what a person, a cable, a probe, the air and a bad
 //! supply can do to it.
 
-mod bench;
+pub mod bench;
 mod configuration;
 mod controls;
 mod crashes;
@@ -10,4 +10,6 @@ mod holding;
 mod hostile_air;
 mod power_cuts;
 mod serial_line;
+mod slow_parts;
+mod starting;
 mod turnaround;
