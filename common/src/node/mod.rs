@@ -2,6 +2,7 @@
 
 mod guest;
 mod hold;
+mod odds;
 mod on_ring;
 pub mod snapshot;
 mod vacancy;
@@ -62,6 +63,8 @@ pub struct Node {
     leader: Option<NodeId>,
     leader_changes: u32,
     hold: Hold,
+    /// Until when neighbours may go on naming other leaders; never, where they do not.
+    odds_until: Instant,
     vacancy: Vacancy,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
@@ -88,6 +91,7 @@ impl Node {
             leader: None,
             leader_changes: 0,
             hold: Hold::NOBODY,
+            odds_until: Instant::NEVER,
             vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
         })
@@ -145,6 +149,7 @@ impl Node {
         }
         self.let_go(now, false);
         self.fill_vacancy(now);
+        self.watch_odds(now);
         self.work(now);
     }
 
@@ -356,12 +361,8 @@ impl Node {
         // Of sixty-five thousand ids a few dozen are taken.
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
         self.links.rename(now, id);
-        while self.links.poll_event().is_some() {}
-        self.hold = Hold::NOBODY;
-        self.engine = self.wanted.engine(id, self.boot, None);
-        self.engine.handle_start(now);
         self.notices.push(Notice::Renamed(id));
-        self.collect(now);
+        self.begin_anew(now);
     }
 }
 
