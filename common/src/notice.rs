@@ -43,6 +43,8 @@ pub enum Event {
     Stale,
     /// A ring neighbour has no up link, so nothing was sent to it.
     Unsent(NodeId),
+    /// What this neighbour says has a time that no message can have now.
+    OutOfTime(NodeId),
 }
 
 /// Why a link went down.

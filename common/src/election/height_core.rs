@@ -153,7 +153,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         let is_first = self.neighbours().next().is_none();
         if !peer.is_of_past(stamp) || !(is_near || is_first) {
             self.tick(now, None);
-            return Some(Event::Ignored(peer.id));
+            return Some(if is_near { Event::Ignored(peer.id) } else { Event::OutOfTime(peer.id) });
         }
         if !is_near {
             // Its own election, which nobody took part in, is older than anybody else's.

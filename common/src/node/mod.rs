@@ -27,7 +27,7 @@ use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
 use crate::names::Algorithm;
-use crate::notice::{Fault, Notice, NoticeQueue, Reason};
+use crate::notice::{Event, Fault, Notice, NoticeQueue, Reason};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
 use crate::ring::wire::PAYLOAD_MAX;
@@ -63,7 +63,7 @@ pub struct Node {
     leader: Option<NodeId>,
     leader_changes: u32,
     hold: Hold,
-    /// Until when neighbours may go on naming other leaders; never, where they do not.
+    /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
     odds_until: Instant,
     vacancy: Vacancy,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
@@ -331,8 +331,10 @@ impl Node {
             return;
         }
         while let Some(notice) = self.engine.poll_notice() {
-            if let Notice::LinkEnded(peer, reason) = notice {
-                self.links.end(now, peer, reason);
+            match notice {
+                Notice::LinkEnded(peer, reason) => self.links.end(now, peer, reason),
+                Notice::Event(Event::OutOfTime(_)) => self.note_refusal(now),
+                _ => {}
             }
             self.notices.push(notice);
         }

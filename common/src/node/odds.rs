@@ -1,8 +1,8 @@
 //! A node that stays at odds with its neighbours begins anew.
 //!
-//! Linked neighbours that run heights agree on a leader within moments of the last Update. Where hellos go on naming different
-//! ones, something is wrong in one of their memories that no Update will mend: a clock that a liar has moved out of reach, a
-//! neighbour's height that is not the one it has. A restart would mend it; so the node does what a restart does, with the same
+//! Linked neighbours that run heights agree on a leader within moments of the last Update. Where one has refused the other's
+//! Update, and hellos still name different leaders long after, something is wrong that no Update will mend: a clock that a
+//! liar has moved out of reach of the others. A restart would mend it; so the node does what a restart does, with the same
 //! epoch: another election, and every link anew, over which everybody says what it is.
 
 use super::Node;
@@ -18,15 +18,21 @@ const AT_ODDS: Duration = Duration::from_millis(12_000);
 const APART_MS: u32 = 4_000;
 
 impl Node {
-    /// Watches whether linked neighbours name other leaders, and begins anew where they have done so for too long.
-    pub(super) fn watch_odds(&mut self, now: Instant) {
-        if self.ring.is_some() || !self.links.is_at_odds() {
-            self.odds_until = Instant::NEVER;
-        } else if self.odds_until == Instant::NEVER {
+    /// The election has refused what a neighbour said.
+    pub(super) fn note_refusal(&mut self, now: Instant) {
+        if self.odds_until == Instant::NEVER {
             let apart = Duration::from_millis(u64::from(self.links.draw(APART_MS)));
             self.odds_until = now + AT_ODDS + apart;
-        } else if self.odds_until <= now {
-            self.odds_until = Instant::NEVER;
+        }
+    }
+
+    /// Begins anew where a neighbour was refused long ago and linked ones still name other leaders.
+    pub(super) fn watch_odds(&mut self, now: Instant) {
+        if self.odds_until > now {
+            return;
+        }
+        self.odds_until = Instant::NEVER;
+        if self.links.is_at_odds() {
             self.notices.push(Notice::AtOdds);
             self.links.restart(now);
             self.begin_anew(now);
