@@ -9,6 +9,7 @@ fn main() {
     let package = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo names the package's directory"));
     let output = PathBuf::from(env::var("OUT_DIR").expect("cargo names a place for what is built"));
 
+    check_target();
     check_board();
     let map = memory_map(&package);
     // The workspace's memory.x includes it by this name.
@@ -22,6 +23,16 @@ fn main() {
     println!("cargo::rustc-link-search={}", package.join("link").display());
     for argument in ["--nmagic", "--build-id=sha1", "-Tlink.x", "-Tdefmt.x", "-Tbuild-id.x"] {
         println!("cargo::rustc-link-arg-bins={argument}");
+    }
+}
+
+/// Without a target, cargo would build for the PC, and the compiler would complain about everything but that.
+fn check_target() {
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
+        println!(
+            "cargo::error=the firmware runs on a board, not on a PC: use `cargo run-dk` (or -dongle, -nrf52833dk, -microbit, -xiao, -feather) \
+             to flash a board, `cargo fw` to build only, or plain `cargo run` inside firmware/"
+        );
     }
 }
 

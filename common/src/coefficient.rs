@@ -43,6 +43,19 @@ impl Share {
 pub struct Coefficient(pub u16);
 
 impl Coefficient {
+    /// Of a node that has not measured anything yet. It has just started, perhaps because it crashed, so nothing good is known
+    /// of it: anybody who has measured is fitter, and among those who have not, the id decides.
+    pub const UNKNOWN: Self = Self(WHOLE);
+
+    /// How much fitter another node must be for an election without any other reason, in ten-thousandths. Loads rise and fall;
+    /// a leader is not exchanged for one that is better by chance.
+    pub const MARGIN: u16 = 500;
+
+    /// Whether it is so much fitter than another one that an election is worth it.
+    pub fn is_much_fitter_than(self, other: Self) -> bool {
+        self.0.saturating_add(Self::MARGIN) <= other.0
+    }
+
     /// The coefficient as one byte, by which the hierarchy ranks nodes. It is coarse on purpose, so that small changes of
     /// load change no rank.
     pub fn as_byte(self) -> u8 {
@@ -195,6 +208,15 @@ mod tests {
         assert_eq!(Coefficient(WHOLE).as_byte(), 255);
         assert_eq!(Coefficient(u16::MAX).as_byte(), 255);
         assert!((0..WHOLE).all(|c| Coefficient(c).as_byte() <= Coefficient(c + 1).as_byte()));
+    }
+
+    #[test]
+    fn only_a_clear_difference_is_worth_an_election() {
+        assert!(Coefficient(300).is_much_fitter_than(Coefficient(800)));
+        assert!(!Coefficient(301).is_much_fitter_than(Coefficient(800)));
+        assert!(!Coefficient(800).is_much_fitter_than(Coefficient(300)));
+        assert!(Coefficient(WHOLE - 500).is_much_fitter_than(Coefficient::UNKNOWN));
+        assert!(!Coefficient(u16::MAX).is_much_fitter_than(Coefficient::UNKNOWN));
     }
 
     #[test]

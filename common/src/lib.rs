@@ -118,6 +118,8 @@ pub mod host_link;
 pub mod layout;
 pub mod limits;
 pub mod link;
+#[cfg(feature = "defmt")]
+mod log;
 pub mod mac;
 pub mod members;
 pub mod names;

@@ -118,6 +118,16 @@ impl Members {
         self == Self::default()
     }
 
+    /// Those at positions below this one.
+    #[must_use]
+    pub fn within(self, size: usize) -> Self {
+        let mut within = Self::default();
+        self.iter()
+            .filter(|&position| usize::from(position) < size)
+            .for_each(|position| within = within.with(position));
+        within
+    }
+
     /// The members that are in this set and not in the other.
     pub fn minus(self, other: Self) -> Self {
         Self(Bits::new(self.0.number() & !other.0.number()))

@@ -71,7 +71,6 @@ macro_rules! names {
 /// How a leader is elected; [`crate::election`] has a module for each. The order is that of configuration pages in the
 /// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Algorithm {
     Hs,
     Height,
@@ -138,7 +137,6 @@ impl Cipher {
 
 /// A board that the firmware is built for, by the firmware's feature `board-` and its name. The order is on the host link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Board {
     #[default]
     Nrf52840Dk,

@@ -9,7 +9,6 @@ use crate::types::NodeId;
 
 /// What an algorithm did in one step. The meaning of each is given by the algorithm's own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Event {
     /// An election was begun here.
     Started,
@@ -49,7 +48,6 @@ pub enum Event {
 
 /// Why a link went down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reason {
     /// More was to be sent than the queue holds. A reliable link may not skip a message, so it ends.
     Overrun,
@@ -76,7 +74,6 @@ pub enum Reason {
 /// A defect of the core itself: its state and what it sent no longer agree. A simulator fails the run; a board
 /// logs it and resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Fault {
     /// A handler issued more commands than the outbox holds.
     OutboxOverflow,
@@ -86,7 +83,6 @@ pub enum Fault {
 
 /// Something worth telling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Notice {
     /// The leader this node follows has changed.
     Leader(Option<NodeId>),

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// A node's identity, unique in its network. It doubles as the radio's short address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NodeId(pub u16);
 
 impl fmt::Display for NodeId {

@@ -37,6 +37,7 @@ const ORDER: &[&str] = &[
     "host_link",
     "board",
     "layout",
+    "log",
 ];
 
 fn rank(module: &str) -> Option<usize> {

@@ -9,9 +9,7 @@ use common::board::retained::{CrashRecord, LastRun};
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::host_link::{CrashKind, Hello, ResetReason, ToHost, Warning};
-use common::node::Node;
 use common::rng::Rng;
-use common::time::Duration;
 use embassy_executor::{SendSpawner, Spawner};
 use embassy_nrf::Peri;
 use embassy_nrf::peripherals::NVMC;
@@ -82,37 +80,44 @@ pub async fn run(spawner: Spawner, parts: Parts) {
         crash,
     });
     spawner.spawn(defmt::unwrap!(storage::run(store)));
-    hold_off(history.hold_off()).await;
+    hold_off(&history).await;
 
     let mut rng = Rng::new(seed);
     let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
     let settings = Settings { channel: config.channel, power_dbm: config.power_dbm, seed: rng.next_u64() };
-    let node = make_node(&config, boot);
     record::set(last_run.record_calls);
-    node_spawner.spawn(defmt::unwrap!(node::run(node, boot)));
+    node_spawner.spawn(defmt::unwrap!(node::run(settle(config, epoch), boot)));
     radio_spawner.spawn(defmt::unwrap!(radio::run(settings)));
     let (temperature, supply) = sensors;
     spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));
 }
 
-/// Builds the node in static memory: it is too large for a stack.
-#[inline(never)]
-fn make_node(config: &Config, boot: Boot) -> &'static mut Node {
-    static NODE: StaticCell<Node> = StaticCell::new();
-    match Node::new(config, boot) {
-        Ok(node) => {
-            defmt::info!(
-                "node {=u16} of network {=u16:#06x} on channel {=u8}: {}, epoch {}",
-                config.id.0,
-                config.pan,
-                config.channel,
-                config.algorithm,
-                boot.epoch
-            );
-            NODE.init(node)
-        }
-        Err(error) => defmt::panic!("{=str} must be {=str}", error.field, error.must),
+/// Checks the configuration, and keeps it for the node. It was checked when it was stored, so a failure is a defect.
+fn settle(config: Config, epoch: Option<u16>) -> &'static Config {
+    static CONFIG: StaticCell<Config> = StaticCell::new();
+    if let Err(error) = config.check() {
+        defmt::panic!("{}", error);
     }
+    let Config { id, pan, channel, algorithm, .. } = config;
+    if let Some(epoch) = epoch {
+        defmt::info!(
+            "node {} of network {=u16:#06x} on channel {=u8}: {}, boot {=u16}",
+            id,
+            pan,
+            channel,
+            algorithm,
+            epoch
+        );
+    } else {
+        defmt::warn!(
+            "node {} of network {=u16:#06x} on channel {=u8}: {}, only listening",
+            id,
+            pan,
+            channel,
+            algorithm
+        );
+    }
+    CONFIG.init(config)
 }
 
 /// Why the last run crashed, if it did. A board that the watchdog resets without warning leaves no record.
@@ -125,14 +130,14 @@ fn crash_of(last_run: &LastRun, reset: ResetReason) -> Option<CrashRecord> {
 }
 
 fn tell_crash(crash: &CrashRecord, uptime_s: u32) {
+    let message = crash.message.as_str();
     defmt::error!(
-        "the run before ended after {=u32} s: {} {=str} {=str}:{=u32}, pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, \
+        "the run before ended after {=u32} s with {}{=str}{=str}, pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, \
          cfsr {=u32:#010x}",
         uptime_s,
         crash.kind,
-        crash.message.as_str(),
-        crash.file.as_str(),
-        crash.line,
+        if message.is_empty() { "" } else { ": " },
+        message,
         crash.pc,
         crash.lr,
         crash.sp,
@@ -157,11 +162,16 @@ fn tell_source(source: Source) {
 }
 
 /// Stays off the air for a while after a reset loop.
-async fn hold_off(wait: Duration) {
+async fn hold_off(history: &History) {
+    let wait = history.hold_off();
     if wait.is_zero() {
         return;
     }
-    defmt::warn!("reset loop: keeping quiet for {=u64} s", wait.as_micros() / 1_000_000);
+    defmt::warn!(
+        "reset loop: keeping quiet for {=u64} s after {=u8} in a row; to join at once, press reset or pull the plug",
+        wait.as_micros() / 1_000_000,
+        history.quick_ends
+    );
     host::say(ToHost::Warning(Warning::ResetLoop));
     status::set_holding_off(true);
     let until = clock::now() + wait;

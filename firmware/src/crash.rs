@@ -3,16 +3,30 @@
 
 use core::arch::global_asm;
 use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use common::board::retained::CrashRecord;
 use common::host_link::{CrashKind, Text};
 use cortex_m::peripheral::SCB;
 
-use crate::{retained, rtt};
+use crate::retained;
 
 /// Leaves a record and resets the board.
 pub fn restart(crash: CrashRecord) -> ! {
     retained::write_crash(crash);
+    SCB::sys_reset()
+}
+
+/// Leaves a record, logs, and resets the board. The record comes first, because what crashed may be the log: then logging is
+/// the second crash, which only resets.
+fn log_and_restart(crash: CrashRecord, log: impl FnOnce()) -> ! {
+    static IS_CRASHING: AtomicBool = AtomicBool::new(false);
+    // One core, and nothing interrupts a crash but another one.
+    if !IS_CRASHING.load(Ordering::Relaxed) {
+        IS_CRASHING.store(true, Ordering::Relaxed);
+        retained::write_crash(crash);
+        log();
+    }
     SCB::sys_reset()
 }
 
@@ -23,10 +37,10 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     cortex_m::interrupt::disable();
     let sp = stack_pointer();
     let [pc, lr] = return_addresses(sp);
-    rtt::abandon_log_frame();
-    defmt::error!("panic: called from {=u32:#010x}, called from {=u32:#010x}", pc, lr);
     let sp = u32::try_from(sp).unwrap_or(0);
-    restart(CrashRecord { pc, lr, sp, ..CrashRecord::of(CrashKind::Panic) })
+    log_and_restart(CrashRecord { pc, lr, sp, ..CrashRecord::of(CrashKind::Panic) }, || {
+        defmt::error!("panic: called from {=u32:#010x}, called from {=u32:#010x}", pc, lr);
+    })
 }
 
 /// The nearest two return addresses on the stack. Without a frame pointer the stack cannot be walked, but a function that
@@ -112,11 +126,18 @@ unsafe extern "C" fn report_fault(sp: usize) -> ! {
     // SAFETY: reading the register has no effect.
     let cfsr = unsafe { (*SCB::PTR).cfsr.read() };
     let kind = if is_overflow { CrashKind::StackOverflow } else { CrashKind::HardFault };
-    rtt::abandon_log_frame();
-    defmt::error!("{}: pc {=u32:#010x}, lr {=u32:#010x}, sp {=usize:#010x}, cfsr {=u32:#010x}", kind, pc, lr, sp, cfsr);
     let sp = u32::try_from(sp).unwrap_or(0);
     let message = Text::start_of("fault");
-    restart(CrashRecord { pc, lr, sp, cfsr, message, ..CrashRecord::of(kind) })
+    log_and_restart(CrashRecord { pc, lr, sp, cfsr, message, ..CrashRecord::of(kind) }, || {
+        defmt::error!(
+            "{}: pc {=u32:#010x}, lr {=u32:#010x}, sp {=u32:#010x}, cfsr {=u32:#010x}",
+            kind,
+            pc,
+            lr,
+            sp,
+            cfsr
+        );
+    })
 }
 
 /// The stack that was never used, in bytes: it still holds the pattern that the start-up code painted.

@@ -28,6 +28,7 @@ pub fn start(bound: &mut Bound) -> Peripherals {
     stop_slow();
     let mut config = Config::default();
     config.lfclk_source = board::SLOW_CLOCK;
+    config.dcdc.reg0_voltage = board::REGULATOR;
     config.dcdc.reg1 = board::HAS_CONVERTER;
     config.time_interrupt_priority = Priority::P1;
     config.gpiote_interrupt_priority = Priority::P6;

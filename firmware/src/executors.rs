@@ -5,6 +5,7 @@
 //! of that of embassy, because it measures how long the processor sleeps.
 #![expect(unsafe_code, reason = "executors are polled, and interrupts enabled")]
 
+use core::arch::asm;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
@@ -75,11 +76,22 @@ fn sleep() {
             return;
         }
         let began = stopwatch::for_meters();
+        quieten_fpu();
         cortex_m::asm::dsb();
         cortex_m::asm::wfi();
         let slept = stopwatch::for_meters().wrapping_sub(began);
         ASLEEP_US.store(ASLEEP_US.load(Ordering::Relaxed).wrapping_add(slept), Ordering::Relaxed);
     });
+}
+
+/// Clears what the floating-point unit has to say, such as that a result was rounded. It says so with an interrupt that nobody
+/// handles, and while that is pending the chip does not really sleep (erratum 87).
+fn quieten_fpu() {
+    // SAFETY: only clears flags that nothing reads, in the register of the thread.
+    unsafe {
+        asm!("vmrs {0}, fpscr", "bic {0}, {0}, #0x9f", "vmsr fpscr, {0}", out(reg) _, options(nomem, nostack, preserves_flags));
+    }
+    NVIC::unpend(Interrupt::FPU);
 }
 
 /// Embassy calls this when an executor has work.

@@ -17,6 +17,7 @@ mod copying;
 mod crash;
 mod crystal;
 mod executors;
+mod flash;
 mod host;
 mod identity;
 mod node;
@@ -25,7 +26,6 @@ mod radio;
 mod record;
 mod restart;
 mod retained;
-mod rtt;
 mod sensors;
 mod status;
 mod stopwatch;
@@ -37,6 +37,8 @@ use common::board::button::Wish;
 use common::board::reset;
 use common::host_link::ResetReason;
 use cortex_m_rt::entry;
+// The log, for a debug probe; nothing calls it by name.
+use defmt_rtt as _;
 use embassy_nrf::saadc::{self, ChannelConfig, Saadc, VddInput};
 use embassy_nrf::temp::{self, Temp};
 use embassy_nrf::{bind_interrupts, pac, rng};
@@ -64,12 +66,11 @@ fn main() -> ! {
     let p = crystal::start(&mut bound);
     stopwatch::start();
     let reset = take_reset_reason();
-    let build = identity::build();
     defmt::info!(
-        "Ringleader {=str} on {}, build {=[u8; 8]:02x}, chip {=u64:016x}, started by {}",
+        "Ringleader {=str} on {}, build {}, chip {=u64:016x}, started by {}",
         env!("CARGO_PKG_VERSION"),
         board::BOARD,
-        build.0,
+        identity::build(),
         identity::chip(),
         reset
     );
@@ -108,7 +109,6 @@ fn main() -> ! {
         }
         spawner.spawn(defmt::unwrap!(restart::run()));
         spawner.spawn(defmt::unwrap!(host::send()));
-        spawner.spawn(defmt::unwrap!(host::rtt_line::run()));
         if let Some(pins) = serial {
             spawner.spawn(defmt::unwrap!(host::uart::run(uart, pins)));
         }

@@ -3,8 +3,9 @@
 use core::cell::Cell;
 
 use common::board::retained::CrashRecord;
+use common::board::rssi::corrected_dbm;
 use common::board::watchdog::Part;
-use common::config::Boot;
+use common::config::{Boot, Config};
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
@@ -20,7 +21,7 @@ use embassy_sync::channel::Channel;
 use embassy_time::Timer;
 
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
-use crate::{clock, crash, host, progress, record, status, storage};
+use crate::{clock, crash, host, progress, record, sensors, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -60,11 +61,18 @@ pub fn tell(told: Told) {
     }
 }
 
-/// Runs the node for ever.
+/// Runs a node of a configuration that has passed its check, for ever. The node is built here, because the memory of a task
+/// is static: anywhere else it would first be built on the stack, for which it is too large.
 #[embassy_executor::task]
-pub async fn run(node: &'static mut Node, boot: Boot) -> ! {
-    let mut driver =
-        Driver { node, now: clock::now(), judged: 0, scratch: [0; FRAME_MAX], output: Some(radio::output()) };
+pub async fn run(config: &'static Config, boot: Boot) -> ! {
+    let mut node = Node::of(config, boot);
+    let mut driver = Driver {
+        node: &mut node,
+        now: clock::now(),
+        judged: 0,
+        scratch: [0; FRAME_MAX],
+        output: Some(radio::output()),
+    };
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
     driver.node.handle_start(driver.now);
@@ -75,8 +83,8 @@ pub async fn run(node: &'static mut Node, boot: Boot) -> ! {
     }
 }
 
-struct Driver {
-    node: &'static mut Node,
+struct Driver<'n> {
+    node: &'n mut Node,
     /// The time of the last call: the next one is not earlier, whoever stamped it.
     now: Instant,
     /// Frames judged; this runs over.
@@ -87,7 +95,7 @@ struct Driver {
     output: Option<&'static mut Buffer>,
 }
 
-impl Driver {
+impl Driver<'_> {
     async fn wait_and_handle(&mut self) {
         let look_up = clock::now() + LOOK_UP_EVERY;
         let deadline = self.node.poll_timeout().map_or(look_up, |deadline| deadline.min(look_up));
@@ -111,6 +119,7 @@ impl Driver {
 
     fn hand_frame(&mut self, frame: Received) {
         let Received { at, rssi_dbm, buffer } = frame;
+        let rssi_dbm = corrected_dbm(rssi_dbm, sensors::temperature());
         let now = self.now(at);
         if let Some(bytes) = received_mut(buffer) {
             self.record(|| Call::Frame { rssi_dbm, bytes: Bytes::new(bytes).unwrap_or_default() });
@@ -176,26 +185,24 @@ impl Driver {
         match notice {
             Notice::Fault(fault) => {
                 // The state of the core and what it sent no longer agree.
-                defmt::error!("defect: {}; restarting", fault);
+                defmt::error!("DEFECT of the election core: {}; restarting", fault);
                 let message = Text::start_of("a defect of the election core");
                 crash::restart(CrashRecord { message, ..CrashRecord::of(CrashKind::CoreFault) });
             }
             Notice::EpochNeeded => {
-                defmt::warn!("a new epoch is needed; only listening until it is stored");
+                defmt::warn!("{}", notice);
                 storage::ask(storage::Request::NextEpoch);
             }
-            Notice::Leader(Some(leader)) => defmt::info!("leader {}", leader.0),
-            Notice::Leader(None) => defmt::info!("no leader"),
-            Notice::Twin(id) => {
-                defmt::error!("another board has this node's id, {}", id.0);
+            Notice::Twin(_) => {
+                defmt::error!("{}", notice);
                 status::set_twin(true);
             }
-            Notice::Renamed(id) => {
-                defmt::warn!("took another id, {}", id.0);
+            Notice::Renamed(_) => {
+                defmt::warn!("{}", notice);
                 status::set_twin(false);
             }
-            Notice::Event(event) => defmt::debug!("{}", event),
-            other => defmt::info!("{}", other),
+            Notice::Event(_) => defmt::debug!("{}", notice),
+            _ => defmt::info!("{}", notice),
         }
     }
 

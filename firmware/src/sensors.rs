@@ -1,9 +1,10 @@
 //! What the board measures, and how fit that makes it to lead.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicI32, Ordering};
 
 use common::board::history::History;
 use common::board::load::{LoadMeter, Meters, NOTEWORTHY};
+use common::board::rssi::ROOM_HUNDREDTHS;
 use common::board::weibull_fit::failure_share;
 use common::coefficient::{Coefficient, Share, Weights};
 use common::host_link::{Quantity, ToHost, Warning};
@@ -73,13 +74,24 @@ pub fn say(quantity: Quantity, value: i32) {
     host::say(ToHost::Reading { at_us: clock::now().as_micros(), quantity, value });
 }
 
+/// The last temperature measured, in hundredths of a degree.
+static TEMPERATURE: AtomicI32 = AtomicI32::new(ROOM_HUNDREDTHS);
+
+/// The temperature of the chip, in hundredths of a degree.
+pub fn temperature() -> i32 {
+    TEMPERATURE.load(Ordering::Relaxed)
+}
+
 #[embassy_executor::task]
 pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: History) -> ! {
     let mut meter = LoadMeter::new(meters());
     let mut told = None;
     loop {
         Timer::after(EVERY).await;
-        report(&mut temperature).await;
+        if let Some(hundredths) = measure(&mut temperature).await {
+            TEMPERATURE.store(hundredths, Ordering::Relaxed);
+            say(quantity_of(&temperature), hundredths);
+        }
         report(&mut supply).await;
 
         let pool_used = node::snapshot().map_or(0, |snapshot| u32::from(snapshot.counters.pool_high_water));

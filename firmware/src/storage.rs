@@ -1,8 +1,7 @@
 //! The storage: opened once at boot, then owned by a task that writes rarely.
 //!
-//! The logic is in `common::board::storage`; here is the flash of the chip. A write halts the processor for some hundred
-//! microseconds and the erasure of a page for 85 ms. The radio stops, too, so neighbours see a short burst of losses. The
-//! layout of the storage keeps erasures rare.
+//! The logic is in `common::board::storage`, and the chip's flash in [`crate::flash`]. A write halts the processor for some
+//! hundred microseconds, and the erasure of a page, in slices, for 90 ms. The layout of the storage keeps erasures rare.
 #![expect(unsafe_code, reason = "the configuration page is read in place")]
 
 use core::cell::RefCell;
@@ -13,10 +12,8 @@ use common::board::storage::{Override, Store, StoreError};
 use common::board::watchdog::Part;
 use common::config::page;
 use common::host_link::{ConfigAnswer, Page, ToHost, Warning};
-use embassy_embedded_hal::adapter::BlockingAsync;
 use embassy_futures::select::{Either, select};
 use embassy_nrf::Peri;
-use embassy_nrf::nvmc::Nvmc;
 use embassy_nrf::peripherals::NVMC;
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
@@ -24,9 +21,10 @@ use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Timer};
 
 use crate::boards::FLASH;
+use crate::flash::Flash;
 use crate::{clock, host, node, progress, restart};
 
-pub type Flash = Store<BlockingAsync<Nvmc<'static>>>;
+pub type Storage = Store<Flash>;
 
 #[derive(Clone, Copy)]
 pub enum Request {
@@ -56,8 +54,8 @@ pub fn ask(request: Request) {
     }
 }
 
-pub fn open(flash: Peri<'static, NVMC>) -> Result<Flash, StoreError> {
-    Store::new(BlockingAsync::new(Nvmc::new(flash)), FLASH.storage())
+pub fn open(flash: Peri<'static, NVMC>) -> Result<Storage, StoreError> {
+    Store::new(Flash::new(flash), FLASH.storage())
 }
 
 /// The configuration page, in place in flash.
@@ -68,7 +66,7 @@ pub fn config_page() -> &'static [u8] {
 }
 
 #[embassy_executor::task]
-pub async fn run(mut store: Flash) -> ! {
+pub async fn run(mut store: Storage) -> ! {
     let mut next_s = next_checkpoint_s(0);
     loop {
         progress::tick(Part::Storage);
@@ -86,7 +84,7 @@ pub async fn run(mut store: Flash) -> ! {
     }
 }
 
-async fn serve(store: &mut Flash, request: Request) {
+async fn serve(store: &mut Storage, request: Request) {
     match request {
         Request::NextEpoch => match store.next_epoch().await {
             Ok(epoch) => node::tell(node::Told::Epoch(epoch)),
@@ -104,7 +102,7 @@ async fn serve(store: &mut Flash, request: Request) {
     }
 }
 
-async fn set(store: &mut Flash, page: Option<&[u8]>, answer: ConfigAnswer) -> ConfigAnswer {
+async fn set(store: &mut Storage, page: Option<&[u8]>, answer: ConfigAnswer) -> ConfigAnswer {
     let wanted = Override { replaces: page::checksum(config_page()), page };
     match store.set_override(wanted).await {
         Ok(()) => answer,

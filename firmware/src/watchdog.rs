@@ -6,7 +6,7 @@ use embassy_nrf::pac::WDT;
 use embassy_nrf::pac::wdt::vals::{Halt, Rr, Sleep};
 use embassy_time::{Duration, Timer};
 
-use crate::{clock, progress, retained, rtt};
+use crate::{clock, progress, retained};
 
 const TIMEOUT_S: u32 = 8;
 
@@ -43,9 +43,5 @@ pub async fn keep() -> ! {
         }
         reload();
         retained::write(&LastRun { uptime_s: clock::uptime_s(), record_calls: false, crash: None });
-        match rtt::take_lost_log_frames() {
-            0 => {}
-            lost => defmt::warn!("{=u32} log messages were lost here", lost),
-        }
     }
 }

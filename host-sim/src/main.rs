@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
     bench, board, check, conform, demo, hierarchy, key, merge, monitor, provision, run, scenarios, size, stress, study,
-    sweep, table, uf2,
+    swarm, sweep, table, uf2, view,
 };
 use host_sim::{note, output};
 
@@ -34,8 +34,12 @@ enum Command {
     Board(board::Args),
     /// Run a scenario with many seeds; print percentiles and the seeds that fail
     Sweep(sweep::Args),
+    /// Draw networks that nobody tuned anything to, run them, and report every one in which something does not hold
+    Swarm(swarm::Args),
     /// Join the shards of a sweep
     Merge(merge::Args),
+    /// Watch a scenario or a trace in the browser, and act on it
+    View(view::Args),
     /// List the built-in scenarios
     Scenarios,
     /// Replay golden vectors against the core and report every mismatch
@@ -82,7 +86,9 @@ fn main() -> ExitCode {
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Board(args)) => board::run(&args),
         Some(Command::Sweep(args)) => sweep::run(&args),
+        Some(Command::Swarm(args)) => swarm::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
+        Some(Command::View(args)) => view::run(&args),
         Some(Command::Scenarios) => scenarios::run(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),

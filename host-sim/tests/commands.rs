@@ -20,7 +20,7 @@ fn directory(name: &str) -> PathBuf {
 }
 
 /// Runs the program in a directory; returns its exit code, standard output and standard error.
-fn ringleader(at: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+pub fn ringleader(at: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     ended(Command::new(env!("CARGO_BIN_EXE_ringleader")).args(args).current_dir(at))
 }
 

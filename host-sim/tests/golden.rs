@@ -82,6 +82,27 @@ fn every_shown_vector_of_the_hierarchy_matches() {
 }
 
 #[test]
+fn a_step_that_is_not_quiescent_is_taken_as_given() {
+    // The link goes down at one end, which is alone now, sends nothing, and leads itself. Nothing is in flight, and still the
+    // other end has yet to notice.
+    let state = |id: u16, clock: u32, neighbours: &[u16]| {
+        json!({ "id": id, "clock": clock, "height": [0, 0, 0, 0, 0, id], "leader": id, "next_hop": id,
+            "neighbours": neighbours, "fitness": 0, "levels": [{ "head": id, "head_fitness": 0, "dist": 0, "parent": id }] })
+    };
+    let step = |quiescent: bool, height: i64| {
+        let mut alone = state(1, 2, &[]);
+        alone["height"] = json!([0, 0, 0, 0, height, 1]);
+        json!({ "name": "one-ended", "queue": "latest", "K": [2], "nodes": [{ "id": 1, "fitness": 0 }, { "id": 2, "fitness": 0 }],
+            "steps": [{ "events": [["up", 1, 2], ["down", 1, 2]], "quiescent": quiescent,
+                "expect": { "sent": 1, "delivered": 0, "nodes": [alone, state(2, 0, &[])], "components": [] } }] })
+    };
+    let verdict = |case: &Value| replay(&case.to_string()).cases.remove(0).mismatch;
+    assert_eq!(verdict(&step(false, -2)), None);
+    assert_eq!(verdict(&step(true, -2)).map(|mismatch| mismatch.field), Some("components".to_owned()));
+    assert!(verdict(&step(false, -9)).is_some(), "what the nodes know is compared all the same");
+}
+
+#[test]
 fn a_change_of_any_expected_value_of_the_hierarchy_is_noticed() {
     let mut rng = Rng::new(2);
     for (name, text) in HIERARCHY {

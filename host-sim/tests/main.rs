@@ -5,10 +5,12 @@ mod bench;
 mod boards;
 mod check;
 mod commands;
+mod flashing;
 mod golden;
 mod harness;
 mod hierarchy;
 mod liveness;
+mod loads;
 #[cfg(unix)]
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
@@ -22,8 +24,10 @@ mod results;
 mod scenarios;
 mod size;
 mod study;
+mod swarm;
 mod table;
 mod uf2;
+mod view;
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::propagation::Propagation;
 use sim::scenario::input::plan::{Groups, Mobility, Topology, Wander};
-use sim::scenario::judge::checker::{Admission, Components};
+use sim::scenario::judge::components::{Admission, Components};
 use sim::scenario::report::outcome::Outcome;
 use sim::scenario::run::drive::run;
 use sim::scenario::run::walk::Walk;

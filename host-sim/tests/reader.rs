@@ -26,7 +26,7 @@ agreement_within = "10 s"
 "#;
 
 /// Each change of a good text, from this to that, is refused at this line and with these words.
-pub fn refused(good_text: &str, cases: &[(&str, &str, usize, &str)]) {
+pub(crate) fn refused(good_text: &str, cases: &[(&str, &str, usize, &str)]) {
     assert!(read("good.toml", good_text).is_ok());
     for (good, bad, line, says) in cases {
         let text = good_text.replacen(good, bad, 1);
@@ -236,4 +236,18 @@ fn whatever_is_accepted_can_be_run() {
         accepted += outcome.unwrap_or_else(|_| panic!("seed {seed}: {text}"));
     }
     assert!((200..1_800).contains(&accepted), "{accepted} were accepted: too few or too many to have tried much");
+}
+
+#[test]
+fn memories_go_wrong_only_where_there_are_any() {
+    let good = GOOD.replace("\"crash\"", "\"corrupt-state\"");
+    refused(
+        &good,
+        &[
+            ("at = \"5 s\"", "at = \"5 s\"\nfor = \"2 s\"", 15, "unknown key `for`"),
+            ("nodes = [2]", "", 11, "needs the key `nodes` or `who`"),
+            ("\"height\"", "\"soft-state\"", 12, "is for whole nodes"),
+            ("[[fault]]", "[[node]]\nid = 1\nkind = \"board\"\n[[fault]]", 15, "cannot reach into boards"),
+        ],
+    );
 }

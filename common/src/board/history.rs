@@ -12,8 +12,12 @@ use crate::time::Duration;
 /// Runs that are remembered. Sixteen are enough to fit a shape, and take only a few words of flash.
 pub const RUNS_MAX: usize = 16;
 
-/// A run that ended before this many seconds counts towards a reset loop.
+/// A run that failed before this many seconds counts towards a reset loop.
 pub const QUICK_S: u32 = 60;
+
+/// A run that lost its power before this many seconds counts, too: the supply breaks down as soon as the radio draws on it.
+/// Whoever pulls a plug takes longer, and is not to be punished for it.
+pub const BROWN_OUT_S: u32 = 2;
 
 /// The last epoch: after it a board only listens, because every further boot would repeat an old one.
 pub const EPOCH_LAST: u16 = u16::MAX - 1;
@@ -28,7 +32,7 @@ const HOLD_OFF_MAX_S: u64 = 600;
 pub enum Ending {
     /// On purpose: the reset pin, a debugger, a command.
     Deliberate,
-    /// The power failed. That says nothing about the board, but one whose power comes and goes must not flood the air.
+    /// The power failed, or somebody pulled the plug. That says nothing about the board, unless it happens at once.
     PowerLost,
     /// Panic, fault, lockup or watchdog.
     Failed,
@@ -43,13 +47,25 @@ pub struct Run {
     pub ending: Ending,
 }
 
+impl Run {
+    /// Whether it counts towards a reset loop. Any other end begins the count anew, so that a person ends the waiting by a
+    /// reset or by pulling the plug.
+    const fn is_quick(self) -> bool {
+        match self.ending {
+            Ending::Deliberate => false,
+            Ending::PowerLost => self.lasted_s < BROWN_OUT_S,
+            Ending::Failed => self.lasted_s < QUICK_S,
+        }
+    }
+}
+
 /// Everything that is carried from boot to boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct History {
     /// The number of the present boot; 0 before the first.
     pub epoch: u16,
-    /// Quick ends in a row.
+    /// In a row: runs that failed within [`QUICK_S`] or lost their power within [`BROWN_OUT_S`].
     pub quick_ends: u8,
     /// The latest runs, oldest first.
     pub runs: Vec<Run, RUNS_MAX>,
@@ -72,11 +88,7 @@ impl History {
             }
             // There is room: the oldest was just removed.
             let _ = self.runs.push(run);
-            self.quick_ends = match run {
-                Run { ending: Ending::Deliberate, .. } => 0,
-                Run { lasted_s, .. } if lasted_s < QUICK_S => self.quick_ends.saturating_add(1),
-                Run { .. } => 0,
-            };
+            self.quick_ends = if run.is_quick() { self.quick_ends.saturating_add(1) } else { 0 };
         }
         Some(self)
     }
@@ -99,13 +111,16 @@ impl History {
     }
 }
 
-/// When a run's length is next written to flash: after a minute, then whenever it has doubled, then every hour. A write
-/// stops the processor, so there are few; what is lost to a power cut is at most half of a run's length.
+/// When a run's length is next written to flash: as soon as a loss of power is no brown-out any more, after a minute, then
+/// whenever it has doubled, then every hour. A write stops the processor, so there are few; what is lost to a power cut is
+/// at most half of a run's length, once it has lasted a minute.
 pub const fn next_checkpoint_s(uptime_s: u32) -> u32 {
-    const FIRST_S: u32 = 60;
+    const MINUTE_S: u32 = 60;
     const HOUR_S: u32 = 3_600;
-    if uptime_s < FIRST_S {
-        FIRST_S
+    if uptime_s < BROWN_OUT_S {
+        BROWN_OUT_S
+    } else if uptime_s < MINUTE_S {
+        MINUTE_S
     } else if uptime_s < HOUR_S {
         if uptime_s * 2 < HOUR_S { uptime_s * 2 } else { HOUR_S }
     } else {
@@ -146,6 +161,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pulled_plug_is_no_reset_loop_and_ends_one() {
+        let mut history = History { epoch: 1, ..History::default() };
+        for lasted_s in [2, 3, 59, 60, 4_000] {
+            history = history.next_boot(Some(Run { lasted_s, ending: Ending::PowerLost })).unwrap();
+            assert_eq!(history.hold_off(), Duration::ZERO, "{lasted_s} s");
+        }
+        let crashing = History { quick_ends: 5, ..history };
+        assert!(!crashing.hold_off().is_zero());
+        let unplugged = crashing.next_boot(Some(Run { lasted_s: 2, ending: Ending::PowerLost })).unwrap();
+        assert_eq!(unplugged.hold_off(), Duration::ZERO);
+    }
+
+    #[test]
     fn a_loop_of_any_length_stays_at_the_most() {
         let history = History { epoch: 9, quick_ends: u8::MAX, ..History::default() };
         let after = history.next_boot(Some(CRASH)).unwrap();
@@ -176,7 +204,7 @@ mod tests {
         while at.len() < 10 {
             at.push(next_checkpoint_s(at[at.len() - 1]));
         }
-        assert_eq!(at, [60, 120, 240, 480, 960, 1920, 3600, 7200, 10_800, 14_400]);
+        assert_eq!(at, [2, 60, 120, 240, 480, 960, 1920, 3600, 7200, 10_800]);
         assert_eq!(next_checkpoint_s(u32::MAX), u32::MAX);
     }
 }

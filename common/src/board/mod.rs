@@ -3,9 +3,9 @@
 //! Nothing in here touches a register or reads a clock, so all of it is tested on a PC: the map of the flash
 //! ([`flash_map`]), what of it survives a loss of power ([`storage`]), which configuration counts ([`config_source`],
 //! [`demo`]), what is remembered of earlier runs and what follows from it ([`history`], [`weibull_fit`], [`reset`]), what is
-//! left in memory for the boot after a crash ([`retained`]), how loaded the board is ([`load`]), what its lights and
-//! buttons mean ([`lights`], [`button`]), what its sensor of the air tells ([`climate`]), and when its watchdog is fed
-//! ([`watchdog`]).
+//! left in memory for the boot after a crash ([`retained`]), how loaded the board is ([`load`]), how strong a frame was
+//! ([`rssi`]), what its lights and buttons mean ([`lights`], [`button`]), what its sensor of the air tells ([`climate`]), and
+//! when its watchdog is fed ([`watchdog`]).
 
 pub mod button;
 pub mod climate;
@@ -17,6 +17,7 @@ pub mod lights;
 pub mod load;
 pub mod reset;
 pub mod retained;
+pub mod rssi;
 pub mod storage;
 pub mod watchdog;
 pub mod weibull_fit;

@@ -10,15 +10,18 @@ const LOCKUP: u32 = 1 << 3;
 const DEBUGGER: u32 = 1 << 18;
 
 /// The reason in a value of RESETREAS, which gathers reasons until it is cleared. Where there are several the worst counts.
+///
+/// The reset pin is the exception: after a reset by it, other bits may be set that mean nothing (erratum 136 of the
+/// nRF52833 and nRF52840), so that a person who presses the button would be told of a watchdog that never bit.
 pub const fn reason(resetreas: u32) -> ResetReason {
-    if resetreas & LOCKUP != 0 {
+    if resetreas & PIN != 0 {
+        ResetReason::Pin
+    } else if resetreas & LOCKUP != 0 {
         ResetReason::Lockup
     } else if resetreas & WATCHDOG != 0 {
         ResetReason::Watchdog
     } else if resetreas & SOFTWARE != 0 {
         ResetReason::Software
-    } else if resetreas & PIN != 0 {
-        ResetReason::Pin
     } else if resetreas & DEBUGGER != 0 {
         ResetReason::Debugger
     } else if resetreas != 0 {
@@ -54,8 +57,17 @@ mod tests {
         assert_eq!(reason(8), ResetReason::Lockup);
         assert_eq!(reason(1 << 18), ResetReason::Debugger);
         assert_eq!(reason(1 << 16), ResetReason::Other(1 << 16));
-        assert_eq!(reason(0b1111), ResetReason::Lockup);
-        assert_eq!(reason(0b0111), ResetReason::Watchdog);
+        assert_eq!(reason(0b1110), ResetReason::Lockup);
+        assert_eq!(reason(0b0110), ResetReason::Watchdog);
+    }
+
+    #[test]
+    fn a_pressed_button_is_nothing_else() {
+        for stray in 0..=0xF {
+            assert_eq!(reason(stray | 1), ResetReason::Pin, "{stray:#b}");
+            assert_eq!(reason(stray | 1 | 1 << 18), ResetReason::Pin);
+        }
+        assert_eq!(ending(ResetReason::Pin, true), Ending::Deliberate, "whatever the run before left in memory");
     }
 
     #[test]

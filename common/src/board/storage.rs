@@ -34,7 +34,6 @@ const _: () = assert!(History::POSTCARD_MAX_SIZE <= VALUE_MAX);
 
 /// Why something could not be stored or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum StoreError {
     /// The pages cannot hold a map: they are not aligned, or too few.
     Place,

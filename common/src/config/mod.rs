@@ -175,7 +175,6 @@ pub struct Config {
 
 /// A field and what is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct ConfigError {
     pub field: &'static str,
     pub must: &'static str,

@@ -15,7 +15,7 @@
 //!   └◄──────────── this node or another has heard the old leader ──────► Recovered
 //! ```
 //!
-//! The source leaves four gaps. [`FrlleRules::Hardened`] closes them:
+//! The source leaves five gaps. [`FrlleRules::Hardened`] closes them:
 //! 1. *Race.* A declaration and a recovery of one election can both be under way. A declaration is final: once decided,
 //!    a node takes no recovery, and a declaration overrides one. A declaration is passed on by every undecided node in
 //!    both directions, so it reaches all; and with coefficients frozen only one node can be declared in one election.
@@ -24,14 +24,15 @@
 //!    with the outcome, so that a restarted node, or one whose state was corrupted, is brought back into line.
 //! 4. *Merge.* Two rings that become one have two leaders, and neither is lost. Whoever gets another neighbour begins an
 //!    election, as in the other ring algorithms.
-
-use postcard::experimental::max_size::MaxSize;
-use serde::{Deserialize, Serialize};
+//! 5. *Change.* Coefficients change, and the source elects only when a leader is lost. A leader that has become much less fit
+//!    than it was when elected begins an election, and so does a node that has become much fitter than the leader was then.
+//!    By how much is [`Coefficient::MARGIN`], so that leadership does not follow every flutter of the load.
 
 use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+pub use super::frlle_message::{FrlleBody, FrlleMsg};
 use crate::coefficient::Coefficient;
 use crate::notice::Event;
-use crate::protocol::{Cx, Message, Protocol, Signal};
+use crate::protocol::{Cx, Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace, Side, Term};
 
@@ -41,7 +42,7 @@ use crate::types::{NodeId, RingPlace, Side, Term};
 pub enum FrlleRules {
     /// As published and corrected: one election, no losses.
     Published,
-    /// With the race, loss and reset rules.
+    /// With the five rules above.
     #[default]
     Hardened,
 }
@@ -56,60 +57,6 @@ pub struct FrlleConfig {
     /// How unfit this node is.
     pub coefficient: Coefficient,
     pub rules: FrlleRules,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum FrlleBody {
-    /// `msg`: a candidate.
-    Election {
-        creator: NodeId,
-        /// Which leader is believed lost, where there was one.
-        failed: Option<NodeId>,
-        /// The least time since the election began here, in microseconds.
-        delay: u32,
-        /// How unfit the creator is.
-        coefficient: Coefficient,
-    },
-    /// `lrmsg`: the leader believed lost has answered.
-    Recovered(Option<NodeId>),
-    /// `nldmsg`: the new leader.
-    Declared(NodeId),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct FrlleMsg {
-    pub term: Term,
-    /// Where it is going.
-    pub toward: Side,
-    pub body: FrlleBody,
-}
-
-impl Message for FrlleMsg {
-    fn kind(&self) -> &'static str {
-        match self.body {
-            FrlleBody::Election { .. } => "msg",
-            FrlleBody::Recovered(_) => "lrmsg",
-            FrlleBody::Declared(_) => "nldmsg",
-        }
-    }
-
-    fn lane(&self) -> u8 {
-        self.toward.lane()
-    }
-}
-
-impl FrlleMsg {
-    /// Whether two messages are the two copies of one thing that went around both ways.
-    pub fn is_twin_of(&self, other: &Self) -> bool {
-        match (self.body, other.body) {
-            (FrlleBody::Election { creator: a, .. }, FrlleBody::Election { creator: b, .. })
-            | (FrlleBody::Declared(a), FrlleBody::Declared(b)) => a == b,
-            (FrlleBody::Recovered(a), FrlleBody::Recovered(b)) => a == b,
-            _ => false,
-        }
-    }
 }
 
 /// What one election has left at a node. It is wiped when another begins.
@@ -325,6 +272,8 @@ impl Frlle {
         self.leader = Some(leader);
         cx.note(if leader == cx.id { Event::ElectedSelf } else { Event::Followed(leader) });
         self.circle.settle(cx);
+        // Coefficients may have changed while they were frozen.
+        self.reconsider(cx);
         true
     }
 
@@ -365,6 +314,23 @@ impl Frlle {
             Some(leader) if self.ballot.decided => self.send(back, FrlleBody::Declared(leader), cx),
             leader if self.outcome_known() => self.send(back, FrlleBody::Recovered(leader), cx),
             _ => {}
+        }
+    }
+
+    /// Rule 5: begins an election where the coefficients have changed so much that another may win it. Whoever was only told
+    /// the outcome does not know how fit the leader was, and leaves it to others.
+    fn reconsider(&mut self, cx: &mut Cx<'_, Self>) {
+        if !self.hardened() || !self.ballot.decided || self.circle.place.is_alone(cx.id) {
+            return;
+        }
+        let Ballot { best, best_id, .. } = self.ballot;
+        let matters = if self.leader == Some(cx.id) {
+            self.frozen.is_much_fitter_than(self.coefficient)
+        } else {
+            self.leader == Some(best_id) && self.coefficient.is_much_fitter_than(best)
+        };
+        if matters {
+            self.begin_soon(cx);
         }
     }
 
@@ -430,7 +396,10 @@ impl Protocol for Frlle {
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             Signal::LeaderHeard => self.heard_at = Some(cx.now),
-            Signal::Fitness(coefficient) => self.coefficient = coefficient,
+            Signal::Fitness(coefficient) => {
+                self.coefficient = coefficient;
+                self.reconsider(cx);
+            }
             Signal::LeaderLost if !self.hardened() => self.detect_published(cx),
             Signal::Ring(place) => self.take_place(place, cx),
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed | Signal::Rank(_) | Signal::Resend => {

@@ -285,6 +285,23 @@ mod tests {
     }
 
     #[test]
+    fn a_leader_that_never_was_does_not_lead_for_ever() {
+        for rules in ALL_RULES {
+            let mut node = follower(1, rules);
+            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
+            // A memory has gone wrong: what it tells of is younger than the message.
+            let ghost = Height { leader: Height::elected(NodeId(77), 1_000).leader, ..at_distance(5, 1) };
+            assert_eq!(node.receive(Instant::ZERO, 3, ghost, ()), Some(Event::Ignored(NodeId(5))), "{rules:?}");
+            assert_eq!((node.height().leader.lid, node.time()), (LEADER, 2), "{rules:?}");
+            // The same in its own memory: it is mended with the next event.
+            let mut node = HeightCore::<4>::new(Height { id: NodeId(1), ..ghost }, node.options);
+            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
+            let _ = node.receive(Instant::ZERO, 3, at_distance(5, 1), ());
+            assert_eq!(node.height(), Height::elected(NodeId(1), 4), "{rules:?}");
+        }
+    }
+
+    #[test]
     fn only_radio_rules_pass_over_the_loss_of_a_channel_that_never_became_a_link() {
         for rules in ALL_RULES {
             let reaction = (rules != HeightRules::Radio).then_some(Event::ElectedSelf);

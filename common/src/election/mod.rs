@@ -6,6 +6,7 @@ pub mod bully;
 pub mod circle;
 mod dispatch;
 pub mod frlle;
+pub mod frlle_message;
 pub mod height;
 pub mod height_core;
 pub mod height_tuple;

@@ -90,7 +90,6 @@ pub struct Hello {
 
 /// Names an image: the first bytes of the build id that the linker made of its contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BuildId(pub [u8; 8]);
 
 impl core::fmt::Display for BuildId {
@@ -100,7 +99,6 @@ impl core::fmt::Display for BuildId {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ResetReason {
     /// Power-on, or the supply had failed.
     Power,
@@ -138,7 +136,6 @@ pub struct Crash {
 
 /// The ways in which a boot ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CrashKind {
     /// A check in the code failed.
     Panic,
@@ -287,7 +284,7 @@ pub enum Warning {
     BadConfig,
     /// Nothing can be stored; without an epoch the board only listens.
     StorageFailed,
-    /// The board has been reset so often in a row that it waits before it starts again.
+    /// The board has failed so soon after its start that it waits before it joins.
     ResetLoop,
     /// The radio has heard nothing at all for a long time.
     RadioSilence,

@@ -1,4 +1,4 @@
-//! What a board and a PC say to each other over a cable: USB, UART or the debug probe's RTT.
+//! What a board and a PC say to each other over a cable: USB or UART.
 //!
 //! One message is one frame:
 //!
@@ -14,10 +14,6 @@
 //! that hears of no loss has everything. No message carries a key off a board: configurations only go in.
 //!
 //! [`encode`] writes a frame, a [`Decoder`] takes bytes as they come. Nothing here reads, writes or waits.
-
-/// The channel of the debug probe's RTT, both ways, on which these frames travel. Channel 0 is the log's, as every tool
-/// expects.
-pub const RTT_CHANNEL: usize = 1;
 
 mod contents;
 mod frame;

@@ -7,6 +7,8 @@
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
 pub mod body;
+#[cfg(feature = "corruption")]
+mod corruption;
 mod counters;
 mod crowd;
 mod exchange;
@@ -92,6 +94,7 @@ pub struct Links {
 
 impl Links {
     /// The links of a node that has not started.
+    #[inline(never)]
     pub fn new(config: &Config, boot: Boot) -> Self {
         Self {
             numbering: Numbering::new(config, boot),
@@ -196,10 +199,10 @@ impl Links {
         Counters { pool_high_water: self.exchange.pool.high_water(), ..self.counters }
     }
 
-    /// Whether a neighbour, linked or not, that has links of its own was heard lately and follows this leader.
-    pub fn is_followed(&self, now: Instant, leader: NodeId) -> bool {
+    /// Whether a neighbour, linked or not, that has links of its own was heard lately, after `since`, and follows this leader.
+    pub fn is_followed(&self, now: Instant, since: Instant, leader: NodeId) -> bool {
         self.table.iter().any(|(_, neighbour)| {
-            let is_recent = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+            let is_recent = neighbour.heard_at > since && now.since(neighbour.heard_at) < neighbour.interval().times(3);
             neighbour.leader == leader && !neighbour.is_alone && is_recent
         })
     }

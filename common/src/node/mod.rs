@@ -1,5 +1,7 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+#[cfg(feature = "corruption")]
+mod corruption;
 mod guest;
 mod hold;
 mod odds;
@@ -73,6 +75,13 @@ pub struct Node {
 impl Node {
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         config.check()?;
+        Ok(Self::of(config, boot))
+    }
+
+    /// A node of a configuration that has passed its check. Without the detour through a result, a board can build it in the
+    /// place where it stays: it is too large for a stack, which is also why its parts are built by functions of their own.
+    #[inline(never)]
+    pub fn of(config: &Config, boot: Boot) -> Self {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
         let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
         // A ring without this node did not pass the check.
@@ -80,7 +89,7 @@ impl Node {
         if let (Some(keeper), Some(epoch)) = (&mut keeper, boot.epoch) {
             keeper.set_epoch(epoch);
         }
-        Ok(Self {
+        Self {
             boot,
             wanted,
             ring: keeper,
@@ -94,7 +103,7 @@ impl Node {
             odds_until: Instant::NEVER,
             vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
-        })
+        }
     }
 
     pub fn handle_start(&mut self, now: Instant) {
@@ -412,7 +421,7 @@ impl Wanted {
             algorithm,
             order,
             place: RingPlace { left: id, right: id },
-            coefficient: Coefficient::default(),
+            coefficient: Coefficient::UNKNOWN,
             hs: HsRules::Known,
             height: HeightOptions { clock: ClockKind::Lamport, rules: HeightRules::Radio },
             radii,

@@ -3,6 +3,7 @@
 //! Owns the pace. Losses come in swarms, since one broken link or full queue loses many messages; one new election answers
 //! all of them, if it comes after the last.
 
+use super::audit::bound;
 use super::{SETTLE, take_due};
 use crate::time::{Duration, Instant};
 
@@ -54,6 +55,18 @@ impl Disturbance {
         let is_calm = self.raised_at == Instant::ZERO || now >= self.raised_at + calm;
         self.doublings = if is_calm { 0 } else { self.doublings.saturating_add(1).min(DOUBLINGS_MAX) };
         self.raised_at = now;
+    }
+
+    /// See [`RingKeeper::audit`](super::RingKeeper).
+    pub fn audit(&mut self, now: Instant) {
+        bound(&mut self.raise_at, now);
+        self.raised_at = self.raised_at.min(now);
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, next: Instant, last: Instant, doublings: u8) {
+        (self.raise_at, self.raised_at, self.doublings) = (next, last, doublings);
     }
 
     pub fn poll_timeout(&self) -> Instant {

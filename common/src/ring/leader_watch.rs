@@ -4,6 +4,7 @@
 //! reachable but has stopped beating, and neighbours that go on naming different leaders. They are raised again after the
 //! same time if nothing changes.
 
+use super::audit::bound_by;
 use super::number::Number;
 use super::take_due;
 use super::wire::NOBODY;
@@ -81,6 +82,26 @@ impl LeaderWatch {
     fn settle_dispute(&mut self) {
         self.disputant = NOBODY;
         self.disputed_at = Instant::NEVER;
+    }
+
+    /// See [`RingKeeper::audit`](super::RingKeeper). `own` is this node's position.
+    pub fn audit(&mut self, now: Instant, own: u8) {
+        bound_by(&mut self.silent_at, now, self.tolerance);
+        bound_by(&mut self.disputed_at, now, self.tolerance);
+        let is_watched = self.leader != NOBODY && self.leader != own;
+        if is_watched && self.silent_at == Instant::NEVER {
+            self.silent_at = now + self.tolerance;
+        }
+        if self.disputant != NOBODY && self.disputed_at == Instant::NEVER {
+            self.settle_dispute();
+        }
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, silent_at: Instant, disputed_at: Instant, number: Number, disputant: u8) {
+        (self.silent_at, self.disputed_at) = (silent_at, disputed_at);
+        (self.number, self.disputant) = (number, disputant);
     }
 
     pub fn poll_timeout(&self) -> Instant {

@@ -4,6 +4,7 @@
 //! bring; an election for every broken link would be worse than the short wait. It also owns the suspicion of lost
 //! envelopes: a link that goes down may take along what it was given lately, and nobody else knows.
 
+use super::audit::bound_by;
 use super::take_due;
 use super::wire::NOBODY;
 use crate::limits::MEMBERS_MAX;
@@ -184,6 +185,27 @@ impl Losses {
         let had_envelopes = self.carried.iter().any(|carried| carried.contains(neighbour));
         self.carried = self.carried.map(|carried| carried.without(neighbour));
         had_envelopes
+    }
+
+    pub fn is_waiting(&self, member: u8) -> bool {
+        self.waits.get(usize::from(member)).is_some_and(|&wait| wait > 0)
+    }
+
+    /// See [`RingKeeper::audit`](super::RingKeeper).
+    pub fn audit(&mut self, now: Instant) {
+        bound_by(&mut self.tick_at, now, TICK);
+        self.generation_ticks = self.generation_ticks.min(CARRIED_TICKS);
+        if self.waits.iter().any(|&wait| wait > 0) || self.carried.iter().any(|carried| !carried.is_empty()) {
+            self.arm_tick(now);
+        }
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, tick_at: Instant, member: u8, wait: u8, any: Members) {
+        (self.tick_at, self.generation_ticks, self.helper, self.pace_ticks) = (tick_at, wait, member, wait);
+        (self.wanted, self.missed, self.unmet, self.carried) = (any, any, any, [any; 2]);
+        self.set_wait(member, wait);
     }
 
     pub fn poll_timeout(&self) -> Instant {

@@ -37,8 +37,11 @@
 //! [`set_room`](RingKeeper::set_room), and the keeper takes no election messages. What it reports may wait for as long as the
 //! election has no room for it: the keeper keeps sets of members, not lists of what happened.
 
+mod audit;
 mod disturbance;
 pub mod edges;
+#[cfg(test)]
+mod healing_tests;
 mod leader_watch;
 mod losses;
 mod news;
@@ -326,6 +329,7 @@ impl RingKeeper {
     /// Writes what the next hello tells of the ring; returns how many bytes that took.
     pub fn tell(&mut self, now: Instant, room: &mut [u8]) -> usize {
         let own = self.roster.own();
+        self.audit(now);
         if self.news.take_beat(now) {
             self.routes.set_own(own, self.routes.number(own).next());
             let mut lost = Members::default();

@@ -47,6 +47,12 @@ impl News {
         self.fresh = self.fresh.with(member);
     }
 
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, next_beat: Instant, any: Members, turn: u8) {
+        (self.next_beat, self.fresh, self.repeated, self.turn) = (next_beat, any, any, turn);
+    }
+
     /// Whether no hello has told of a member since it was added.
     pub fn is_fresh(&self, member: u8) -> bool {
         self.fresh.contains(member)
@@ -71,9 +77,11 @@ impl News {
 
     /// Whether a heartbeat is due with the hello that is being written.
     pub fn take_beat(&mut self, now: Instant) -> bool {
-        let is_due = now >= self.next_beat;
+        // A beat that lies further ahead than one heartbeat was never set.
+        let heartbeat = Duration::from_millis(u64::from(self.heartbeat_ms));
+        let is_due = now >= self.next_beat || self.next_beat > now + heartbeat;
         if is_due {
-            self.next_beat = now + Duration::from_millis(u64::from(self.heartbeat_ms));
+            self.next_beat = now + heartbeat;
             self.asked = self.asked.filter(|(_, times)| *times > 0);
         }
         is_due

@@ -25,6 +25,8 @@ impl Number {
     pub fn is_newer_than(self, other: Self) -> bool {
         match self.epoch.wrapping_sub(other.epoch) {
             0 => (1..0x8000).contains(&self.count.wrapping_sub(other.count)),
+            // Of two boots exactly half the range apart one must be newer, or neither would ever give way.
+            0x80 => self.epoch > other.epoch,
             boots => boots < 0x80,
         }
     }

@@ -75,7 +75,7 @@ impl RingKeeper {
         }
     }
 
-    fn gain(&mut self, now: Instant, member: u8) {
+    pub(super) fn gain(&mut self, now: Instant, member: u8) {
         self.tell_of(member);
         if self.losses.find(member) {
             self.disturbance.disturb(now);

@@ -2,6 +2,7 @@
 //!
 //! Owns what the driver has been told of that, so that every change is told once, and only when it has settled.
 
+use super::audit::bound;
 use super::{SETTLE, take_due};
 use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
@@ -97,6 +98,23 @@ impl Roster {
         self.settle_at = now;
     }
 
+    /// See [`RingKeeper::audit`](super::RingKeeper).
+    pub fn audit(&mut self, now: Instant) {
+        let size = self.size();
+        self.alive = self.alive.within(size).with(self.own);
+        self.told = self.told.within(size).with(self.own);
+        bound(&mut self.settle_at, now);
+        if self.settle_at == Instant::NEVER && self.place != self.nearest() {
+            self.settle_at = now;
+        }
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, settle_at: Instant, alive: Members) {
+        (self.settle_at, self.alive) = (settle_at, alive);
+    }
+
     pub fn poll_timeout(&self) -> Instant {
         self.settle_at
     }
@@ -128,7 +146,7 @@ impl Roster {
 
     /// The next member that the driver believes alive and that is gone.
     pub fn take_gone(&mut self) -> Option<u8> {
-        let gone = self.told.minus(self.alive).iter().next()?;
+        let gone = self.told.minus(self.alive).without(self.own).iter().next()?;
         self.told = self.told.without(gone);
         Some(gone)
     }

@@ -175,6 +175,28 @@ impl Routes {
         self.drop_routes(|route, position| route.exists() && route.age >= age_max && position != own, lost);
     }
 
+    /// Puts right this node's own entry, forgets those beyond the ring, and gives up routes over links that are down.
+    pub fn audit(&mut self, own: u8, size: usize, is_linked: impl Fn(u8) -> bool, lost: impl FnMut(u8)) {
+        for (route, position) in self.table.iter_mut().zip(0_u8..) {
+            if position == own {
+                (route.distance, route.next) = (0, own);
+            } else if usize::from(position) >= size {
+                *route = Route::UNKNOWN;
+            } else if route.exists() && usize::from(route.distance) > MEMBERS_MAX {
+                route.distance = 0;
+            }
+        }
+        self.drop_routes(|route, position| position != own && route.exists() && !is_linked(route.next), lost);
+    }
+
+    /// Any state, for the test that each of them heals.
+    #[cfg(test)]
+    pub fn corrupt(&mut self, position: u8, number: Number, distance: u8, next: u8, age: u8) {
+        if let Some(route) = self.table.get_mut(usize::from(position)) {
+            *route = Route { number: number.to_bytes(), distance, next, age };
+        }
+    }
+
     fn drop_routes(&mut self, is_dropped: impl Fn(Route, u8) -> bool, mut lost: impl FnMut(u8)) {
         for (route, position) in self.table.iter_mut().zip(0_u8..) {
             if is_dropped(*route, position) {

@@ -135,6 +135,8 @@ impl Driven {
         let mut body = vec![peer.hellos, 10, 1 << 3 | twist >> 5 & 1];
         body.extend(u16::from(twist >> 6).to_le_bytes());
         body.extend(from.wrapping_add(u16::from(twist == 255)).to_le_bytes());
+        // It has one link, and has just heard from its leader.
+        body.extend([1, 0]);
         body.extend(self.node.id().0.to_le_bytes());
         body.extend((token << 4 | 15).to_le_bytes());
         body.extend(echo.to_le_bytes());

@@ -1,6 +1,7 @@
 //! Networks that part and meet, boards that crash, links that are bad.
 
 use common::notice::{Notice, Reason};
+use common::time::Duration;
 use common::types::NodeId;
 
 use crate::ether::Ether;
@@ -148,5 +149,42 @@ fn a_lossy_weak_link_does_not_change_leaders_all_the_time() {
         let before = changes(&ether);
         ether.run(seconds(120));
         assert!(changes(&ether) - before <= 8, "{} changes with seed {seed}", changes(&ether) - before);
+    }
+}
+
+/// Links that are dead for half a second every three seconds: a search, which every link must carry there and back, takes
+/// ten to thirty seconds. Who lost the leader in silence does not wait for it.
+#[test]
+fn a_dead_leader_is_replaced_soon_although_links_fail_for_a_moment_all_the_time() {
+    for seed in 0..4 {
+        let mut ether = mesh(seed, 16, 100);
+        // A grid of four by four.
+        for (a, b) in (0..16_usize).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            if (a % 4).abs_diff(b % 4) + (a / 4).abs_diff(b / 4) > 2 {
+                ether.cut(a, b);
+            }
+        }
+        let fixed = ether.cuts.clone();
+        let flap = |ether: &mut Ether, quarters: u64, is_done: &dyn Fn(&Ether) -> bool| {
+            for quarter in 0..quarters {
+                ether.cuts.clone_from(&fixed);
+                let pairs = (0..16_usize).flat_map(|a| (0..a).map(move |b| (a, b)));
+                let is_dead = |&(a, b): &(usize, usize)| (quarter / 2 + a as u64 * 5 + b as u64 * 3).is_multiple_of(6);
+                pairs.filter(is_dead).for_each(|(a, b)| ether.cut(a, b));
+                let until = ether.now + Duration::from_millis(250);
+                if ether.run_until(until, is_done) {
+                    return true;
+                }
+            }
+            false
+        };
+        let never = |_: &Ether| false;
+        flap(&mut ether, 80, &never);
+        let leader = ether.agreed(0..16).expect("an agreement");
+        let dead = usize::from(leader.0) - 1;
+        ether.switch_off(dead);
+        let alive = move || (0..16).filter(move |&board| board != dead);
+        let is_replaced = move |ether: &Ether| ether.agreed(alive()).is_some_and(|found| found != leader);
+        assert!(flap(&mut ether, 28, &is_replaced), "seed {seed}: not within seven seconds");
     }
 }

@@ -60,10 +60,14 @@ fn neighbours_that_restart_together_are_back_at_once_however_long_they_were_up()
         let mut ether = line(6, 4, algorithm);
         ether.run(seconds(120));
         assert_eq!(ether.agreed(0..4), Some(NodeId(4)), "{algorithm:?}");
-        [2, 3].into_iter().for_each(|board| ether.switch_off(board));
+        for board in [2, 3] {
+            ether.switch_off(board);
+        }
         ether.run(seconds(10));
         assert_eq!(ether.agreed(0..2), Some(NodeId(2)), "{algorithm:?}");
-        [2, 3].into_iter().for_each(|board| ether.switch_on(board));
+        for board in [2, 3] {
+            ether.switch_on(board);
+        }
         let back = ether.now;
         assert!(ether.run_until(back + seconds(15), |ether| ether.agreed(0..4) == Some(NodeId(4))), "{algorithm:?}");
     }
@@ -78,10 +82,14 @@ fn a_board_with_erased_flash_is_back_at_once_with_a_neighbour_that_restarted() {
         ether.boards[3].epoch = 40;
         ether.switch_on(3);
         ether.run(seconds(60));
-        [2, 3].into_iter().for_each(|board| ether.switch_off(board));
+        for board in [2, 3] {
+            ether.switch_off(board);
+        }
         ether.run(seconds(30));
         ether.boards[3].epoch = 1;
-        [2, 3].into_iter().for_each(|board| ether.switch_on(board));
+        for board in [2, 3] {
+            ether.switch_on(board);
+        }
         let back = ether.now;
         assert!(ether.run_until(back + seconds(20), |ether| ether.agreed(0..4) == Some(NodeId(4))), "{algorithm:?}");
     }

@@ -93,7 +93,7 @@ mod tests {
             return Err("the flash is slower than its specification");
         }
         let epoch = storage::boots(&mut p.NVMC, 5).map_err(|error| {
-            defmt::error!("{}", error);
+            defmt::error!("{}", defmt::Display2Format(&error));
             "the storage fails"
         })?;
         if epoch == 5 { Ok(()) } else { Err("five boots do not make five epochs") }

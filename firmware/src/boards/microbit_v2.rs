@@ -2,13 +2,15 @@
 //! the interface chip, which also owns the USB socket.
 
 use common::names::Board;
-use embassy_nrf::config::LfclkSource;
+use embassy_nrf::config::{LfclkSource, Reg0Voltage};
 
 pub const BOARD: Board = Board::MicrobitV2;
 /// There is no 32 kHz crystal. The slow clock is derived from the fast crystal, which runs for the radio anyway.
 pub const SLOW_CLOCK: LfclkSource = LfclkSource::Synthesized;
 /// It is not documented whether the inductor of the DC/DC converter is fitted; a board without it would lose its supply.
 pub const HAS_CONVERTER: bool = false;
+/// The chip is supplied past its first regulator.
+pub const REGULATOR: Option<Reg0Voltage> = None;
 /// The USB socket belongs to the interface chip.
 pub const HAS_USB: bool = false;
 

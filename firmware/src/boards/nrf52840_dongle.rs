@@ -4,12 +4,15 @@
 //! with the feature `usb-bootloader` starts at 0x1000 and leaves the bootloader in place.
 
 use common::names::Board;
-use embassy_nrf::config::LfclkSource;
+use embassy_nrf::config::{LfclkSource, Reg0Voltage};
 
 pub const BOARD: Board = Board::Nrf52840Dongle;
 pub const SLOW_CLOCK: LfclkSource = LfclkSource::ExternalXtal;
 /// The inductor of the DC/DC converter is fitted.
 pub const HAS_CONVERTER: bool = true;
+/// USB feeds the chip through its first regulator, which would otherwise give 1.8 V: too little for the lights, and for
+/// many probes.
+pub const REGULATOR: Option<Reg0Voltage> = Some(Reg0Voltage::_3V0);
 pub const HAS_USB: bool = true;
 
 macro_rules! pins {

@@ -4,12 +4,14 @@
 //! The image starts behind the `SoftDevice` S140 v7 and leaves the UF2 bootloader in place.
 
 use common::names::Board;
-use embassy_nrf::config::LfclkSource;
+use embassy_nrf::config::{LfclkSource, Reg0Voltage};
 
 pub const BOARD: Board = Board::XiaoNrf52840;
 pub const SLOW_CLOCK: LfclkSource = LfclkSource::ExternalXtal;
 /// The inductor of the DC/DC converter is fitted.
 pub const HAS_CONVERTER: bool = true;
+/// The chip is supplied past its first regulator.
+pub const REGULATOR: Option<Reg0Voltage> = None;
 pub const HAS_USB: bool = true;
 
 macro_rules! pins {

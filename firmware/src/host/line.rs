@@ -8,12 +8,9 @@ use embassy_sync::pipe::Pipe;
 
 use super::commands;
 
-/// Bytes that wait on one line; enough for some dozens of messages.
-const WAITING_MAX: usize = 1_024;
-
 /// The byte that ends a frame. It goes first over every line, because the board may have been reset in the middle of a
 /// frame: otherwise the hello, which says why, would be taken for the rest of that frame and be lost with it.
-pub const FRAME_END: &[u8] = &[0];
+const FRAME_END: &[u8] = &[0];
 
 /// The size of the frame that reports losses.
 const LOSS_FRAME_MAX: usize = 24;
@@ -52,14 +49,14 @@ impl Losses {
     }
 }
 
-/// A line whose bytes a task carries.
-pub struct Line {
+/// A line whose bytes a task carries, and on which `WAITING_MAX` of them can wait.
+pub struct Line<const WAITING_MAX: usize> {
     waiting: Pipe<CriticalSectionRawMutex, WAITING_MAX>,
     losses: Losses,
     is_open: AtomicBool,
 }
 
-impl Line {
+impl<const WAITING_MAX: usize> Line<WAITING_MAX> {
     /// At first, nobody listens.
     pub const fn new() -> Self {
         Self { waiting: Pipe::new(), losses: Losses::new(), is_open: AtomicBool::new(false) }

@@ -5,7 +5,6 @@
 
 mod commands;
 mod line;
-pub mod rtt_line;
 pub mod uart;
 pub mod usb;
 mod usb_link;
@@ -17,19 +16,24 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 
-use self::line::{FRAME_END, Line, Losses};
-use crate::{clock, node, rtt};
+use self::line::{Line, Losses};
+use crate::{clock, node};
 
 /// Messages that wait to be sent. The node may report several calls at once.
 const OUT_MAX: usize = 16;
 
 static OUT: Channel<CriticalSectionRawMutex, ToHost, OUT_MAX> = Channel::new();
 static OVERFLOWED: Losses = Losses::new();
-static RTT_LOSSES: Losses = Losses::new();
 static HELLO: Mutex<CriticalSectionRawMutex, RefCell<Option<Hello>>> = Mutex::new(RefCell::new(None));
 
-pub static USB: Line = Line::new();
-pub static UART: Line = Line::new();
+/// Bytes that can wait for USB, which takes some dozens of messages within a millisecond.
+const USB_WAITING_MAX: usize = 1_024;
+/// Bytes that can wait for the serial line, which carries eleven of them in a millisecond: a burst of calls, each with its
+/// frame, when every call is recorded.
+const UART_WAITING_MAX: usize = 4_096;
+
+pub static USB: Line<USB_WAITING_MAX> = Line::new();
+pub static UART: Line<UART_WAITING_MAX> = Line::new();
 
 /// Queues a message for all hosts, without waiting.
 pub fn say(message: ToHost) {
@@ -58,7 +62,6 @@ pub fn say_hello() {
 #[embassy_executor::task]
 pub async fn send() -> ! {
     let mut bytes = [0; FRAME_BYTES_MAX];
-    rtt::send(FRAME_END);
     loop {
         let message = OUT.receive().await;
         if let Some(lost) = OVERFLOWED.take() {
@@ -73,5 +76,4 @@ fn offer(message: &ToHost, bytes: &mut [u8; FRAME_BYTES_MAX]) {
     let Ok(frame) = encode(message, bytes) else { return };
     USB.offer(frame);
     UART.offer(frame);
-    RTT_LOSSES.offer(frame, rtt::send);
 }

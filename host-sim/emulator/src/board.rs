@@ -453,6 +453,11 @@ impl Board {
         self.has_probe = is_there;
     }
 
+    /// Asks the program to wait whenever its log is full, as debug tools do.
+    pub fn ask_log_to_wait(&mut self) {
+        self.rtt.set_mode(&mut self.memory, 0, 2);
+    }
+
     /// Sends bytes to the program through a channel of the debug probe.
     pub fn send_probe(&mut self, channel: usize, bytes: &[u8]) {
         self.rtt.send(channel, bytes);
@@ -483,6 +488,11 @@ impl Board {
     /// How many cycles its timed answers took.
     pub fn turnaround(&self) -> &Turnaround {
         &self.turnaround
+    }
+
+    /// Whether the processor sleeps with an interrupt of its floating-point unit pending, which keeps a real one awake.
+    pub fn sleeps_badly(&self) -> bool {
+        self.asleep && self.cpu.is_fpu_pending()
     }
 
     pub fn counts(&self) -> Counts {

@@ -19,6 +19,7 @@ const BUFFER: u32 = 4;
 const SIZE: u32 = 8;
 const WRITE: u32 = 12;
 const READ: u32 = 16;
+const MODE: u32 = 20;
 /// A control block that claims more channels is damaged.
 const CHANNELS_MAX: u32 = 16;
 /// Bytes that wait for the reader, or for space on the board. More are lost and counted.
@@ -124,6 +125,13 @@ impl Rtt {
             let space = QUEUE_MAX - queue.len();
             queue.extend(bytes.iter().take(space));
             self.lost += bytes.len().saturating_sub(space) as u64;
+        }
+    }
+
+    /// Writes the mode of a channel, as debug tools do: 2 asks the program to wait when the channel is full.
+    pub fn set_mode(&mut self, memory: &mut Memory, channel: u32, mode: u32) {
+        if let Some(block) = self.find(memory) {
+            let _in_ram = memory.write_ram(block + HEADER + channel * DESCRIPTOR + MODE, Width::Word, mode);
         }
     }
 

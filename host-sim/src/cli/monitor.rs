@@ -14,17 +14,14 @@ use crate::field::monitor::screen::{COLUMNS, Screen};
 use crate::field::monitor::watch::{Options, Watch};
 use crate::output;
 
-/// The RTT server's address if it was started as the help shows.
-const RTT_SERVER: &str = "127.0.0.1:9090";
-
-const DETAILS: &str = r#"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
+const DETAILS: &str = r"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
 with a table of all boards. If a port vanishes, the monitor waits for it to come back. With --record
 everything goes into a trace like the simulator's, for `ringleader check`.
 
-Over a debug probe, run a server that forwards RTT channel 1 and give its address. With OpenOCD:
-  openocd -f interface/jlink.cfg -c "transport select swd" -f target/nrf52.cfg -c init \
-    -c 'rtt setup 0x20000000 0x40000 "SEGGER RTT"' -c "rtt start" -c "rtt server start 9090 1"
-  ringleader monitor --rtt"#;
+A board at another machine, or where serial ports cannot be opened: run a server there that forwards its
+serial port, and give its address. With ser2net or socat:
+  socat TCP-LISTEN:9090,reuseaddr FILE:/dev/ttyACM0,b115200,raw,echo=0
+  ringleader monitor --socket HOST:9090";
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, clap::Args)]
@@ -33,9 +30,9 @@ pub struct Args {
     /// A serial port; may be repeated [default: every /dev/ttyACM* or /dev/cu.usbmodem*]
     #[arg(short, long, value_name = "PORT")]
     port: Vec<PathBuf>,
-    /// A server that forwards RTT channel 1, HOST:PORT; may be repeated
-    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = RTT_SERVER)]
-    rtt: Vec<String>,
+    /// A server that forwards a board's serial port, HOST:PORT; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    socket: Vec<String>,
     /// Write a trace (one JSON object per line) to this new file; an existing file is never overwritten
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -58,12 +55,12 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut endpoints: Vec<Endpoint> = args.port.iter().cloned().map(Endpoint::Serial).collect();
-    endpoints.extend(args.rtt.iter().cloned().map(Endpoint::Rtt));
+    endpoints.extend(args.socket.iter().cloned().map(Endpoint::Socket));
     if endpoints.is_empty() {
         endpoints = found_ports(Path::new("/dev")).into_iter().map(Endpoint::Serial).collect();
     }
     if endpoints.is_empty() {
-        bail!("found no board on USB: plug one in, name its port with --port, or use --rtt (see --help)");
+        bail!("found no board on USB: plug one in, name its port with --port, or use --socket (see --help)");
     }
     let mut record = args.record.as_deref().map(new_trace).transpose()?;
     let mut watch = Watch::new(endpoints, Options { cable_is_power: args.cable_is_power, frames: args.frames });
@@ -141,23 +138,4 @@ fn found_ports(folder: &Path) -> Vec<PathBuf> {
         .collect();
     ports.sort();
     ports
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-    use common::host_link::RTT_CHANNEL;
-
-    #[derive(clap::Parser)]
-    struct Cli {
-        #[command(flatten)]
-        _args: super::Args,
-    }
-
-    #[test]
-    fn the_help_names_the_channel_that_boards_use() {
-        let help = Cli::command().render_long_help().to_string();
-        assert!(help.contains(&format!("rtt server start 9090 {RTT_CHANNEL}")), "{help}");
-        assert!(help.contains(&format!("forwards RTT channel {RTT_CHANNEL}")), "{help}");
-    }
 }

@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use serde::Serialize;
 use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
-use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Verdict};
+use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Steadiness, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
-use sim::scenario::report::timeline;
+use sim::scenario::report::story::Story;
 use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
+use super::pictures::{Pictures, Watched};
 use super::scenario_file::{file_of, find, lasting_name};
 use crate::cli::shell::quoted;
-use crate::draw;
 use crate::output::{self, counted};
 use crate::{note, out, outln};
 
@@ -46,15 +46,14 @@ pub struct Args {
     /// Write faults, power, frames, receptions and leaders to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Also write places, links, ways to the leader and energy to the trace, as `ringleader view` shows them
+    #[arg(long, requires = "trace")]
+    pub detail: bool,
     /// Write every frame to this file, as pcapng for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Draw who followed whom over time into this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Also show who followed whom over time as text, for up to 64 nodes
-    #[arg(long, conflicts_with = "json")]
-    pub timeline: bool,
+    #[command(flatten)]
+    pub pictures: Pictures,
     /// Run twice and compare every event; a difference is reported and exits with 2
     #[arg(long)]
     pub check_determinism: bool,
@@ -65,10 +64,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or(scenario.seed);
     ensure_apart(
         &[("the scenario", file_of(&args.scenario))],
-        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
+        &[&[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())], &args.pictures.files()[..]].concat(),
     )?;
-    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
-    let svg = create(args.svg.as_deref())?;
+    let (trace, pcap) = (create(args.trace.as_deref())?, create(args.pcap.as_deref())?);
+    let canvases = args.pictures.open()?;
+    let Watched { trace, detail, network } = args.pictures.watch(trace, args.detail);
+    let recorders = Recorders { trace, pcap, detail };
     if scenario.has_boards() {
         note!(
             "note: `run` simulates boards like any other node; `ringleader board {}` emulates them with the real image",
@@ -85,19 +86,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(failure) = &mut outcome.failure {
         failure.set_replay(replay_command(&args.scenario, seed));
     }
-    if let Some(mut file) = svg {
-        file.write_all(draw::timeline::svg(&outcome).as_bytes())?;
-    }
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, determinism: determinism.as_ref() })?)?;
     } else {
         out!("{}", text(&outcome))?;
-        if args.timeline {
-            out!("\n{}", timeline::text(&outcome))?;
-        }
-        if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same) {
-            outln!("{}", comparison.text())?;
-        }
+    }
+    let network = network.map(|network| network.borrow().clone());
+    args.pictures.draw(canvases, &Story::of(&outcome), network.as_ref())?;
+    if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same && !args.json) {
+        outln!("{}", comparison.text())?;
     }
     if outcome.verdict != Verdict::Ok {
         note!("{}", failure_text(&outcome, &args.scenario).trim_end());
@@ -169,6 +166,7 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "  {}", change_text(change, index == 0));
     }
     let _ = writeln!(text, "\nElections {elections}, searches {searches}, agreements lost without a change {relapses}");
+    text.push_str(&steadiness_text(&outcome.steadiness));
     let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
     let _ = writeln!(
         text,
@@ -181,6 +179,21 @@ pub fn text(outcome: &Outcome) -> String {
     }
     text.push_str(&battery_text(&outcome.nodes));
     text
+}
+
+/// How often leaders changed, and how often without a reason.
+fn steadiness_text(steadiness: &Steadiness) -> String {
+    let Steadiness { leader_changes, spontaneous, quiet_node_ms, .. } = steadiness;
+    let all =
+        format!("{} ({:.1} a node and day)", counted(*leader_changes, "leader change"), steadiness.per_node_day());
+    if *quiet_node_ms == 0 {
+        return format!("Steadiness: {all}; there was no quiet time\n");
+    }
+    let rate = steadiness.spontaneous_per_node_day();
+    let frames = steadiness.quiet_frames_per_minute();
+    format!(
+        "Steadiness: {all}, {spontaneous} of them while nothing changed ({rate:.1} a node and quiet day); {frames:.1} frames a node and quiet minute\n"
+    )
 }
 
 /// Airtime and energy: the average, and the node with the most.

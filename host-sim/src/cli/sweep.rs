@@ -91,6 +91,8 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
         ("time to elect, ms", &sweep.elected_ms),
         ("  wave alone, ms", &sweep.wave_ms),
         ("change, total, ms", &sweep.agreed_ms),
+        ("leader changes", &sweep.leader_changes),
+        ("  spontaneous", &sweep.spontaneous),
         ("frames sent", &sweep.sent),
         ("airtime, ppm", &sweep.airtime_ppm),
         ("energy, nAh/node", &sweep.charge_nah),
@@ -112,7 +114,7 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn bar(done: usize, all: usize) -> String {
+pub(super) fn bar(done: usize, all: usize) -> String {
     let full = BAR * done / all.max(1);
     format!("[{}{}] {done} of {}", "#".repeat(full), " ".repeat(BAR - full), counted(all, "seed"))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use common::board::flash_map::FlashMap;
 use common::config::Config;
-use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, RTT_CHANNEL, ToBoard, ToHost, encode};
+use common::host_link::{Call, Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
 use common::rng::Rng;
 use common::types::NodeId;
 use emulator::board::{Board, Program};
@@ -22,6 +22,9 @@ use sim::scenario::input::plan::Flash;
 use super::ether::WorldEther;
 use super::report::BoardReport;
 use crate::field::provision::page_file::page_bytes;
+
+/// The serial port of the host link.
+const SERIAL: usize = 0;
 
 /// The most calls kept for a recorded board; further ones are dropped, which shows in the record's length.
 const CALLS_MAX: usize = 1_000_000;
@@ -147,11 +150,11 @@ impl Fleet {
         }
     }
 
-    /// Sends a message to a board through its debug probe.
+    /// Sends a message to a board over its serial line.
     pub fn tell(&mut self, node: NodeIndex, message: &ToBoard) {
         let mut bytes = [0; FRAME_BYTES_MAX];
         if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
-            self.boards.board(number).send_probe(RTT_CHANNEL, frame);
+            self.boards.board(number).put_serial(SERIAL, frame);
         }
     }
 
@@ -171,7 +174,7 @@ impl Fleet {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
         let mut news = News { said: Vec::new(), lines: board.take_log() };
-        for byte in board.take_probe(RTT_CHANNEL) {
+        for byte in board.take_serial(SERIAL) {
             let Some(message) = member.decoder.push(byte) else { continue };
             match message {
                 ToHost::Call { at_us, call } => {

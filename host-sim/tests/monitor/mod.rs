@@ -152,10 +152,10 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
 }
 
 #[test]
-fn rtt_comes_over_a_socket() {
+fn a_board_can_be_behind_a_socket() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap().to_string();
-    let mut watch = Watch::new([Endpoint::Rtt(address)], Options::default());
+    let mut watch = Watch::new([Endpoint::Socket(address)], Options::default());
     until(&mut watch, "it is open", |_, what| matches!(what, What::Opened));
     let (mut socket, _) = server.accept().unwrap();
     std::io::Write::write_all(&mut socket, &frame(&ToHost::Pong(4))).unwrap();

@@ -43,7 +43,7 @@ pub(crate) use code::{Slots, decode_all};
 use fetch::{Fetch, Source};
 use flags::Flags;
 use fpu::Fpu;
-use interrupts::Interrupts;
+use interrupts::{FIRST_INTERRUPT, Interrupts};
 use mpu::Mpu;
 use system::System;
 use systick::SysTick;
@@ -203,6 +203,11 @@ impl Cpu {
     }
 
     /// A core register: 13 is the stack pointer in use, 14 the link register, 15 the address of the next instruction.
+    /// Whether the interrupt of the floating-point unit is pending.
+    pub fn is_fpu_pending(&self) -> bool {
+        self.state.interrupts.pending >> (FIRST_INTERRUPT + fpu::INTERRUPT) & 1 == 1
+    }
+
     pub fn register(&self, number: usize) -> u32 {
         if number == 15 { self.state.pc } else { self.state.r[number & 15] }
     }

@@ -72,7 +72,8 @@ impl<I: Io + ?Sized> Core<'_, I> {
     /// Makes exceptions pending for interrupt lines and for the system timer.
     pub fn sample_interrupt_lines(&mut self) {
         let cpu = &mut *self.cpu;
-        let mut fresh = cpu.state.interrupts.sample_lines(self.io.interrupt_lines());
+        let lines = self.io.interrupt_lines() | cpu.state.fpu.interrupt_line();
+        let mut fresh = cpu.state.interrupts.sample_lines(lines);
         if cpu.state.systick.advance(cpu.awake()) {
             let tick = super::interrupts::bit(super::interrupts::SYS_TICK);
             fresh |= tick & !cpu.state.interrupts.pending;

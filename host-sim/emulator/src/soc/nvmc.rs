@@ -1,8 +1,8 @@
 //! NVMC: writes and erases flash and UICR. The processor is halted meanwhile.
 //!
 //! An operation takes effect when it ends. If the power fails earlier, the operation is torn: some bits of the word are
-//! cleared and some are not; some words of the page are erased, some are not, and some hold anything. A partial erase
-//! changes nothing until the parts add up to a complete one.
+//! cleared and some are not; some words of the page are erased, some are not, and some hold anything. So is a page
+//! that is erased in parts, until the parts add up.
 
 use std::collections::BTreeMap;
 
@@ -194,13 +194,14 @@ impl Nvmc {
                 memory.erase_page(address)
             }
             Operation::ErasePart { address, ms } => {
-                let got = self.partial.entry(address).or_default();
-                *got += ms;
-                let whole = *got >= ERASE_PAGE_MS;
-                if whole {
-                    self.partial.remove(&address);
+                let before = self.partial.remove(&address).unwrap_or(0);
+                if before + ms >= ERASE_PAGE_MS {
+                    memory.erase_page(address)
+                } else {
+                    self.partial.insert(address, before + ms);
+                    self.tear_page(address, ms * 100 / (ERASE_PAGE_MS - before), memory);
+                    true
                 }
-                !whole || memory.erase_page(address)
             }
             Operation::EraseUicr => {
                 uicr.erase();

@@ -6,6 +6,8 @@ use common::config::{Boot, Config, ConfigError};
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::node::Node;
 use common::notice::{Event, Notice};
+use common::protocol::Signal;
+use common::rng::Rng;
 use common::time::Instant;
 
 use super::opening::{LastOpened, Shared};
@@ -52,6 +54,18 @@ impl NodeStation {
     /// The driver has stored an epoch after all.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.node.handle_epoch(now, epoch);
+        self.collect();
+    }
+
+    /// A button, a command, a new coefficient.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.node.handle_signal(now, signal);
+        self.collect();
+    }
+
+    /// Its memory goes wrong: in part it is what it was at another time.
+    pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
+        self.node.corrupt(now, rng, other.node.clone());
         self.collect();
     }
 

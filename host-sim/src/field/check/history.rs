@@ -10,7 +10,8 @@ use common::types::NodeId;
 use serde::Serialize;
 use sim::air::index::NodeIndex;
 use sim::air::trace::{Event, Record};
-use sim::scenario::judge::checker::{Components, HOLD_US};
+use sim::scenario::judge::checker::HOLD_US;
+use sim::scenario::judge::components::Components;
 use sim::scenario::report::outcome::{Reign, Verdict};
 
 use super::links::{FADED_US, Links};
@@ -170,7 +171,13 @@ impl Replay {
                 let lost = text.strip_prefix(LOST_NOTE).and_then(|count| count.parse::<u64>().ok());
                 self.lost += lost.unwrap_or(0);
             }
-            Event::Damaged { .. } | Event::Corrupted { .. } => {}
+            Event::Damaged { .. }
+            | Event::Corrupted { .. }
+            | Event::Place { .. }
+            | Event::Parent { .. }
+            | Event::Busy {}
+            | Event::Energy { .. }
+            | Event::Obstacle { .. } => {}
         }
         if self.is_stale {
             self.check_agreement(time_us);

@@ -188,7 +188,9 @@ fn warning(warning: Warning) -> &'static str {
         }
         Warning::BadConfig => "in the DEMO network, because its configuration is damaged; provision it again",
         Warning::StorageFailed => "cannot store anything and only listens; its flash may be worn out",
-        Warning::ResetLoop => "was reset so often in a row that it waits before restarting",
+        Warning::ResetLoop => {
+            "ended soon after its start, and waits before it joins; press reset, or pull its plug, to end that"
+        }
         Warning::RadioSilence => "its radio has heard nothing for a long time",
     }
 }

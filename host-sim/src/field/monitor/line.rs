@@ -1,4 +1,4 @@
-//! A line to a board: a serial port, or an RTT server's socket. Nothing here waits longer than the caller allows.
+//! A line to a board: a serial port, or the socket of a server that forwards one. Nothing here waits longer than the caller allows.
 
 use std::fmt;
 use std::fs::File;
@@ -18,15 +18,15 @@ const WRITE_WAIT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     Serial(PathBuf),
-    /// A server that forwards an RTT channel, `HOST:PORT`.
-    Rtt(String),
+    /// A server that forwards a serial port, `HOST:PORT`.
+    Socket(String),
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Serial(path) => path.display().fmt(f),
-            Self::Rtt(address) => write!(f, "rtt:{address}"),
+            Self::Socket(address) => write!(f, "socket:{address}"),
         }
     }
 }
@@ -42,7 +42,7 @@ impl Line {
     pub fn open(endpoint: &Endpoint) -> io::Result<Self> {
         match endpoint {
             Endpoint::Serial(path) => open_serial(path).map(Self::Serial),
-            Endpoint::Rtt(address) => {
+            Endpoint::Socket(address) => {
                 let socket = TcpStream::connect(address)?;
                 socket.set_nonblocking(true)?;
                 socket.set_nodelay(true)?;
@@ -108,7 +108,7 @@ fn open_serial(path: &std::path::Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open_serial(_path: &std::path::Path) -> io::Result<File> {
-    let what = "serial ports need Linux or macOS; use `--rtt` here";
+    let what = "serial ports need Linux or macOS; use `--socket` here";
     Err(io::Error::new(ErrorKind::Unsupported, what))
 }
 

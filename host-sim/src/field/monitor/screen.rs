@@ -96,7 +96,7 @@ fn weight(happening: &Happening) -> Weight {
 }
 
 fn hint(endpoint: &str) -> &'static str {
-    if endpoint.starts_with("rtt:") { "; is an RTT server running? (see `ringleader monitor --help`)" } else { "" }
+    if endpoint.starts_with("socket:") { "; is the server running? (see `ringleader monitor --help`)" } else { "" }
 }
 
 pub fn table(boards: &Boards) -> String {

@@ -43,6 +43,11 @@ pub struct Fpu {
     pub status: u32,
 }
 
+/// The cumulative flags of FPSCR.
+const FLAGS: u32 = 0x9F;
+/// The number of the unit's interrupt on an nRF52.
+pub const INTERRUPT: u32 = 38;
+
 /// The bits of FPSCR that can be written.
 pub const STATUS_MASK: u32 = 0xF7C0_009F;
 
@@ -73,6 +78,11 @@ fn compare_sum((sum, error): (f64, f64), rounded: f32) -> Ordering {
 }
 
 impl Fpu {
+    /// The line of the unit's interrupt, which is high while any of its cumulative flags is set.
+    pub fn interrupt_line(&self) -> u64 {
+        u64::from(self.status & FLAGS != 0) << INTERRUPT
+    }
+
     fn rounding(&self) -> Rounding {
         match self.status >> 22 & 3 {
             0 => Rounding::Nearest,

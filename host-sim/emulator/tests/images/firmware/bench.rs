@@ -3,7 +3,7 @@
 use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::page::{self, PAGE_MAX};
 use common::config::{Config, NetworkKey, Protection};
-use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, RTT_CHANNEL, ToBoard, ToHost, encode};
+use common::host_link::{Decoder, FRAME_BYTES_MAX, Hello, ToBoard, ToHost, encode};
 use common::node::snapshot::Snapshot;
 use common::types::NodeId;
 use emulator::board::{Board, Program};
@@ -16,10 +16,13 @@ use emulator::soc::{Chip, Surroundings};
 /// In cycles.
 pub const MS: u64 = 64_000;
 
+/// The serial port of the host link.
+pub const SERIAL: usize = 0;
+
 /// How often a wait polls.
 const POLL_MS: u64 = 20;
 
-/// Within this time a board has polled its probe, and answered.
+/// Within this time a board has answered.
 const ANSWER_MS: u64 = 200;
 const ASKS: u32 = 100;
 
@@ -129,7 +132,7 @@ impl Ether for Tape {
     }
 }
 
-/// Powered boards, and a host with a probe on each.
+/// Powered boards, and a host at the serial line of each.
 pub struct Bench {
     pub network: Network<Tape>,
     decoders: Vec<Decoder<ToHost>>,
@@ -163,7 +166,7 @@ impl Bench {
 
     /// What a board has said since the last call.
     pub fn said(&mut self, number: usize) -> Vec<ToHost> {
-        let bytes = self.network.board(number).take_probe(RTT_CHANNEL);
+        let bytes = self.network.board(number).take_serial(SERIAL);
         let ear = &mut self.decoders[number];
         let mut said = std::mem::take(&mut self.unread[number]);
         said.extend(bytes.into_iter().filter_map(|byte| ear.push(byte)));
@@ -172,7 +175,7 @@ impl Bench {
 
     /// Tells a board something.
     pub fn tell(&mut self, number: usize, message: &ToBoard) {
-        self.network.board(number).send_probe(RTT_CHANNEL, &frame_of(message));
+        self.network.board(number).put_serial(SERIAL, &frame_of(message));
     }
 
     /// Waits until a board sends a certain message.

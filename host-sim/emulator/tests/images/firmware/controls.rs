@@ -100,3 +100,27 @@ fn buttons_ask_for_an_election_and_for_the_board() {
     bench.run_ms(8_000);
     assert!(shows(&lights(&mut bench, 0)[0], Condition::Searching), "only for a while");
 }
+
+/// The strength of the frames that a board reports while it records its calls.
+fn strengths(bench: &mut Bench, number: usize) -> Vec<i8> {
+    bench.said(number);
+    bench.run_ms(10_000);
+    let strength = |message: &ToHost| match message {
+        ToHost::Call { call: Call::Frame { rssi_dbm, .. }, .. } => Some(*rssi_dbm),
+        _ => None,
+    };
+    bench.said(number).iter().filter_map(strength).collect()
+}
+
+#[test]
+fn a_hot_chip_corrects_what_it_measures() {
+    let mut bench = Bench::new(vec![provisioned(1, &config(1)), provisioned(2, &config(2))]);
+    bench.elect(30);
+    bench.tell(0, &ToBoard::Record(true));
+    let cool = strengths(&mut bench, 0);
+    bench.network.board(0).soc_mut().set_temperature(60 * 4);
+    bench.run_ms(6_000);
+    let hot = strengths(&mut bench, 0);
+    assert!(!cool.is_empty() && cool.iter().all(|dbm| *dbm == cool[0]), "{cool:?}");
+    assert!(!hot.is_empty() && hot.iter().all(|dbm| *dbm == cool[0] + 2), "{hot:?} after {cool:?}");
+}

@@ -3,7 +3,7 @@
 
 use common::host_link::{Crash, CrashKind, ResetReason, ToHost, Warning};
 
-use super::bench::{Bench, any, config, program, provisioned};
+use super::bench::{Bench, SERIAL, any, config, program, provisioned};
 
 /// The function that takes bytes from a host: a test decides when it runs.
 const ACCEPT: &str = "14CommandDecoder6accept";
@@ -37,7 +37,7 @@ fn running() -> Bench {
 fn crash_with(bench: &mut Bench, halves: &[u16], limit_ms: u64) -> (ResetReason, Crash) {
     patch(bench, function(ACCEPT), halves);
     bench.said(0);
-    bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
+    bench.network.board(0).put_serial(SERIAL, &[1]);
     let hello = bench
         .wait_for(0, limit_ms, |message| if let ToHost::Hello(hello) = message { Some(hello.clone()) } else { None });
     (hello.reset, hello.crash.expect("the next boot tells what was"))
@@ -117,7 +117,7 @@ fn a_board_that_crashes_at_once_waits_longer_each_time() {
     let mut waits = Vec::new();
     for _ in 0..4 {
         bench.said(0);
-        bench.network.board(0).send_probe(common::host_link::RTT_CHANNEL, &[1]);
+        bench.network.board(0).put_serial(SERIAL, &[1]);
         bench.hello(0);
         bench.run_ms(100);
         assert!(bench.said(0).contains(&ToHost::Warning(Warning::ResetLoop)));
@@ -129,7 +129,40 @@ fn a_board_that_crashes_at_once_waits_longer_each_time() {
         bench.run_ms(1_500);
         assert!(bench.network.ether_mut().sent.is_empty());
     }
-    let seconds = ["2 s", "4 s", "8 s", "16 s"];
-    assert!(waits.iter().zip(seconds).all(|(line, wait)| line.ends_with(wait)), "{waits:?}");
+    let seconds = ["for 2 s after 1 ", "for 4 s after 2 ", "for 8 s after 3 ", "for 16 s after 4 "];
+    assert!(waits.iter().zip(seconds).all(|(line, wait)| line.contains(wait)), "{waits:?}");
     assert_eq!(bench.network.boards()[0].counts().watchdog_resets, 0);
+
+    // The log says how a person ends the waiting, and that works.
+    assert!(waits[3].contains("press reset or pull the plug"), "{waits:?}");
+    bench.run_ms(2_000);
+    bench.network.power_off(0);
+    bench.network.power_on(0);
+    assert!(is_on_the_air(&mut bench), "{:?}", bench.log(0));
+}
+
+/// Whether the board sends within three seconds of its start.
+fn is_on_the_air(bench: &mut Bench) -> bool {
+    bench.network.ether_mut().sent.clear();
+    bench.run_ms(3_000);
+    !bench.network.ether_mut().sent.is_empty()
+}
+
+#[test]
+fn a_pulled_plug_is_not_punished_and_a_supply_that_breaks_down_is() {
+    let mut bench = running();
+    for seconds in [3, 10, 30] {
+        bench.run_ms(seconds * 1_000);
+        bench.network.power_off(0);
+        bench.run_ms(500);
+        bench.network.power_on(0);
+        assert!(is_on_the_air(&mut bench), "{:?}", bench.log(0));
+    }
+    assert!(!any(&bench.log(0), "keeping quiet"));
+    for _ in 0..3 {
+        bench.network.power_off(0);
+        bench.network.power_on(0);
+        bench.run_ms(1_000);
+    }
+    assert!(any(&bench.log(0), "keeping quiet for 4 s after 2 in a row"));
 }

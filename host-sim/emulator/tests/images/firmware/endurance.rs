@@ -1,9 +1,9 @@
-//! Long runs, and a host that does not listen.
+//! Long runs, and a probe that is gone.
 
-use common::host_link::ToHost;
+use common::host_link::ToBoard;
 use emulator::board::{Board, StackUse};
 
-use super::bench::{Bench, config, provisioned};
+use super::bench::{Bench, MS, config, provisioned};
 
 /// An elected board in a quiet network has nothing to do for most of its time.
 const AWAKE_MAX: f64 = 0.02;
@@ -37,20 +37,38 @@ fn twenty_minutes_of_a_quiet_network() {
 }
 
 #[test]
-fn a_board_without_listeners_works_on_and_tells_what_was_lost() {
+fn a_board_sleeps_with_nothing_pending() {
+    let mut bench = Bench::new(vec![provisioned(1, &config(1))]);
+    // Every five seconds it works out how likely it is to fail, with numbers that have to be rounded.
+    for _ in 0..120 {
+        bench.run_ms(100);
+        assert!(!bench.network.boards()[0].sleeps_badly(), "after {} ms", bench.network.now() / MS);
+    }
+}
+
+#[test]
+fn a_board_whose_probe_was_unplugged_works_on() {
     let mut bench = Bench::new(vec![provisioned(1, &config(1)), provisioned(2, &config(2))]);
     bench.elect(30);
+    // The probe leaves the log in the mode in which a full one blocks, and nobody empties it.
+    bench.network.board(0).ask_log_to_wait();
     bench.network.board(0).set_probe(false);
-    bench.run_ms(240_000);
-    let stand = bench.snapshot(1);
-    assert_eq!((stand.links_up, stand.counters.links_down), (1, 0), "{stand:?}");
+    bench.log(0);
+    // A short line is about ten bytes of the two thousand.
+    for _ in 0..400 {
+        bench.tell(0, &ToBoard::Identify);
+        bench.run_ms(100);
+    }
+    let stands = [bench.snapshot(0), bench.snapshot(1)];
+    assert!(stands.iter().all(|stand| stand.links_up == 1 && stand.counters.links_down == 0), "{stands:?}");
     assert_eq!(bench.network.boards()[0].counts().watchdog_resets, 0);
+
     bench.network.board(0).set_probe(true);
-    // The messages that still fitted come first. All later ones are reported as lost.
-    bench.run_ms(10_000);
-    let lost = |message: &ToHost| if let ToHost::Lost(lost) = message { *lost } else { 0 };
-    let lost: u32 = bench.said(0).iter().map(lost).sum();
-    assert!(lost > 100, "{lost} messages");
-    let stand = bench.snapshot(0);
-    assert_eq!((stand.links_up, stand.counters.links_down), (1, 0), "{stand:?}");
+    bench.run_ms(1_000);
+    let waited = bench.log(0);
+    assert!(waited.len() > 50 && waited.len() < 400, "{} lines fitted", waited.len());
+    assert!(waited.iter().all(|line| line == "identifying"), "no line is torn: {waited:?}");
+    bench.tell(0, &ToBoard::Identify);
+    bench.run_ms(1_000);
+    assert_eq!(bench.log(0), ["identifying"]);
 }

@@ -10,7 +10,7 @@ use emulator::soc::PowerCut;
 use super::bench::{Bench, config, page_of, provisioned};
 
 /// A board with the storage of another.
-fn with_storage(storage: &[u8]) -> Board {
+pub fn with_storage(storage: &[u8]) -> Board {
     let mut board = provisioned(1, &config(1));
     assert!(board.load_flash(FlashMap::NRF52840.storage().start, storage));
     board
@@ -33,7 +33,7 @@ fn worn() -> (Vec<u8>, u16) {
 }
 
 /// Runs until the planned power cut, and says whether it came.
-fn is_cut(bench: &mut Bench, limit_ms: u64) -> bool {
+pub fn is_cut(bench: &mut Bench, limit_ms: u64) -> bool {
     for _ in 0..limit_ms / 10 {
         bench.run_ms(10);
         if !bench.network.boards()[0].is_on() {
@@ -43,7 +43,7 @@ fn is_cut(bench: &mut Bench, limit_ms: u64) -> bool {
     false
 }
 
-fn next_boot(bench: &mut Bench) -> common::host_link::Hello {
+pub fn next_boot(bench: &mut Bench) -> common::host_link::Hello {
     bench.said(0);
     bench.network.power_on(0);
     let hello = bench.hello(0);

@@ -1,4 +1,4 @@
-//! The host link over the serial line: the same as over the probe.
+//! The host link over the serial line.
 
 use common::host_link::{ConfigAnswer, Decoder, Page, ToBoard, ToHost};
 use common::types::NodeId;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::coefficient::{Load, Share};
 use common::config::POWERS_DBM;
 use common::names::{Algorithm, Cipher};
 use common::rng::Rng;
@@ -11,6 +12,7 @@ use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::topology::Topology;
+use crate::scenario::judge::checker::HOLD_US;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -27,8 +29,12 @@ pub struct Scenario {
     pub protocol: ProtocolPlan,
     pub mobility: Option<Mobility>,
     pub faults: Vec<Fault>,
-    /// The nodes must agree within this time after the last change.
+    /// What nodes measure of themselves, in the order of the file. Where there is nothing, no node measures.
+    pub loads: Vec<LoadPlan>,
+    /// The nodes must agree within this time after every change.
     pub within_us: u64,
+    /// Who must lead its component at the end, if the scenario asks for it.
+    pub leader: Option<NodeIndex>,
     /// How stable leadership must be, if the scenario asks for it.
     pub steady: Option<Steady>,
 }
@@ -309,7 +315,15 @@ pub enum Harm {
         share: f64,
         lasts_us: Option<u64>,
     },
+    /// Leaves wrong things in the memory of nodes: in part what it was at another time, in part what nobody ever said.
+    CorruptState {
+        who: Who,
+    },
     Attack(Attack),
+    /// Carries these nodes to other places, each to its own.
+    Move {
+        to: BTreeMap<NodeIndex, Point>,
+    },
 }
 
 impl Harm {
@@ -322,7 +336,7 @@ impl Harm {
             | Self::Drift { lasts_us, .. }
             | Self::Corrupt { lasts_us, .. } => *lasts_us,
             Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
-            Self::Restart { .. } => None,
+            Self::Restart { .. } | Self::CorruptState { .. } | Self::Move { .. } => None,
         }
     }
 }
@@ -344,6 +358,24 @@ pub enum When {
 pub struct Fault {
     pub when: When,
     pub harm: Harm,
+}
+
+/// How loaded nodes are from some time on, and how likely they are to fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadPlan {
+    pub at_us: u64,
+    pub who: Who,
+    pub load: Load,
+    /// The probability that a node fails within an hour.
+    pub failure: Share,
+}
+
+impl LoadPlan {
+    /// Nodes measure every five seconds, as boards do.
+    pub const EVERY_US: u64 = 5_000_000;
+
+    /// How long a node takes to notice all of a change: each reading counts a quarter, and less than a hundredth is none.
+    const NOTICED_US: u64 = 8 * Self::EVERY_US;
 }
 
 impl Fault {
@@ -381,9 +413,15 @@ impl Scenario {
         None
     }
 
+    /// How long a run must be, so that what comes of the last change can be judged.
+    pub fn needed_us(&self) -> u64 {
+        self.last_change_us() + self.within_us + HOLD_US
+    }
+
     /// The latest time at which anything may still change.
     pub fn last_change_us(&self) -> u64 {
         let moves = self.mobility.as_ref().map_or(0, Mobility::until_us);
-        self.faults.iter().map(Fault::ends_us).fold(moves, u64::max)
+        let loads = self.loads.iter().map(|load| load.at_us + LoadPlan::NOTICED_US);
+        self.faults.iter().map(Fault::ends_us).chain(loads).fold(moves, u64::max)
     }
 }

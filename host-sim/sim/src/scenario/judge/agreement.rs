@@ -1,16 +1,18 @@
 //! Whether the nodes of each component agree on a leader: what a run is judged by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::types::NodeId;
 
 use super::changes::Changes;
-use super::checker::{Components, HOLD_US};
+use super::checker::HOLD_US;
+use super::components::{Components, Standing};
 use super::lateness::Lateness;
 use super::observer::Observer;
+use super::steadiness::{Done, Watch};
 use crate::air::index::NodeIndex;
 use crate::air::world::World;
-use crate::scenario::report::outcome::{Change, Reign};
+use crate::scenario::report::outcome::{Change, Reign, Steadiness};
 use crate::scenario::run::drive::{SLICE_US, id_of};
 use crate::scenario::run::program::Program;
 
@@ -19,14 +21,17 @@ pub(in crate::scenario) struct Judge {
     components: Components,
     /// Something has moved or begun to send since the components were found.
     is_stale: bool,
-    /// Who spoils the agreement of each component.
-    dissenters: Vec<Vec<NodeIndex>>,
+    /// How each component stands; nothing where they are new.
+    standings: Vec<Standing>,
+    /// The components that the last change made, with the leader whom their first node followed until then.
+    made: Vec<Option<NodeIndex>>,
     /// Since when there has been agreement everywhere.
     agreed_since: Option<u64>,
     relapses: u64,
     reigns: Vec<Reign>,
     changes: Changes,
     pub(super) lateness: Lateness,
+    steadiness: Watch,
 }
 
 impl Judge {
@@ -35,12 +40,14 @@ impl Judge {
         Self {
             components: Components::default(),
             is_stale: true,
-            dissenters: Vec::new(),
+            standings: Vec::new(),
+            made: Vec::new(),
             agreed_since: None,
             relapses: 0,
             reigns: Vec::new(),
             changes: Changes::default(),
             lateness: Lateness::new(within_us),
+            steadiness: Watch::default(),
         }
     }
 
@@ -63,6 +70,11 @@ impl Judge {
         self.relapses
     }
 
+    /// How often leaders have changed, by the end of the run.
+    pub fn steadiness(&self, observer: &Observer) -> Steadiness {
+        self.steadiness.report(observer.leader_changes)
+    }
+
     pub fn changes(&self) -> Vec<Change> {
         self.changes.report()
     }
@@ -80,27 +92,26 @@ impl Judge {
         world: &World<Program>,
         observer: &mut Observer,
     ) {
+        self.pass(now, world, observer);
         self.changes.note_reactions(observer);
         observer.note(now, &what);
         let before = self.replace_components(found, observer);
         self.watch_links(&before, world, observer);
         self.changes.begin(now, what);
+        self.steadiness.note_change();
         self.agreed_since = None;
-        self.lateness.begin_anew(now, self.components.usable.len());
-    }
-
-    /// A change that nobody planned: what was too late before it stays a failure.
-    pub fn begin_unplanned_change(
-        &mut self,
-        now: u64,
-        what: String,
-        found: Components,
-        world: &World<Program>,
-        observer: &mut Observer,
-    ) {
-        let late = self.lateness.take_late();
-        self.begin_change(now, what, found, world, observer);
-        self.lateness.put_back(late);
+        let mut kept = self.kept(&before);
+        self.made = vec![None; kept.len()];
+        for (component, members) in self.components.usable.iter().enumerate() {
+            if kept[component].is_none() {
+                self.made[component] = members.first().and_then(|&first| leader(world, first));
+            }
+        }
+        if before.links == self.components.links && before.usable == self.components.usable {
+            // It was no link that changed, so it may concern anybody.
+            kept.fill(None);
+        }
+        self.lateness.restart(now, &kept);
     }
 
     /// The components may be others now, and nobody calls that a change: nodes that move and boards that begin to send are not
@@ -108,14 +119,35 @@ impl Judge {
     pub fn set_components(&mut self, now: u64, found: Components, observer: &mut Observer) -> Components {
         let before = self.replace_components(found, observer);
         if before.usable != self.components.usable {
-            self.lateness.restart(now, self.components.usable.len());
+            let kept = self.kept(&before);
+            self.made = vec![None; kept.len()];
+            self.lateness.restart(now, &kept);
         }
         before
+    }
+
+    /// For each component, which one it was before: the same nodes, and the same usable links between them.
+    fn kept(&self, before: &Components) -> Vec<Option<usize>> {
+        let touched: BTreeSet<NodeIndex> =
+            before.links.symmetric_difference(&self.components.links).flat_map(|&(a, b)| [a, b]).collect();
+        let is_same = |members: &Vec<NodeIndex>| {
+            let at = before.usable.iter().position(|old| old == members)?;
+            members.iter().all(|node| !touched.contains(node)).then_some(at)
+        };
+        self.components.usable.iter().map(is_same).collect()
+    }
+
+    /// Counts the time up to now, and the leaders that have changed in it.
+    fn pass(&mut self, now: u64, world: &World<Program>, observer: &Observer) {
+        let on = NodeIndex::first(world.len()).filter(|&node| world.is_on(node)).count();
+        let done = Done { changes: observer.leader_changes, frames: observer.frames };
+        self.steadiness.pass(now, on, done, self.changes.is_settled());
     }
 
     fn replace_components(&mut self, found: Components, observer: &mut Observer) -> Components {
         observer.leaders_changed = true;
         self.is_stale = false;
+        self.standings.clear();
         std::mem::replace(&mut self.components, found)
     }
 
@@ -133,34 +165,69 @@ impl Judge {
 
     /// Finds out whether there is agreement, if that may have changed, and whether it comes in time.
     pub fn check_agreement(&mut self, now: u64, world: &World<Program>, observer: &mut Observer) {
-        if std::mem::take(&mut observer.leaders_changed) {
-            self.dissenters = self.components.dissenters_by_component(|node| leader(world, node));
+        self.pass(now, world, observer);
+        let have_changed = std::mem::take(&mut observer.leaders_changed);
+        if have_changed {
             let leaders = followers(world).into_iter().map(|(leader, count)| (id_of(leader).0, count)).collect();
             if self.reigns.last().is_none_or(|last| last.leaders != leaders) {
                 self.reigns.push(Reign { at_ms: now / 1_000, leaders });
             }
         }
+        // Faint links come and go without any leader being changed.
+        let has_lost = (have_changed || self.standings.iter().any(|standing| *standing != Standing::Agreed))
+            && self.find_standings(world);
         let Some(changed_us) = self.changes.last_us() else { return };
         self.changes.note_reactions(observer);
         // Where the last node has just come to agree, that moment and not the end of the slice.
         let leader_us = observer.leader_us;
         let began = if leader_us + SLICE_US > now { leader_us.max(changed_us) } else { now };
-        if self.dissenters.iter().all(Vec::is_empty) {
+        if self.is_agreed(world) {
             let since = *self.agreed_since.get_or_insert(began);
             if now >= since + HOLD_US {
                 self.changes.note_agreement(since);
             }
-        } else if self.agreed_since.take().is_some() && self.changes.is_settled() {
+        } else if self.agreed_since.take().is_some() && self.changes.is_settled() && has_lost {
             self.relapses += 1;
         }
-        for (component, members) in self.components.usable.iter().enumerate() {
-            let dissenters = self.dissenters.get(component).map_or(&[][..], Vec::as_slice);
-            let agrees_since = dissenters.is_empty().then_some(began);
+        for (component, (members, standing)) in self.components.usable.iter().zip(&self.standings).enumerate() {
+            let agrees_since = match standing {
+                Standing::Held => {
+                    self.lateness.hold(component);
+                    continue;
+                }
+                Standing::Agreed => Some(began),
+                Standing::Disputed(_) => None,
+            };
             self.lateness.assess(now, component, agrees_since, |overdue| {
-                overdue.failure(members, dissenters, self.changes.last_what(), world, observer)
+                overdue.failure(members, standing.dissenters(), self.changes.last_what(), world, observer)
             });
         }
         self.lateness.note_settled();
+    }
+
+    /// Finds out how components stand; whether one of them has lost an agreement.
+    fn find_standings(&mut self, world: &World<Program>) -> bool {
+        let is_up = |a, b| world.station(a).is_linked(id_of(b)) && world.station(b).is_linked(id_of(a));
+        let found = self.components.standings(|node| leader(world, node), is_up);
+        let was_agreed = |component: usize| self.standings.get(component) == Some(&Standing::Agreed);
+        let has_lost = found.iter().enumerate().any(|(at, now)| was_agreed(at) && !now.dissenters().is_empty());
+        self.standings = found;
+        has_lost
+    }
+
+    /// Whether everybody agrees who has to. A component that the last change has made, and that only faint links still join to
+    /// the leader it had, has yet to show what becomes of it.
+    fn is_agreed(&self, world: &World<Program>) -> bool {
+        let is_settled = |(component, standing): (usize, &Standing)| match standing {
+            Standing::Agreed => true,
+            Standing::Disputed(_) => false,
+            Standing::Held => {
+                let first = self.components.usable[component].first();
+                let now = first.and_then(|&first| leader(world, first));
+                self.made.get(component).is_none_or(|before| before.is_none() || *before != now)
+            }
+        };
+        self.standings.iter().enumerate().all(is_settled)
     }
 }
 

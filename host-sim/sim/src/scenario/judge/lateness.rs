@@ -1,4 +1,4 @@
-//! Agreements that did not come in time: which was the first since the last change, and what was wrong then.
+//! Agreements that did not come in time: which was the first, and what was wrong then.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,27 +41,19 @@ impl Lateness {
         Self { liveness: Liveness::new(within_us), within_us, late: None }
     }
 
-    /// From now on there is as much time as ever to agree. What was too late before stays too late, and nobody knows any more
-    /// when it was settled: its component may be another one now.
-    pub fn restart(&mut self, now: u64, components: usize) {
-        self.liveness.restart(now, components);
+    /// From now on there is as much time as ever to agree, for every component that was not there before like this; of the
+    /// others, `kept` says which they were. What was too late before stays too late.
+    pub fn restart(&mut self, now: u64, kept: &[Option<usize>]) {
+        self.liveness.restart(now, kept);
         if let Some(late) = &mut self.late {
-            late.component = None;
+            // Where it is another component now, nobody knows when this one settled.
+            late.component = late.component.and_then(|before| kept.iter().position(|kept| *kept == Some(before)));
         }
     }
 
-    /// The same after a change that was planned: what was too late before it is forgiven.
-    pub fn begin_anew(&mut self, now: u64, components: usize) {
-        self.restart(now, components);
-        self.late = None;
-    }
-
-    pub fn take_late(&mut self) -> Option<Late> {
-        self.late.take()
-    }
-
-    pub fn put_back(&mut self, late: Option<Late>) {
-        self.late = late;
+    /// Faint links hold this component.
+    pub fn hold(&mut self, component: usize) {
+        self.liveness.hold(component);
     }
 
     /// Looks at a component whose nodes agree since then, or do not. The first one to take too long is described.

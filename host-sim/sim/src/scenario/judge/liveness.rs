@@ -1,7 +1,8 @@
 //! Whether agreement comes in time, and comes back in time where it is lost.
 //!
-//! A component is in dispute from a change on, and from the moment at which it loses an agreement that had lasted. The dispute
-//! is over when an agreement begins that lasts. Once changes have ceased, no dispute may go on for longer than the bound.
+//! A component is in dispute from a change on that concerns it, and from the moment at which it loses an agreement that had
+//! lasted. The dispute is over when an agreement begins that lasts. No dispute that is left alone may go on for longer than
+//! the bound. While faint links hold a component it is not in dispute; when they let go of it, one begins.
 
 use crate::scenario::judge::checker::HOLD_US;
 
@@ -38,10 +39,21 @@ impl Liveness {
         Self { within_us, accords: Vec::new() }
     }
 
-    /// The network has changed and has this many components now.
-    pub fn restart(&mut self, now: u64, components: usize) {
+    /// The network has changed. There is an entry for each component now: which one it was before, if the change does not
+    /// concern it.
+    pub fn restart(&mut self, now: u64, kept: &[Option<usize>]) {
         let fresh = Accord { disputed_since: Some(now), had_one: false, agreed_since: None };
-        self.accords = vec![fresh; components];
+        let accord =
+            |before: &Option<usize>| before.and_then(|before| self.accords.get(before)).unwrap_or(&fresh).clone();
+        self.accords = kept.iter().map(accord).collect();
+    }
+
+    /// Faint links hold this component, so that it has neither agreed nor to agree.
+    pub fn hold(&mut self, component: usize) {
+        if let Some(accord) = self.accords.get_mut(component) {
+            accord.disputed_since = None;
+            accord.agreed_since = None;
+        }
     }
 
     /// Assesses a component whose nodes have agreed since then, or do not agree. Some where it has taken too long.
@@ -79,7 +91,7 @@ mod tests {
     /// What is overdue first, with the second in which that is found, where nodes agree in these seconds and the bound is ten.
     fn overdue(seconds: u64, agree: impl Fn(u64) -> bool) -> Option<(u64, Overdue)> {
         let mut liveness = Liveness::new(10 * SECOND_US);
-        liveness.restart(0, 1);
+        liveness.restart(0, &[None]);
         (0..seconds).find_map(|second| {
             let now = second * SECOND_US;
             Some((second, liveness.assess(now, 0, agree(second).then_some(now))?))
@@ -106,16 +118,39 @@ mod tests {
     #[test]
     fn components_are_looked_at_one_by_one_and_changes_begin_anew() {
         let mut liveness = Liveness::new(10 * SECOND_US);
-        liveness.restart(0, 2);
+        liveness.restart(0, &[None; 2]);
         for second in 0..=20 {
             let now = second * SECOND_US;
             assert_eq!(liveness.assess(now, 0, (!(8..=14).contains(&second)).then_some(0)), None);
             assert_eq!(liveness.assess(now, 1, (second > 6).then_some(now)), None, "never both at once");
         }
         assert_eq!(liveness.settled_since(1), Some(7 * SECOND_US));
-        liveness.restart(20 * SECOND_US, 1);
+        liveness.restart(20 * SECOND_US, &[None]);
         assert_eq!(liveness.assess(30 * SECOND_US, 0, None), None);
         assert!(liveness.assess(30 * SECOND_US + 1, 0, None).is_some());
         assert!(liveness.assess(31 * SECOND_US, 7, None).is_none(), "there is no such component");
+    }
+
+    #[test]
+    fn a_change_elsewhere_gives_nobody_more_time() {
+        let mut liveness = Liveness::new(10 * SECOND_US);
+        liveness.restart(0, &[None; 2]);
+        assert_eq!(liveness.assess(6 * SECOND_US, 1, None), None);
+        // What was the second component is the first one now.
+        liveness.restart(8 * SECOND_US, &[Some(1), None]);
+        assert!(liveness.assess(11 * SECOND_US, 0, None).is_some());
+        assert_eq!(liveness.assess(11 * SECOND_US, 1, None), None);
+    }
+
+    #[test]
+    fn whoever_is_held_by_faint_links_has_the_whole_time_once_they_let_go() {
+        let mut liveness = Liveness::new(10 * SECOND_US);
+        liveness.restart(0, &[None]);
+        (0..60).for_each(|_| liveness.hold(0));
+        assert_eq!(liveness.settled_since(0), None, "that is no agreement");
+        assert_eq!(liveness.assess(60 * SECOND_US, 0, None), None);
+        assert_eq!(liveness.assess(70 * SECOND_US, 0, None), None);
+        let lost = Overdue { component: 0, since_us: 60 * SECOND_US, was_lost: true };
+        assert_eq!(liveness.assess(71 * SECOND_US, 0, None), Some(lost));
     }
 }

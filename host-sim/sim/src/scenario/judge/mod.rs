@@ -3,7 +3,10 @@
 pub(super) mod agreement;
 mod changes;
 pub mod checker;
+pub mod components;
 mod lateness;
 mod liveness;
 pub mod observer;
+pub mod scenery;
+mod steadiness;
 mod verdict;

@@ -8,11 +8,13 @@ use common::types::NodeId;
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
-use crate::air::trace::Trace;
+use crate::air::propagation::Point;
+use crate::air::trace::{Event, Trace};
 use crate::air::world::Watcher;
 use crate::fnv;
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
+use crate::scenario::judge::scenery::{self, Obstacle, Scenery};
 use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
 use crate::scenario::run::program::Program;
@@ -27,6 +29,8 @@ pub struct Recorders {
     pub trace: Option<Box<dyn Write>>,
     /// Every frame, for Wireshark.
     pub pcap: Option<Box<dyn Write>>,
+    /// Whether the trace also says where nodes are, whom they are linked to, which way leads to the leader, and what it cost.
+    pub detail: bool,
 }
 
 /// Something that never may happen.
@@ -55,14 +59,21 @@ pub struct Observer {
     pub called_us: Option<u64>,
     /// When a node last changed its leader.
     pub leader_us: u64,
+    /// How often a node has let go of a leader, other than by losing its power.
+    pub leader_changes: u64,
+    /// How many frames nodes have sent.
+    pub frames: u64,
+    nodes: usize,
     trace: Option<Trace<Box<dyn Write>>>,
+    scenery: Option<Scenery>,
     pcap: Option<Capture<Box<dyn Write>>>,
     events: VecDeque<String>,
     digest: u64,
 }
 
 impl Observer {
-    pub fn new(radii: Vec<u8>, recorders: Recorders) -> Self {
+    /// Watches this many nodes; radios with higher numbers are outsiders.
+    pub fn new(nodes: usize, radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
             seen: Vec::new(),
@@ -73,6 +84,10 @@ impl Observer {
             noticed_us: None,
             called_us: None,
             leader_us: 0,
+            leader_changes: 0,
+            frames: 0,
+            nodes,
+            scenery: (recorders.detail && recorders.trace.is_some()).then(Scenery::default),
             trace: recorders.trace.map(Trace::new),
             pcap: recorders.pcap.map(Capture::new),
             events: VecDeque::new(),
@@ -119,9 +134,50 @@ impl Observer {
             trace.power(world_us, number(node.radio()), on);
         }
         if !on {
+            if let (Some(scenery), Some(trace)) = (&mut self.scenery, &mut self.trace) {
+                scenery.forget(world_us, node, trace);
+            }
             self.forget(node);
             self.follow(world_us, node, None);
         }
+    }
+
+    /// A node is here from now on.
+    pub fn place(&mut self, world_us: u64, node: NodeIndex, position: Point) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, Some(number(node.radio())), scenery::place(position));
+        }
+    }
+
+    /// What a node has used until now.
+    pub fn energy(&mut self, world_us: u64, node: NodeIndex, charge_uah: f64, airtime_us: u64) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, Some(number(node.radio())), scenery::energy(charge_uah, airtime_us));
+        }
+    }
+
+    /// Something begins or ends to be in the way of signals.
+    pub fn obstacle(&mut self, world_us: u64, obstacle: &Obstacle, on: bool) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, None, obstacle.event(on));
+        }
+    }
+
+    /// Whether the trace is to have details.
+    pub fn has_details(&self) -> bool {
+        self.scenery.is_some()
+    }
+
+    /// Hands on what was recorded so far.
+    pub fn flush(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            trace.flush();
+        }
+    }
+
+    /// A memory has gone wrong.
+    pub fn note_corruption(&mut self) {
+        self.safety.note_corruption();
     }
 
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
@@ -166,12 +222,13 @@ impl Observer {
 }
 
 /// The number of a radio in the files: of a node its id; those of attackers follow.
-const fn number(radio: RadioIndex) -> usize {
+pub(super) const fn number(radio: RadioIndex) -> usize {
     radio.0 + 1
 }
 
 impl Watcher<Program> for Observer {
     fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
+        self.frames += u64::from(from.0 < self.nodes);
         self.mix(&world_us.to_le_bytes());
         self.mix(&(from.0 as u64).to_le_bytes());
         self.mix(psdu);
@@ -195,9 +252,18 @@ impl Watcher<Program> for Observer {
         }
     }
 
+    fn busy(&mut self, world_us: u64, node: NodeIndex) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, Some(number(node.radio())), Event::Busy {});
+        }
+    }
+
     fn station(&mut self, world_us: u64, node: NodeIndex, program: &Program) {
         if let Some(trace) = &mut self.trace {
             trace.note_leader(world_us, number(node.radio()), program.leader());
+            if let Some(scenery) = &mut self.scenery {
+                scenery.look(world_us, node, program, trace);
+            }
         }
         if let Some(links) = self.concerned.get(&node)
             && links.iter().any(|&(peer, was_up)| program.is_linked(peer) != was_up)
@@ -220,6 +286,7 @@ impl Watcher<Program> for Observer {
             self.leader_us = world_us;
             if before.is_some_and(|before| before.1.is_some()) {
                 self.called_us.get_or_insert(world_us);
+                self.leader_changes += 1;
             }
             self.follow(world_us, node, now.1);
             let id = now.0.id;

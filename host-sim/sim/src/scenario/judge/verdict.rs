@@ -2,18 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::agreement::Judge;
+use super::agreement::{Judge, leader};
 use super::observer::{Observer, Violation};
-use crate::scenario::input::plan::Steady;
+use crate::air::index::NodeIndex;
+use crate::air::world::World;
+use crate::scenario::input::plan::{Scenario, Steady};
 use crate::scenario::report::outcome::{Failure, Verdict};
 use crate::scenario::run::drive::id_of;
+use crate::scenario::run::program::Program;
 
 impl Judge {
-    /// The verdict: what never may happen comes first, then leaders that change too often, then agreements that come too late.
+    /// The verdict: what never may happen comes first, then leaders that change too often, agreements that come too late, and
+    /// the wrong leader in the end.
     pub(in crate::scenario) fn verdict(
         &self,
         observer: &Observer,
-        steady: Option<Steady>,
+        scenario: &Scenario,
+        world: &World<Program>,
     ) -> (Verdict, Option<Failure>) {
         let last_events = observer.last_events();
         if let Some(Violation { at_us, node, what }) = &observer.violation {
@@ -22,14 +27,33 @@ impl Judge {
                 Failure { at_ms: at_us / 1_000, what: what.clone(), nodes, last_events, replay: None, version: None };
             return (Verdict::Safety, Some(failure));
         }
-        if let Some((at_ms, node, what)) = steady.and_then(|steady| restless(observer, steady)) {
+        if let Some((at_ms, node, what)) = scenario.steady.and_then(|steady| restless(observer, steady)) {
             let failure = Failure { at_ms, what, nodes: vec![node], last_events, replay: None, version: None };
             return (Verdict::Liveness, Some(failure));
         }
-        match self.lateness.failure() {
-            None => (Verdict::Ok, None),
-            late => (Verdict::Liveness, late),
+        if let Some(late) = self.lateness.failure() {
+            return (Verdict::Liveness, Some(late));
         }
+        let wrong = scenario.leader.filter(|&wanted| !self.leads(wanted, world));
+        let failure = wrong.map(|wanted| {
+            let what = match leader(world, wanted) {
+                Some(other) if other != wanted => {
+                    format!("node {} should lead, not node {}", id_of(wanted), id_of(other))
+                }
+                _ => format!("node {} should lead, and does not", id_of(wanted)),
+            };
+            let at_ms = world.now_us() / 1_000;
+            Failure { at_ms, what, nodes: vec![id_of(wanted).0], last_events, replay: None, version: None }
+        });
+        (if failure.is_some() { Verdict::Liveness } else { Verdict::Ok }, failure)
+    }
+}
+
+impl Judge {
+    /// Whether a node leads all of its component.
+    fn leads(&self, node: NodeIndex, world: &World<Program>) -> bool {
+        let mine = self.components().usable.iter().find(|members| members.contains(&node));
+        mine.is_some_and(|members| members.iter().all(|&member| leader(world, member) == Some(node)))
     }
 }
 

@@ -85,6 +85,54 @@ impl Change {
     }
 }
 
+/// How steady leadership was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// How often a node let go of a leader, other than by losing its power.
+    pub leader_changes: u64,
+    /// The sum over the nodes of the time that they were on.
+    pub node_ms: u64,
+    /// The changes of leaders that nothing called for: agreement had been found and lasted, and the next change had not come.
+    pub spontaneous: u64,
+    /// The part of `node_ms` in which a change would have been spontaneous.
+    pub quiet_node_ms: u64,
+    /// The frames that nodes sent in that time.
+    #[serde(default)]
+    pub quiet_frames: u64,
+    /// The same two after the last change of the run.
+    #[serde(default)]
+    pub last_quiet_node_ms: u64,
+    #[serde(default)]
+    pub last_quiet_frames: u64,
+}
+
+impl Steadiness {
+    /// Changes of leaders for each day that a node was on.
+    pub fn per_node_day(&self) -> f64 {
+        per_day(self.leader_changes, self.node_ms)
+    }
+
+    /// The frames of a node and minute while nothing changed.
+    pub fn quiet_frames_per_minute(&self) -> f64 {
+        per_day(self.quiet_frames, self.quiet_node_ms) / 1_440.0
+    }
+
+    /// The same after the last change of the run.
+    pub fn last_quiet_frames_per_minute(&self) -> f64 {
+        per_day(self.last_quiet_frames, self.last_quiet_node_ms) / 1_440.0
+    }
+
+    /// Spontaneous ones for each quiet day of a node.
+    pub fn spontaneous_per_node_day(&self) -> f64 {
+        per_day(self.spontaneous, self.quiet_node_ms)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a run is far shorter than 2^52 ms")]
+fn per_day(count: u64, ms: u64) -> f64 {
+    if ms == 0 { 0.0 } else { count as f64 * 86_400_000.0 / ms as f64 }
+}
+
 /// The leaders from this time on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reign {
@@ -146,6 +194,7 @@ pub struct Outcome {
     pub changes: Vec<Change>,
     /// Agreements that were lost although nothing had changed. Links that are barely usable cause these.
     pub relapses: u64,
+    pub steadiness: Steadiness,
     pub reigns: Vec<Reign>,
     /// Who followed whom, and from when on.
     pub follows: Vec<Follow>,

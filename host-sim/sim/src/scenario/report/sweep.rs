@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Change, Failure, Outcome, Verdict};
+use super::outcome::{Change, Failure, Outcome, Steadiness, Verdict};
 use super::shard::{Seeds, Shard};
 use super::spread::Spread;
 use crate::fnv;
@@ -18,6 +18,9 @@ pub struct Row {
     pub changes: Vec<Change>,
     /// Agreements that were lost although nothing had changed.
     pub relapses: u64,
+    /// How often nodes let go of a leader, and how often while nothing changed.
+    #[serde(default)]
+    pub steadiness: Steadiness,
     pub sent: u64,
     /// The share of the time spent sending, in millionths; the mean over the nodes.
     pub airtime_ppm: u64,
@@ -29,12 +32,12 @@ pub struct Row {
 
 impl From<Outcome> for Row {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { seed, verdict, failure, changes, relapses, sent, digest, nodes, .. } = outcome;
+        let Outcome { seed, verdict, failure, changes, relapses, steadiness, sent, digest, nodes, .. } = outcome;
         let count = nodes.len().max(1) as u64;
         let airtime_ppm = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / count;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
         let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
-        Self { seed, verdict, failure, changes, relapses, sent, airtime_ppm, charge_nah, digest }
+        Self { seed, verdict, failure, changes, relapses, steadiness, sent, airtime_ppm, charge_nah, digest }
     }
 }
 
@@ -77,6 +80,12 @@ pub struct Sweep {
     pub wave_ms: Option<Spread>,
     /// The total time from a later change to agreement.
     pub agreed_ms: Option<Spread>,
+    /// How often nodes let go of a leader in a run.
+    #[serde(default)]
+    pub leader_changes: Option<Spread>,
+    /// How often while nothing changed.
+    #[serde(default)]
+    pub spontaneous: Option<Spread>,
     /// Frames sent in a run.
     pub sent: Option<Spread>,
     /// The share of the time in which a node was sending, in millionths.
@@ -106,6 +115,8 @@ impl Sweep {
             elected_ms: spread(Change::elected_after_ms),
             wave_ms: spread(Change::wave_ms),
             agreed_ms: spread(|change| change.agreed_after_ms),
+            leader_changes: Spread::of(rows.iter().map(|row| row.steadiness.leader_changes).collect()),
+            spontaneous: Spread::of(rows.iter().map(|row| row.steadiness.spontaneous).collect()),
             sent: Spread::of(rows.iter().map(|row| row.sent).collect()),
             airtime_ppm: Spread::of(rows.iter().map(|row| row.airtime_ppm).collect()),
             charge_nah: Spread::of(rows.iter().map(|row| row.charge_nah).collect()),
@@ -142,7 +153,7 @@ pub(super) mod tests {
     use std::collections::BTreeMap;
 
     use super::{Origin, Row, Spread, Sweep};
-    use crate::scenario::report::outcome::{Change, Verdict};
+    use crate::scenario::report::outcome::{Change, Steadiness, Verdict};
     use crate::scenario::report::shard::{Seeds, Shard};
 
     /// A made-up shard for tests.
@@ -163,7 +174,19 @@ pub(super) mod tests {
             let verdict = if seed == 5 { Verdict::Liveness } else { Verdict::Ok };
             let (sent, airtime_ppm, charge_nah) = (9 * seed, 100 * seed, 1_000 * seed);
             let digest = seed.to_string();
-            Row { seed, verdict, failure: None, changes, relapses: 0, sent, airtime_ppm, charge_nah, digest }
+            let steadiness = Steadiness { leader_changes: seed, ..Steadiness::default() };
+            Row {
+                seed,
+                verdict,
+                failure: None,
+                changes,
+                relapses: 0,
+                steadiness,
+                sent,
+                airtime_ppm,
+                charge_nah,
+                digest,
+            }
         };
         let rows: BTreeMap<u64, Row> = seeds.of(shard).map(|seed| (seed, row(seed))).collect();
         let (version, scenario) = ("1.2.3".to_owned(), "mesh25".to_owned());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use common::rng::Rng;
 
 use crate::air::index::NodeIndex;
+use crate::maths;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
 /// One strike of a fault; each has a number of its own.
@@ -27,6 +28,11 @@ pub enum Action {
         node: NodeIndex,
         life: u64,
     },
+    /// A node that kept quiet after its short lives joins, if it is still in this one.
+    EndHoldOff {
+        node: NodeIndex,
+        life: u64,
+    },
     /// The attacker of a fault sends.
     Attack(usize),
     /// What made these nodes' clocks drift is over.
@@ -35,6 +41,15 @@ pub enum Action {
         nodes: Vec<NodeIndex>,
     },
     Move,
+    /// What all nodes know is kept for a later corruption.
+    Remember,
+    /// Nodes are loaded otherwise from now on.
+    Load(usize),
+    /// A node measures itself, if it is still in the life that began then.
+    Measure {
+        node: NodeIndex,
+        since_us: u64,
+    },
     /// The network next door begins or ends a burst.
     Wifi {
         begins: bool,
@@ -68,6 +83,9 @@ impl Agenda {
                 }
             }
         }
+        for (index, load) in scenario.loads.iter().enumerate() {
+            agenda.add(load.at_us, Action::Load(index));
+        }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);
         }
@@ -93,6 +111,9 @@ impl Agenda {
     }
 
     fn add_strike(&mut self, at: u64, index: usize, harm: &Harm) {
+        if matches!(harm, Harm::CorruptState { .. }) {
+            self.add(at / 2, Action::Remember);
+        }
         self.add(at, Action::Begin(index));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.
@@ -110,7 +131,7 @@ impl Agenda {
     reason = "times of a run are far below 2^52 microseconds"
 )]
 pub fn exponential(rng: &mut Rng, mean_us: u64) -> u64 {
-    ((-(1.0 - unit(rng)).ln() * mean_us as f64) as u64).max(1)
+    ((-maths::ln(1.0 - unit(rng)) * mean_us as f64) as u64).max(1)
 }
 
 #[cfg(test)]

@@ -7,13 +7,14 @@ use common::types::NodeId;
 
 use super::boards::{Boards, NoBoards};
 use super::faults::Faults;
+use super::loads::Loads;
 use crate::air::energy::Activity;
 use crate::air::index::NodeIndex;
 use crate::air::medium::{Medium, Tuning};
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario};
 use crate::scenario::judge::agreement::Judge;
-use crate::scenario::judge::checker::Components;
+use crate::scenario::judge::components::Components;
 use crate::scenario::judge::observer::{Observer, Recorders};
 use crate::scenario::report::outcome::{NodeUse, Outcome};
 use crate::scenario::run::agenda::Agenda;
@@ -22,6 +23,9 @@ use crate::scenario::run::walk::Walk;
 
 /// Agreement is checked this often.
 pub(in crate::scenario) const SLICE_US: u64 = 10_000;
+
+/// What nodes have used is recorded this often.
+const METERED_US: u64 = 1_000_000;
 
 /// A scenario that is being played. What is wrong at present is the faults' business, and what to think of it the judge's.
 pub(in crate::scenario) struct Run<'s> {
@@ -35,6 +39,7 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) agenda: Agenda,
     pub(super) walk: Option<Walk>,
     pub(super) faults: Faults,
+    pub(super) loads: Loads,
     pub(super) judge: Judge,
 }
 
@@ -80,9 +85,10 @@ impl<'s> Run<'s> {
             programs,
             seed,
             faults: Faults::new(scenario, seed, &mut world),
+            loads: Loads::new(scenario),
             world,
             boards,
-            observer: Observer::new(scenario.protocol.radii.clone(), recorders),
+            observer: Observer::new(positions.len(), scenario.protocol.radii.clone(), recorders),
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &positions, seed)),
             judge: Judge::new(scenario.within_us),
@@ -90,6 +96,15 @@ impl<'s> Run<'s> {
     }
 
     pub(super) fn play(&mut self) {
+        self.start();
+        self.advance(u64::MAX);
+    }
+
+    /// Switches everything on.
+    pub(super) fn start(&mut self) {
+        for node in NodeIndex::first(self.world.len()) {
+            self.observer.place(0, node, self.world.medium().position(node.radio()));
+        }
         self.change(0, "start".to_owned());
         for node in NodeIndex::first(self.world.len()) {
             self.switch_on(0, node, Flash::Kept);
@@ -98,7 +113,11 @@ impl<'s> Run<'s> {
         self.update_components();
         self.judge.watch_links(&Components::default(), &self.world, &mut self.observer);
         self.check_agreement(0);
-        while self.world.now_us() < self.scenario.duration_us && self.observer.violation.is_none() {
+    }
+
+    /// Lets time pass until about then. Where it stops on the way changes nothing of the run.
+    pub(super) fn advance(&mut self, until_us: u64) {
+        while self.world.now_us() < until_us && !self.is_over() {
             let now = self.world.now_us();
             let due = self.agenda.next_us().unwrap_or(u64::MAX).max(now);
             let next = (now + SLICE_US).min(due).min(self.scenario.duration_us);
@@ -107,8 +126,24 @@ impl<'s> Run<'s> {
             while let Some(action) = self.agenda.pop(next) {
                 self.apply(next, action);
             }
+            self.note_measured(next);
             self.update_long_fades(next);
             self.check_agreement(next);
+            if self.observer.has_details() && next / METERED_US != now / METERED_US {
+                self.read_meters(next);
+            }
+        }
+    }
+
+    /// Whether the scenario has been played to its end, or something happened that never may.
+    pub(super) fn is_over(&self) -> bool {
+        self.world.now_us() >= self.scenario.duration_us || self.observer.violation.is_some()
+    }
+
+    fn read_meters(&mut self, now: u64) {
+        for node in NodeIndex::first(self.world.len()) {
+            let charge_uah = self.node_use(node, now).charge_uah;
+            self.observer.energy(now, node, charge_uah, self.world.usage(node).tx_us);
         }
     }
 
@@ -143,7 +178,7 @@ impl<'s> Run<'s> {
 
     pub(super) fn finish(self) -> Outcome {
         let now = self.world.now_us();
-        let (verdict, failure) = self.judge.verdict(&self.observer, self.scenario.steady);
+        let (verdict, failure) = self.judge.verdict(&self.observer, self.scenario, &self.world);
         let all = NodeIndex::first(self.world.len());
         let usage: Vec<_> = all.clone().map(|node| self.world.usage(node)).collect();
         let tallies: Vec<_> = all.clone().map(|node| self.world.station(node).tally()).collect();
@@ -157,6 +192,7 @@ impl<'s> Run<'s> {
             components: self.judge.components().usable.len(),
             changes: self.judge.changes(),
             relapses: self.judge.relapses(),
+            steadiness: self.judge.steadiness(&self.observer),
             sent: usage.iter().map(|usage| usage.sent).sum(),
             received: usage.iter().map(|usage| usage.received).sum(),
             damaged: usage.iter().map(|usage| usage.damaged).sum(),

@@ -4,6 +4,8 @@ pub mod agenda;
 pub mod boards;
 pub mod drive;
 pub(super) mod faults;
+mod loads;
 pub mod mirror;
 pub mod program;
+pub mod session;
 pub mod walk;

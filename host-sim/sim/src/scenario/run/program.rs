@@ -8,6 +8,7 @@ use common::limits::LEVELS_MAX;
 use common::mac::phy::FRAME_MAX;
 use common::members::RingOrder;
 use common::names::{Algorithm, Cipher};
+use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
@@ -17,7 +18,8 @@ use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
 use crate::scenario::input::plan::{ProgramKind, ProtocolPlan, Scenario};
-use crate::scenario::judge::checker::{Admission, View};
+use crate::scenario::judge::checker::View;
+use crate::scenario::judge::components::Admission;
 use crate::scenario::run::mirror::Mirror;
 
 /// The network of every scenario.
@@ -141,6 +143,30 @@ impl Program {
         }
     }
 
+    /// Whom it has links to.
+    pub fn links(&self) -> Vec<NodeId> {
+        let mut links: Vec<NodeId> = match self {
+            Self::Node(station) => station.node().links().table().linked().map(|(_, other)| other.id).collect(),
+            Self::Soft(station) => station.peers().to_vec(),
+            Self::Board(board) => board.links().collect(),
+        };
+        links.sort_unstable();
+        links
+    }
+
+    /// The next node on the way to its leader, for programs that keep such a way.
+    pub fn parent(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(station) => match station.node().election() {
+                Election::Hierarchy(node) => node.next_hop(),
+                Election::Height(node) => node.next_hop(),
+                _ => None,
+            },
+            Self::Soft(station) => station.hierarchy().next_hop(),
+            Self::Board(_) => None,
+        }
+    }
+
     /// Whether it only listens, because its driver could not store its epoch.
     pub fn is_mute(&self) -> bool {
         match self {
@@ -196,6 +222,20 @@ impl Program {
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         if let Self::Node(station) = self {
             station.handle_epoch(now, epoch);
+        }
+    }
+
+    /// Something else happened to it; only whole nodes have any use for that.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        if let Self::Node(station) = self {
+            station.handle_signal(now, signal);
+        }
+    }
+
+    /// Its memory goes wrong; only that of whole nodes does.
+    pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
+        if let (Self::Node(station), Self::Node(other)) = (self, other) {
+            station.corrupt(now, rng, other);
         }
     }
 

@@ -30,7 +30,7 @@ fn read_nodes(section: &Section<'_>, nodes: usize) -> Result<Option<Vec<NodeInde
     Ok(Some(ids.into_iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect()))
 }
 
-fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
+pub(super) fn read_who(section: &Section<'_>, nodes: usize) -> Result<Who, Problem> {
     let listed = read_nodes(section, nodes)?;
     let named = section.word("who", &[("leader", Named::Leader), ("random", Named::Random)])?;
     match (listed, named) {
@@ -59,7 +59,9 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         Jam,
         Drift,
         Corrupt,
+        CorruptState,
         Attack,
+        Move,
     }
     let kinds = [
         ("crash", Kind::Crash),
@@ -69,7 +71,9 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         ("jam", Kind::Jam),
         ("drift", Kind::Drift),
         ("corrupt", Kind::Corrupt),
+        ("corrupt-state", Kind::CorruptState),
         ("attack", Kind::Attack),
+        ("move", Kind::Move),
     ];
     let kind = section.word("kind", &kinds)?;
     let times = Times::read(section)?;
@@ -98,10 +102,15 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             let share = section.quantity("share", Unit::Share)?.ok_or_else(|| section.missing("share"))?;
             Harm::Corrupt { share, lasts_us: read_length(section)? }
         }
+        Kind::CorruptState => Harm::CorruptState { who: read_who(section, nodes)? },
         Kind::Attack => Harm::Attack(read_attack(section)?),
+        Kind::Move => read_move(section, nodes)?,
     };
     section.finish()?;
     let when = times.when(section)?;
+    if matches!((&harm, when), (Harm::Move { .. }, When::Every { .. })) {
+        return Err(section.problem_at("every", "is not for kind = \"move\": the nodes would be there already"));
+    }
     // Two harms may recur without an end: a permanent crash strikes other nodes each time, and a new drift replaces the
     // old one.
     let must_end = matches!(harm, Harm::Wall { .. } | Harm::Partition { .. } | Harm::Corrupt { .. });
@@ -130,6 +139,18 @@ fn read_wall(section: &Section<'_>) -> Result<Harm, Problem> {
     let lasts_us = read_length(section)?;
     let (from, to) = (from.ok_or_else(|| section.missing("start"))?, to.ok_or_else(|| section.missing("end"))?);
     Ok(Harm::Wall { wall: Wall { from, to, loss_db }, lasts_us })
+}
+
+/// Each node's place is at the same position of the other list.
+fn read_move(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {
+    let (moved, places) = (read_nodes(section, nodes)?, section.points("to")?);
+    let moved = moved.ok_or_else(|| section.missing("nodes"))?;
+    let places = places.ok_or_else(|| section.missing("to"))?;
+    if moved.len() != places.len() {
+        let what = format!("must have one point for each of the nodes, {}, such as [[0, 0]]", moved.len());
+        return Err(section.problem_at("to", &what));
+    }
+    Ok(Harm::Move { to: moved.into_iter().zip(places).collect() })
 }
 
 fn read_flash(section: &Section<'_>) -> Result<Flash, Problem> {

@@ -8,15 +8,20 @@ use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use common::names::{Algorithm, Cipher};
 use toml::de::DeTable;
 
+use self::expectation::Expectation;
 use crate::air::index::NodeIndex;
-use crate::scenario::input::plan::{Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Steady, Topology};
+use crate::scenario::input::plan::{
+    Fault, Harm, Mobility, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology, When,
+};
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
 use crate::scenario::run::program::Programs;
 
 mod data_file;
+mod expectation;
 mod fault;
+mod load;
 mod mobility;
 mod radio;
 
@@ -28,11 +33,44 @@ pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<String>;
 
 /// Reads a scenario that names no other files. Messages refer to it as `file`.
 pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
-    read_with(file, text, &|_| Err(io::Error::other("there are no files here")))
+    read_with(file, text, &no_files)
+}
+
+/// For where there are none.
+pub fn no_files(_: &Path) -> io::Result<String> {
+    Err(io::Error::other("there are no files here"))
 }
 
 /// Reads a scenario that may name other files, relative to its own.
 pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, Problem> {
+    let scenario = parse_with(file, text, files)?;
+    let needed = scenario.needed_us();
+    if scenario.duration_us < needed {
+        let what = format!(
+            "is too short: the last change may come at {} s, agreement may take {} s and must last {} s, so it must be at least \"{} s\"",
+            seconds(scenario.last_change_us()),
+            seconds(scenario.within_us),
+            seconds(HOLD_US),
+            seconds(needed)
+        );
+        return Err(at_duration(file, text, &what));
+    }
+    if scenario.steady.is_some_and(|steady| steady.from_us >= scenario.duration_us) {
+        return Err(at_duration(file, text, "ends before steady_from, so nothing would be counted"));
+    }
+    Ok(scenario)
+}
+
+fn at_duration(file: &str, text: &str, what: &str) -> Problem {
+    let source = Source { file, text };
+    match DeTable::parse(text) {
+        Ok(document) => Section::root(source, document.get_ref()).problem_at("duration", what),
+        Err(_) => source.problem(0, what),
+    }
+}
+
+/// The same, however short it is.
+pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, Problem> {
     let source = Source { file, text };
     let document = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -49,7 +87,8 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
     let protocol = root.section("protocol")?;
     let mobility = root.section("mobility")?;
     let faults = root.sections("fault")?;
-    let expect = root.section("expect")?.map_or(Ok((10_000_000, None)), |section| read_expectation(&section));
+    let loads = root.sections("load")?;
+    let expect = root.section("expect")?;
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
     let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
     let topology = match topology {
@@ -61,18 +100,25 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
     let has_places = root.section("topology")?.is_some();
     let nodes = topology.nodes();
     let special = read_nodes(&root, &tables, nodes, has_places)?;
-    let (within_us, steady) = expect?;
+    let Expectation { within_us, steady, leader } =
+        expect.map_or_else(|| Ok(Expectation::default()), |section| expectation::read(&section, nodes))?;
+    let protocol = protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?;
     let scenario = Scenario {
         name,
         summary,
         seed,
         duration_us,
         radio: radio.map_or_else(|| Ok(radio::usual()), |section| radio::read(&section, nodes, files))?,
-        nodes: special,
-        protocol: protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?,
         mobility: mobility.map_or(Ok(None), |section| mobility::read(&section, nodes, files))?,
         faults: faults.iter().map(|section| fault::read(section, nodes)).collect::<Result<_, _>>()?,
+        loads: loads
+            .iter()
+            .map(|section| load::read(section, nodes, &special, protocol.program))
+            .collect::<Result<_, _>>()?,
+        nodes: special,
+        protocol,
         within_us,
+        leader,
         steady,
         topology,
     };
@@ -83,22 +129,10 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
         let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
         return Err(section.problem_at("kind", what));
     }
+    check_moves(&scenario, &faults)?;
     check_boards(&scenario, &tables)?;
+    check_memories(&scenario, &faults)?;
     check_core(&scenario, &root)?;
-    let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
-    if scenario.duration_us < needed {
-        let what = format!(
-            "is too short: the last change may come at {} s, agreement may take {} s and must last {} s, so it must be at least \"{} s\"",
-            seconds(scenario.last_change_us()),
-            seconds(scenario.within_us),
-            seconds(HOLD_US),
-            seconds(needed)
-        );
-        return Err(root.problem_at("duration", &what));
-    }
-    if steady.is_some_and(|steady| steady.from_us >= scenario.duration_us) {
-        return Err(root.problem_at("duration", "ends before steady_from, so nothing would be counted"));
-    }
     Ok(scenario)
 }
 
@@ -196,6 +230,25 @@ fn read_nodes(
     Ok(special)
 }
 
+/// Rejects moves that would have no effect. Whoever walks at random walks on from where it is put.
+fn check_moves(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
+    for (fault, section) in scenario.faults.iter().zip(tables) {
+        let (Harm::Move { to }, When::Once { at_us }) = (&fault.harm, fault.when) else { continue };
+        if matches!(scenario.radio.model, Model::Table(_)) {
+            let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model";
+            return Err(section.problem_at("kind", what));
+        }
+        if let Some(Mobility::Listed(ways)) = &scenario.mobility
+            && let Some(node) =
+                to.keys().find(|node| ways.get(node).and_then(|way| way.last()).is_some_and(|end| at_us < end.0))
+        {
+            let what = format!("carries off node {}, which the file of [mobility] puts back at once", node.0 + 1);
+            return Err(section.problem_at("nodes", &what));
+        }
+    }
+    Ok(())
+}
+
 /// Rejects scenarios that ask a board for something boards cannot do.
 fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
     for section in tables {
@@ -208,6 +261,20 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
         }
     }
     Ok(())
+}
+
+/// Rejects corruption of what has no memory that could be corrupted.
+fn check_memories(scenario: &Scenario, faults: &[Section<'_>]) -> Result<(), Problem> {
+    let is_corruption = |fault: &Fault| matches!(fault.harm, Harm::CorruptState { .. });
+    let Some(at) = scenario.faults.iter().position(is_corruption) else { return Ok(()) };
+    let why = if scenario.protocol.program == ProgramKind::SoftState {
+        "is for whole nodes: kind = \"soft-state\" keeps nothing that could go wrong for long"
+    } else if scenario.has_boards() {
+        "cannot reach into boards; let all nodes be simulated"
+    } else {
+        return Ok(());
+    };
+    Err(faults[at].problem_at("kind", why))
 }
 
 /// The core constructs the nodes, so whatever it refuses must be refused here.
@@ -255,25 +322,4 @@ fn read_protocol(section: &Section<'_>, nodes: usize) -> Result<ProtocolPlan, Pr
     }
     let radii = radii.into_iter().filter_map(|radius| u8::try_from(radius).ok()).collect();
     Ok(ProtocolPlan { program, cipher, radii })
-}
-
-/// Reads the deadline for agreement, and how stable it must be afterwards.
-fn read_expectation(section: &Section<'_>) -> Result<(u64, Option<Steady>), Problem> {
-    let within = positive(section, "agreement_within", Unit::Time)?;
-    let changes_max = section.integer("leader_changes", 0..1_000)?;
-    let from_us = time_us(section, "steady_from")?;
-    section.finish()?;
-    let steady = match (changes_max, from_us) {
-        (Some(changes_max), Some(from_us)) => Some(Steady { from_us, changes_max }),
-        (None, None) => None,
-        (Some(_), None) => {
-            return Err(section.problem_at("leader_changes", "needs steady_from: the time from which on they count"));
-        }
-        (None, Some(_)) => {
-            return Err(
-                section.problem_at("steady_from", "needs leader_changes: how many a node may make from then on")
-            );
-        }
-    };
-    Ok((micros(within.ok_or_else(|| section.missing("agreement_within"))?), steady))
 }

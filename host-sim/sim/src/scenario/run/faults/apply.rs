@@ -7,9 +7,11 @@ use common::rng::Rng;
 use super::active_faults::take_out;
 use super::boots::Stored;
 use crate::air::index::NodeIndex;
+use crate::air::propagation::Point;
 use crate::scenario::input::plan::{Flash, Harm, Who};
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::agreement::followers;
+use crate::scenario::judge::scenery::Obstacle;
 use crate::scenario::run::agenda::{Action, STEP_US, StrikeId};
 use crate::scenario::run::drive::{Run, id_of};
 use crate::scenario::run::mirror::Mirror;
@@ -25,9 +27,13 @@ impl Run<'_> {
             Action::End(index) => self.end(now, index),
             Action::EndOutage { strike, nodes } => self.end_outage(now, strike, &nodes),
             Action::StoreAgain { node, life } => self.store_again(now, node, life),
+            Action::EndHoldOff { node, life } => self.end_hold_off(now, node, life),
             Action::Attack(index) => self.attack(now, index),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
+            Action::Remember => self.remember(),
+            Action::Load(index) => self.change_load(index),
+            Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
@@ -43,15 +49,18 @@ impl Run<'_> {
                     if self.world.is_on(node) {
                         self.switch_off(now, node);
                     }
+                    self.faults.boots.lose_power(now, node);
                 }
                 self.restart(now, &nodes, *flash);
             }
             Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.walls.push(wall.clone()));
+                self.observer.obstacle(now, &Obstacle::wall(wall), true);
                 self.change(now, format!("a wall of {} dB goes up", wall.loss_db));
             }
             Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.partitions.push(group.clone()));
+                self.observer.obstacle(now, &Obstacle::split(group), true);
                 let cut_off: Vec<NodeIndex> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
@@ -60,6 +69,7 @@ impl Run<'_> {
                 jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
+                    self.observer.obstacle(now, &Obstacle::noise(*position), true);
                     self.change(now, format!("noise of {power_dbm} dBm at ({}, {})", position.0, position.1));
                 }
             }
@@ -70,6 +80,16 @@ impl Run<'_> {
                 self.world.set_corruption(together);
                 self.change(now, corrupted(together));
             }
+            Harm::CorruptState { who } => self.corrupt_state(now, who),
+            Harm::Move { to } => {
+                for (&node, &place) in to {
+                    if let Some(walk) = &mut self.walk {
+                        walk.put(node, self.world.medium().position(node.radio()), place);
+                    }
+                    self.place(now, node, place);
+                }
+                self.change(now, format!("{} carried elsewhere", names(&to.keys().copied().collect::<Vec<_>>())));
+            }
             Harm::Attack(attack) => {
                 let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active += 1;
@@ -79,6 +99,7 @@ impl Run<'_> {
                 }
                 if attacker.active == 1 {
                     self.world.set_intruder_about(attacker.radio, true);
+                    self.observer.obstacle(now, &Obstacle::attacker(attack.position), true);
                     self.change(now, format!("an attacker at ({}, {})", attack.position.0, attack.position.1));
                 }
             }
@@ -89,17 +110,20 @@ impl Run<'_> {
         match &self.scenario.faults[index].harm {
             Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.walls, wall));
+                self.observer.obstacle(now, &Obstacle::wall(wall), false);
                 self.change(now, "the wall comes down".to_owned());
             }
             Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.partitions, group));
+                self.observer.obstacle(now, &Obstacle::split(group), false);
                 self.change(now, "they are no longer cut off".to_owned());
             }
-            Harm::Jam { .. } => {
+            Harm::Jam { position, .. } => {
                 let Some(jammer) = self.faults.outsiders.jammers.get_mut(&index) else { return };
                 jammer.active = jammer.active.saturating_sub(1);
                 if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
+                    self.observer.obstacle(now, &Obstacle::noise(*position), false);
                     self.change(now, "the noise ends".to_owned());
                 }
             }
@@ -110,15 +134,20 @@ impl Run<'_> {
                 let what = if left > 0.0 { corrupted(left) } else { "frames are no longer corrupted".to_owned() };
                 self.change(now, what);
             }
-            Harm::Attack(_) => {
+            Harm::Attack(attack) => {
                 let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active = attacker.active.saturating_sub(1);
                 if attacker.active == 0 {
                     self.world.set_intruder_about(attacker.radio, false);
+                    self.observer.obstacle(now, &Obstacle::attacker(attack.position), false);
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } => {}
+            Harm::Crash { .. }
+            | Harm::Restart { .. }
+            | Harm::Drift { .. }
+            | Harm::CorruptState { .. }
+            | Harm::Move { .. } => {}
         }
     }
 
@@ -127,6 +156,10 @@ impl Run<'_> {
         let were_on: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
         for &node in &were_on {
             self.switch_off(now, node);
+        }
+        // Some may have had power and kept quiet.
+        for &node in &nodes {
+            self.faults.boots.lose_power(now, node);
         }
         if !were_on.is_empty() {
             self.change(now, format!("{} off", names(&were_on)));
@@ -200,8 +233,16 @@ impl Run<'_> {
                 self.programs.program(id_of(node), epoch, seed)
             };
             self.observer.reborn(node, id_of(node));
+            // A board knows itself when to keep quiet, and what stores nothing does not know.
+            let is_node = matches!(program, Program::Node(_)) && flash == Flash::Kept;
+            let quiet = if is_node { self.faults.boots.hold_off(node).as_micros() } else { 0 };
             self.world.replace(node, program);
-            self.switch_on(now, node, flash);
+            if quiet == 0 {
+                self.switch_on(now, node, flash);
+            } else {
+                self.faults.boots.power(now, node);
+                self.agenda.add(now + quiet, Action::EndHoldOff { node, life });
+            }
         }
         let found = match flash {
             Flash::Torn if off.iter().all(|&node| self.boards.has(node)) => ", to lose it again at its first write",
@@ -218,13 +259,24 @@ impl Run<'_> {
         self.boards.set_drift(node, ppm);
     }
 
+    /// A node that kept quiet after too many short lives joins, unless its power failed again.
+    fn end_hold_off(&mut self, now: u64, node: NodeIndex, life: u64) {
+        if self.faults.boots.has_power(node) && self.faults.boots.is_in_life(node, life) {
+            self.switch_on(now, node, Flash::Kept);
+            self.change(now, format!("{} has kept quiet after its short lives, and joins", names(&[node])));
+        }
+    }
+
     pub(in crate::scenario) fn switch_on(&mut self, now: u64, node: NodeIndex, flash: Flash) {
+        self.faults.boots.power(now, node);
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
+        self.begin_measuring(now, node);
     }
 
     pub(in crate::scenario) fn switch_off(&mut self, now: u64, node: NodeIndex) {
+        self.faults.boots.lose_power(now, node);
         self.observer.power(now, node, false);
         self.world.power_off(node, &mut self.observer);
         self.boards.power_off(node);
@@ -249,7 +301,7 @@ impl Run<'_> {
     }
 
     /// Whom a fault strikes now.
-    fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
+    pub(in crate::scenario) fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {
             Who::Nodes(nodes) => nodes.clone(),
             Who::Leader => {
@@ -272,7 +324,7 @@ impl Run<'_> {
     fn move_on(&mut self, now: u64) {
         let (Some(walk), Some(plan)) = (&mut self.walk, &self.scenario.mobility) else { return };
         for (node, position) in walk.pass(now, seconds(STEP_US)) {
-            self.world.medium_mut().set_position(node.radio(), position);
+            self.place(now, node, position);
         }
         self.judge.mark_stale();
         if now < plan.until_us() {
@@ -280,6 +332,12 @@ impl Run<'_> {
         } else {
             self.change(now, "everybody stands still".to_owned());
         }
+    }
+
+    /// Puts a node somewhere.
+    pub(in crate::scenario) fn place(&mut self, now: u64, node: NodeIndex, position: Point) {
+        self.world.medium_mut().set_position(node.radio(), position);
+        self.observer.place(now, node, position);
     }
 
     fn wifi(&mut self, now: u64, begins: bool) {

@@ -55,7 +55,7 @@ impl Run<'_> {
         }
         let found = self.find_components();
         if let Some(what) = told(&self.judge.components().links, &found.links) {
-            self.judge.begin_unplanned_change(now, what, found, &self.world, &mut self.observer);
+            self.judge.begin_change(now, what, found, &self.world, &mut self.observer);
         }
     }
 }

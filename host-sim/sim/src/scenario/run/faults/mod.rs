@@ -5,6 +5,7 @@ mod apply;
 mod attack;
 mod boots;
 mod long_fades;
+mod memories;
 mod outsiders;
 
 use active_faults::{Corruption, Drifts, Outages};
@@ -31,6 +32,8 @@ pub(super) struct Faults {
     corruption: Corruption,
     outsiders: Outsiders,
     long_fades: LongFades,
+    /// What all nodes knew at another time, for corruptions.
+    memories: Vec<Program>,
     boots: Boots,
 }
 
@@ -47,6 +50,7 @@ impl Faults {
             boots: Boots::new(world.len()),
             outsiders: Outsiders::add(scenario, seed, world),
             long_fades: LongFades::default(),
+            memories: Vec::new(),
         }
     }
 
