@@ -24,7 +24,7 @@ impl ClockKind {
         match self {
             Self::Lamport => after,
             // Two events in one millisecond still differ, and a clock that was set back stays causal.
-            Self::Perfect => later(after, (now.as_millis() & u64::from(u32::MAX)) as u32),
+            Self::Perfect => later(after, u32::try_from(now.as_millis() & u64::from(u32::MAX)).unwrap_or(after)),
         }
     }
 }

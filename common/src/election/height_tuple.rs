@@ -103,7 +103,7 @@ impl Height {
     /// the clock of the node, that tells of it was never begun: a bit has flipped, or somebody lies.
     pub const fn is_of_past(&self, time: u32) -> bool {
         let has_search = self.level.tau != 0;
-        !is_after(self.leader.elected_at, time) && !(has_search && is_after(self.level.tau, time))
+        !(is_after(self.leader.elected_at, time) || has_search && is_after(self.level.tau, time))
     }
 
     /// The height of a node at this distance from a leader that was there from the start.

@@ -313,7 +313,7 @@ fn any_message(rng: &mut Rng, algorithm: Algorithm) -> ElectionMsg {
                     creator: id,
                     failed: (rng.below(2) == 0).then(|| anybody(rng)),
                     delay: any(rng, 1_000),
-                    coefficient: Coefficient(u16::from(small(rng)).into()),
+                    coefficient: Coefficient(u16::from(small(rng))),
                 },
             };
             ElectionMsg::Frlle(FrlleMsg { term, toward, body })
