@@ -29,11 +29,12 @@ use crate::protocol::Protocol;
 /// The most that a node of the height algorithm may take for its state, neighbours included, in bytes.
 pub const HEIGHT_STATE_MAX: usize = 768;
 
-/// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes.
-pub const NODE_MAX: usize = 6 * 1_024 + 256;
+/// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes. What keeps replays and
+/// liars out (forgotten neighbours, challenges, deadlines) is some 200 of them.
+pub const NODE_MAX: usize = 6 * 1_024 + 600;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 6400;
+pub const NODE: usize = 6408;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -42,6 +42,8 @@ pub enum Event {
     Stale,
     /// A ring neighbour has no up link, so nothing was sent to it.
     Unsent(NodeId),
+    /// What this neighbour says has a time that no message can have now.
+    OutOfTime(NodeId),
 }
 
 /// Why a link went down.
@@ -65,6 +67,8 @@ pub enum Reason {
     MadeRoom,
     /// This node changed its id.
     Renamed,
+    /// This node followed another leader than its neighbours for too long, and begins anew.
+    AtOdds,
 }
 
 /// A defect of the core itself: its state and what it sent no longer agree. A simulator fails the run; a board
@@ -113,6 +117,8 @@ pub enum Notice {
     Fault(Fault),
     /// No neighbour has room for a link to this node, so it follows the leader that this one names.
     Guest(NodeId),
+    /// This node followed another leader than its neighbours for too long: its election and its links begin anew.
+    AtOdds,
     /// This many notices were lost here because nobody collected them.
     Lost(u16),
 }

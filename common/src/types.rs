@@ -24,10 +24,19 @@ impl fmt::Display for NodeId {
 pub struct Term(pub u32);
 
 impl Term {
-    /// The term after this one. It saturates: no network lives to hold four billion elections.
+    /// The term after this one. Terms start over after the last, but never with 0, which is before all elections.
     pub fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
+        Self(self.0.checked_add(1).unwrap_or(1))
     }
+
+    /// How many elections it is ahead of another, where that can be: terms are on a circle, and those on its far half have
+    /// nothing to do with each other.
+    pub fn ahead_of(self, other: Self) -> Option<i32> {
+        let ahead = self.0.wrapping_sub(other.0).cast_signed();
+        (ahead.unsigned_abs() <= Self::NEAR).then_some(ahead)
+    }
+
+    const NEAR: u32 = 1 << 30;
 }
 
 /// A direction on a ring, and at the same time the port through which a message leaves.

@@ -93,12 +93,16 @@ impl Abraham {
             }
             return;
         }
+        if self.leader.is_some() {
+            // Every value of this election passed before its announcement; whose this is, nobody knows.
+            return;
+        }
         if id < collected.smallest {
             collected.smallest = id;
             collected.distance = collected.count;
         }
         collected.sum = collected.sum.wrapping_add(value);
-        collected.count += 1;
+        collected.count = collected.count.saturating_add(1);
         self.circle.send(Side::Right, AbrahamMsg::Value { term: self.circle.term, id, value }, cx);
     }
 
@@ -137,7 +141,7 @@ impl Protocol for Abraham {
 
     fn on_message(&mut self, from: NodeId, msg: AbrahamMsg, cx: &mut Cx<'_, Self>) {
         let (AbrahamMsg::Value { term, id, .. } | AbrahamMsg::Leader(term, id)) = msg;
-        match self.circle.age(term) {
+        match self.circle.age(term, self.is_decided()) {
             Age::Stale => {
                 cx.note(Event::Stale);
                 if let Some(leader) = self.leader {

@@ -72,19 +72,29 @@ pub enum Age {
     News,
 }
 
+impl Age {
+    /// The age of a message of `term` at a node in its `own` term. Terms that are too far apart to compare come of a lie or a
+    /// flipped bit. Whoever has a leader keeps to it and says so; whoever has none joins. So the two ends of such a gap come
+    /// together, and one message with a wild number moves nobody who has a leader.
+    pub fn of(term: Term, own: Term, is_decided: bool) -> Self {
+        match term.ahead_of(own) {
+            Some(0) => Self::Current,
+            Some(ahead) if ahead > 0 => Self::News,
+            None if !is_decided => Self::News,
+            _ => Self::Stale,
+        }
+    }
+}
+
 impl Circle {
     /// A place on a ring before any election.
     pub fn new(config: RingConfig) -> Self {
         Self { place: config.place, term: Term(0), patience: config.patience }
     }
 
-    /// Compares a message's term with one's own.
-    pub fn age(&self, term: Term) -> Age {
-        match term.cmp(&self.term) {
-            core::cmp::Ordering::Less => Age::Stale,
-            core::cmp::Ordering::Equal => Age::Current,
-            core::cmp::Ordering::Greater => Age::News,
-        }
+    /// Compares a message's term with one's own, as a node that knows the leader of its term or does not.
+    pub fn age(&self, term: Term, is_decided: bool) -> Age {
+        Age::of(term, self.term, is_decided)
     }
 
     /// Sends a message to the neighbour on one side. Where that link is down it sends nothing and reports that: the keeper of

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::abraham::{Abraham, AbrahamMsg};
 use super::bully::{Bully, BullyConfig, BullyMsg, BullyTimer};
 use super::circle::{RingConfig, RingTimer};
-use super::frlle::{Frlle, FrlleConfig, FrlleMsg, FrlleRules};
+use super::frlle::{Frlle, FrlleBody, FrlleConfig, FrlleMsg, FrlleRules};
 use super::height::{HeightElection, HeightOptions, Update};
 use super::hierarchy::{Hierarchy, HierarchyOptions, Radii};
 use super::hierarchy_update::HierarchyUpdate;
@@ -78,6 +78,30 @@ pub enum ElectionMsg {
 }
 
 impl ElectionMsg {
+    /// The nodes that it names as candidates or leaders. On a ring all of them are members, or nobody of the ring sent it.
+    pub fn named(&self) -> [Option<NodeId>; 2] {
+        let (one, other) = match self {
+            Self::Hs(HsMsg::Out { uid, .. } | HsMsg::Back { uid, .. } | HsMsg::Leader { uid, .. }) => {
+                (Some(*uid), None)
+            }
+            Self::Frlle(FrlleMsg { body, .. }) => match *body {
+                FrlleBody::Election { creator, failed, .. } => (Some(creator), failed),
+                FrlleBody::Recovered(leader) => (leader, None),
+                FrlleBody::Declared(leader) => (Some(leader), None),
+            },
+            Self::Ring(msg) => (Some(msg.origin), None),
+            Self::Lcr(LcrMsg::Candidate(_, id) | LcrMsg::Leader(_, id)) => (Some(*id), None),
+            #[cfg(feature = "comparison")]
+            Self::TimerBased(msg) => (Some(msg.id), None),
+            #[cfg(feature = "comparison")]
+            Self::Abraham(AbrahamMsg::Value { id, .. } | AbrahamMsg::Leader(_, id)) => (Some(*id), None),
+            #[cfg(feature = "comparison")]
+            Self::ModifiedBully(_) => (None, None),
+            Self::Height(_) | Self::Hierarchy(_) | Self::Bully(_) => (None, None),
+        };
+        [one, other]
+    }
+
     fn inner(&self) -> (&'static str, u8, u8, bool) {
         fn parts(msg: &impl Message) -> (&'static str, u8, u8, bool) {
             (msg.kind(), msg.phase(), msg.lane(), msg.is_latest_value())

@@ -201,7 +201,7 @@ impl Frlle {
     fn handle(&mut self, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
         let toward = msg.toward;
         match msg.body {
-            FrlleBody::Election { failed, .. } if self.may_recover() && self.knows_recovery(&msg, cx.now) => {
+            FrlleBody::Election { failed, .. } if self.may_recover(failed) && self.knows_recovery(&msg, cx.now) => {
                 self.ballot.recovery_creator = true;
                 self.recover(failed, Event::HeardAlive, cx);
                 self.send(toward.opposite(), FrlleBody::Recovered(failed), cx);
@@ -222,9 +222,10 @@ impl Frlle {
         }
     }
 
-    /// Rule 1: what is decided stays decided.
-    fn may_recover(&self) -> bool {
-        !(self.hardened() && self.ballot.decided)
+    /// Rule 1: what is decided stays decided. And where nobody was lost, nobody can be found again: that would be an outcome
+    /// without a leader, and no reason for another election.
+    fn may_recover(&self, leader: Option<NodeId>) -> bool {
+        !self.hardened() || (!self.ballot.decided && leader.is_some())
     }
 
     fn on_election(
@@ -278,7 +279,7 @@ impl Frlle {
 
     /// True when it was news.
     fn accept_recovery(&mut self, leader: Option<NodeId>, cx: &mut Cx<'_, Self>) -> bool {
-        if self.ballot.recovery_creator || self.ballot.recovery_seen || !self.may_recover() {
+        if self.ballot.recovery_creator || self.ballot.recovery_seen || !self.may_recover(leader) {
             return false;
         }
         self.ballot.recovery_seen = true;
@@ -375,7 +376,7 @@ impl Protocol for Frlle {
 
     fn on_message(&mut self, _from: NodeId, msg: FrlleMsg, cx: &mut Cx<'_, Self>) {
         if self.hardened() {
-            match self.circle.age(msg.term) {
+            match self.circle.age(msg.term, self.is_decided()) {
                 Age::Stale => return self.answer_stale(msg, cx),
                 Age::News => self.join(msg.term, self.leader, cx),
                 Age::Current => {}

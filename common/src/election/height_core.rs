@@ -7,10 +7,14 @@ use heapless::Vec;
 
 use super::height_tuple::{Height, LeaderPair, RefLevel};
 use crate::Full;
-use crate::causal_clock::ClockKind;
+use crate::causal_clock::{ClockKind, is_near};
 use crate::notice::Event;
 use crate::time::Instant;
 use crate::types::NodeId;
+
+/// A leader that was elected longer ago than this elects itself anew. Times start over, and an election that is half a
+/// circle away would look like one to come.
+const REIGN_MAX: u32 = 1 << 29;
 
 /// Which rules a node follows where the published ones do more than a radio needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -130,7 +134,9 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         if let Ok(at) = self.links.binary_search_by_key(&id, |link| link.id) {
             was_neighbour = self.links.remove(at).level.is_some();
         }
-        if self.options.rules == HeightRules::Radio && !was_neighbour {
+        if let Some(event) = self.recover() {
+            Some(event)
+        } else if self.options.rules == HeightRules::Radio && !was_neighbour {
             None
         } else if self.neighbours().next().is_none() {
             Some(self.elect_self())
@@ -139,15 +145,27 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         }
     }
 
-    /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height from a
-    /// node without a channel is ignored.
+    /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height is ignored
+    /// where it comes from a node without a channel, tells of what is later than itself, or has a time that no message can
+    /// have now. A node that has heard nobody yet takes the time of whoever it hears first.
     pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height, extra: X) -> Option<Event> {
-        // No election and no search is younger than a message that tells of it. Where a memory has gone wrong it may seem so,
-        // and unless time passes it too, whoever is elected later loses for ever against a leader that never was.
-        let latest = stamp.max(peer.leader.elected_at).max(peer.level.tau);
-        self.tick(now, Some(latest));
+        let is_near = is_near(stamp, self.time);
+        let is_first = self.neighbours().next().is_none();
+        if !peer.is_of_past(stamp) || !(is_near || is_first) {
+            self.tick(now, None);
+            return Some(if is_near { Event::Ignored(peer.id) } else { Event::OutOfTime(peer.id) });
+        }
+        if !is_near {
+            // Its own election, which nobody took part in, is older than anybody else's.
+            self.height = Height::elected(self.height.id, stamp.wrapping_sub(REIGN_MAX));
+            self.time = stamp;
+        }
+        self.tick(now, Some(stamp));
         if !self.learn(peer, extra) {
             return Some(Event::Ignored(peer.id));
+        }
+        if is_near && let Some(event) = self.recover() {
+            return Some(event);
         }
         if peer.leader != self.height.leader {
             Some(self.react_to_other_leader(peer))
@@ -156,6 +174,16 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         } else {
             None
         }
+    }
+
+    /// Elects this node where its own height cannot be: it is later than its own clock, or of an election so long ago that
+    /// times have nearly started over.
+    fn recover(&mut self) -> Option<Event> {
+        let Height { leader, id, .. } = self.height;
+        let reign = self.time.wrapping_sub(leader.elected_at);
+        let is_worn = leader.lid == id && reign > REIGN_MAX;
+        let is_sound = self.height.is_of_past(self.time) && !is_worn;
+        (!is_sound).then(|| self.elect_self())
     }
 
     /// ELECTSELF.
@@ -210,9 +238,9 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         let largest = self.neighbours().map(|w| w.level).max()?;
         Some(if self.neighbours().any(|w| w.level != largest) {
             self.propagate(largest)
-        } else if largest.tau > 0 && !largest.reflected {
+        } else if largest.tau != 0 && !largest.reflected {
             self.reflect(largest)
-        } else if largest.tau > 0 && largest.oid == self.height.id {
+        } else if largest.tau != 0 && largest.oid == self.height.id {
             self.elect_self()
         } else {
             self.start_search()
@@ -263,10 +291,13 @@ mod tests {
             assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
             // A memory has gone wrong: what it tells of is younger than the message.
             let ghost = Height { leader: Height::elected(NodeId(77), 1_000).leader, ..at_distance(5, 1) };
-            let _ = node.receive(Instant::ZERO, 3, ghost, ());
-            assert_eq!(node.height().leader.lid, NodeId(77), "{rules:?}");
-            let _ = node.elect_self();
-            assert!(node.height().leader < ghost.leader, "the smaller pair wins, {rules:?}");
+            assert_eq!(node.receive(Instant::ZERO, 3, ghost, ()), Some(Event::Ignored(NodeId(5))), "{rules:?}");
+            assert_eq!((node.height().leader.lid, node.time()), (LEADER, 2), "{rules:?}");
+            // The same in its own memory: it is mended with the next event.
+            let mut node = HeightCore::<4>::new(Height { id: NodeId(1), ..ghost }, node.options);
+            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
+            let _ = node.receive(Instant::ZERO, 3, at_distance(5, 1), ());
+            assert_eq!(node.height(), Height::elected(NodeId(1), 4), "{rules:?}");
         }
     }
 

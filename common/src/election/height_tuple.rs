@@ -2,17 +2,30 @@
 //!
 //! Source: Tbarka (2019), section 3.2. `(tau, oid, r, delta, nlts, lid, id)`, compared lexicographically; the first three
 //! are the reference level, the fifth and sixth the leader pair. The printed `nlts` is the negative of the time at which
-//! the leader was elected; here that time itself is kept, and a later one orders first.
+//! the leader was elected; here that time itself is kept, and a later one orders first. Times are compared as causal
+//! times are: they start over.
 
 use core::cmp::Ordering;
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
+use crate::causal_clock::is_after;
 use crate::types::NodeId;
 
+/// Compares two causal times.
+fn compare(time: u32, other: u32) -> Ordering {
+    if time == other {
+        Ordering::Equal
+    } else if is_after(time, other) {
+        Ordering::Greater
+    } else {
+        Ordering::Less
+    }
+}
+
 /// A search for the leader: when and by whom it was begun, and whether it has met a dead end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RefLevel {
     /// When it was begun; zero where there is no search.
@@ -28,6 +41,23 @@ impl RefLevel {
     pub const ZERO: Self = Self { tau: 0, oid: NodeId(0), reflected: false };
 }
 
+/// No search is lower than any; of two, the later one is higher.
+impl Ord for RefLevel {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_time = match (self.tau, other.tau) {
+            (0, _) | (_, 0) => self.tau.cmp(&other.tau),
+            (tau, other) => compare(tau, other),
+        };
+        by_time.then(self.oid.cmp(&other.oid)).then(self.reflected.cmp(&other.reflected))
+    }
+}
+
+impl PartialOrd for RefLevel {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// A leader and when it was elected. The smaller pair is the better one: elected later, or at the same time with the
 /// smaller id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
@@ -40,7 +70,7 @@ pub struct LeaderPair {
 
 impl Ord for LeaderPair {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.elected_at.cmp(&self.elected_at).then(self.lid.cmp(&other.lid))
+        compare(other.elected_at, self.elected_at).then(self.lid.cmp(&other.lid))
     }
 }
 
@@ -67,6 +97,13 @@ impl Height {
     /// The height of a leader elected at this time.
     pub const fn elected(id: NodeId, elected_at: u32) -> Self {
         Self { level: RefLevel::ZERO, delta: 0, leader: LeaderPair { elected_at, lid: id }, id }
+    }
+
+    /// Whether it tells of nothing that came after this time. A search or an election that is later than the message, or
+    /// the clock of the node, that tells of it was never begun: a bit has flipped, or somebody lies.
+    pub const fn is_of_past(&self, time: u32) -> bool {
+        let has_search = self.level.tau != 0;
+        !(is_after(self.leader.elected_at, time) || has_search && is_after(self.level.tau, time))
     }
 
     /// The height of a node at this distance from a leader that was there from the start.

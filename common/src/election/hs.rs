@@ -192,6 +192,11 @@ impl<U: Uid> Hs<U> {
         }
     }
 
+    /// Whether probes of this phase come home from the other side. None of them is sent back.
+    fn goes_round(&self, phase: u8) -> bool {
+        self.rules == HsRules::Known && phase >= ROUND
+    }
+
     fn expects_to_win(&self, cx: &Cx<'_, Self>) -> bool {
         let own = self.uid.node();
         cx.peers.iter().all(|&peer| own.is_some_and(|own| own > peer))
@@ -230,7 +235,10 @@ impl<U: Uid> Hs<U> {
             if self.phase.is_none() && self.leader.is_none() {
                 self.stand(cx);
             }
+        } else if self.leader.is_some_and(|leader| uid > leader) {
+            // Nobody larger than the leader took part in this election: there is nobody whom it would come home to.
         } else if hops > 1 {
+            let hops = if self.rules == HsRules::Known { hops.min(1 << ROUND) } else { hops };
             self.circle.send(toward, HsMsg::Out { term, uid, phase, hops: hops - 1, toward }, cx);
         } else {
             let toward = toward.opposite();
@@ -241,8 +249,8 @@ impl<U: Uid> Hs<U> {
     fn on_back(&mut self, uid: U, phase: u8, toward: Side, cx: &mut Cx<'_, Self>) {
         if uid != self.uid {
             self.circle.send(toward, HsMsg::Back { term: self.circle.term, uid, phase, toward }, cx);
-        } else if self.phase == Some(phase) {
-            self.returned += 1;
+        } else if self.phase == Some(phase) && !self.goes_round(phase) {
+            self.returned = self.returned.saturating_add(1);
             if self.returned == 2 {
                 cx.note(Event::PhaseWon(phase));
                 self.enter_phase(phase.saturating_add(1), &Side::BOTH, cx);
@@ -285,7 +293,7 @@ impl<U: Uid> Protocol for Hs<U> {
     }
 
     fn on_message(&mut self, from: NodeId, msg: HsMsg<U>, cx: &mut Cx<'_, Self>) {
-        match self.circle.age(msg.term()) {
+        match self.circle.age(msg.term(), self.is_decided()) {
             Age::Stale => {
                 cx.note(Event::Stale);
                 if let Some(uid) = self.leader {

@@ -77,7 +77,10 @@ impl Lcr {
     fn on_candidate(&mut self, id: NodeId, cx: &mut Cx<'_, Self>) {
         let term = self.circle.term;
         if id > cx.id {
-            self.circle.send(Side::Right, LcrMsg::Candidate(term, id), cx);
+            // Nobody larger than the leader took part in this election: such an id would go round for ever.
+            if self.leader.is_none_or(|leader| id <= leader) {
+                self.circle.send(Side::Right, LcrMsg::Candidate(term, id), cx);
+            }
         } else if id < cx.id {
             if !self.standing && self.leader.is_none() {
                 self.stand(cx);
@@ -114,7 +117,7 @@ impl Protocol for Lcr {
 
     fn on_message(&mut self, from: NodeId, msg: LcrMsg, cx: &mut Cx<'_, Self>) {
         let (LcrMsg::Candidate(term, id) | LcrMsg::Leader(term, id)) = msg;
-        match self.circle.age(term) {
+        match self.circle.age(term, self.is_decided()) {
             Age::Stale => {
                 cx.note(Event::Stale);
                 if let Some(leader) = self.leader {

@@ -15,7 +15,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use super::circle::RingTimer;
+use super::circle::{Age, RingTimer};
 use crate::members::{Members, RingOrder};
 use crate::notice::Event;
 use crate::outbox::Dest;
@@ -183,7 +183,7 @@ impl Protocol for Ring {
             self.on_own(msg, cx);
             return;
         }
-        if msg.term < self.term {
+        if Age::of(msg.term, self.term, self.leader.is_some()) == Age::Stale {
             // The sender was away. Its next election has a term above this one's.
             cx.note(Event::Stale);
             if !self.waiting {

@@ -102,7 +102,7 @@ impl Protocol for TimerBased {
     }
 
     fn on_message(&mut self, from: NodeId, msg: TimerMsg, cx: &mut Cx<'_, Self>) {
-        match self.circle.age(msg.term) {
+        match self.circle.age(msg.term, self.is_decided()) {
             Age::Stale => {
                 cx.note(Event::Stale);
                 if let Some(id) = self.best {

@@ -153,6 +153,16 @@ impl Links {
         self.begin_anew(now, Reason::Renamed);
     }
 
+    /// Begins every link anew, because the election does.
+    pub fn restart(&mut self, now: Instant) {
+        self.begin_anew(now, Reason::AtOdds);
+    }
+
+    /// Whether a linked neighbour is believed to follow another leader.
+    pub fn is_at_odds(&self) -> bool {
+        self.table.linked().any(|(_, neighbour)| neighbour.dissents())
+    }
+
     fn begin_anew(&mut self, now: Instant, reason: Reason) {
         for slot in self.table.linked_slots().iter() {
             self.take_down(now, slot, reason);

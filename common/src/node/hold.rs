@@ -48,7 +48,7 @@ impl Node {
         let keeps_states = matches!(self.engine.protocol(), Election::Height(_) | Election::Hierarchy(_));
         let is_gone = self.leader == Some(peer) && matches!(reason, Reason::Silent | Reason::Unacknowledged);
         let is_last = self.engine.peers() == [peer];
-        let is_held = keeps_states && is_last && !is_gone && reason != Reason::Renamed;
+        let is_held = keeps_states && is_last && !is_gone && !matches!(reason, Reason::Renamed | Reason::AtOdds);
         if is_held {
             self.hold = Hold { peer, since: now, until: now + GRACE };
         }

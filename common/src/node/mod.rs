@@ -4,6 +4,7 @@
 mod corruption;
 mod guest;
 mod hold;
+mod odds;
 mod on_ring;
 pub mod snapshot;
 mod vacancy;
@@ -28,7 +29,7 @@ use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
 use crate::names::Algorithm;
-use crate::notice::{Fault, Notice, NoticeQueue, Reason};
+use crate::notice::{Event, Fault, Notice, NoticeQueue, Reason};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
 use crate::ring::wire::PAYLOAD_MAX;
@@ -64,6 +65,8 @@ pub struct Node {
     leader: Option<NodeId>,
     leader_changes: u32,
     hold: Hold,
+    /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
+    odds_until: Instant,
     vacancy: Vacancy,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
@@ -97,6 +100,7 @@ impl Node {
             leader: None,
             leader_changes: 0,
             hold: Hold::NOBODY,
+            odds_until: Instant::NEVER,
             vacancy: Vacancy::NONE,
             unfinished: Instant::NEVER,
         }
@@ -154,6 +158,7 @@ impl Node {
         }
         self.let_go(now, false);
         self.fill_vacancy(now);
+        self.watch_odds(now);
         self.work(now);
     }
 
@@ -335,8 +340,10 @@ impl Node {
             return;
         }
         while let Some(notice) = self.engine.poll_notice() {
-            if let Notice::LinkEnded(peer, reason) = notice {
-                self.links.end(now, peer, reason);
+            match notice {
+                Notice::LinkEnded(peer, reason) => self.links.end(now, peer, reason),
+                Notice::Event(Event::OutOfTime(_)) => self.note_refusal(now),
+                _ => {}
             }
             self.notices.push(notice);
         }
@@ -365,12 +372,8 @@ impl Node {
         // Of sixty-five thousand ids a few dozen are taken.
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
         self.links.rename(now, id);
-        while self.links.poll_event().is_some() {}
-        self.hold = Hold::NOBODY;
-        self.engine = self.wanted.engine(id, self.boot, None);
-        self.engine.handle_start(now);
         self.notices.push(Notice::Renamed(id));
-        self.collect(now);
+        self.begin_anew(now);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A node in ring mode: carries what the ring keeper, the links and the election have for each other.
 
 use super::{FOR_RING, Node};
+use crate::election::ElectionMsg;
 use crate::limits::MESSAGE_MAX;
 use crate::notice::{Fault, Notice};
 use crate::protocol::{Protocol, Signal};
@@ -79,7 +80,13 @@ impl Node {
             RingOutput::Deliver(from, bytes) => {
                 // The wave of an election takes a fraction of a hello interval, if hellos let it pass.
                 self.links.defer_hello(now);
-                self.engine.handle_message(now, from, &bytes);
+                let is_member = |id| self.ring.as_ref().is_some_and(|ring| ring.is_member(id));
+                match postcard::take_from_bytes::<ElectionMsg>(&bytes) {
+                    Ok((msg, [])) if msg.named().into_iter().flatten().all(is_member) => {
+                        self.engine.handle_decoded(now, from, msg);
+                    }
+                    _ => self.notices.push(Notice::BadMessage(from)),
+                }
             }
             RingOutput::LeaderSilent(leader) => {
                 self.notices.push(Notice::LeaderSilent(leader));

@@ -44,12 +44,14 @@ impl LeaderWatch {
         self.leader
     }
 
-    /// Follows a leader of which `number` is the newest known. `own` is this node's position: it does not watch itself.
+    /// Follows a leader of which `number` is the newest known, or [`NOBODY`], which may not last for ever either. `own` is this
+    /// node's position: it does not watch itself.
     pub fn follow(&mut self, now: Instant, leader: u8, number: Number, own: u8) {
         self.leader = leader;
         self.number = number;
         self.settle_dispute();
-        self.silent_at = if leader == own || leader == NOBODY { Instant::NEVER } else { now + self.tolerance };
+        self.is_silent = false;
+        self.silent_at = if leader == own { Instant::NEVER } else { now + self.tolerance };
     }
 
     /// A neighbour has told of this number of a member.

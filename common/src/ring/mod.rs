@@ -316,8 +316,9 @@ impl RingKeeper {
     }
 
     fn poll_signal(&mut self) -> Option<RingOutput> {
-        if let Some(leader) = self.leader.take_silent().and_then(|leader| self.roster.id_at(leader)) {
-            return Some(RingOutput::LeaderSilent(leader));
+        if let Some(leader) = self.leader.take_silent() {
+            // Nobody led for as long as a leader may be silent: whatever the election waits for does not come.
+            return Some(self.roster.id_at(leader).map_or(RingOutput::Disturbed, RingOutput::LeaderSilent));
         }
         if let Some(disputant) = self.leader.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
             return Some(RingOutput::Disputed(disputant));
@@ -346,6 +347,11 @@ impl RingKeeper {
     /// This node's neighbours on the ring, as last reported.
     pub fn place(&self) -> RingPlace {
         self.roster.place()
+    }
+
+    /// Whether a node is on the ring, alive or not.
+    pub fn is_member(&self, id: NodeId) -> bool {
+        self.roster.position(id).is_some()
     }
 
     /// Whether a member counts as alive; this node does.

@@ -7,6 +7,7 @@ mod dense;
 mod ether;
 mod faults;
 mod hostile;
+mod insider;
 mod keys;
 mod mesh;
 mod rings;

@@ -125,6 +125,7 @@ pub fn notice(notice: Notice) -> String {
         Notice::EpochNeeded => "only listens until a new epoch is stored".into(),
         Notice::RingPlace(left, right) => format!("is between {left} and {right} on the ring"),
         Notice::LeaderSilent(id) => format!("has not heard its leader {id} for too long"),
+        Notice::AtOdds => "was at odds with its neighbours for too long, and begins anew".into(),
         Notice::Guest(id) => format!("is a guest of {id}, which has no room for a link"),
         Notice::Fault(fault) => format!("DEFECT of the election core: {fault:?}"),
         Notice::Lost(count) => format!("the node dropped {}", counted(count, "notice")),
@@ -150,6 +151,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::Unwilling => "the other end no longer wants it",
         Reason::MadeRoom => "dropped to make room for another",
         Reason::Renamed => "this node changed its id",
+        Reason::AtOdds => "this node begins anew",
     }
 }
 

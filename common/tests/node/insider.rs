@@ -1,0 +1,372 @@
+//! Members that lie: whatever one authentic frame says, the others have a living leader again soon after its sender is gone.
+
+use common::coefficient::Coefficient;
+use common::config::{Config, NetworkKey, Protection};
+use common::election::abraham::AbrahamMsg;
+use common::election::bully::BullyMsg;
+use common::election::circle::RingConfig;
+use common::election::frlle::{FrlleBody, FrlleMsg};
+use common::election::height::Update;
+use common::election::height_tuple::{LeaderPair, RefLevel};
+use common::election::hierarchy_update::{HierarchyUpdate, Record};
+use common::election::hs::{Hs, HsMsg, HsRules};
+use common::election::lcr::LcrMsg;
+use common::election::modified_bully::ModifiedBullyMsg;
+use common::election::ring::{RingMsg, Round};
+use common::election::timer_based::TimerMsg;
+use common::election::{Algorithm, ElectionMsg};
+use common::engine::Engine;
+use common::link::body::{Entry, Rel};
+use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::security::Keys;
+use common::mac::phy::FRAME_MAX;
+use common::members::{Members, RingOrder};
+use common::notice::Notice;
+use common::protocol::Signal;
+use common::rng::Rng;
+use common::time::{Duration, Instant};
+use common::types::{NodeId, RingPlace, Side, Term};
+
+use crate::ether::Ether;
+
+const PAN: u16 = 7;
+
+/// How long a network may take to get over one lie.
+const HEALED_S: u64 = 30;
+
+/// Boards of a run: enough for a ring that is not all neighbours.
+const BOARDS: u16 = 5;
+
+/// A number that no honest frame of a test reaches.
+const LIE: u32 = 0x00FF_0000;
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_millis(seconds * 1_000)
+}
+
+fn protection() -> Protection {
+    Protection::Ascon(NetworkKey::new([9; 16]))
+}
+
+/// Boards with the ids from 1 on, each of which hears the two next on either side.
+pub fn network(seed: u64, algorithm: Algorithm) -> Ether {
+    let ids: Vec<NodeId> = (1..=BOARDS).map(NodeId).collect();
+    let Ok(order) = RingOrder::new(&ids) else { panic!("a ring") };
+    let config = |id| {
+        if algorithm.needs_ring() {
+            Config::on_ring(NodeId(id), PAN, protection(), algorithm, order.clone())
+        } else {
+            Config { algorithm, radii: [2, 0, 0], ..Config::ad_hoc(NodeId(id), PAN, protection()) }
+        }
+    };
+    let mut ether = Ether::new(seed, 0, (1..=BOARDS).map(config));
+    ether.cut(0, 2);
+    ether.cut(1, 3);
+    ether.switch_on_all();
+    ether
+}
+
+/// One board says this to another over the link between them, in a frame of its own; whether there is a link.
+pub fn lie(ether: &mut Ether, from: usize, to: usize, number: u32, message: &[u8]) -> bool {
+    let [liar, victim] = [from, to].map(|board| ether.boards[board].node.id());
+    let links = ether.boards[from].node.links();
+    let Some(epoch) = links.epoch() else { return false };
+    let Some((_, known)) = links.table().iter().find(|(_, known)| known.id == victim && known.session.is_up()) else {
+        return false;
+    };
+    let session = known.session.clone();
+    let entry = Entry { id: victim, echo: session.echo(), number: session.oldest(), ack: session.expected() };
+    let rel = Rel {
+        entries: [entry].into_iter().collect(),
+        messages: [message.iter().copied().collect()].into_iter().collect(),
+        ..Rel::default()
+    };
+    let mut buf = [0; FRAME_MAX];
+    let length = rel.write(false, &mut buf[HEAD_BYTES..]).expect("it fits");
+    let counter = LIE + number;
+    let head = Head { pan: PAN, to: victim, from: liar, key_id: 0, kind: Kind::Rel, epoch, counter };
+    let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+    let accepted = ether.boards[to].node.snapshot().counters.accepted;
+    ether.inject(to, &buf[..length]);
+    assert_eq!(ether.boards[to].node.snapshot().counters.accepted, accepted + 1, "the lie is an authentic frame");
+    true
+}
+
+/// An election message as it travels: to a neighbour, or in an envelope of the ring.
+fn wrapped(algorithm: Algorithm, from: usize, to: usize, number: u8, msg: &ElectionMsg) -> Vec<u8> {
+    let mut buf = [0; 64];
+    let bytes: &[u8] = postcard::to_slice(msg, &mut buf).expect("it fits");
+    if algorithm.needs_ring() {
+        let position = |board: usize| u8::try_from(board).unwrap_or(0);
+        [&[1, 3, position(to), position(from), 5, number][..], bytes].concat()
+    } else {
+        [&[0][..], bytes].concat()
+    }
+}
+
+/// Whether these boards follow one of themselves.
+fn is_healed(ether: &Ether, boards: &[usize]) -> bool {
+    let leader = ether.agreed(boards.iter().copied());
+    leader.is_some_and(|leader| boards.iter().any(|&board| ether.boards[board].node.id() == leader))
+}
+
+/// A board lies once and is gone: the others follow one of themselves within [`HEALED_S`], and still do later.
+fn heals(ether: &mut Ether, liar: usize, what: &str) {
+    ether.switch_off(liar);
+    let others: Vec<_> = (0..usize::from(BOARDS)).filter(|&board| board != liar).collect();
+    let until = ether.now + seconds(HEALED_S);
+    // They may not have noticed anything yet.
+    ether.run(seconds(5));
+    assert!(ether.run_until(until, |ether| is_healed(ether, &others)), "{what}: {:?}", leaders(ether));
+    ether.run(seconds(5));
+    assert!(is_healed(ether, &others), "{what}, later: {:?}", leaders(ether));
+}
+
+fn leaders(ether: &Ether) -> Vec<Option<NodeId>> {
+    ether.boards.iter().map(|board| board.node.leader()).collect()
+}
+
+/// The neighbour with which a board has a link.
+fn victim_of(ether: &Ether, liar: usize) -> Option<usize> {
+    let table = ether.boards[liar].node.links().table();
+    let (_, known) = table.linked().next()?;
+    ether.boards.iter().position(|board| board.node.id() == known.id)
+}
+
+#[test]
+fn nobody_follows_a_ghost_that_was_elected_at_a_time_to_come() {
+    for algorithm in [Algorithm::Height, Algorithm::Hierarchy] {
+        for (stamp, elected_at, tau) in [(9, u32::MAX, 0), (9, u32::MAX - 1, u32::MAX), (60, 1 << 31, 0), (60, 61, 0)] {
+            let mut ether = network(3, algorithm);
+            ether.run(seconds(10));
+            let victim = victim_of(&ether, 4).expect("a link");
+            let leader = LeaderPair { elected_at, lid: NodeId(77) };
+            let level = RefLevel { tau, oid: NodeId(77), reflected: false };
+            let update = match algorithm {
+                Algorithm::Height => ElectionMsg::Height(Update { stamp, level, delta: 0, leader }),
+                _ => ElectionMsg::Hierarchy(HierarchyUpdate {
+                    stamp,
+                    level,
+                    delta: 0,
+                    leader,
+                    fresh: false,
+                    levels: 1,
+                    records: [None; 3],
+                }),
+            };
+            assert!(lie(&mut ether, 4, victim, 0, &wrapped(algorithm, 4, victim, 0, &update)));
+            let before: Vec<_> = ether.boards.iter().map(|board| board.node.snapshot().counters.sent).collect();
+            heals(&mut ether, 4, &format!("{algorithm:?}, {stamp} {elected_at} {tau}"));
+            for (board, before) in before.iter().enumerate().take(4) {
+                let sent = ether.boards[board].node.snapshot().counters.sent - before;
+                assert!(sent < 400, "{algorithm:?}: {sent} frames of board {board}, {stamp} {elected_at} {tau}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clock_near_its_end_goes_on() {
+    for algorithm in [Algorithm::Height, Algorithm::Hierarchy] {
+        let mut ether = network(5, algorithm);
+        ether.run(seconds(10));
+        // Eight steps of a little less than an eighth of the circle each: once round, past the end.
+        for step in 1..=9_u32 {
+            let liar = 4;
+            let victim = victim_of(&ether, liar).expect("a link");
+            let stamp = step.wrapping_mul(0x1FF0_0000).wrapping_add(0x100);
+            let own = LeaderPair { elected_at: stamp, lid: ether.boards[liar].node.id() };
+            let update = match algorithm {
+                Algorithm::Height => {
+                    ElectionMsg::Height(Update { stamp, level: RefLevel::ZERO, delta: 0, leader: own })
+                }
+                _ => ElectionMsg::Hierarchy(HierarchyUpdate {
+                    stamp,
+                    level: RefLevel::ZERO,
+                    delta: 0,
+                    leader: own,
+                    fresh: false,
+                    levels: 1,
+                    records: [None; 3],
+                }),
+            };
+            assert!(lie(&mut ether, liar, victim, step, &wrapped(algorithm, liar, victim, 0, &update)));
+            heals(&mut ether, liar, &format!("{algorithm:?}, step {step}"));
+            ether.switch_on(liar);
+            ether.run(seconds(10));
+            assert!(is_healed(&ether, &[0, 1, 2, 3, 4]), "{algorithm:?}, step {step}: {:?}", leaders(&ether));
+        }
+    }
+}
+
+#[test]
+fn a_ring_follows_no_stranger_and_no_term_is_the_last() {
+    let announcements = |term: Term, id: NodeId| {
+        [
+            (Algorithm::Hs, ElectionMsg::Hs(HsMsg::Leader { term, uid: id })),
+            (Algorithm::Lcr, ElectionMsg::Lcr(LcrMsg::Leader(term, id))),
+            (Algorithm::Abraham, ElectionMsg::Abraham(AbrahamMsg::Leader(term, id))),
+            (
+                Algorithm::Frlle,
+                ElectionMsg::Frlle(FrlleMsg { term, toward: Side::Right, body: FrlleBody::Declared(id) }),
+            ),
+            (
+                Algorithm::Ring,
+                ElectionMsg::Ring(RingMsg {
+                    round: Round::Coordinator,
+                    term,
+                    origin: id,
+                    members: Members::of(4),
+                    hops: 5,
+                }),
+            ),
+        ]
+    };
+    for (id, terms) in [(NodeId(999), [5_000, u32::MAX]), (NodeId(5), [u32::MAX, 1 << 30])] {
+        for term in terms {
+            for (algorithm, msg) in announcements(Term(term), id) {
+                let mut ether = network(2, algorithm);
+                ether.run(seconds(12));
+                let liar = 4;
+                let victim = victim_of(&ether, liar).expect("a link");
+                let sent = lie(&mut ether, liar, victim, 0, &wrapped(algorithm, liar, victim, 200, &msg));
+                assert!(sent && ether.boards[victim].node.leader() != Some(NodeId(999)), "{algorithm:?}");
+                if id == NodeId(999) {
+                    assert!(
+                        ether.count(victim, |notice| *notice == Notice::BadMessage(NodeId(5))) > 0,
+                        "{algorithm:?}"
+                    );
+                }
+                heals(&mut ether, liar, &format!("{algorithm:?}, {id}, term {term}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn probes_that_come_back_without_end_do_no_harm() {
+    let place = RingPlace { left: NodeId(1), right: NodeId(2) };
+    let config = RingConfig { place, patience: seconds(4) };
+    let hs = Hs::new(NodeId(9), config).with_rules(HsRules::Known);
+    let mut node = Engine::<_, 4>::new(NodeId(9), 1, hs);
+    (1..=2).for_each(|peer| node.add_peer(NodeId(peer)).expect("room"));
+    node.handle_start(Instant::ZERO);
+    let sent = core::iter::from_fn(|| node.poll_decoded()).collect::<Vec<_>>();
+    let Some((_, HsMsg::Out { term, phase, .. })) = sent.first().cloned() else { panic!("a probe: {sent:?}") };
+    for _ in 0..600 {
+        node.handle_decoded(Instant::ZERO, NodeId(2), HsMsg::Back { term, uid: NodeId(9), phase, toward: Side::Left });
+        assert_eq!(node.poll_decoded(), None, "none of its probes is sent back, so these change nothing");
+    }
+    // And nobody's probe goes further than round the largest ring.
+    let endless = HsMsg::Out { term, uid: NodeId(10), phase: 40, hops: u32::MAX, toward: Side::Right };
+    node.handle_decoded(Instant::ZERO, NodeId(1), endless);
+    assert!(matches!(node.poll_decoded(), Some((_, HsMsg::Out { hops: 1..128, .. }))));
+}
+
+/// A number at random, or one of those at the edges.
+fn any(rng: &mut Rng, near: u32) -> u32 {
+    let edges =
+        [0, 1, near, near.wrapping_add(1), near.wrapping_sub(1), 1 << 29, 1 << 30, 1 << 31, u32::MAX - 1, u32::MAX];
+    let pick = usize::try_from(rng.below(14)).unwrap_or(0);
+    edges.get(pick).copied().unwrap_or_else(|| rng.next_u32())
+}
+
+/// A node: of the network as a rule.
+fn anybody(rng: &mut Rng) -> NodeId {
+    if rng.below(4) == 0 { NodeId(rng.next_u32().to_le_bytes()[0].into()) } else { anyone(rng) }
+}
+
+fn anyone(rng: &mut Rng) -> NodeId {
+    NodeId(1 + u16::try_from(rng.below(u32::from(BOARDS))).unwrap_or(0))
+}
+
+fn small(rng: &mut Rng) -> u8 {
+    if rng.below(3) == 0 { rng.next_u32().to_le_bytes()[0] } else { u8::try_from(rng.below(9)).unwrap_or(0) }
+}
+
+fn any_message(rng: &mut Rng, algorithm: Algorithm) -> ElectionMsg {
+    let stamp = any(rng, 40);
+    let level = RefLevel { tau: any(rng, stamp), oid: anybody(rng), reflected: rng.below(2) == 0 };
+    let delta = i16::from_le_bytes([rng.next_u32().to_le_bytes()[0], rng.next_u32().to_le_bytes()[0]]);
+    let delta = if rng.below(2) == 0 { delta } else { delta % 4 };
+    let leader = LeaderPair { elected_at: any(rng, stamp), lid: anybody(rng) };
+    let term = Term(any(rng, 5));
+    let (id, toward) = (anybody(rng), if rng.below(2) == 0 { Side::Left } else { Side::Right });
+    let hops = any(rng, 6);
+    match algorithm {
+        Algorithm::Height => ElectionMsg::Height(Update { stamp, level, delta, leader }),
+        Algorithm::Hierarchy => {
+            let records = [0; 3].map(|_| Some(Record::new(small(rng), anybody(rng), small(rng))));
+            let (fresh, levels) = (rng.below(2) == 0, 3);
+            ElectionMsg::Hierarchy(HierarchyUpdate { stamp, level, delta, leader, fresh, levels, records })
+        }
+        Algorithm::Hs => ElectionMsg::Hs(match rng.below(3) {
+            0 => HsMsg::Out { term, uid: id, phase: small(rng), hops, toward },
+            1 => HsMsg::Back { term, uid: id, phase: small(rng), toward },
+            _ => HsMsg::Leader { term, uid: id },
+        }),
+        Algorithm::Frlle => {
+            let body = match rng.below(4) {
+                0 => FrlleBody::Recovered((rng.below(2) == 0).then_some(id)),
+                1 => FrlleBody::Declared(id),
+                _ => FrlleBody::Election {
+                    creator: id,
+                    failed: (rng.below(2) == 0).then(|| anybody(rng)),
+                    delay: any(rng, 1_000),
+                    coefficient: Coefficient(u16::from(small(rng))),
+                },
+            };
+            ElectionMsg::Frlle(FrlleMsg { term, toward, body })
+        }
+        Algorithm::Bully => {
+            ElectionMsg::Bully([BullyMsg::Election, BullyMsg::Ok, BullyMsg::Coordinator][(hops % 3) as usize].clone())
+        }
+        Algorithm::Ring => {
+            let round = if rng.below(2) == 0 { Round::Election } else { Round::Coordinator };
+            let members = (0..6).fold(Members::default(), |set, _| set.with(small(rng) & 63));
+            ElectionMsg::Ring(RingMsg { round, term, origin: id, members, hops: small(rng) })
+        }
+        Algorithm::Lcr => {
+            ElectionMsg::Lcr(if rng.below(2) == 0 { LcrMsg::Candidate(term, id) } else { LcrMsg::Leader(term, id) })
+        }
+        Algorithm::TimerBased => ElectionMsg::TimerBased(TimerMsg { term, id, hops: u16::from(small(rng)) }),
+        Algorithm::ModifiedBully => ElectionMsg::ModifiedBully(
+            [ModifiedBullyMsg::Election, ModifiedBullyMsg::Ok, ModifiedBullyMsg::Grant, ModifiedBullyMsg::Coordinator]
+                [(hops % 4) as usize]
+                .clone(),
+        ),
+        Algorithm::Abraham => ElectionMsg::Abraham(if rng.below(2) == 0 {
+            AbrahamMsg::Value { term, id, value: hops }
+        } else {
+            AbrahamMsg::Leader(term, id)
+        }),
+    }
+}
+
+/// `RINGLEADER_LIES=1000` tries that many of each algorithm.
+fn lies() -> u64 {
+    std::env::var("RINGLEADER_LIES").ok().and_then(|count| count.parse().ok()).unwrap_or(100)
+}
+
+#[test]
+fn whatever_one_frame_says_in_whatever_state_the_others_get_over_it() {
+    for algorithm in Algorithm::ALL {
+        for seed in 0..lies() {
+            let mut rng = Rng::stream(seed, 77);
+            let mut ether = network(seed, algorithm);
+            // In any state: formed or not, and with an election under way or none.
+            ether.run(Duration::from_millis(u64::from(2_000 + rng.below(9_000))));
+            if rng.below(3) == 0 {
+                let board = rng.below(u32::from(BOARDS)) as usize;
+                let now = ether.now;
+                ether.boards[board].node.handle_signal(now, Signal::Elect);
+                ether.run(Duration::from_millis(u64::from(rng.below(60))));
+            }
+            let liar = rng.below(u32::from(BOARDS)) as usize;
+            let Some(victim) = victim_of(&ether, liar) else { continue };
+            let msg = any_message(&mut rng, algorithm);
+            lie(&mut ether, liar, victim, 0, &wrapped(algorithm, liar, victim, small(&mut rng), &msg));
+            heals(&mut ether, liar, &format!("{algorithm:?}, seed {seed}: {msg:?}"));
+        }
+    }
+}
