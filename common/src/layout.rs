@@ -29,8 +29,8 @@ use crate::protocol::Protocol;
 /// The most that a node of the height algorithm may take for its state, neighbours included, in bytes.
 pub const HEIGHT_STATE_MAX: usize = 768;
 
-/// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes. What keeps replays and
-/// liars out (forgotten neighbours, challenges, deadlines) is some 200 of them.
+/// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes. Of the last 256, what
+/// keeps crowds, bursts and restarted members in order takes most; the rest is left for sessions that cannot be replayed.
 pub const NODE_MAX: usize = 6 * 1_024 + 600;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
