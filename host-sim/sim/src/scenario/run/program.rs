@@ -143,6 +143,17 @@ impl Program {
         }
     }
 
+    /// Whether it has no link at all and hears another node, so that it may go by what that one says.
+    pub fn goes_by(&self, peer: NodeId) -> bool {
+        match self {
+            Self::Node(station) => {
+                let table = station.node().links().table();
+                table.links() == 0 && table.find(peer).is_some()
+            }
+            Self::Soft(_) | Self::Board(_) => false,
+        }
+    }
+
     /// Whether it only listens, because its driver could not store its epoch.
     pub fn is_mute(&self) -> bool {
         match self {
