@@ -33,7 +33,7 @@ pub const HEIGHT_STATE_MAX: usize = 768;
 pub const NODE_MAX: usize = 6 * 1_024 + 256;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 6392;
+pub const NODE: usize = 6400;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -11,3 +11,4 @@ pub mod emulated;
 pub mod field;
 pub mod lab;
 pub mod output;
+pub mod view;

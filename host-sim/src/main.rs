@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
     bench, board, check, conform, demo, hierarchy, key, merge, monitor, provision, run, scenarios, size, stress, study,
-    swarm, sweep, table, uf2,
+    swarm, sweep, table, uf2, view,
 };
 use host_sim::{note, output};
 
@@ -38,6 +38,8 @@ enum Command {
     Swarm(swarm::Args),
     /// Join the shards of a sweep
     Merge(merge::Args),
+    /// Watch a scenario or a trace in the browser, and act on it
+    View(view::Args),
     /// List the built-in scenarios
     Scenarios,
     /// Replay golden vectors against the core and report every mismatch
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Some(Command::Sweep(args)) => sweep::run(&args),
         Some(Command::Swarm(args)) => swarm::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
+        Some(Command::View(args)) => view::run(&args),
         Some(Command::Scenarios) => scenarios::run(),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),

@@ -27,6 +27,7 @@ mod study;
 mod swarm;
 mod table;
 mod uf2;
+mod view;
 
 use std::path::Path;
 

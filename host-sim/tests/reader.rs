@@ -26,7 +26,7 @@ agreement_within = "10 s"
 "#;
 
 /// Each change of a good text, from this to that, is refused at this line and with these words.
-pub fn refused(good_text: &str, cases: &[(&str, &str, usize, &str)]) {
+pub(crate) fn refused(good_text: &str, cases: &[(&str, &str, usize, &str)]) {
     assert!(read("good.toml", good_text).is_ok());
     for (good, bad, line, says) in cases {
         let text = good_text.replacen(good, bad, 1);

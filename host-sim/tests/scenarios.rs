@@ -15,6 +15,7 @@ use sim::scenario::judge::components::{Admission, Components};
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::Verdict;
 use sim::scenario::report::recording::run_twice;
+use sim::scenario::report::story::Story;
 use sim::scenario::report::timeline;
 use sim::scenario::run::drive::{run, run_recorded};
 
@@ -282,7 +283,7 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     let directory = directory("recorded");
     let (trace, pcap) = (directory.join("t.jsonl"), directory.join("t.pcapng"));
     let file = |path: &std::path::Path| Some(Box::new(std::fs::File::create(path).unwrap()) as Box<dyn std::io::Write>);
-    let recorders = Recorders { trace: file(&trace), pcap: file(&pcap) };
+    let recorders = Recorders { trace: file(&trace), pcap: file(&pcap), ..Recorders::default() };
     let scenario = read("t", GOOD).unwrap();
     let outcome = run_recorded(&scenario, 3, recorders).unwrap();
     assert_eq!(outcome, run(&scenario, 3), "recording changes nothing");
@@ -341,13 +342,14 @@ fn decode(pcap: &std::path::Path, frames: u64) {
 #[test]
 fn timelines_show_leaders_and_changes() {
     let outcome = run(&find("partition-merge").unwrap(), 2);
-    let text = timeline::text(&outcome);
+    let story = Story::of(&outcome);
+    let text = timeline::text(&story);
     let rows: Vec<&str> = text.lines().skip(2).take(16).collect();
     assert!(rows.iter().all(|row| row.len() == 8 + 72), "{text}");
     assert_eq!(text.lines().nth(1).unwrap().matches('|').count(), 2, "the wall goes up and comes down\n{text}");
     let ends: std::collections::BTreeSet<String> = rows.iter().map(|row| row[row.len() - 1..].to_uppercase()).collect();
     assert_eq!(ends.len(), 1, "in the end there is one leader\n{text}");
-    let svg = draw::timeline::svg(&outcome);
+    let svg = draw::timeline::svg(&story);
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
     assert_eq!(svg.matches("stroke-dasharray").count(), 2);
 }

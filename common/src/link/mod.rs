@@ -189,10 +189,10 @@ impl Links {
         Counters { pool_high_water: self.exchange.pool.high_water(), ..self.counters }
     }
 
-    /// Whether a neighbour, linked or not, that has links of its own was heard lately and follows this leader.
-    pub fn is_followed(&self, now: Instant, leader: NodeId) -> bool {
+    /// Whether a neighbour, linked or not, that has links of its own was heard lately, after `since`, and follows this leader.
+    pub fn is_followed(&self, now: Instant, since: Instant, leader: NodeId) -> bool {
         self.table.iter().any(|(_, neighbour)| {
-            let is_recent = now.since(neighbour.heard_at) < neighbour.interval().times(3);
+            let is_recent = neighbour.heard_at > since && now.since(neighbour.heard_at) < neighbour.interval().times(3);
             neighbour.leader == leader && !neighbour.is_alone && is_recent
         })
     }

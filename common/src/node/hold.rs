@@ -5,7 +5,8 @@
 //! election hears of the fall only after [`GRACE`]. To it that is no more than a slow channel: once the same link is up
 //! again, both ends say anew what they last said; another link counts once its first message has come. It waits for longer
 //! while a neighbour that does have links is heard to follow the same leader: then nothing is wrong with that leader, and a
-//! link will come. (Neighbours without links do not count, so nobody can keep a leader alive by hearsay.)
+//! link will come. What it said before the fall does not count, or a node that has lost everybody would follow a leader for
+//! as long as it remembers them. (Neighbours without links do not count, so nobody can keep a leader alive by hearsay.)
 
 use super::Node;
 use crate::election::Election;
@@ -21,12 +22,14 @@ const GRACE: Duration = Duration::from_millis(2_000);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     peer: NodeId,
+    /// When its link fell.
+    since: Instant,
     /// Never, where nobody is held.
     until: Instant,
 }
 
 impl Hold {
-    pub const NOBODY: Self = Self { peer: NodeId(0), until: Instant::NEVER };
+    pub const NOBODY: Self = Self { peer: NodeId(0), since: Instant::ZERO, until: Instant::NEVER };
 
     /// When the election is told; never, where it has been.
     pub fn until(&self) -> Instant {
@@ -47,7 +50,7 @@ impl Node {
         let is_last = self.engine.peers() == [peer];
         let is_held = keeps_states && is_last && !is_gone && reason != Reason::Renamed;
         if is_held {
-            self.hold = Hold { peer, until: now + GRACE };
+            self.hold = Hold { peer, since: now, until: now + GRACE };
         }
         is_held
     }
@@ -64,9 +67,9 @@ impl Node {
 
     /// Tells the election where it is time to, or another neighbour `has_spoken`.
     pub(super) fn let_go(&mut self, now: Instant, has_spoken: bool) {
-        let Hold { peer, until } = self.hold;
+        let Hold { peer, since, until } = self.hold;
         let is_over = until <= now;
-        if is_over && self.leader.is_some_and(|leader| self.links.is_followed(now, leader)) {
+        if is_over && self.leader.is_some_and(|leader| self.links.is_followed(now, since, leader)) {
             self.hold.until = now + GRACE;
         } else if until != Instant::NEVER && (has_spoken || is_over) {
             self.hold = Hold::NOBODY;

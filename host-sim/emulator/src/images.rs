@@ -12,16 +12,27 @@ pub const TARGET: &str = "thumbv7em-none-eabihf";
 /// Builds a package of the workspace at `root` for the board and returns the path of the ELF file. `profile` is one of that
 /// workspace, usually `firmware`. The binary has the name of the package.
 pub fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, String> {
-    build_with(root, package, profile, None)
+    Ok(build_with(root, package, TARGET, profile, None)?.join(package))
+}
+
+/// Builds a package for any target and returns the directory of what came of it.
+pub fn build_for(root: &Path, package: &str, target: &str, profile: &str) -> Result<PathBuf, String> {
+    build_with(root, package, target, profile, None)
 }
 
 /// Builds with these features in the place of the default ones, if there are any. Images of one package have one path: what
 /// is built last is there.
-fn build_with(root: &Path, package: &str, profile: &str, features: Option<&str>) -> Result<PathBuf, String> {
-    have_target(root)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let directory = target.join("images");
-    let arguments = ["build", "--quiet", "--locked", "--package", package, "--target", TARGET, "--profile", profile];
+fn build_with(
+    root: &Path,
+    package: &str,
+    target: &str,
+    profile: &str,
+    features: Option<&str>,
+) -> Result<PathBuf, String> {
+    have_target(root, target)?;
+    let usual = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let directory = usual.join("images");
+    let arguments = ["build", "--quiet", "--locked", "--package", package, "--target", target, "--profile", profile];
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root).args(arguments).arg("--target-dir").arg(&directory);
     if let Some(features) = features {
@@ -30,7 +41,7 @@ fn build_with(root: &Path, package: &str, profile: &str, features: Option<&str>)
     // Flags for coverage or sanitizers are meant for the PC.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     run(cargo)?;
-    Ok(directory.join(TARGET).join(profile).join(package))
+    Ok(directory.join(target).join(profile))
 }
 
 /// The ELF file of a package of this workspace, as it is flashed. The first call builds it; concurrent calls wait.
@@ -49,7 +60,7 @@ pub fn elf_with(package: &'static str, features: Option<&'static str>) -> Result
     drop(images);
     let bytes = image.get_or_init(|| {
         let _alone = BUILDER.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = build_with(&workspace(), package, "firmware", features)?;
+        let path = build_with(&workspace(), package, TARGET, "firmware", features)?.join(package);
         let bytes = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         Ok(bytes.into())
     });
@@ -63,7 +74,7 @@ pub fn workspace() -> PathBuf {
 }
 
 /// Installs the target if it is missing. Not every rustup does that by itself.
-fn have_target(root: &Path) -> Result<(), String> {
+fn have_target(root: &Path, target: &str) -> Result<(), String> {
     let rustup = |arguments: &[&str]| {
         let mut command = Command::new("rustup");
         command.current_dir(root).args(arguments);
@@ -71,10 +82,10 @@ fn have_target(root: &Path) -> Result<(), String> {
     };
     // Without rustup, the compiler reports a missing target.
     let Ok(installed) = run(rustup(&["target", "list", "--installed"])) else { return Ok(()) };
-    if installed.lines().any(|line| line.trim() == TARGET) {
+    if installed.lines().any(|line| line.trim() == target) {
         return Ok(());
     }
-    run(rustup(&["target", "add", TARGET])).map(drop)
+    run(rustup(&["target", "add", target])).map(drop)
 }
 
 fn run(mut command: Command) -> Result<String, String> {

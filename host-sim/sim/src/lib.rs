@@ -6,5 +6,6 @@
 
 pub mod air;
 pub mod fnv;
+mod maths;
 pub mod scenario;
 pub mod swarm;

@@ -11,8 +11,10 @@ use serde::Serialize;
 use sim::scenario::input::units::seconds;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Outcome, Verdict};
+use sim::scenario::report::story::Story;
 
 use super::files::{create, ensure_apart};
+use super::pictures::{Pictures, Watched};
 use super::run::{failure_with, text};
 use super::scenario_file::{file_of, find, lasting_name};
 use super::shell::quoted;
@@ -94,6 +96,8 @@ pub struct Args {
     /// Write every frame to this file, as pcapng for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub pictures: Pictures,
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -109,7 +113,7 @@ struct Printed<'p> {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure_apart(
         &[("the scenario", file_of(&args.scenario)), ("--elf", args.elf.as_deref())],
-        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())],
+        &[&[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())], &args.pictures.files()[..]].concat(),
     )?;
     let program = program(args.elf.as_deref(), args.log && !args.json)?;
     let chip = args.chip.chip();
@@ -118,7 +122,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or(scenario.seed);
     let all = args.all || !scenario.has_boards();
     let image = Image { program, chip, cycles: args.cycles.cycles(), all, record: BTreeSet::new() };
-    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
+    let (trace, pcap) = (create(args.trace.as_deref())?, create(args.pcap.as_deref())?);
+    let canvases = args.pictures.open()?;
+    let Watched { trace, detail, network } = args.pictures.watch(trace, false);
+    let recorders = Recorders { trace, pcap, detail };
     let started = Instant::now();
     let mut logged = Ok(());
     let mut log = |now_us: u64, id, line: &_| {
@@ -150,6 +157,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         outln!("\nEmulated {emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9))?;
         outln!("{}", verdict_text(outcome.verdict))?;
     }
+    let network = network.map(|network| network.borrow().clone());
+    args.pictures.draw(canvases, &Story::of(&outcome), network.as_ref())?;
     if outcome.verdict != Verdict::Ok {
         note!("{}", failure_with(&outcome, &again).trim_end());
     }

@@ -6,14 +6,20 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use serde::Serialize;
+use sim::air::trace::Event;
 use sim::scenario::input::units::secs;
-use sim::scenario::report::outcome::{Reign, Verdict};
+use sim::scenario::report::outcome::{Follow, Reign, Verdict};
 use sim::scenario::report::spread::Spread;
+use sim::scenario::report::story::Story;
 
+use super::files::ensure_apart;
+use super::pictures::Pictures;
 use crate::field::check::history::{self, Disagreement, History};
-use crate::field::check::trace_file;
+use crate::field::check::trace_file::{self, Trace};
 use crate::output::{self, counted};
+use crate::view::network::Network;
 use crate::{out, outln};
 
 /// How many changes of leader the text shows; JSON has them all.
@@ -38,6 +44,8 @@ pub struct Args {
     /// How long agreement may take after the last change, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     within: u64,
+    #[command(flatten)]
+    pictures: Pictures,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -51,11 +59,24 @@ struct Checked {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let Args { traces, pictures, .. } = args;
+    let wants_pictures = pictures.timeline || pictures.svg.is_some() || pictures.map.is_some();
+    ensure!(
+        traces.len() == 1 || !wants_pictures,
+        "pictures are drawn of one trace at a time, and there are {}",
+        traces.len()
+    );
+    ensure_apart(&[("the trace", traces.first().map(PathBuf::as_path))], &pictures.files())?;
+    let canvases = pictures.open()?;
+    let mut told = None;
     let mut all = Vec::new();
-    for path in &args.traces {
+    for path in traces {
         output::progress(&format!("reading {} ...", path.display()));
         let trace = trace_file::read(path)?;
         let history = history::play(&trace, args.within.saturating_mul(1_000_000));
+        if wants_pictures {
+            told = Some((story(&path.display().to_string(), &trace), Network::at(&trace.records, pictures.at_us())));
+        }
         all.push(Checked { file: path.display().to_string(), history });
     }
     output::clear_progress();
@@ -69,9 +90,43 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             out!("{}", comparison(&all))?;
         }
     }
+    if let Some((story, network)) = &told {
+        pictures.draw(canvases, story, Some(network))?;
+    }
     let is_late = all.iter().any(|one| one.history.verdict != Verdict::Ok);
     let verdict = if is_late { Verdict::Liveness } else { Verdict::Ok };
     Ok(ExitCode::from(verdict.exit_code()))
+}
+
+/// Who followed whom by a trace, and what it says has changed.
+fn story(title: &str, trace: &Trace) -> Story {
+    let id = |node: usize| trace.ids.get(&node).map_or_else(|| u16::try_from(node).unwrap_or(u16::MAX), |id| id.0);
+    let (mut follows, mut changes) = (Vec::new(), Vec::new());
+    for record in &trace.records {
+        let at_ms = record.time_us / 1_000;
+        let followed = match record.event {
+            Event::Leader { leader } => Some(leader.map(|leader| leader.0)),
+            Event::PowerOff {} | Event::Unseen {} => Some(None),
+            _ => None,
+        };
+        if let (Some(leader), Some(node)) = (followed, record.node) {
+            follows.push(Follow { at_ms, node: id(node), leader });
+        }
+        match (&record.event, record.node) {
+            (Event::Note { text }, None) if record.time_us > 0 => changes.push((at_ms, output::printable(text))),
+            (Event::PowerOff {}, Some(node)) => changes.push((at_ms, format!("node {} off", id(node)))),
+            (Event::Unseen {}, Some(node)) => changes.push((at_ms, format!("node {} out of sight", id(node)))),
+            _ => {}
+        }
+    }
+    let lasts_ms = trace.records.last().map_or(0, |record| record.time_us / 1_000);
+    Story {
+        title: title.to_owned(),
+        lasts_ms,
+        nodes: trace.in_use.iter().map(|&node| id(node)).collect(),
+        follows,
+        changes,
+    }
 }
 
 fn text(file: &str, history: &History, within: u64) -> String {

@@ -75,7 +75,7 @@ mod tests {
     fn a_file_that_cannot_be_written_is_named() {
         let short = Scenario { duration_us: 300_000, ..find("mesh16").unwrap() };
         let full = create(Some("/dev/full".as_ref())).unwrap();
-        let error = run_twice(&short, 3, Recorders { trace: full, pcap: None }).unwrap_err();
+        let error = run_twice(&short, 3, Recorders { trace: full, ..Recorders::default() }).unwrap_err();
         assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
     }
 }

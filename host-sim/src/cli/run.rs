@@ -9,13 +9,13 @@ use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Steadiness, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
-use sim::scenario::report::timeline;
+use sim::scenario::report::story::Story;
 use sim::scenario::run::drive;
 
 use super::files::{create, ensure_apart};
+use super::pictures::{Pictures, Watched};
 use super::scenario_file::{file_of, find, lasting_name};
 use crate::cli::shell::quoted;
-use crate::draw;
 use crate::output::{self, counted};
 use crate::{note, out, outln};
 
@@ -46,15 +46,14 @@ pub struct Args {
     /// Write faults, power, frames, receptions and leaders to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Also write places, links, ways to the leader and energy to the trace, as `ringleader view` shows them
+    #[arg(long, requires = "trace")]
+    pub detail: bool,
     /// Write every frame to this file, as pcapng for Wireshark
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
-    /// Draw who followed whom over time into this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Also show who followed whom over time as text, for up to 64 nodes
-    #[arg(long, conflicts_with = "json")]
-    pub timeline: bool,
+    #[command(flatten)]
+    pub pictures: Pictures,
     /// Run twice and compare every event; a difference is reported and exits with 2
     #[arg(long)]
     pub check_determinism: bool,
@@ -65,10 +64,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or(scenario.seed);
     ensure_apart(
         &[("the scenario", file_of(&args.scenario))],
-        &[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref()), ("--svg", args.svg.as_deref())],
+        &[&[("--trace", args.trace.as_deref()), ("--pcap", args.pcap.as_deref())], &args.pictures.files()[..]].concat(),
     )?;
-    let recorders = Recorders { trace: create(args.trace.as_deref())?, pcap: create(args.pcap.as_deref())? };
-    let svg = create(args.svg.as_deref())?;
+    let (trace, pcap) = (create(args.trace.as_deref())?, create(args.pcap.as_deref())?);
+    let canvases = args.pictures.open()?;
+    let Watched { trace, detail, network } = args.pictures.watch(trace, args.detail);
+    let recorders = Recorders { trace, pcap, detail };
     if scenario.has_boards() {
         note!(
             "note: `run` simulates boards like any other node; `ringleader board {}` emulates them with the real image",
@@ -85,19 +86,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(failure) = &mut outcome.failure {
         failure.set_replay(replay_command(&args.scenario, seed));
     }
-    if let Some(mut file) = svg {
-        file.write_all(draw::timeline::svg(&outcome).as_bytes())?;
-    }
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, determinism: determinism.as_ref() })?)?;
     } else {
         out!("{}", text(&outcome))?;
-        if args.timeline {
-            out!("\n{}", timeline::text(&outcome))?;
-        }
-        if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same) {
-            outln!("{}", comparison.text())?;
-        }
+    }
+    let network = network.map(|network| network.borrow().clone());
+    args.pictures.draw(canvases, &Story::of(&outcome), network.as_ref())?;
+    if let Some(comparison) = determinism.as_ref().filter(|comparison| comparison.same && !args.json) {
+        outln!("{}", comparison.text())?;
     }
     if outcome.verdict != Verdict::Ok {
         note!("{}", failure_text(&outcome, &args.scenario).trim_end());

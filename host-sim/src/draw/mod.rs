@@ -1,6 +1,8 @@
 //! Pictures, as SVG.
 
 pub mod chart;
+mod colours;
 pub mod hierarchy;
+pub mod network;
 mod svg;
 pub mod timeline;

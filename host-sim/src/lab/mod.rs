@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod conform;
 pub mod demo;
+pub mod film;
 pub mod fit;
 pub mod hierarchy;
 pub mod hs_extremes;

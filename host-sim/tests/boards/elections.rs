@@ -71,7 +71,7 @@ fn the_same_seed_gives_the_same_trace() {
     (short.faults, short.duration_us) = (Vec::new(), 16_000_000);
     let traced = |seed| {
         let trace = Paper::default();
-        let recorders = Recorders { trace: Some(Box::new(trace.clone())), pcap: None };
+        let recorders = Recorders { trace: Some(Box::new(trace.clone())), ..Recorders::default() };
         let (outcome, _) = run(&short, seed, &image(false), recorders);
         (trace.bytes(), outcome)
     };

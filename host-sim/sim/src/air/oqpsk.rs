@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use crate::maths;
+
 /// The probability that one bit is wrong at this ratio of signal to interference and noise.
 pub fn bit_error_rate(sinr: f64) -> f64 {
     let mut choose = 16.0;
@@ -12,7 +14,7 @@ pub fn bit_error_rate(sinr: f64) -> f64 {
     for k in 2..=16_u32 {
         choose *= f64::from(17 - k) / f64::from(k);
         let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
-        sum += sign * choose * (20.0 * sinr * (1.0 / f64::from(k) - 1.0)).exp();
+        sum += sign * choose * maths::exp(20.0 * sinr * (1.0 / f64::from(k) - 1.0));
     }
     (8.0 / 15.0 / 16.0 * sum).clamp(0.0, 0.5)
 }
@@ -51,7 +53,7 @@ static LN_GOOD_BIT: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let steps = step(HIGHEST).0;
     let exact = |step: u64| {
         let ratio = f64::from_bits((step + (LOWEST.to_bits() >> FRACTION_BITS)) << FRACTION_BITS);
-        (1.0 - bit_error_rate(ratio)).ln()
+        maths::ln(1.0 - bit_error_rate(ratio))
     };
     (0..=steps).map(exact).collect()
 });

@@ -3,6 +3,8 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, SubAssign};
 
+use crate::maths;
+
 /// A power in units of 10⁻¹⁵ milliwatts. Whole numbers, so that adding and taking away many signals leaves exactly what
 /// is still there, in whatever order it happens. One signal has -150 to +20 dBm, sums of dozens of the strongest fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,12 +21,12 @@ impl Power {
     #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
         // Rounded: no power is negative.
-        Self(((10_f64.powf(dbm.min(MOST_DBM) / 10.0) * 1e15 + 0.5) as i64).cast_unsigned())
+        Self(((maths::pow(10.0, dbm.min(MOST_DBM) / 10.0) * 1e15 + 0.5) as i64).cast_unsigned())
     }
 
     /// In decibels above one milliwatt; minus infinity for no power.
     pub fn dbm(self) -> f64 {
-        10.0 * (self.as_f64() * 1e-15).log10()
+        10.0 * maths::log10(self.as_f64() * 1e-15)
     }
 
     /// This many of the smallest units.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::rng::Rng;
 
 use super::index::{NodeIndex, RadioIndex};
+use crate::maths;
 
 /// In metres.
 pub type Point = (f64, f64);
@@ -101,7 +102,7 @@ impl Propagation {
         let spread = match &self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
                 // Closer than a hand's breadth the law is meaningless.
-                let loss = at_one_metre_db + 5.0 * exponent * distance_squared.max(0.01).log10();
+                let loss = at_one_metre_db + 5.0 * exponent * maths::log10(distance_squared.max(0.01));
                 let shadow = if *shadowing_db > 0.0 { shadowing_db * self.shadowing(sender, receiver) } else { 0.0 };
                 shadow - loss
             }
@@ -109,7 +110,7 @@ impl Propagation {
             Spreading::Disc { reach } => (distance_squared <= reach * reach).then_some(-50.0)?,
             Spreading::Table(losses) => match nodes {
                 Some(link) => -losses.get(&link)?,
-                None => -(40.2 + 15.0 * distance_squared.max(0.01).log10()),
+                None => -(40.2 + 15.0 * maths::log10(distance_squared.max(0.01))),
             },
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
@@ -135,7 +136,7 @@ impl Propagation {
                 // pair can barely hear each other anyway.
                 let asymmetry = if self.asymmetry { 3.0 * (3.7_f64 + 6.0 + 6.6).sqrt() } else { 0.0 };
                 let margin = 3.0 * shadowing_db + asymmetry;
-                Some(10_f64.powf((tx_dbm + margin - least_dbm - at_one_metre_db) / (10.0 * exponent)))
+                Some(maths::pow(10.0, (tx_dbm + margin - least_dbm - at_one_metre_db) / (10.0 * exponent)))
             }
             Spreading::Disc { reach } => Some(reach),
             Spreading::Table(_) => None,
@@ -165,8 +166,8 @@ impl Propagation {
 /// Two independent, normally distributed numbers (Box and Muller).
 pub fn normal(rng: &mut Rng) -> (f64, f64) {
     let unit = |rng: &mut Rng| (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
-    let (radius, angle) = ((-2.0 * unit(rng).ln()).sqrt(), std::f64::consts::TAU * unit(rng));
-    (radius * angle.cos(), radius * angle.sin())
+    let (radius, angle) = ((-2.0 * maths::ln(unit(rng))).sqrt(), std::f64::consts::TAU * unit(rng));
+    (radius * maths::cos(angle), radius * maths::sin(angle))
 }
 
 /// Whether the straight line between two positions crosses a wall.

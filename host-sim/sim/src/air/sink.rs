@@ -22,6 +22,13 @@ impl<W: Write> Sink<W> {
         }
     }
 
+    /// Hands the buffer on, unless an earlier write failed.
+    pub fn flush(&mut self) {
+        if self.error.is_none() {
+            self.error = self.out.flush().err();
+        }
+    }
+
     /// Flushes the buffer and returns the file, or the first error.
     pub fn finish(self) -> io::Result<W> {
         // Take the writer apart, so that dropping it does not retry a buffer that could not be written.

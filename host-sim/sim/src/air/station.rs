@@ -48,6 +48,8 @@ pub trait Watcher<S> {
     fn reception(&mut self, _world_us: u64, _from: RadioIndex, _reception: Reception) {}
     /// A station was handed a frame with wrong bits and a right checksum.
     fn corrupted(&mut self, _world_us: u64, _node: NodeIndex, _psdu: &[u8]) {}
+    /// A station's frame was given up because the channel was never clear.
+    fn busy(&mut self, _world_us: u64, _node: NodeIndex) {}
     /// A station's MAC was told something at this time of its clock and decided; `next` is when it wants to be called again.
     fn mac(&mut self, _node: NodeIndex, _now: Instant, _event: MacEvent, _decision: Decision, _next: Option<Instant>) {}
     /// A station was given an input; this is its state afterwards.

@@ -15,6 +15,16 @@
 //! {"time_us":400000,"node":1,"event":"unseen"}
 //! ```
 //!
+//! A trace with details, which is what a picture needs, also has these:
+//!
+//! ```json
+//! {"time_us":0,"node":1,"event":"place","x_mm":0,"y_mm":18000}
+//! {"time_us":300000,"node":1,"event":"parent","parent":100}
+//! {"time_us":350000,"node":1,"event":"busy"}
+//! {"time_us":1000000,"node":1,"event":"energy","charge_nah":1816,"airtime_us":9216}
+//! {"time_us":1200000,"node":null,"event":"obstacle","kind":"wall","points_mm":[[0,0],[0,9000]],"nodes":[],"on":true}
+//! ```
+//!
 //! The writer of a trace chooses the nodes' numbers. A scenario numbers its nodes by id, and its attackers after them.
 //! A monitor numbers its boards in the order in which it met them. `from` is such a number; `leader`, `peer` and `id`
 //! are ids.
@@ -44,7 +54,7 @@ pub trait Leads {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub time_us: u64,
-    /// The number of the node concerned. Only a note may omit it.
+    /// The number of the node concerned. Only notes and obstacles may omit it.
     pub node: Option<usize>,
     #[serde(flatten)]
     pub event: Event,
@@ -95,10 +105,48 @@ pub enum Event {
     /// Nobody is watching the node any longer: its cable is unplugged, and it may be on or off. The next line about the
     /// node ends this state.
     Unseen {},
+    /// Where the node is.
+    Place {
+        x_mm: i64,
+        y_mm: i64,
+    },
+    /// The next node on this one's way to its leader has changed. The leader has none.
+    Parent {
+        parent: Option<NodeId>,
+    },
+    /// The node gave a frame up because the channel was never clear.
+    Busy {},
+    /// What the node has used so far, over all its lives.
+    Energy {
+        charge_nah: u64,
+        airtime_us: u64,
+    },
+    /// Something begins or ends to be in the way of signals. It belongs to no node.
+    Obstacle {
+        kind: ObstacleKind,
+        points_mm: Vec<[i64; 2]>,
+        /// Those that are cut off.
+        nodes: Vec<NodeId>,
+        on: bool,
+    },
     /// A remark for the reader.
     Note {
         text: String,
     },
+}
+
+/// What is in the way of signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ObstacleKind {
+    /// Between two points.
+    Wall,
+    /// At one point.
+    Noise,
+    /// At one point.
+    Attacker,
+    /// Some nodes are cut off from all others.
+    Split,
 }
 
 #[derive(Debug)]
@@ -170,7 +218,12 @@ impl<W: Write> Trace<W> {
         self.out.finish()
     }
 
-    fn write(&mut self, time_us: u64, node: Option<usize>, event: Event) {
+    /// Hands on what was written so far.
+    pub fn flush(&mut self) {
+        self.out.flush();
+    }
+
+    pub fn write(&mut self, time_us: u64, node: Option<usize>, event: Event) {
         self.out.write(Record { time_us, node, event }.to_line().as_bytes());
     }
 }
@@ -232,8 +285,8 @@ pub fn parse_line(line: usize, text: &str) -> Result<Record, LineError> {
         let reason = said.rsplit_once(" at line ").map_or(said.as_str(), |(reason, _)| reason);
         fail(if error.column() == 0 { reason.into() } else { format!("{reason} (column {})", error.column()) })
     })?;
-    if record.node.is_none() && !matches!(record.event, Event::Note { .. }) {
-        return Err(fail("missing field `node`: only a note may go without one".into()));
+    if record.node.is_none() && !matches!(record.event, Event::Note { .. } | Event::Obstacle { .. }) {
+        return Err(fail("missing field `node`: only notes and obstacles may go without one".into()));
     }
     Ok(record)
 }

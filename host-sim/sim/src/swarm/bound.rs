@@ -181,7 +181,7 @@ fn loss(stranger: &Stranger, scenario: &Scenario, medium: &Medium) -> f64 {
         let is_heard = NodeIndex::first(nodes)
             .any(|node| medium.mean_dbm(radio, node.radio()).is_some_and(|dbm| dbm > WIFI_HEARD_DBM));
         let gap_ms = wifi.burst_us as f64 / 1_000.0 * (1.0 - wifi.duty) / wifi.duty;
-        if is_heard { 1.0 - (1.0 - wifi.duty) * (-FRAME_MS / gap_ms).exp() } else { 0.0 }
+        if is_heard { 1.0 - (1.0 - wifi.duty) * crate::maths::exp(-FRAME_MS / gap_ms) } else { 0.0 }
     });
     1.0 - (1.0 - scenario.radio.loss) * (1.0 - faded) * (1.0 - hit)
 }

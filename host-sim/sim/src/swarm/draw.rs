@@ -135,5 +135,5 @@ fn size(most: u64, lot: &mut Lot) -> usize {
     let share = lot.share();
     // One node is all that there is to see of one node.
     let least = if lot.percent(3) { 1 } else { 2 };
-    ((most as f64).powf(share.powf(1.5)).floor() as usize).max(least)
+    (crate::maths::pow(most as f64, crate::maths::pow(share, 1.5)).floor() as usize).max(least)
 }

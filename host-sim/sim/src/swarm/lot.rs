@@ -44,7 +44,7 @@ impl Lot {
     )]
     pub fn magnitude(&mut self, least: u64, most: u64) -> u64 {
         let (least, most) = (least.max(1), most.max(least.max(1)));
-        let factor = (most as f64 / least as f64).powf(self.share());
+        let factor = crate::maths::pow(most as f64 / least as f64, self.share());
         ((least as f64 * factor).round() as u64).clamp(least, most)
     }
 

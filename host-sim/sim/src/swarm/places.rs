@@ -69,7 +69,7 @@ fn signed(number: u64) -> i64 {
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a field of some kilometres")]
 fn polar(radius_dm: f64, part: usize, of: usize) -> Place {
     let angle = std::f64::consts::TAU * part as f64 / of.max(1) as f64;
-    at((radius_dm * angle.cos()).round() as i64, (radius_dm * angle.sin()).round() as i64)
+    at((radius_dm * crate::maths::cos(angle)).round() as i64, (radius_dm * crate::maths::sin(angle)).round() as i64)
 }
 
 fn line(count: usize, spacing: u64) -> Vec<Place> {
@@ -78,7 +78,8 @@ fn line(count: usize, spacing: u64) -> Vec<Place> {
 
 #[expect(clippy::cast_precision_loss, reason = "a field of some kilometres")]
 fn ring(count: usize, spacing: u64) -> Vec<Place> {
-    let radius = if count < 2 { 0.0 } else { spacing as f64 / 2.0 / (std::f64::consts::PI / count as f64).sin() };
+    let radius =
+        if count < 2 { 0.0 } else { spacing as f64 / 2.0 / crate::maths::sin(std::f64::consts::PI / count as f64) };
     (0..count).map(|node| polar(radius, node, count)).collect()
 }
 

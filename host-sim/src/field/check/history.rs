@@ -171,7 +171,13 @@ impl Replay {
                 let lost = text.strip_prefix(LOST_NOTE).and_then(|count| count.parse::<u64>().ok());
                 self.lost += lost.unwrap_or(0);
             }
-            Event::Damaged { .. } | Event::Corrupted { .. } => {}
+            Event::Damaged { .. }
+            | Event::Corrupted { .. }
+            | Event::Place { .. }
+            | Event::Parent { .. }
+            | Event::Busy {}
+            | Event::Energy { .. }
+            | Event::Obstacle { .. } => {}
         }
         if self.is_stale {
             self.check_agreement(time_us);

@@ -89,6 +89,8 @@ pub struct Medium {
     rng: Rng,
     positions: PerRadio<Point>,
     tunings: PerRadio<Tuning>,
+    /// Whether each radio ever listens; sources of noise do not.
+    hearing: PerRadio<bool>,
     reaches: PerRadio<Reach>,
     /// Whether anything has moved or changed since the reaches were computed.
     stale: bool,
@@ -114,6 +116,7 @@ impl Medium {
             rng: Rng::stream(seed, 0xA1),
             positions: PerRadio::default(),
             tunings: PerRadio::default(),
+            hearing: PerRadio::default(),
             reaches: PerRadio::default(),
             stale: true,
             emissions: Vec::new(),
@@ -124,8 +127,18 @@ impl Medium {
 
     /// Adds a radio that does not listen yet, and returns its index.
     pub fn add(&mut self, position: Point, tuning: Tuning) -> RadioIndex {
+        self.add_radio(position, tuning, true)
+    }
+
+    /// Adds a source of noise. Until it sends, everything happens as if it were not there.
+    pub fn add_source(&mut self, position: Point, tuning: Tuning) -> RadioIndex {
+        self.add_radio(position, tuning, false)
+    }
+
+    fn add_radio(&mut self, position: Point, tuning: Tuning, hears: bool) -> RadioIndex {
         self.positions.push(position);
         self.tunings.push(tuning);
+        self.hearing.push(hears);
         self.receivers.add();
         self.stale = true;
         RadioIndex(self.positions.len() - 1)
@@ -276,6 +289,7 @@ impl Medium {
             propagation: &self.propagation,
             positions: &self.positions,
             tunings: &self.tunings,
+            hearing: &self.hearing,
             lockable: self.receivers.lockable,
             bursts: self.bursts,
         };

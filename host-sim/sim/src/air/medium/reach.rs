@@ -16,6 +16,7 @@ use super::super::memo::{Memo, Roll};
 use super::super::power::Power;
 use super::super::propagation::{Point, Propagation, normal};
 use super::{Bursts, Tuning};
+use crate::maths;
 
 /// Signals this far below the noise do not count, not even as interference.
 const NEGLIGIBLE_DB: f64 = 10.0;
@@ -191,6 +192,8 @@ pub(super) struct Scene<'m> {
     pub propagation: &'m Propagation,
     pub positions: &'m PerRadio<Point>,
     pub tunings: &'m PerRadio<Tuning>,
+    /// Whether each radio ever listens.
+    pub hearing: &'m PerRadio<bool>,
     pub lockable: Power,
     pub bursts: Option<Bursts>,
 }
@@ -231,9 +234,11 @@ impl Scene<'_> {
 
     fn reach(&self, from: RadioIndex, survey: &mut Survey, before: Option<&Reach>) -> Reach {
         let Survey { least, steady, index, known_arrivals, near, scratch, known } = survey;
+        // The index is for the strongest of all, who must not change how far the others are heard.
+        let reach = self.propagation.reach(self.tunings[from].tx_dbm, *least).unwrap_or(f64::INFINITY);
         index.near(self.positions[from], |to, distance_squared| {
             let to = RadioIndex(to);
-            if to == from {
+            if to == from || !self.hearing[to] || distance_squared > reach * reach {
                 return;
             }
             let arrival = match known_arrivals {
@@ -327,7 +332,7 @@ impl Reach {
 
 /// A memoryless random duration with this mean; at least one microsecond.
 fn exponential(rng: &mut Rng, mean_us: u32) -> u64 {
-    let length = -(1.0 - super::chance(rng)).ln() * f64::from(mean_us);
+    let length = -maths::ln(1.0 - super::chance(rng)) * f64::from(mean_us);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and far below 2^64")]
     let whole = length as u64;
     whole.max(1)

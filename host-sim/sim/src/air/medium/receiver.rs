@@ -6,6 +6,7 @@ use super::super::oqpsk::{SURE, ln_good_bit};
 use super::super::power::Power;
 use super::OnAir;
 use super::reach::LANES;
+use crate::maths;
 
 #[expect(clippy::cast_precision_loss, reason = "a few microseconds")]
 const BIT_US: f64 = super::super::BYTE_US as f64 / 8.0;
@@ -41,7 +42,7 @@ impl Rules {
 
     /// The weakest frame that a radio finds on an otherwise silent channel.
     pub fn lockable(&self, noise_dbm: f64) -> Power {
-        Power::from_dbm(noise_dbm + 10.0 * self.lock_ratio.log10())
+        Power::from_dbm(noise_dbm + 10.0 * maths::log10(self.lock_ratio))
     }
 }
 

@@ -9,6 +9,7 @@ use super::super::power::Power;
 use super::reach::{Base, Block, LANES, Loud, Reached};
 use super::receiver::{ASSESSED, Assessment, Attention, Fates, Interference, NO_LIMIT, Receiver, Rules};
 use super::{Found, OnAir, Reception, chance};
+use crate::maths;
 
 #[derive(Clone, Debug)]
 pub(super) struct Receivers {
@@ -260,5 +261,5 @@ fn survives(ln_good: f64, rng: &mut Rng) -> bool {
         return false;
     }
     let drawn = chance(rng);
-    drawn < 1.0 + ln_good || drawn < ln_good.exp()
+    drawn < 1.0 + ln_good || drawn < maths::exp(ln_good)
 }

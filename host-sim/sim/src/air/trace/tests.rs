@@ -1,7 +1,7 @@
 use common::types::NodeId;
 use proptest::prelude::*;
 
-use super::{Event, Record, Trace, parse_line};
+use super::{Event, ObstacleKind, Record, Trace, parse_line};
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::sink::tests::SmallDisk;
@@ -120,8 +120,8 @@ fn malformed_lines_are_refused_with_their_number() {
         (r#"{"time_us":1,"node":2,"event":"frame","psdu":"41"#, "EOF"),
         (r#"{"time_us":1,"node":2,"event":"power_on"} {}"#, "trailing characters (column 43)"),
         (r#"{"node":2,"event":"power_on"}"#, "missing field `time_us`"),
-        (r#"{"time_us":1,"event":"power_on"}"#, "missing field `node`: only a note may go without one"),
-        (r#"{"time_us":1,"node":null,"event":"frame","psdu":""}"#, "only a note may go without one"),
+        (r#"{"time_us":1,"event":"power_on"}"#, "missing field `node`: only notes and obstacles may go without one"),
+        (r#"{"time_us":1,"node":null,"event":"frame","psdu":""}"#, "only notes and obstacles may go without one"),
         (r#"{"time_us":1,"node":2}"#, "missing field `event`"),
         (r#"{"time_us":1,"node":2,"event":"explosion"}"#, "unknown variant `explosion`"),
         (r#"{"time_us":-1,"node":2,"event":"power_on"}"#, "invalid value: integer `-1`"),
@@ -153,6 +153,16 @@ fn event() -> impl Strategy<Value = Event> {
         Just(Event::Unseen {}),
         any::<u16>().prop_map(|id| Event::Id { id: NodeId(id) }),
         any::<(u16, bool)>().prop_map(|(peer, up)| Event::Link { peer: NodeId(peer), up }),
+        any::<(i64, i64)>().prop_map(|(x_mm, y_mm)| Event::Place { x_mm, y_mm }),
+        any::<Option<u16>>().prop_map(|parent| Event::Parent { parent: parent.map(NodeId) }),
+        Just(Event::Busy {}),
+        any::<(u64, u64)>().prop_map(|(charge_nah, airtime_us)| Event::Energy { charge_nah, airtime_us }),
+        any::<(Vec<[i64; 2]>, Vec<u16>, bool)>().prop_map(|(points_mm, nodes, on)| Event::Obstacle {
+            kind: ObstacleKind::Wall,
+            points_mm,
+            nodes: nodes.into_iter().map(NodeId).collect(),
+            on,
+        }),
         any::<String>().prop_map(|text| Event::Note { text }),
     ]
 }

@@ -137,7 +137,10 @@ impl<S: Station> World<S> {
         self.listen(node, true);
         let now = self.clocks[node].show(self.now_us);
         let decision = self.tell_mac(node, now, MacEvent::Attempted { was_clear: false }, watcher);
-        self.radios.usage_mut(node).busy += u64::from(matches!(decision, Decision::Through(_)));
+        if matches!(decision, Decision::Through(_)) {
+            self.radios.usage_mut(node).busy += 1;
+            watcher.busy(self.now_us, node);
+        }
     }
 
     /// The receiver goes off, and the transmitter starts so early that the first bit leaves in time.

@@ -12,6 +12,7 @@ use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::topology::Topology;
+use crate::scenario::judge::checker::HOLD_US;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -319,6 +320,10 @@ pub enum Harm {
         who: Who,
     },
     Attack(Attack),
+    /// Carries these nodes to other places, each to its own.
+    Move {
+        to: BTreeMap<NodeIndex, Point>,
+    },
 }
 
 impl Harm {
@@ -331,7 +336,7 @@ impl Harm {
             | Self::Drift { lasts_us, .. }
             | Self::Corrupt { lasts_us, .. } => *lasts_us,
             Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
-            Self::Restart { .. } | Self::CorruptState { .. } => None,
+            Self::Restart { .. } | Self::CorruptState { .. } | Self::Move { .. } => None,
         }
     }
 }
@@ -406,6 +411,11 @@ impl Scenario {
             return Some(format!("a board cannot send with {tx_dbm} dBm, only with {} dBm", powers.join(", ")));
         }
         None
+    }
+
+    /// How long a run must be, so that what comes of the last change can be judged.
+    pub fn needed_us(&self) -> u64 {
+        self.last_change_us() + self.within_us + HOLD_US
     }
 
     /// The latest time at which anything may still change.

@@ -3,6 +3,7 @@
 use common::rng::Rng;
 
 use crate::air::propagation::Point;
+use crate::maths;
 use crate::scenario::input::plan::unit;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +39,8 @@ impl Topology {
             Self::Ring { nodes, spacing } => {
                 let step = std::f64::consts::TAU / number(nodes.max(1));
                 // The spacing is the length of the chord between neighbours.
-                let radius = if nodes > 1 { spacing / (2.0 * (step / 2.0).sin()) } else { 0.0 };
-                let at = |node| (radius * (number(node) * step).cos(), radius * (number(node) * step).sin());
+                let radius = if nodes > 1 { spacing / (2.0 * maths::sin(step / 2.0)) } else { 0.0 };
+                let at = |node| (radius * maths::cos(number(node) * step), radius * maths::sin(number(node) * step));
                 (0..nodes).map(at).collect()
             }
             Self::Grid { nodes, spacing } => {

@@ -7,5 +7,6 @@ pub mod components;
 mod lateness;
 mod liveness;
 pub mod observer;
+pub mod scenery;
 mod steadiness;
 mod verdict;

@@ -8,11 +8,13 @@ use common::types::NodeId;
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
-use crate::air::trace::Trace;
+use crate::air::propagation::Point;
+use crate::air::trace::{Event, Trace};
 use crate::air::world::Watcher;
 use crate::fnv;
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
+use crate::scenario::judge::scenery::{self, Obstacle, Scenery};
 use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
 use crate::scenario::run::program::Program;
@@ -27,6 +29,8 @@ pub struct Recorders {
     pub trace: Option<Box<dyn Write>>,
     /// Every frame, for Wireshark.
     pub pcap: Option<Box<dyn Write>>,
+    /// Whether the trace also says where nodes are, whom they are linked to, which way leads to the leader, and what it cost.
+    pub detail: bool,
 }
 
 /// Something that never may happen.
@@ -61,6 +65,7 @@ pub struct Observer {
     pub frames: u64,
     nodes: usize,
     trace: Option<Trace<Box<dyn Write>>>,
+    scenery: Option<Scenery>,
     pcap: Option<Capture<Box<dyn Write>>>,
     events: VecDeque<String>,
     digest: u64,
@@ -82,6 +87,7 @@ impl Observer {
             leader_changes: 0,
             frames: 0,
             nodes,
+            scenery: (recorders.detail && recorders.trace.is_some()).then(Scenery::default),
             trace: recorders.trace.map(Trace::new),
             pcap: recorders.pcap.map(Capture::new),
             events: VecDeque::new(),
@@ -128,8 +134,44 @@ impl Observer {
             trace.power(world_us, number(node.radio()), on);
         }
         if !on {
+            if let (Some(scenery), Some(trace)) = (&mut self.scenery, &mut self.trace) {
+                scenery.forget(world_us, node, trace);
+            }
             self.forget(node);
             self.follow(world_us, node, None);
+        }
+    }
+
+    /// A node is here from now on.
+    pub fn place(&mut self, world_us: u64, node: NodeIndex, position: Point) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, Some(number(node.radio())), scenery::place(position));
+        }
+    }
+
+    /// What a node has used until now.
+    pub fn energy(&mut self, world_us: u64, node: NodeIndex, charge_uah: f64, airtime_us: u64) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, Some(number(node.radio())), scenery::energy(charge_uah, airtime_us));
+        }
+    }
+
+    /// Something begins or ends to be in the way of signals.
+    pub fn obstacle(&mut self, world_us: u64, obstacle: &Obstacle, on: bool) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, None, obstacle.event(on));
+        }
+    }
+
+    /// Whether the trace is to have details.
+    pub fn has_details(&self) -> bool {
+        self.scenery.is_some()
+    }
+
+    /// Hands on what was recorded so far.
+    pub fn flush(&mut self) {
+        if let Some(trace) = &mut self.trace {
+            trace.flush();
         }
     }
 
@@ -180,7 +222,7 @@ impl Observer {
 }
 
 /// The number of a radio in the files: of a node its id; those of attackers follow.
-const fn number(radio: RadioIndex) -> usize {
+pub(super) const fn number(radio: RadioIndex) -> usize {
     radio.0 + 1
 }
 
@@ -210,9 +252,18 @@ impl Watcher<Program> for Observer {
         }
     }
 
+    fn busy(&mut self, world_us: u64, node: NodeIndex) {
+        if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
+            trace.write(world_us, Some(number(node.radio())), Event::Busy {});
+        }
+    }
+
     fn station(&mut self, world_us: u64, node: NodeIndex, program: &Program) {
         if let Some(trace) = &mut self.trace {
             trace.note_leader(world_us, number(node.radio()), program.leader());
+            if let Some(scenery) = &mut self.scenery {
+                scenery.look(world_us, node, program, trace);
+            }
         }
         if let Some(links) = self.concerned.get(&node)
             && links.iter().any(|&(peer, was_up)| program.is_linked(peer) != was_up)

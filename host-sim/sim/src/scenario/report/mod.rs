@@ -5,5 +5,6 @@ pub mod outcome;
 pub mod recording;
 pub mod shard;
 pub mod spread;
+pub mod story;
 pub mod sweep;
 pub mod timeline;

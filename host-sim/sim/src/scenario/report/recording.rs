@@ -71,7 +71,8 @@ pub fn run_twice(scenario: &Scenario, seed: u64, recorders: Recorders) -> io::Re
         let outcome = drive::run_recorded(scenario, seed, Recorders { trace: Some(trace), ..recorders })?;
         Ok((outcome, hash.get()))
     };
-    let (first, second) = (traced(recorders)?, traced(Recorders::default())?);
+    let again = Recorders { detail: recorders.detail, ..Recorders::default() };
+    let (first, second) = (traced(recorders)?, traced(again)?);
     let comparison = Comparison::of(&first, &second);
     Ok((first.0, comparison))
 }

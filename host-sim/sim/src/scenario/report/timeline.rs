@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::scenario::report::outcome::{Follow, Outcome};
+use crate::scenario::report::outcome::Follow;
+use crate::scenario::report::story::Story;
 
 /// The width of the time axis, in columns.
 const COLUMNS: u64 = 72;
@@ -27,13 +28,13 @@ pub struct Stretch {
     pub leader: u16,
 }
 
-/// The stretches of each node over the whole run, by its id.
-pub fn stretches(outcome: &Outcome) -> BTreeMap<u16, Vec<Stretch>> {
-    let mut rows: BTreeMap<u16, Vec<Stretch>> = outcome.nodes.iter().map(|node| (node.id, Vec::new())).collect();
+/// The stretches of each node over the whole time, by its id.
+pub fn stretches(story: &Story) -> BTreeMap<u16, Vec<Stretch>> {
+    let mut rows: BTreeMap<u16, Vec<Stretch>> = story.nodes.iter().map(|&node| (node, Vec::new())).collect();
     let mut open: BTreeMap<u16, (u64, u16)> = BTreeMap::new();
-    let end = Follow { at_ms: outcome.ran_ms, node: 0, leader: None };
-    let ends = outcome.nodes.iter().map(|node| Follow { node: node.id, ..end });
-    for Follow { at_ms, node, leader } in outcome.follows.iter().copied().chain(ends) {
+    let end = Follow { at_ms: story.lasts_ms, node: 0, leader: None };
+    let ends = story.nodes.iter().map(|&node| Follow { node, ..end });
+    for Follow { at_ms, node, leader } in story.follows.iter().copied().chain(ends) {
         if let Some((from_ms, leader)) = open.remove(&node)
             && from_ms < at_ms
         {
@@ -61,13 +62,13 @@ pub fn leaders(rows: &BTreeMap<u16, Vec<Stretch>>) -> Vec<u16> {
 }
 
 /// Draws the timeline: a row for each node, and a letter for each leader, in lower case where the node leads itself.
-pub fn text(outcome: &Outcome) -> String {
-    let rows = stretches(outcome);
+pub fn text(story: &Story) -> String {
+    let rows = stretches(story);
     if rows.len() > ROWS_MAX {
         let count = rows.len();
         return format!("No timeline as text: {count} nodes are more than {ROWS_MAX}; --svg FILE draws any number\n");
     }
-    if outcome.ran_ms == 0 {
+    if story.lasts_ms == 0 {
         return "No timeline: it ended at once\n".to_owned();
     }
     let ranked = leaders(&rows);
@@ -75,10 +76,10 @@ pub fn text(outcome: &Outcome) -> String {
         let at = ranked.iter().position(|&other| other == leader);
         at.and_then(|at| LETTERS.get(at)).map_or(OTHERS, |&letter| char::from(letter))
     };
-    let column = |ms: u64| ms * COLUMNS / outcome.ran_ms;
+    let column = |ms: u64| ms * COLUMNS / story.lasts_ms;
     let mut marks = vec![' '; usize::try_from(COLUMNS).unwrap_or(0)];
-    for change in outcome.changes.iter().skip(1) {
-        if let Some(mark) = usize::try_from(column(change.at_ms)).ok().and_then(|at| marks.get_mut(at)) {
+    for (at_ms, _) in &story.changes {
+        if let Some(mark) = usize::try_from(column(*at_ms)).ok().and_then(|at| marks.get_mut(at)) {
             *mark = '|';
         }
     }
@@ -91,7 +92,7 @@ pub fn text(outcome: &Outcome) -> String {
         let row: String = (0..COLUMNS)
             .map(|at| {
                 // Each column shows the state at its end.
-                let ms = (at + 1) * outcome.ran_ms / COLUMNS - 1;
+                let ms = (at + 1) * story.lasts_ms / COLUMNS - 1;
                 let now = stretches.iter().find(|stretch| (stretch.from_ms..stretch.to_ms).contains(&ms));
                 now.map_or(NOBODY, |stretch| {
                     shown.insert(stretch.leader);
@@ -104,6 +105,6 @@ pub fn text(outcome: &Outcome) -> String {
     }
     let named = ranked.iter().filter(|leader| shown.contains(leader) && letter(**leader) != OTHERS);
     let legend: Vec<String> = named.map(|&leader| format!("{} = {leader}", letter(leader))).collect();
-    let _ = writeln!(text, "        0 s to {} s; {}", outcome.ran_ms / 1_000, legend.join(", "));
+    let _ = writeln!(text, "        0 s to {} s; {}", story.lasts_ms / 1_000, legend.join(", "));
     text
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use common::rng::Rng;
 
 use crate::air::index::NodeIndex;
+use crate::maths;
 use crate::scenario::input::plan::{Harm, Scenario, When, unit};
 
 /// One strike of a fault; each has a number of its own.
@@ -130,7 +131,7 @@ impl Agenda {
     reason = "times of a run are far below 2^52 microseconds"
 )]
 pub fn exponential(rng: &mut Rng, mean_us: u64) -> u64 {
-    ((-(1.0 - unit(rng)).ln() * mean_us as f64) as u64).max(1)
+    ((-maths::ln(1.0 - unit(rng)) * mean_us as f64) as u64).max(1)
 }
 
 #[cfg(test)]

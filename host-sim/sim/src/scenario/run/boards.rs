@@ -55,7 +55,7 @@ pub trait Boards {
 }
 
 /// For runs in which every node is simulated.
-pub(super) struct NoBoards;
+pub struct NoBoards;
 
 impl Boards for NoBoards {
     fn nodes(&self) -> &[NodeIndex] {

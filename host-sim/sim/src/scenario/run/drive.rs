@@ -24,6 +24,9 @@ use crate::scenario::run::walk::Walk;
 /// Agreement is checked this often.
 pub(in crate::scenario) const SLICE_US: u64 = 10_000;
 
+/// What nodes have used is recorded this often.
+const METERED_US: u64 = 1_000_000;
+
 /// A scenario that is being played. What is wrong at present is the faults' business, and what to think of it the judge's.
 pub(in crate::scenario) struct Run<'s> {
     pub(super) scenario: &'s Scenario,
@@ -93,6 +96,15 @@ impl<'s> Run<'s> {
     }
 
     pub(super) fn play(&mut self) {
+        self.start();
+        self.advance(u64::MAX);
+    }
+
+    /// Switches everything on.
+    pub(super) fn start(&mut self) {
+        for node in NodeIndex::first(self.world.len()) {
+            self.observer.place(0, node, self.world.medium().position(node.radio()));
+        }
         self.change(0, "start".to_owned());
         for node in NodeIndex::first(self.world.len()) {
             self.switch_on(0, node, Flash::Kept);
@@ -101,7 +113,11 @@ impl<'s> Run<'s> {
         self.update_components();
         self.judge.watch_links(&Components::default(), &self.world, &mut self.observer);
         self.check_agreement(0);
-        while self.world.now_us() < self.scenario.duration_us && self.observer.violation.is_none() {
+    }
+
+    /// Lets time pass until about then. Where it stops on the way changes nothing of the run.
+    pub(super) fn advance(&mut self, until_us: u64) {
+        while self.world.now_us() < until_us && !self.is_over() {
             let now = self.world.now_us();
             let due = self.agenda.next_us().unwrap_or(u64::MAX).max(now);
             let next = (now + SLICE_US).min(due).min(self.scenario.duration_us);
@@ -113,6 +129,21 @@ impl<'s> Run<'s> {
             self.note_measured(next);
             self.update_long_fades(next);
             self.check_agreement(next);
+            if self.observer.has_details() && next / METERED_US != now / METERED_US {
+                self.read_meters(next);
+            }
+        }
+    }
+
+    /// Whether the scenario has been played to its end, or something happened that never may.
+    pub(super) fn is_over(&self) -> bool {
+        self.world.now_us() >= self.scenario.duration_us || self.observer.violation.is_some()
+    }
+
+    fn read_meters(&mut self, now: u64) {
+        for node in NodeIndex::first(self.world.len()) {
+            let charge_uah = self.node_use(node, now).charge_uah;
+            self.observer.energy(now, node, charge_uah, self.world.usage(node).tx_us);
         }
     }
 

@@ -55,6 +55,10 @@ impl Mirror {
         self.leader
     }
 
+    pub fn links(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.links.iter().copied()
+    }
+
     /// Whether the link to another node is up.
     pub fn is_linked(&self, peer: NodeId) -> bool {
         self.links.contains(&peer)

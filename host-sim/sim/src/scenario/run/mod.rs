@@ -7,4 +7,5 @@ pub(super) mod faults;
 mod loads;
 pub mod mirror;
 pub mod program;
+pub mod session;
 pub mod walk;

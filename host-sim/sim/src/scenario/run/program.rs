@@ -154,6 +154,30 @@ impl Program {
         }
     }
 
+    /// Whom it has links to.
+    pub fn links(&self) -> Vec<NodeId> {
+        let mut links: Vec<NodeId> = match self {
+            Self::Node(station) => station.node().links().table().linked().map(|(_, other)| other.id).collect(),
+            Self::Soft(station) => station.peers().to_vec(),
+            Self::Board(board) => board.links().collect(),
+        };
+        links.sort_unstable();
+        links
+    }
+
+    /// The next node on the way to its leader, for programs that keep such a way.
+    pub fn parent(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(station) => match station.node().election() {
+                Election::Hierarchy(node) => node.next_hop(),
+                Election::Height(node) => node.next_hop(),
+                _ => None,
+            },
+            Self::Soft(station) => station.hierarchy().next_hop(),
+            Self::Board(_) => None,
+        }
+    }
+
     /// Whether it only listens, because its driver could not store its epoch.
     pub fn is_mute(&self) -> bool {
         match self {

@@ -6,6 +6,7 @@ use common::rng::Rng;
 
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
+use crate::maths;
 use crate::scenario::input::plan::{Groups, Mobility, Wander, unit};
 
 /// The random stream of all movement, and the first numbers within it for group centres and for group members. Nodes
@@ -85,6 +86,23 @@ impl Walk {
         Self::Together(plan, centres, members)
     }
 
+    /// A node was carried from one place to another, and walks on from there.
+    pub fn put(&mut self, node: NodeIndex, from: Point, to: Point) {
+        match self {
+            Self::Alone(_, walkers) => {
+                if let Some(walker) = walkers.get_mut(node.0) {
+                    walker.at = to;
+                }
+            }
+            Self::Together(_, _, members) => {
+                if let Some(member) = members.get_mut(node.0) {
+                    member.offset = (member.offset.0 + to.0 - from.0, member.offset.1 + to.1 - from.1);
+                }
+            }
+            Self::Listed(_) => {}
+        }
+    }
+
     /// Advances by this many seconds to the present time, and returns who moved, and to where.
     pub fn pass(&mut self, now_us: u64, seconds: f64) -> Vec<(NodeIndex, Point)> {
         match self {
@@ -138,7 +156,7 @@ fn along(way: &[(u64, Point)], now_us: u64) -> Option<Point> {
 impl Walker {
     fn walk(&mut self, seconds: f64, plan: Wander) {
         let (dx, dy) = (self.target.0 - self.at.0, self.target.1 - self.at.1);
-        let (left, step) = (dx.hypot(dy), self.speed * seconds);
+        let (left, step) = (maths::hypot(dx, dy), self.speed * seconds);
         if left <= step {
             self.at = self.target;
             self.turn(plan);
@@ -153,7 +171,7 @@ impl Walker {
             Area::Square(side) => (a * side, b * side),
             Area::Disc(radius) => {
                 let (distance, angle) = (radius * a.sqrt(), std::f64::consts::TAU * b);
-                (distance * angle.cos(), distance * angle.sin())
+                (distance * maths::cos(angle), distance * maths::sin(angle))
             }
         };
         self.speed = plan.speed.0 + unit(&mut self.rng) * (plan.speed.1 - plan.speed.0);

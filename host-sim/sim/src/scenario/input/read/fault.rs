@@ -61,6 +61,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         Corrupt,
         CorruptState,
         Attack,
+        Move,
     }
     let kinds = [
         ("crash", Kind::Crash),
@@ -72,6 +73,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         ("corrupt", Kind::Corrupt),
         ("corrupt-state", Kind::CorruptState),
         ("attack", Kind::Attack),
+        ("move", Kind::Move),
     ];
     let kind = section.word("kind", &kinds)?;
     let times = Times::read(section)?;
@@ -102,9 +104,13 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         }
         Kind::CorruptState => Harm::CorruptState { who: read_who(section, nodes)? },
         Kind::Attack => Harm::Attack(read_attack(section)?),
+        Kind::Move => read_move(section, nodes)?,
     };
     section.finish()?;
     let when = times.when(section)?;
+    if matches!((&harm, when), (Harm::Move { .. }, When::Every { .. })) {
+        return Err(section.problem_at("every", "is not for kind = \"move\": the nodes would be there already"));
+    }
     // Two harms may recur without an end: a permanent crash strikes other nodes each time, and a new drift replaces the
     // old one.
     let must_end = matches!(harm, Harm::Wall { .. } | Harm::Partition { .. } | Harm::Corrupt { .. });
@@ -133,6 +139,18 @@ fn read_wall(section: &Section<'_>) -> Result<Harm, Problem> {
     let lasts_us = read_length(section)?;
     let (from, to) = (from.ok_or_else(|| section.missing("start"))?, to.ok_or_else(|| section.missing("end"))?);
     Ok(Harm::Wall { wall: Wall { from, to, loss_db }, lasts_us })
+}
+
+/// Each node's place is at the same position of the other list.
+fn read_move(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {
+    let (moved, places) = (read_nodes(section, nodes)?, section.points("to")?);
+    let moved = moved.ok_or_else(|| section.missing("nodes"))?;
+    let places = places.ok_or_else(|| section.missing("to"))?;
+    if moved.len() != places.len() {
+        let what = format!("must have one point for each of the nodes, {}, such as [[0, 0]]", moved.len());
+        return Err(section.problem_at("to", &what));
+    }
+    Ok(Harm::Move { to: moved.into_iter().zip(places).collect() })
 }
 
 fn read_flash(section: &Section<'_>) -> Result<Flash, Problem> {

@@ -10,7 +10,9 @@ use toml::de::DeTable;
 
 use self::expectation::Expectation;
 use crate::air::index::NodeIndex;
-use crate::scenario::input::plan::{Fault, Harm, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology};
+use crate::scenario::input::plan::{
+    Fault, Harm, Mobility, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology, When,
+};
 use crate::scenario::input::toml_section::{Problem, Section, Source};
 use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
@@ -31,11 +33,44 @@ pub type Files<'f> = &'f dyn Fn(&Path) -> io::Result<String>;
 
 /// Reads a scenario that names no other files. Messages refer to it as `file`.
 pub fn read(file: &str, text: &str) -> Result<Scenario, Problem> {
-    read_with(file, text, &|_| Err(io::Error::other("there are no files here")))
+    read_with(file, text, &no_files)
+}
+
+/// For where there are none.
+pub fn no_files(_: &Path) -> io::Result<String> {
+    Err(io::Error::other("there are no files here"))
 }
 
 /// Reads a scenario that may name other files, relative to its own.
 pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, Problem> {
+    let scenario = parse_with(file, text, files)?;
+    let needed = scenario.needed_us();
+    if scenario.duration_us < needed {
+        let what = format!(
+            "is too short: the last change may come at {} s, agreement may take {} s and must last {} s, so it must be at least \"{} s\"",
+            seconds(scenario.last_change_us()),
+            seconds(scenario.within_us),
+            seconds(HOLD_US),
+            seconds(needed)
+        );
+        return Err(at_duration(file, text, &what));
+    }
+    if scenario.steady.is_some_and(|steady| steady.from_us >= scenario.duration_us) {
+        return Err(at_duration(file, text, "ends before steady_from, so nothing would be counted"));
+    }
+    Ok(scenario)
+}
+
+fn at_duration(file: &str, text: &str, what: &str) -> Problem {
+    let source = Source { file, text };
+    match DeTable::parse(text) {
+        Ok(document) => Section::root(source, document.get_ref()).problem_at("duration", what),
+        Err(_) => source.problem(0, what),
+    }
+}
+
+/// The same, however short it is.
+pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, Problem> {
     let source = Source { file, text };
     let document = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -94,23 +129,10 @@ pub fn read_with(file: &str, text: &str, files: Files<'_>) -> Result<Scenario, P
         let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
         return Err(section.problem_at("kind", what));
     }
+    check_moves(&scenario, &faults)?;
     check_boards(&scenario, &tables)?;
     check_memories(&scenario, &faults)?;
     check_core(&scenario, &root)?;
-    let needed = scenario.last_change_us() + scenario.within_us + HOLD_US;
-    if scenario.duration_us < needed {
-        let what = format!(
-            "is too short: the last change may come at {} s, agreement may take {} s and must last {} s, so it must be at least \"{} s\"",
-            seconds(scenario.last_change_us()),
-            seconds(scenario.within_us),
-            seconds(HOLD_US),
-            seconds(needed)
-        );
-        return Err(root.problem_at("duration", &what));
-    }
-    if steady.is_some_and(|steady| steady.from_us >= scenario.duration_us) {
-        return Err(root.problem_at("duration", "ends before steady_from, so nothing would be counted"));
-    }
     Ok(scenario)
 }
 
@@ -206,6 +228,25 @@ fn read_nodes(
         return Err(root.problem("without [topology] the nodes must be numbered from 1 on"));
     }
     Ok(special)
+}
+
+/// Rejects moves that would have no effect. Whoever walks at random walks on from where it is put.
+fn check_moves(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
+    for (fault, section) in scenario.faults.iter().zip(tables) {
+        let (Harm::Move { to }, When::Once { at_us }) = (&fault.harm, fault.when) else { continue };
+        if matches!(scenario.radio.model, Model::Table(_)) {
+            let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model";
+            return Err(section.problem_at("kind", what));
+        }
+        if let Some(Mobility::Listed(ways)) = &scenario.mobility
+            && let Some(node) =
+                to.keys().find(|node| ways.get(node).and_then(|way| way.last()).is_some_and(|end| at_us < end.0))
+        {
+            let what = format!("carries off node {}, which the file of [mobility] puts back at once", node.0 + 1);
+            return Err(section.problem_at("nodes", &what));
+        }
+    }
+    Ok(())
 }
 
 /// Rejects scenarios that ask a board for something boards cannot do.

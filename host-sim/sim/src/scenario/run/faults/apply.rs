@@ -7,9 +7,11 @@ use common::rng::Rng;
 use super::active_faults::take_out;
 use super::boots::Stored;
 use crate::air::index::NodeIndex;
+use crate::air::propagation::Point;
 use crate::scenario::input::plan::{Flash, Harm, Who};
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::agreement::followers;
+use crate::scenario::judge::scenery::Obstacle;
 use crate::scenario::run::agenda::{Action, STEP_US, StrikeId};
 use crate::scenario::run::drive::{Run, id_of};
 use crate::scenario::run::mirror::Mirror;
@@ -53,10 +55,12 @@ impl Run<'_> {
             }
             Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.walls.push(wall.clone()));
+                self.observer.obstacle(now, &Obstacle::wall(wall), true);
                 self.change(now, format!("a wall of {} dB goes up", wall.loss_db));
             }
             Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| air.partitions.push(group.clone()));
+                self.observer.obstacle(now, &Obstacle::split(group), true);
                 let cut_off: Vec<NodeIndex> = group.iter().copied().collect();
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
@@ -65,6 +69,7 @@ impl Run<'_> {
                 jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
+                    self.observer.obstacle(now, &Obstacle::noise(*position), true);
                     self.change(now, format!("noise of {power_dbm} dBm at ({}, {})", position.0, position.1));
                 }
             }
@@ -76,6 +81,15 @@ impl Run<'_> {
                 self.change(now, corrupted(together));
             }
             Harm::CorruptState { who } => self.corrupt_state(now, who),
+            Harm::Move { to } => {
+                for (&node, &place) in to {
+                    if let Some(walk) = &mut self.walk {
+                        walk.put(node, self.world.medium().position(node.radio()), place);
+                    }
+                    self.place(now, node, place);
+                }
+                self.change(now, format!("{} carried elsewhere", names(&to.keys().copied().collect::<Vec<_>>())));
+            }
             Harm::Attack(attack) => {
                 let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active += 1;
@@ -85,6 +99,7 @@ impl Run<'_> {
                 }
                 if attacker.active == 1 {
                     self.world.set_intruder_about(attacker.radio, true);
+                    self.observer.obstacle(now, &Obstacle::attacker(attack.position), true);
                     self.change(now, format!("an attacker at ({}, {})", attack.position.0, attack.position.1));
                 }
             }
@@ -95,17 +110,20 @@ impl Run<'_> {
         match &self.scenario.faults[index].harm {
             Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.walls, wall));
+                self.observer.obstacle(now, &Obstacle::wall(wall), false);
                 self.change(now, "the wall comes down".to_owned());
             }
             Harm::Partition { group, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.partitions, group));
+                self.observer.obstacle(now, &Obstacle::split(group), false);
                 self.change(now, "they are no longer cut off".to_owned());
             }
-            Harm::Jam { .. } => {
+            Harm::Jam { position, .. } => {
                 let Some(jammer) = self.faults.outsiders.jammers.get_mut(&index) else { return };
                 jammer.active = jammer.active.saturating_sub(1);
                 if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
+                    self.observer.obstacle(now, &Obstacle::noise(*position), false);
                     self.change(now, "the noise ends".to_owned());
                 }
             }
@@ -116,15 +134,20 @@ impl Run<'_> {
                 let what = if left > 0.0 { corrupted(left) } else { "frames are no longer corrupted".to_owned() };
                 self.change(now, what);
             }
-            Harm::Attack(_) => {
+            Harm::Attack(attack) => {
                 let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
                 attacker.active = attacker.active.saturating_sub(1);
                 if attacker.active == 0 {
                     self.world.set_intruder_about(attacker.radio, false);
+                    self.observer.obstacle(now, &Obstacle::attacker(attack.position), false);
                     self.change(now, "the attacker leaves".to_owned());
                 }
             }
-            Harm::Crash { .. } | Harm::Restart { .. } | Harm::Drift { .. } | Harm::CorruptState { .. } => {}
+            Harm::Crash { .. }
+            | Harm::Restart { .. }
+            | Harm::Drift { .. }
+            | Harm::CorruptState { .. }
+            | Harm::Move { .. } => {}
         }
     }
 
@@ -301,7 +324,7 @@ impl Run<'_> {
     fn move_on(&mut self, now: u64) {
         let (Some(walk), Some(plan)) = (&mut self.walk, &self.scenario.mobility) else { return };
         for (node, position) in walk.pass(now, seconds(STEP_US)) {
-            self.world.medium_mut().set_position(node.radio(), position);
+            self.place(now, node, position);
         }
         self.judge.mark_stale();
         if now < plan.until_us() {
@@ -309,6 +332,12 @@ impl Run<'_> {
         } else {
             self.change(now, "everybody stands still".to_owned());
         }
+    }
+
+    /// Puts a node somewhere.
+    pub(in crate::scenario) fn place(&mut self, now: u64, node: NodeIndex, position: Point) {
+        self.world.medium_mut().set_position(node.radio(), position);
+        self.observer.place(now, node, position);
     }
 
     fn wifi(&mut self, now: u64, begins: bool) {

@@ -41,10 +41,15 @@ impl Outsiders {
         // From here on radios are no nodes.
         let nodes = world.len();
         world.medium_mut().change_propagation(|air| air.nodes = nodes);
+        // Before the faults: one more at the end of the list must not make another radio of it.
+        let wifi = plan.wifi.map(|plan| {
+            let radio = world.medium_mut().add_source(plan.at, tuned(plan.power_dbm, plan.channel));
+            NextDoor { plan, radio, on: None, rng: Rng::stream(seed, 0xFA17) }
+        });
         for (index, fault) in scenario.faults.iter().enumerate() {
             match &fault.harm {
                 Harm::Jam { position, power_dbm, channel, .. } => {
-                    let radio = world.medium_mut().add(*position, tuned(*power_dbm, *channel));
+                    let radio = world.medium_mut().add_source(*position, tuned(*power_dbm, *channel));
                     jammers.insert(index, Jammer { radio, active: 0, on: None });
                 }
                 Harm::Attack(attack) => {
@@ -54,10 +59,6 @@ impl Outsiders {
                 _ => {}
             }
         }
-        let wifi = plan.wifi.map(|plan| {
-            let radio = world.medium_mut().add(plan.at, tuned(plan.power_dbm, plan.channel));
-            NextDoor { plan, radio, on: None, rng: Rng::stream(seed, 0xFA17) }
-        });
         Self { jammers, attackers, wifi }
     }
 

@@ -1,0 +1,92 @@
+//! The terminal as a stage: a screen of its own, keys as they are pressed, and everything as before in the end.
+
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use crate::lab::film::screen::Window;
+
+/// Where the window does not say how large it is.
+const USUAL: (usize, usize) = (80, 24);
+
+/// While it exists, the terminal shows its other screen without a cursor, and hands over keys at once.
+pub struct Stage {
+    before: Option<Termios>,
+}
+
+impl Stage {
+    /// None where there is no terminal to play on.
+    pub fn enter() -> Option<Self> {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        if !io::stdout().is_terminal() || is_dumb {
+            return None;
+        }
+        let before = io::stdin().is_terminal().then(|| tcgetattr(io::stdin()).ok()).flatten();
+        if let Some(before) = &before {
+            let mut settings = before.clone();
+            // Interrupts too arrive as keys, so that the terminal is given back before the program ends.
+            settings.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &settings);
+        }
+        show("\x1b[?1049h\x1b[?25l\x1b[2J").ok()?;
+        Some(Self { before })
+    }
+
+    /// Waits until then; true where a key was pressed before.
+    pub fn wait(&self, until: Instant) -> bool {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if self.before.is_none() {
+                std::thread::sleep(left);
+                continue;
+            }
+            if has_key(left) {
+                return true;
+            }
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // What was pressed meant this stage; the shell is not to see it.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
+        }
+        let _ = show("\x1b[?25h\x1b[?1049l");
+    }
+}
+
+fn has_key(within: Duration) -> bool {
+    let stdin = io::stdin();
+    let mut waiting = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::IN)];
+    let timeout = Timespec::try_from(within).ok();
+    matches!(poll(&mut waiting, timeout.as_ref()), Ok(ready) if ready > 0)
+}
+
+pub fn window() -> Window {
+    let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    let (columns, lines) = size.map_or(USUAL, |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+    Window { columns, lines, has_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+}
+
+/// Draws over what was there: line by line, each cleared to its end, so that nothing flickers.
+pub fn draw(text: &str) -> io::Result<()> {
+    let mut screen = String::from("\x1b[H");
+    let lines: Vec<&str> = text.lines().collect();
+    screen.push_str(&lines.join("\x1b[K\r\n"));
+    screen.push_str("\x1b[J");
+    show(&screen)
+}
+
+fn show(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
