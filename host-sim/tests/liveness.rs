@@ -41,6 +41,16 @@ fn nobody_agrees_over_a_path_that_is_too_faint() {
 }
 
 #[test]
+fn whoever_has_no_link_and_goes_by_what_it_hears_faintly_is_held() {
+    // Node 2 dies for good. Node 1 hears node 3 too faintly for a link and has no other, but hears that the leader is well.
+    let text = RELAY.replace("nodes = 3", "nodes = 4").replace("34 m", "20.4 m");
+    for seed in 0..5 {
+        let outcome = run(&read("t.toml", &text).unwrap(), seed);
+        assert_eq!((outcome.verdict, outcome.components), (Verdict::Ok, 2), "{:?}", outcome.failure);
+    }
+}
+
+#[test]
 fn every_change_that_is_left_alone_for_long_enough_must_be_agreed_in_time() {
     // No death can be noticed so soon. The first one is forgotten by 40 s, and was late all the same.
     let hasty = Scenario { within_us: 1_500_000, ..read("t.toml", RELAY).unwrap() };

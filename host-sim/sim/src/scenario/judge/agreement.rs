@@ -207,8 +207,10 @@ impl Judge {
 
     /// Finds out how components stand; whether one of them has lost an agreement.
     fn find_standings(&mut self, world: &World<Program>) -> bool {
-        let is_up = |a, b| world.station(a).is_linked(id_of(b)) && world.station(b).is_linked(id_of(a));
-        let found = self.components.standings(|node| leader(world, node), is_up);
+        let is_linked = |a, b| world.station(a).is_linked(id_of(b)) && world.station(b).is_linked(id_of(a));
+        let goes_by = |a, b| world.station(a).goes_by(id_of(b));
+        let is_held = |a, b| is_linked(a, b) || goes_by(a, b) || goes_by(b, a);
+        let found = self.components.standings(|node| leader(world, node), is_held);
         let was_agreed = |component: usize| self.standings.get(component) == Some(&Standing::Agreed);
         let has_lost = found.iter().enumerate().any(|(at, now)| was_agreed(at) && !now.dissenters().is_empty());
         self.standings = found;

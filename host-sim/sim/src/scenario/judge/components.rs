@@ -7,7 +7,7 @@
 //! A link is *faint* if it is at least 2 dB above the noise both ways and not usable. Such a link may come up or not, stay for
 //! an hour or for a second. So nobody has to agree across one, and whoever does has not agreed: a component all of whose nodes
 //! follow a leader beyond faint links that are up is *held*, which is neither agreement nor dispute, for as long as those
-//! links are up at both ends.
+//! links are up at both ends. A node without any link that goes by what it hears over a faint one is held too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,7 +137,8 @@ impl Components {
         standings.iter().flat_map(|standing| standing.dissenters().iter().copied()).collect()
     }
 
-    /// How each component stands. `is_up` tells whether two nodes have a link that is up at both ends.
+    /// How each component stands. `is_up` tells whether a faint link between two nodes
+    /// holds: it is up at both ends, or one of them has no link and goes by it.
     pub fn standings(
         &self,
         leader: impl Fn(NodeIndex) -> Option<NodeIndex>,

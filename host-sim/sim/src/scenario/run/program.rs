@@ -143,6 +143,17 @@ impl Program {
         }
     }
 
+    /// Whether it has no link at all and hears another node, so that it may go by what that one says.
+    pub fn goes_by(&self, peer: NodeId) -> bool {
+        match self {
+            Self::Node(station) => {
+                let table = station.node().links().table();
+                table.links() == 0 && table.find(peer).is_some()
+            }
+            Self::Soft(_) | Self::Board(_) => false,
+        }
+    }
+
     /// Whom it has links to.
     pub fn links(&self) -> Vec<NodeId> {
         let mut links: Vec<NodeId> = match self {
