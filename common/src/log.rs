@@ -90,6 +90,7 @@ words! {
         Self::Unwilling => "the other end no longer wants it";
         Self::MadeRoom => "dropped to make room for another";
         Self::Renamed => "this node changed its id";
+        Self::AtOdds => "this node begins anew";
     }
     Fault {
         Self::OutboxOverflow => "a handler sent more than the outbox holds";
@@ -112,6 +113,7 @@ words! {
         Self::Retried => "step: no result in time, began again";
         Self::Stale => "step: refused a message of an earlier election";
         Self::Unsent(id) => "step: no link to {}, so nothing was sent" id;
+        Self::OutOfTime(id) => "step: refused {}, whose time cannot be" id;
     }
     Notice {
         Self::Leader(None) => "no leader";
@@ -131,6 +133,7 @@ words! {
         Self::EpochNeeded => "only listening until a new epoch is stored";
         Self::RingPlace(left, right) => "between {} and {} on the ring" left right;
         Self::LeaderSilent(id) => "has not heard its leader {} for too long" id;
+        Self::AtOdds => "at odds with its neighbours for too long, begins anew";
         Self::Fault(fault) => "DEFECT of the election core: {}" fault;
         Self::Lost(count) => "{=u16} notices were lost here" count;
     }

@@ -18,6 +18,9 @@ use crate::types::NodeId;
 /// How long a node without links still counts on the last one: the time that a new link takes where frames are lost.
 const GRACE: Duration = Duration::from_millis(2_000);
 
+/// The most that it waits because of what it hears. Whoever hears others and is not heard by them gets no link at all.
+const HELD_MAX: Duration = Duration::from_millis(10_000);
+
 /// The neighbour whose link was the last, until the election is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
@@ -69,7 +72,8 @@ impl Node {
     pub(super) fn let_go(&mut self, now: Instant, has_spoken: bool) {
         let Hold { peer, since, until } = self.hold;
         let is_over = until <= now;
-        if is_over && self.leader.is_some_and(|leader| self.links.is_followed(now, since, leader)) {
+        let may_wait = now.since(since) < HELD_MAX;
+        if is_over && may_wait && self.leader.is_some_and(|leader| self.links.is_followed(now, since, leader)) {
             self.hold.until = now + GRACE;
         } else if until != Instant::NEVER && (has_spoken || is_over) {
             self.hold = Hold::NOBODY;
