@@ -13,6 +13,11 @@ impl Soc {
         self.observe_pins(now, 0)
     }
 
+    /// A word of UICR, as a probe reads it; none where there is no such register.
+    pub fn uicr(&self, offset: u32) -> Option<u32> {
+        self.uicr.read(offset).ok()
+    }
+
     pub fn is_high(&self, pin: Pin) -> bool {
         self.gpio.is_high(pin)
     }

@@ -65,3 +65,19 @@ fn boards_of_all_kinds_elect_one_leader() {
     }
     desk.elect();
 }
+
+/// UICR.REGOUT0. Its lowest three bits are the output of the first regulator; blank is 1.8 V.
+const REGOUT0: u32 = 0x304;
+const THREE_VOLTS: u32 = 4;
+const BLANK: u32 = 7;
+
+#[test]
+fn a_dongle_that_was_erased_gives_itself_three_volts() {
+    let dongle = Model::of(Board::Nrf52840Dongle).with("board-nrf52840-dongle");
+    for (model, expected) in [(dongle, THREE_VOLTS), (Model::of(Board::Nrf52840Dk), BLANK)] {
+        let mut desk = Desk::new(&[model]);
+        desk.hello(0);
+        let word = desk.network.boards()[0].soc().uicr(REGOUT0);
+        assert_eq!(word.map(|word| word & BLANK), Some(expected), "{}", model.board);
+    }
+}
