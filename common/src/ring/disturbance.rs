@@ -7,8 +7,8 @@ use super::audit::bound;
 use super::{SETTLE, take_due};
 use crate::time::{Duration, Instant};
 
-/// The least time between two disturbances. It doubles with each one that comes within [`CALM`] times the gap after the one before,
-/// up to [`DOUBLINGS_MAX`] times: where elections lose messages because elections fill the channel, fewer of them come through.
+/// The least time between two disturbances. It doubles with each one that comes within `CALM` times the gap after the one before,
+/// up to `DOUBLINGS_MAX` times: where elections lose messages because elections fill the channel, fewer of them come through.
 pub const DISTURB_GAP: Duration = Duration::from_millis(150);
 
 /// What each member adds to it: an election has to go round.

@@ -1,7 +1,7 @@
 //! The processor: a Cortex-M4F, that is ARMv7E-M with the single-precision floating-point unit FPv4-SP.
 //!
 //! Source: the ARMv7-M Architecture Reference Manual (DDI 0403), and the Technical Reference Manual of the Cortex-M4 for what
-//! instructions cost ([`cycles`], [`fetch`]). Assumed model: an instruction takes effect when it begins, and interrupts are
+//! instructions cost (`cycles`, `fetch`). Assumed model: an instruction takes effect when it begins, and interrupts are
 //! taken between instructions. `docs/emulator.md` lists what is left out.
 //!
 //! An instruction is decoded once per address (`decode`) into a compact operation (`op`) and executed from there
