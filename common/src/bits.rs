@@ -66,6 +66,14 @@ impl MaxSize for Bits {
     const POSTCARD_MAX_SIZE: usize = u128::POSTCARD_MAX_SIZE;
 }
 
+/// A number that stands for words: FNV-1a.
+pub fn fold(words: impl IntoIterator<Item = u32>) -> u32 {
+    words
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
 #[cfg(test)]
 mod tests {
     use postcard::experimental::max_size::MaxSize;

@@ -66,7 +66,7 @@ use crate::Full;
 use crate::limits::{MESSAGE_MAX, NEIGHBOURS_MAX, SENDS_MAX};
 use crate::notice::{Fault, Notice, NoticeQueue, Reason};
 use crate::outbox::{Command, Dest, Outbox};
-use crate::peers::{PeerSet, PeerTable};
+use crate::peers::{PeerIndex, PeerSet, PeerTable};
 use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -338,6 +338,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
             return set;
         }
         for (index, &peer) in self.peers.as_slice().iter().enumerate() {
+            let index = PeerIndex(index);
             let wanted = match to {
                 Dest::One(_) | Dest::All => true,
                 Dest::Peers(peers) => peers.contains(index),

@@ -67,7 +67,7 @@ pub enum Reason {
     MadeRoom,
     /// This node changed its id.
     Renamed,
-    /// This node followed another leader than its neighbours for too long, and begins anew.
+    /// What the two ends know does not fit together, so the link begins anew.
     AtOdds,
 }
 

@@ -54,6 +54,8 @@ pub enum Signal {
     Rank(u8),
     /// Neighbours may have missed what was last said, so it is said again.
     Resend,
+    /// Time to look whether there is anything to do that nothing has called for: memory may have gone wrong.
+    Audit,
     /// Messages of an election may have been lost on their way. Some node must start again, not necessarily this one.
     Disturbed,
 }
@@ -106,6 +108,14 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     }
     /// The leader this node follows, itself included.
     fn leader(&self) -> Option<NodeId>;
+    /// A number that stands for the state that this node has told all its peers, where it tells such a state.
+    fn told(&self) -> Option<u32> {
+        None
+    }
+    /// The same number of the state that a peer has told; 0 where it has told none yet.
+    fn heard(&self, _peer: NodeId) -> Option<u32> {
+        None
+    }
 }
 
 /// What a handler may see and use during one call.

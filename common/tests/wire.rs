@@ -17,20 +17,20 @@ const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Changing any of these is another [`common::link::frame::VERSION`].
 const GOLDEN: [(&str, &str); 6] = [
-    ("hello", "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 db cb 7b 00 12 f5 1b dd 60 fe f8 5e 43 ca 09 89 e7 13 15"),
+    ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 9b dd 38 76 b5 19 47 d7 2c 02 78 2a e6 2b a5 9f 6b 19 3f"),
     (
         "rel to all",
-        "41 88 04 34 12 ff ff 02 01 92 03 00 02 01 7b 2a 10 bd 35 cf 24 ae 27 b7 c6 7d cf 74 7e 4c e2 c4 76 3d ca b9 87 75 58",
+        "41 88 04 34 12 ff ff 02 01 26 03 00 02 01 76 1b d0 2b bd c0 8a 96 75 61 16 7e 14 78 21 c9 f1 60 6c de bd 64 0e 5c aa",
     ),
-    ("rel to one", "41 88 05 34 12 03 02 02 01 92 03 00 02 01 bd 08 e1 86 bb ba bb a7 e7 b9 5e 4b 0c 64"),
+    ("rel to one", "41 88 05 34 12 03 02 02 01 26 03 00 02 01 39 e1 d9 c1 1f 68 be 4e 45 3d bd 3e 40 d2"),
     ("ack", "02 00 05 00 de da 5c c9"),
     (
         "hello, AES-CCM",
-        "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 dd 2e a9 56 dd 12 ea 5c 38 c5 55 dd 92 a3 62 98 27 a4 a4",
+        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 dd 2e a9 56 dd 12 ea 5c 38 c5 55 dd 92 a3 62 cb 03 3c 5f",
     ),
     (
         "hello, open",
-        "41 88 03 34 12 ff ff 02 01 91 03 00 02 01 2a 0a 08 03 02 ef be 01 04 03 02 5f 00 09 40 88 26 2b 6f",
+        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 2a 0a 08 03 02 ef be 01 04 03 02 5f 00 09 40 d3 76 0d b0",
     ),
 ];
 
@@ -58,6 +58,7 @@ fn hello() -> Hello {
         leader: NodeId(0x0203),
         device: 0xBEEF,
         links: 1,
+        digest: 0,
         age: 4,
         names: [name].into_iter().collect(),
     }
@@ -128,14 +129,14 @@ fn versions_kinds_and_lengths_that_are_not_known_are_refused_and_counted() {
     };
     let good = frames()[0].clone();
     assert_eq!(counted(&good), [1, 0, 0, 0]);
-    for version in [0, 1, 3] {
+    for version in [0, 1, 3, 6, 10] {
         let mut other = good.clone();
-        other[9] = other[9] & 0x3F | version << 6;
+        other[9] = other[9] & 0x0F | version << 4;
         assert_eq!(counted(&other), [0, 1, 0, 0], "version {version}");
     }
-    for kind in [0, 3, 15] {
+    for kind in [0, 3] {
         let mut other = good.clone();
-        other[9] = other[9] & 0xF0 | kind;
+        other[9] = other[9] & 0xFC | kind;
         assert_eq!(counted(&other), [0, 1, 0, 0], "kind {kind}");
     }
     let mut longer = good.clone();
@@ -156,10 +157,10 @@ fn name() -> impl Strategy<Value = Name> {
 
 fn any_hello() -> impl Strategy<Value = Hello> {
     let names = prop::collection::vec(name(), 0..=HELLO_NAMES_MAX);
-    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), any::<u16>(), any::<(u8, u8)>(), names).prop_map(
-        |(number, interval_log2, is_full, leader, device, (links, age), names)| {
+    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), any::<u16>(), (any::<(u8, u8)>(), 0..4_u8), names).prop_map(
+        |(number, interval_log2, is_full, leader, device, ((links, age), digest), names)| {
             let (leader, names) = (NodeId(leader), names.into_iter().collect());
-            Hello { number, interval_log2, is_full, leader, device, links, age, names }
+            Hello { number, interval_log2, is_full, leader, device, links, digest, age, names }
         },
     )
 }

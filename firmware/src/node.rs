@@ -138,8 +138,12 @@ impl Driver<'_> {
                     Signal::Rank(rank) => self.record(|| Call::Rank(rank)),
                     Signal::Fitness(coefficient) => self.record(|| Call::Fitness(coefficient)),
                     // Only the node itself makes these.
-                    Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Resend | Signal::Disturbed => {
-                    }
+                    Signal::LeaderLost
+                    | Signal::LeaderHeard
+                    | Signal::Ring(_)
+                    | Signal::Resend
+                    | Signal::Audit
+                    | Signal::Disturbed => {}
                 }
                 self.node.handle_signal(now, signal);
             }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicI32, Ordering};
 
 use common::board::history::History;
-use common::board::load::{LoadMeter, Meters, NOTEWORTHY};
+use common::board::load::{LoadMeter, Meters, NOTEWORTHY, PoolUse};
 use common::board::rssi::ROOM_HUNDREDTHS;
 use common::board::weibull_fit::failure_share;
 use common::coefficient::{Coefficient, Share, Weights};
@@ -95,7 +95,8 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
         report(&mut supply).await;
 
         let pool_used = node::snapshot().map_or(0, |snapshot| u32::from(snapshot.counters.pool_high_water));
-        let load = meter.read(meters(), (pool_used, u32::try_from(POOL_MAX).unwrap_or(u32::MAX)));
+        let capacity = u32::try_from(POOL_MAX).unwrap_or(u32::MAX);
+        let load = meter.read(meters(), PoolUse { high_water: pool_used, capacity });
         let failure = failure_share(&history.runs, clock::uptime_s());
         let coefficient = Weights::EQUAL.coefficient(load, failure);
         say(Quantity::CpuLoad, millionths(load.cpu));

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod draw;
 pub mod emulated;
 pub mod field;
+pub mod interrupt;
 pub mod lab;
 pub mod output;
 pub mod view;

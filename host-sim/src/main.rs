@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
-    bench, board, check, conform, demo, hierarchy, key, merge, monitor, provision, run, scenarios, size, stress, study,
-    swarm, sweep, table, uf2, view,
+    bench, board, check, conform, demo, dissector, hierarchy, key, merge, monitor, provision, run, scenarios, size,
+    stress, study, swarm, sweep, table, tell, uf2, view,
 };
+use host_sim::field::command::Order;
 use host_sim::{note, output};
 
 /// Leader election for wireless sensor rings: the core that runs on nRF52 boards, driven on a PC.
@@ -64,6 +65,16 @@ enum Command {
     Provision(provision::Args),
     /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
+    /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
+    Dissector(dissector::Args),
+    /// Make a board blink, so that you find it
+    Identify(tell::Args),
+    /// Make a board ask for an election
+    Elect(tell::Args),
+    /// Start a board again
+    Restart(tell::Args),
+    /// Rank a board in the hierarchy by hand
+    Rank(tell::RankArgs),
     /// Check traces of boards or of the simulator: who led when, how long elections took
     Check(check::Args),
 }
@@ -101,6 +112,11 @@ fn main() -> ExitCode {
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),
+        Some(Command::Dissector(args)) => dissector::run(&args),
+        Some(Command::Identify(args)) => tell::run(&args, Order::Identify),
+        Some(Command::Elect(args)) => tell::run(&args, Order::Elect),
+        Some(Command::Restart(args)) => tell::run(&args, Order::Restart),
+        Some(Command::Rank(args)) => tell::run(&args.to, Order::Rank(args.rank)),
         Some(Command::Check(args)) => check::run(&args),
     };
     finish(result)

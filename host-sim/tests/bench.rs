@@ -6,6 +6,7 @@ use common::protocol::Protocol;
 use common::rng::Rng;
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
+use host_sim::draw::chart::Datum;
 use host_sim::lab::bench::growth::SCENARIOS;
 use host_sim::lab::fit::{Fit, Law, exponent};
 use ideal::big_ring::{BigRing, PhaseCount, Tally, random_uids};
@@ -126,9 +127,10 @@ fn random_uids_name_every_node_once_and_follow_their_seed() {
 }
 
 /// Counts that follow a law apart from small deviations.
-fn points(law: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+fn points(law: impl Fn(f64) -> f64) -> Vec<Datum> {
     let mut rng = Rng::new(11);
-    (4..16).map(|log| f64::from(1 << log)).map(|n| (n, law(n) * (1.0 + f64::from(rng.below(20)) / 1_000.0))).collect()
+    let mut near = |x| Datum { x, y: law(x) * (1.0 + f64::from(rng.below(20)) / 1_000.0) };
+    (4..16).map(|log| near(f64::from(1 << log))).collect()
 }
 
 #[test]

@@ -14,8 +14,8 @@ fn unanimous(outcome: &Outcome) -> Vec<u16> {
     let mut leaders: Vec<u16> = outcome
         .reigns
         .iter()
-        .filter(|reign| reign.leaders.len() == 1 && reign.leaders[0].1 == outcome.nodes.len())
-        .map(|reign| reign.leaders[0].0)
+        .filter(|reign| reign.leaders.len() == 1 && reign.leaders[0].followers == outcome.nodes.len())
+        .map(|reign| reign.leaders[0].leader)
         .collect();
     leaders.dedup();
     leaders

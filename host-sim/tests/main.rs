@@ -11,6 +11,7 @@ mod harness;
 mod hierarchy;
 mod liveness;
 mod loads;
+mod memories;
 #[cfg(unix)]
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
@@ -20,6 +21,8 @@ mod outsiders;
 mod overlaps;
 mod provision;
 mod reader;
+#[cfg(unix)]
+mod rehearsal;
 mod results;
 mod scenarios;
 mod size;

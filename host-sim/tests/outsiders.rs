@@ -6,7 +6,7 @@ use host_sim::cli::scenario_file::read;
 use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::propagation::Propagation;
-use sim::scenario::input::plan::{Groups, Mobility, Topology, Wander};
+use sim::scenario::input::plan::{Groups, Mobility, SpeedRange, Topology, Wander};
 use sim::scenario::judge::components::{Admission, Components};
 use sim::scenario::report::outcome::Outcome;
 use sim::scenario::run::drive::run;
@@ -19,8 +19,12 @@ fn links_between_groups_come_and_go_and_those_inside_stay() {
     for &place in &places {
         medium.add(place, Tuning { channel: 15, tx_dbm: 0.0 });
     }
-    let wander =
-        Wander { groups: Some(Groups { count: 2, wander: 1.0 }), speed: (2.0, 5.0), side: 150.0, until_us: 60_000_000 };
+    let wander = Wander {
+        groups: Some(Groups { count: 2, wander: 1.0 }),
+        speed: SpeedRange { least: 2.0, most: 5.0 },
+        side: 150.0,
+        until_us: 60_000_000,
+    };
     let mut walk = Walk::new(&Mobility::Random(wander), &places, 1);
     // Strips of a grid of four columns: two columns each.
     let is_inside = |&(a, b): &(NodeIndex, NodeIndex)| a.0 % 4 / 2 == b.0 % 4 / 2;

@@ -8,7 +8,7 @@ use host_sim::draw;
 use host_sim::lab::many_seeds::run_seeds;
 use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
-use sim::air::trace::{Event, parse_line};
+use sim::air::trace::{Event, NodeNumber, parse_line};
 use sim::scenario::input::catalogue::BUILT_IN;
 use sim::scenario::input::plan::{Mobility, Model, ProgramKind, ProtocolPlan, Scenario, Steady};
 use sim::scenario::judge::components::{Admission, Components};
@@ -293,12 +293,16 @@ fn a_run_can_be_written_down_and_repeats_event_by_event() {
     assert_eq!(frames, outcome.sent);
     assert_eq!(records.iter().filter(|record| matches!(record.event, Event::PowerOff {})).count(), 1);
     let ids = records.iter().filter_map(|record| match record.event {
-        Event::Id { id } => Some((record.node, usize::from(id.0))),
+        Event::Id { id } => Some((record.node, id.0)),
         _ => None,
     });
-    assert_eq!(ids.collect::<Vec<_>>(), [1, 2, 3, 4].map(|id| (Some(id), id)), "nodes go by their ids");
+    assert_eq!(
+        ids.collect::<Vec<_>>(),
+        [1, 2, 3, 4].map(|id| (Some(NodeNumber(usize::from(id))), id)),
+        "nodes go by their ids"
+    );
     let off = records.iter().find(|record| matches!(record.event, Event::PowerOff {})).unwrap();
-    assert_eq!(off.node, Some(2), "as the scenario says");
+    assert_eq!(off.node, Some(NodeNumber(2)), "as the scenario says");
     assert!(std::fs::metadata(&pcap).unwrap().len() > 20 * frames);
     decode(&pcap, frames);
     std::fs::remove_dir_all(&directory).unwrap();

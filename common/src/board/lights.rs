@@ -7,6 +7,13 @@ use crate::node::snapshot::Snapshot;
 
 pub const STEP_MS: u64 = 125;
 
+/// Steps with the light on, from the lowest bit, and how many steps there are before it begins again.
+#[derive(Clone, Copy)]
+struct Pattern {
+    bits: u16,
+    length: u32,
+}
+
 /// The condition a board shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -38,28 +45,27 @@ impl Condition {
         }
     }
 
-    /// Its pattern: the lowest bit first, and how many bits there are.
-    pub const fn pattern(self) -> (u16, u8) {
+    const fn pattern(self) -> Pattern {
         match self {
             // Two short flashes every two seconds.
-            Self::HoldingOff => (0b101, 16),
+            Self::HoldingOff => Pattern { bits: 0b101, length: 16 },
             // Fast.
-            Self::Fault => (0b01, 2),
+            Self::Fault => Pattern { bits: 0b01, length: 2 },
             // Half a second on, half a second off.
-            Self::Searching => (0b1111, 8),
+            Self::Searching => Pattern { bits: 0b1111, length: 8 },
             // One short flash every two seconds.
-            Self::Member => (0b1, 16),
+            Self::Member => Pattern { bits: 0b1, length: 16 },
             // On.
-            Self::Leader => (0b1, 1),
+            Self::Leader => Pattern { bits: 0b1, length: 1 },
             // Three quick flashes, a pause.
-            Self::Identify => (0b01_0101, 8),
+            Self::Identify => Pattern { bits: 0b01_0101, length: 8 },
         }
     }
 
     /// Whether the light is on in a step, counted from any beginning.
     pub const fn is_on(self, step: u32) -> bool {
-        let (bits, length) = self.pattern();
-        bits >> (step % length as u32) & 1 == 1
+        let Pattern { bits, length } = self.pattern();
+        bits >> (step % length) & 1 == 1
     }
 }
 

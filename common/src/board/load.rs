@@ -29,14 +29,20 @@ pub struct LoadMeter {
     bandwidth: u16,
 }
 
+/// How full the message pool has been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolUse {
+    pub high_water: u32,
+    pub capacity: u32,
+}
+
 impl LoadMeter {
     /// A meter that begins now.
     pub const fn new(now: Meters) -> Self {
         Self { before: now, cpu: None, bandwidth: 0 }
     }
 
-    /// Reads the counters. `pool` is the high-water mark of the message pool and its capacity.
-    pub fn read(&mut self, now: Meters, (pool_used, pool_size): (u32, u32)) -> Load {
+    pub fn read(&mut self, now: Meters, pool: PoolUse) -> Load {
         let window = now.now_us.wrapping_sub(self.before.now_us);
         let asleep = now.asleep_us.wrapping_sub(self.before.asleep_us);
         let on_air = now.on_air_us.wrapping_sub(self.before.on_air_us);
@@ -48,7 +54,7 @@ impl LoadMeter {
         self.cpu = Some(cpu);
         Load {
             cpu: Share::new(cpu),
-            memory: Share::of(u64::from(pool_used), u64::from(pool_size)),
+            memory: Share::of(u64::from(pool.high_water), u64::from(pool.capacity)),
             bandwidth: Share::new(self.bandwidth),
         }
     }
@@ -64,40 +70,44 @@ pub const NOTEWORTHY: u16 = 100;
 
 #[cfg(test)]
 mod tests {
-    use super::{LoadMeter, Meters};
+    use super::{LoadMeter, Meters, PoolUse};
     use crate::coefficient::Share;
 
     const fn at(now_us: u32, asleep_us: u32, on_air_us: u32) -> Meters {
         Meters { now_us, asleep_us, on_air_us }
     }
 
+    const fn pool(high_water: u32, capacity: u32) -> PoolUse {
+        PoolUse { high_water, capacity }
+    }
+
     #[test]
     fn the_first_window_counts_whole() {
         let mut meter = LoadMeter::new(at(0, 0, 0));
-        let load = meter.read(at(1_000_000, 900_000, 20_000), (6, 24));
+        let load = meter.read(at(1_000_000, 900_000, 20_000), pool(6, 24));
         assert_eq!((load.cpu, load.memory, load.bandwidth), (Share::new(1_000), Share::new(2_500), Share::new(200)));
     }
 
     #[test]
     fn later_windows_count_a_quarter() {
         let mut meter = LoadMeter::new(at(0, 0, 0));
-        meter.read(at(1_000, 1_000, 0), (0, 24));
-        let load = meter.read(at(2_000, 1_000, 400), (0, 24));
+        meter.read(at(1_000, 1_000, 0), pool(0, 24));
+        let load = meter.read(at(2_000, 1_000, 400), pool(0, 24));
         assert_eq!((load.cpu, load.bandwidth), (Share::new(2_500), Share::new(1_000)));
     }
 
     #[test]
     fn counters_may_run_over_and_stand_still() {
         let mut meter = LoadMeter::new(at(u32::MAX - 499, u32::MAX, u32::MAX - 49));
-        let load = meter.read(at(500, 499, 50), (0, 0));
+        let load = meter.read(at(500, 499, 50), pool(0, 0));
         assert_eq!((load.cpu, load.bandwidth), (Share::new(5_000), Share::new(1_000)));
-        let load = meter.read(at(500, 499, 50), (1, 1));
+        let load = meter.read(at(500, 499, 50), pool(1, 1));
         assert_eq!((load.cpu, load.memory), (Share::new(3_750), Share::new(10_000)), "no time has passed");
     }
 
     #[test]
     fn more_sleep_than_time_is_no_load() {
         let mut meter = LoadMeter::new(at(0, 0, 0));
-        assert_eq!(meter.read(at(100, 130, 0), (0, 1)).cpu, Share::new(0));
+        assert_eq!(meter.read(at(100, 130, 0), pool(0, 1)).cpu, Share::new(0));
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::notice::Event;
 use crate::outbox::Dest;
-use crate::peers::PeerSet;
+use crate::peers::{PeerIndex, PeerSet};
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
@@ -124,7 +124,7 @@ impl Bully {
         }
         let higher = cx.peers.iter().enumerate().rev().take_while(|&(_, &peer)| peer > cx.id);
         let mut highest = PeerSet::EMPTY;
-        higher.take(ASKED_MAX).for_each(|(index, _)| highest.insert(index));
+        higher.take(ASKED_MAX).for_each(|(index, _)| highest.insert(PeerIndex(index)));
         Dest::Peers(highest)
     }
 
@@ -225,7 +225,12 @@ impl Protocol for Bully {
             // Whoever follows the highest node alive has missed nothing that matters.
             Signal::Disturbed if self.follows_highest(cx) => {}
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
-            Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
+            Signal::LeaderHeard
+            | Signal::Ring(_)
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit => {}
         }
     }
 

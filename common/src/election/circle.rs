@@ -150,7 +150,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
                 self.circle().place = place;
                 self.begin_soon(cx);
             }
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
+            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
         }
     }
 

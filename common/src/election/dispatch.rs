@@ -375,4 +375,20 @@ impl Protocol for Election {
             Self::Abraham(node) => node.leader(),
         }
     }
+
+    fn told(&self) -> Option<u32> {
+        match self {
+            Self::Height(node) => node.told(),
+            Self::Hierarchy(node) => node.told(),
+            _ => None,
+        }
+    }
+
+    fn heard(&self, peer: NodeId) -> Option<u32> {
+        match self {
+            Self::Height(node) => node.heard(peer),
+            Self::Hierarchy(node) => node.heard(peer),
+            _ => None,
+        }
+    }
 }

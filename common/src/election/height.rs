@@ -23,6 +23,7 @@ use super::height_core::HeightCore;
 pub use super::height_core::{HeightOptions, HeightRules};
 use super::height_tuple::{Height, LeaderPair, RefLevel};
 use crate::Full;
+use crate::bits::fold;
 use crate::limits::NEIGHBOURS_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
@@ -159,6 +160,11 @@ impl<const N: usize> Protocol for HeightElection<N> {
                 let did = self.core.elect_self();
                 self.finish(Some(did), before, cx);
             }
+            Signal::Audit => {
+                let before = self.core.height();
+                let did = self.core.audit(cx.now);
+                self.finish(did, before, cx);
+            }
             Signal::Resend => self.send(Dest::All, cx),
             _ => {}
         }
@@ -166,6 +172,14 @@ impl<const N: usize> Protocol for HeightElection<N> {
 
     fn leader(&self) -> Option<NodeId> {
         Some(self.core.height().leader.lid)
+    }
+
+    fn told(&self) -> Option<u32> {
+        Some(fold(self.core.height().words()))
+    }
+
+    fn heard(&self, peer: NodeId) -> Option<u32> {
+        self.core.heard(peer).map(|(height, ())| height.map_or(0, |height| fold(height.words())))
     }
 }
 

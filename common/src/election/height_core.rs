@@ -103,6 +103,11 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         self.links.iter().filter(|link| link.level.is_none()).map(|link| link.id)
     }
 
+    /// What a channel's other end has told, with what came beside it; none of it where it has not been heard.
+    pub fn heard(&self, id: NodeId) -> Option<(Option<Height>, &X)> {
+        self.links.iter().find(|link| link.id == id).map(|link| (link.height(), &link.extra))
+    }
+
     /// The lowest neighbour: where to send what is for the leader. None for the leader and for a node alone.
     pub fn next_hop(&self) -> Option<NodeId> {
         let lowest = self.neighbours().min()?;
@@ -176,14 +181,34 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         }
     }
 
+    /// Does what a node in this state must do, whatever brought it there. After every event it has been done, so only a memory
+    /// that went wrong leaves anything to do.
+    pub fn audit(&mut self, now: Instant) -> Option<Event> {
+        let own = self.height;
+        let is_lone = self.neighbours().next().is_none() && own.leader.lid != own.id;
+        let better = self.neighbours().filter(|w| w.leader < own.leader).min_by_key(|w| w.leader);
+        let is_sound = self.is_sound() && !is_lone && better.is_none() && !self.is_sink();
+        if is_sound {
+            return None;
+        }
+        self.tick(now, None);
+        if is_lone {
+            return Some(self.elect_self());
+        }
+        self.recover().or_else(|| better.map(|peer| self.react_to_other_leader(peer))).or_else(|| self.react_as_sink())
+    }
+
     /// Elects this node where its own height cannot be: it is later than its own clock, or of an election so long ago that
     /// times have nearly started over.
     fn recover(&mut self) -> Option<Event> {
+        (!self.is_sound()).then(|| self.elect_self())
+    }
+
+    fn is_sound(&self) -> bool {
         let Height { leader, id, .. } = self.height;
         let reign = self.time.wrapping_sub(leader.elected_at);
         let is_worn = leader.lid == id && reign > REIGN_MAX;
-        let is_sound = self.height.is_of_past(self.time) && !is_worn;
-        (!is_sound).then(|| self.elect_self())
+        self.height.is_of_past(self.time) && !is_worn
     }
 
     /// ELECTSELF.

@@ -106,6 +106,18 @@ impl Height {
         !(is_after(self.leader.elected_at, time) || has_search && is_after(self.level.tau, time))
     }
 
+    /// Everything that a node tells of its height, as numbers.
+    pub fn words(&self) -> [u32; 5] {
+        let Self { level: RefLevel { tau, oid, reflected }, delta, leader: LeaderPair { elected_at, lid }, .. } = *self;
+        [
+            tau,
+            u32::from(oid.0) << 1 | u32::from(reflected),
+            u32::from(delta.cast_unsigned()),
+            elected_at,
+            u32::from(lid.0),
+        ]
+    }
+
     /// The height of a node at this distance from a leader that was there from the start.
     pub const fn initial(id: NodeId, leader: NodeId, distance: i16) -> Self {
         let leader = LeaderPair { elected_at: 0, lid: leader };

@@ -22,12 +22,13 @@ use super::height_core::HeightCore;
 use super::height_tuple::Height;
 use super::hierarchy_update::{HierarchyUpdate, Record, Records};
 use crate::Full;
+use crate::bits::fold;
 use crate::causal_clock::ClockKind;
 pub use crate::config::{Radii, RadiiError};
 use crate::limits::NEIGHBOURS_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
-use crate::peers::PeerSet;
+use crate::peers::{PeerIndex, PeerSet};
 use crate::protocol::{Cx, Protocol, Signal};
 use crate::timer::NoTimer;
 use crate::types::NodeId;
@@ -193,7 +194,7 @@ impl<const N: usize> Hierarchy<N> {
         let (mut forming, mut heard) = (PeerSet::EMPTY, PeerSet::EMPTY);
         for (index, &peer) in cx.peers.iter().enumerate() {
             let set = if self.core.forming().any(|id| id == peer) { &mut forming } else { &mut heard };
-            set.insert(index);
+            set.insert(PeerIndex(index));
         }
         for (set, fresh) in [(heard, false), (forming, true)] {
             if !set.is_empty() {
@@ -243,6 +244,7 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.core.tick(cx.now, None);
                 Some(self.core.elect_self())
             }
+            Signal::Audit => self.core.audit(cx.now),
             Signal::Fitness(coefficient) => {
                 self.core.tick(cx.now, None);
                 self.fitness = coefficient.as_byte();
@@ -266,6 +268,23 @@ impl<const N: usize> Protocol for Hierarchy<N> {
     fn leader(&self) -> Option<NodeId> {
         Some(self.core.height().leader.lid)
     }
+
+    fn told(&self) -> Option<u32> {
+        Some(sum(self.core.height(), &self.records))
+    }
+
+    fn heard(&self, peer: NodeId) -> Option<u32> {
+        self.core.heard(peer).map(|(height, records)| height.map_or(0, |height| sum(height, records)))
+    }
+}
+
+/// A number that stands for what an Update tells.
+fn sum(height: Height, records: &Records) -> u32 {
+    let record = |record: &Option<Record>| {
+        record.map_or(0, |Record { fitness, head, .. }| u32::from(fitness) << 16 | u32::from(head.0))
+    };
+    let distance = |record: &Option<Record>| record.map_or(0, |record| 1 + u32::from(record.distance()));
+    fold(height.words().into_iter().chain(records.iter().map(record)).chain(records.iter().map(distance)))
 }
 
 /// The most that a node of the hierarchy may take for its state with all levels and neighbours, in bytes.

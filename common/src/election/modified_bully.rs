@@ -158,7 +158,12 @@ impl Protocol for ModifiedBully {
         match signal {
             Signal::LeaderLost if self.state != State::Following => {}
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
-            Signal::LeaderHeard | Signal::Ring(_) | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend => {}
+            Signal::LeaderHeard
+            | Signal::Ring(_)
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! The bodies of frames: hellos, and what carries messages.
 //!
 //! ```text
-//! HELLO  number 1 | log2 of the interval in ms 1 | names5 0 0 full1 | leader 2 | device 2 | links 1 | age 1
+//! HELLO  number 1 | log2 of the interval in ms 1 | names5 digest2 full1 | leader 2 | device 2 | links 1 | age 1
 //!        | names × { id 2, token12 quality4 2, echo 2 } | what ring mode tells, or nothing
 //! REL    answer1 messages3 entries4 | 1 acks4 | entries × { [id 2], echo 2, number 1, ack 1 }
 //!        | acks × { [id 2], echo 2, ack 1 } | messages × { length 1, bytes }
@@ -10,6 +10,7 @@
 
 use heapless::Vec;
 
+use super::digest::DIGEST_MAX;
 use crate::Full;
 use crate::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use crate::types::NodeId;
@@ -42,6 +43,8 @@ pub struct Hello {
     pub device: u16,
     /// How many links the sender has. Those it names come first.
     pub links: u8,
+    /// Two bits of what its election has told its links, another two in each hello; see [`digest`](super::digest).
+    pub digest: u8,
     /// How long ago the leader is known to have been there, in units of 32 ms; 255 is longer or unknown.
     pub age: u8,
     pub names: Vec<Name, HELLO_NAMES_MAX, u8>,
@@ -93,7 +96,9 @@ pub const NAME_BYTES: usize = 6;
 pub const REL_BYTES: usize = 2;
 
 const HELLO_FULL: u8 = 1;
-const HELLO_UNUSED: u8 = 6;
+
+/// The digest is above this bit.
+const HELLO_DIGEST: u8 = 1;
 
 /// The number of names is above this many bits.
 const HELLO_COUNT: u8 = 3;
@@ -143,7 +148,8 @@ impl Hello {
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let mut writer = Writer { buf, used: 0 };
         let count = u8::try_from(self.names.len()).map_err(|_| Full)?;
-        let flags = count << HELLO_COUNT | if self.is_full { HELLO_FULL } else { 0 };
+        let digest = (self.digest & DIGEST_MAX) << HELLO_DIGEST;
+        let flags = count << HELLO_COUNT | digest | if self.is_full { HELLO_FULL } else { 0 };
         writer.put(&[self.number, self.interval_log2, flags])?;
         writer.put(&self.leader.0.to_le_bytes())?;
         writer.put(&self.device.to_le_bytes())?;
@@ -169,7 +175,8 @@ impl Hello {
         let (leader, device) = (NodeId(reader.half()?), reader.half()?);
         let [links, age] = reader.array()?;
         let (count, is_full) = (flags >> HELLO_COUNT, flags & HELLO_FULL != 0);
-        if flags & HELLO_UNUSED != 0 || interval_log2 > 20 {
+        let digest = flags >> HELLO_DIGEST & DIGEST_MAX;
+        if interval_log2 > 20 {
             return None;
         }
         let mut names = Vec::new();
@@ -184,7 +191,7 @@ impl Hello {
             };
             names.push(name).ok()?;
         }
-        Some((Self { number, interval_log2, is_full, leader, device, links, age, names }, reader.0))
+        Some((Self { number, interval_log2, is_full, leader, device, links, digest, age, names }, reader.0))
     }
 }
 

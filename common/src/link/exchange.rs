@@ -5,7 +5,7 @@ use heapless::Vec;
 
 use super::body::Parcel;
 use super::frame::{ACK_BYTES, Answered};
-use super::pool::{Pool, Slots};
+use super::pool::{Pool, Slot, Slots};
 use crate::limits::BUNDLE_MAX;
 use crate::time::Instant;
 use crate::types::NodeId;
@@ -69,6 +69,16 @@ impl Exchange {
         self.in_flight.is_some()
     }
 
+    /// Whether the driver has a frame for all of these.
+    pub fn is_under_way(&self, to: Slots) -> bool {
+        matches!(&self.in_flight, Some(InFlight::Rel(flight)) if to.without(flight.to).is_empty())
+    }
+
+    /// Keeps off the channel no longer than until then.
+    pub fn audit(&mut self, latest: Instant) {
+        self.quiet_until = self.quiet_until.min(latest);
+    }
+
     /// Gives a frame to the driver.
     pub fn launch(&mut self, frame: InFlight) {
         if let InFlight::Rel(_) = frame {
@@ -93,14 +103,14 @@ impl Exchange {
         self.asked.as_ref()
     }
 
-    pub fn has_answered(&mut self, slot: usize) {
+    pub fn has_answered(&mut self, slot: Slot) {
         if let Some(asked) = &mut self.asked {
             asked.to = asked.to.without(Slots::of(slot));
         }
     }
 
     /// Ignores an answer that a neighbour may still send: it would be taken for one to the messages that replace these.
-    pub fn no_longer_asked(&mut self, slot: usize) {
+    pub fn no_longer_asked(&mut self, slot: Slot) {
         if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
             flight.to = flight.to.without(Slots::of(slot));
         }
@@ -109,7 +119,7 @@ impl Exchange {
 
     /// The link to a neighbour is down: drops what waits for it, and what arrived over it and belongs to a session that is
     /// over.
-    pub fn forget(&mut self, slot: usize, id: NodeId) {
+    pub fn forget(&mut self, slot: Slot, id: NodeId) {
         self.inbox.retain(|(from, _)| *from != id);
         self.pool.forget(slot);
         self.no_longer_asked(slot);
@@ -118,7 +128,7 @@ impl Exchange {
     /// Drops older states that wait for a neighbour, of whose messages the first `sent` are not acknowledged yet. Where those
     /// are states as well, they go too, and this returns true: it does not matter then whether they arrived, and all
     /// neighbours get the same frame again.
-    pub fn replace_states(&mut self, slot: usize, sent: u8) -> bool {
+    pub fn replace_states(&mut self, slot: Slot, sent: u8) -> bool {
         let are_replaced = sent > 0 && self.pool.are_states(slot, sent);
         if are_replaced {
             self.pool.delivered(slot, sent);

@@ -1,10 +1,13 @@
 //! The head of every frame, and acknowledgements. Every byte is described in `docs/wire.md`.
 //!
 //! ```text
-//! 0 FCF 0x8841 | 2 DSN = counter[7:0] | 3 PAN | 5 destination | 7 source | 9 version2 key2 kind4 | 10 epoch | 12 counter[23:8]
+//! 0 FCF 0x8841 | 2 DSN = counter[7:0] | 3 PAN | 5 destination | 7 source | 9 0 0 version2 key2 kind2 | 10 epoch | 12 counter[23:8]
 //! ```
 //! The first nine bytes are a data frame of IEEE 802.15.4 with short addresses, so that any sniffer shows who talks to whom. The
 //! whole head is authenticated; what follows is encrypted.
+//!
+//! Byte 9 is the first that is ours, and sniffers guess from it what follows. Two leading zeros are reserved by 6LoWPAN for
+//! whatever is not 6LoWPAN (RFC 4944); with a version of at least 1 behind them, the byte names no version of Zigbee either.
 
 use core::ops::Range;
 
@@ -26,6 +29,12 @@ const FCF_DATA: [u8; 2] = 0x8841_u16.to_le_bytes();
 
 const FCF_ACK: [u8; 2] = 0x0002_u16.to_le_bytes();
 
+/// The version is above this many bits of byte 9; above it are two zeros.
+const VERSION_AT: u8 = 4;
+
+/// The key id is above this many bits of byte 9.
+const KEY_AT: u8 = 2;
+
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -36,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const fn number(self) -> u8 {
+    pub(super) const fn number(self) -> u8 {
         match self {
             Self::Hello => 1,
             Self::Rel => 2,
@@ -77,7 +86,18 @@ pub enum Refusal {
     Forged,
 }
 
+/// Which frame of a sender this is: later frames have greater numbers, over its reboots too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FrameNumber {
+    pub epoch: u16,
+    pub counter: u32,
+}
+
 impl Head {
+    pub const fn number(&self) -> FrameNumber {
+        FrameNumber { epoch: self.epoch, counter: self.counter }
+    }
+
     pub fn bytes(&self) -> [u8; HEAD_BYTES] {
         let [f0, f1] = FCF_DATA;
         let [p0, p1] = self.pan.to_le_bytes();
@@ -85,22 +105,22 @@ impl Head {
         let [s0, s1] = self.from.0.to_le_bytes();
         let [e0, e1] = self.epoch.to_le_bytes();
         let [c0, c1, c2, _] = self.counter.to_le_bytes();
-        let kind = VERSION << 6 | (self.key_id & 3) << 4 | self.kind.number();
+        let kind = VERSION << VERSION_AT | (self.key_id & 3) << KEY_AT | self.kind.number();
         [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2]
     }
 
     pub fn read(frame: &[u8]) -> Result<Self, Refusal> {
         let head = frame.first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
         let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2] = *head;
-        if [f0, f1] != FCF_DATA || kind >> 6 != VERSION {
+        if [f0, f1] != FCF_DATA || kind >> VERSION_AT != VERSION {
             return Err(Refusal::Foreign);
         }
         Ok(Self {
             pan: u16::from_le_bytes([p0, p1]),
             to: NodeId(u16::from_le_bytes([t0, t1])),
             from: NodeId(u16::from_le_bytes([s0, s1])),
-            key_id: kind >> 4 & 3,
-            kind: Kind::of(kind & 15).ok_or(Refusal::Foreign)?,
+            key_id: kind >> KEY_AT & 3,
+            kind: Kind::of(kind & 3).ok_or(Refusal::Foreign)?,
             epoch: u16::from_le_bytes([e0, e1]),
             counter: u32::from_le_bytes([c0, c1, c2, 0]),
         })
@@ -248,7 +268,7 @@ mod tests {
         buf = sealed;
         assert_eq!(HEAD.open(&keys(), &mut buf[..HEAD_BYTES + 3]), Err(Refusal::Malformed));
         assert_eq!(Head::read(&buf[..13]), Err(Refusal::Malformed));
-        buf[9] ^= 0x80;
+        buf[9] ^= 0x10;
         assert_eq!(Head::read(&buf[..length]), Err(Refusal::Foreign), "another version");
     }
 

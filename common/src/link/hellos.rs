@@ -67,7 +67,10 @@ impl Hellos {
         let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
         let linked = table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named);
         let turn = usize::from(self.first_name) % count.max(1);
-        for (slot, neighbour) in linked.chain(others().skip(turn)).chain(others().take(turn)) {
+        // Those that stand beside this node on the ring do not wait for their turn.
+        let beside = others().filter(|(_, other)| table.is_preferred(other.id));
+        let in_turn = others().skip(turn).chain(others().take(turn)).filter(|(_, other)| !table.is_preferred(other.id));
+        for (slot, neighbour) in linked.chain(beside).chain(in_turn) {
             let is_twin = neighbour.has_twin(now);
             let name = Name {
                 id: neighbour.id,
@@ -87,6 +90,7 @@ impl Hellos {
             leader,
             device,
             links: u8::try_from(links).unwrap_or(u8::MAX),
+            digest: 0,
             age: AGE_MAX,
             names,
         }

@@ -6,12 +6,15 @@
 //! broadcast first, and the others acknowledge it with whatever they send next. Those that did not are sent it again, alone;
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
+mod audit;
 pub mod body;
 #[cfg(feature = "corruption")]
 mod corruption;
 mod counters;
 mod crowd;
+pub mod digest;
 mod exchange;
+pub mod fields;
 pub mod frame;
 mod hellos;
 mod life;
@@ -40,13 +43,12 @@ use self::life::Life;
 use self::load::Load;
 use self::neighbour::{News, Patience};
 use self::numbering::Numbering;
-use self::pool::Slots;
+use self::pool::{Slot, Slots};
 use self::session::{Incarnation, Session, Tokens, Turn};
-use self::table::Table;
+use self::table::{Table, those_beside};
 use self::twins::Twins;
 use crate::Full;
 use crate::config::{Boot, Config};
-use crate::limits::TABLE_MAX;
 use crate::notice::{Notice, NoticeQueue, Reason};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -65,6 +67,16 @@ pub enum LinkEvent {
 pub trait Above {
     /// The leader that this node follows; 0 is nobody.
     fn leader(&self) -> NodeId;
+
+    /// A number that stands for what this node has told all its neighbours; none where there is nothing to compare.
+    fn told(&self) -> Option<u32> {
+        None
+    }
+
+    /// The same number of what this linked neighbour has told.
+    fn heard(&self, _from: NodeId) -> Option<u32> {
+        None
+    }
 
     /// A linked neighbour's hello tells this of the ring.
     fn receive_hello(&mut self, _from: NodeId, _told: &[u8]) {}
@@ -101,8 +113,8 @@ impl Links {
             twins: Twins::new(config, boot),
             crowd: Crowd::new(config.timings.hello_max()),
             life: Life::NOBODY,
+            table: Table::new(those_beside(config)),
             hellos: Hellos::new(config),
-            table: Table::new(),
             tokens: Tokens::default(),
             exchange: Exchange::new(),
             load: Load::new(),
@@ -167,7 +179,7 @@ impl Links {
         for slot in self.table.linked_slots().iter() {
             self.take_down(now, slot, reason);
         }
-        for slot in 0..TABLE_MAX {
+        for slot in Slot::all() {
             if self.table.get(slot).is_some() {
                 let session = self.new_session();
                 self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session = session.clone());
@@ -212,6 +224,14 @@ impl Links {
     pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
         let hosts = self.table.iter().filter(|(_, neighbour)| neighbour.refuses(now) && neighbour.leader.0 != 0);
         hosts.map(|(_, host)| (host.id, host.leader)).min_by_key(|&(_, leader)| leader)
+    }
+
+    /// A linked neighbour that has told something else than this node has heard of it.
+    pub fn take_misheard(&mut self) -> Option<NodeId> {
+        let (slot, id) =
+            self.table.linked().find(|(_, other)| other.is_misheard()).map(|(slot, other)| (slot, other.id))?;
+        self.table.touch(slot)?.misheard = 0;
+        Some(id)
     }
 
     /// Whether this leader is known to be there.
@@ -305,7 +325,7 @@ impl Links {
     }
 
     /// Drops the older states that a newer one makes pointless for a neighbour.
-    fn replace_states(&mut self, slot: usize) {
+    fn replace_states(&mut self, slot: Slot) {
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         let sent = neighbour.arq.outstanding;
         if self.exchange.replace_states(slot, sent) {
@@ -341,7 +361,7 @@ impl Links {
     }
 
     /// Takes a link down with everything that follows from it.
-    fn take_down(&mut self, now: Instant, slot: usize, reason: Reason) {
+    fn take_down(&mut self, now: Instant, slot: Slot, reason: Reason) {
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         if neighbour.session.is_up() {
             neighbour.session.down(self.tokens.take());
@@ -350,7 +370,7 @@ impl Links {
     }
 
     /// A session has gone down: forgets what was to be sent over it, and lets the next hello tell the others soon.
-    fn fell(&mut self, now: Instant, slot: usize, reason: Reason) {
+    fn fell(&mut self, now: Instant, slot: Slot, reason: Reason) {
         let base = Duration::from_millis(u64::from(self.patience.hold_down_ms));
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         neighbour.quieten();
@@ -379,7 +399,7 @@ impl Links {
         self.hellos.trickle.reset(now, &mut self.rng);
     }
 
-    fn turned(&mut self, now: Instant, slot: usize, turn: Turn) {
+    fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {
         match turn {
             Turn::Stays => {}
             Turn::Down(reason) => self.fell(now, slot, reason),
@@ -398,7 +418,7 @@ impl Links {
     }
 
     /// Where a hello cannot name all links any more, takes down the one that can best be spared.
-    fn make_room(&mut self, now: Instant, newest: usize) {
+    fn make_room(&mut self, now: Instant, newest: Slot) {
         if self.table.links() <= self.hellos.links_max() {
             return;
         }

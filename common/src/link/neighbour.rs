@@ -1,5 +1,6 @@
 //! What a node knows of one neighbour.
 
+use super::frame::FrameNumber;
 use super::quality::Quality;
 use super::session::Session;
 use crate::config::Timings;
@@ -39,6 +40,11 @@ const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
 
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
+
+/// A neighbour was misheard once this is reached, three hellos in a row at the soonest: what it has told may still be on its
+/// way.
+const MISHEARD: u8 = 3 * MISHEARD_STEP;
+const MISHEARD_STEP: u8 = 2;
 
 /// It has no room for this node after this many hellos in a row that say so.
 const REFUSED: u8 = 4;
@@ -145,8 +151,8 @@ pub struct Neighbour {
     pub session: Session,
     /// How well it is heard.
     pub quality: Quality,
-    /// The last frame accepted from it: its epoch and number.
-    pub last: (u16, u32),
+    /// The last frame accepted from it.
+    pub last: FrameNumber,
     /// When a frame last came from it.
     pub heard_at: Instant,
     /// How long its hellos are apart: two to this power, in milliseconds.
@@ -155,6 +161,8 @@ pub struct Neighbour {
     pub leader: NodeId,
     /// How many of its hellos in a row have named another leader than this node's.
     pub dissent: u8,
+    /// How sure it is that it has told something else than this node has heard of it.
+    pub misheard: u8,
     /// Whether it has no link at all.
     pub is_alone: bool,
     /// How many of its hellos in a row have said that it has no room for a link to this node.
@@ -179,7 +187,7 @@ pub struct Neighbour {
 
 impl Neighbour {
     /// A neighbour whose first hello has just come.
-    pub fn new(id: NodeId, session: Session, quality: Quality, last: (u16, u32), now: Instant) -> Self {
+    pub fn new(id: NodeId, session: Session, quality: Quality, last: FrameNumber, now: Instant) -> Self {
         Self {
             id,
             device: 0,
@@ -190,6 +198,7 @@ impl Neighbour {
             interval_log2: 10,
             leader: NodeId(0),
             dissent: 0,
+            misheard: 0,
             is_alone: false,
             refusals: 0,
             shared: 0,
@@ -239,8 +248,19 @@ impl Neighbour {
 
     /// When a neighbour that is not linked is forgotten.
     pub fn forget_at(&self) -> Instant {
-        let remembered = if self.breaks > 0 { REMEMBERED } else { FORGET_MIN };
-        self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(remembered)
+        let remembered = if self.breaks > 0 { self.heard_at + REMEMBERED } else { Instant::ZERO };
+        self.gone_at().max(remembered)
+    }
+
+    /// When a silent neighbour without a link is gone.
+    fn gone_at(&self) -> Instant {
+        self.heard_at + Duration::from_micros(self.interval().as_micros() * 7 / 2).max(FORGET_MIN)
+    }
+
+    /// Whether a frame under its id may come from a board that counts anew, because its flash was erased: this one is gone, and
+    /// only the record of its link is still kept.
+    pub fn may_be_another(&self, now: Instant) -> bool {
+        !self.session.is_up() && self.gone_at() <= now
     }
 
     /// When it next needs attention, with this patience.
@@ -264,13 +284,26 @@ impl Neighbour {
         self.arq = Arq::IDLE;
         self.ack_due = Instant::NEVER;
         self.unlisted = 0;
+        self.misheard = 0;
+    }
+
+    /// Its hello says, in two bits, whether what it has told is what this node has heard. Bits that are the same by chance
+    /// count for less than those that differ.
+    pub fn compare(&mut self, is_same: bool) {
+        self.misheard =
+            if is_same { self.misheard.saturating_sub(1) } else { (self.misheard + MISHEARD_STEP).min(MISHEARD) };
+    }
+
+    /// Whether it is to say again what it has told.
+    pub fn is_misheard(&self) -> bool {
+        self.misheard >= MISHEARD
     }
 
     /// The link broke: keeps it down for a while, longer each time.
     pub fn hold(&mut self, now: Instant, base: Duration) {
-        let length = base.times(1 << u32::from(self.breaks).min(10)).min(HOLD_MAX);
-        self.held_until = now + length;
-        self.breaks = self.breaks.saturating_add(1).min(BREAKS_MAX);
+        self.breaks = self.breaks.saturating_add(1);
+        self.held_until = now + held_for(self.breaks, base);
+        self.breaks = self.breaks.min(BREAKS_MAX);
     }
 
     /// Two boards have this id: no link to either for a while.
@@ -309,15 +342,43 @@ impl Neighbour {
         }
     }
 
+    /// Brings times to where they may lie: none of the past is after `now`, no frame is due after `latest`, and no link is held
+    /// down for longer than its breaks make it. Whether there were others.
+    pub fn audit(&mut self, now: Instant, latest: Instant, base: Duration) -> bool {
+        let mut is_changed = false;
+        let hold = if self.is_twin { HOLD_MAX } else { held_for(self.breaks, base) };
+        for (time, most) in [(&mut self.heard_at, now), (&mut self.held_until, now + hold)] {
+            if *time > most {
+                *time = now;
+                is_changed = true;
+            }
+        }
+        for due in [&mut self.arq.due, &mut self.ack_due] {
+            if *due != Instant::NEVER && *due > latest {
+                *due = now;
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
     /// What was outstanding is acknowledged.
     pub fn settle(&mut self) {
         self.arq = Arq::IDLE;
     }
 }
 
+/// How long a link is held down whose last break was this one.
+fn held_for(breaks: u8, base: Duration) -> Duration {
+    match breaks.checked_sub(1) {
+        Some(before) => base.times(1 << u32::from(before).min(10)).min(HOLD_MAX),
+        None => Duration::ZERO,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Neighbour, Quality, Session};
+    use super::{FrameNumber, Neighbour, Quality, Session};
     use crate::link::session::Incarnation;
     use crate::time::{Duration, Instant};
     use crate::types::NodeId;
@@ -325,7 +386,13 @@ mod tests {
     #[test]
     fn every_break_holds_the_link_down_for_longer_and_calm_forgives() {
         let session = Session::new(Incarnation { epoch: 1, token: 1 });
-        let mut neighbour = Neighbour::new(NodeId(1), session, Quality::new(0, -50), (1, 1), Instant::ZERO);
+        let mut neighbour = Neighbour::new(
+            NodeId(1),
+            session,
+            Quality::new(0, -50),
+            FrameNumber { epoch: 1, counter: 1 },
+            Instant::ZERO,
+        );
         let (base, mut now) = (Duration::from_millis(2_000), Instant::ZERO);
         let mut lengths = std::vec::Vec::new();
         for _ in 0..8 {
@@ -345,7 +412,13 @@ mod tests {
     #[test]
     fn a_neighbour_whose_link_broke_is_remembered_and_named_as_lost_only_at_first() {
         let session = Session::new(Incarnation { epoch: 1, token: 1 });
-        let mut neighbour = Neighbour::new(NodeId(1), session, Quality::new(0, -50), (1, 1), Instant::ZERO);
+        let mut neighbour = Neighbour::new(
+            NodeId(1),
+            session,
+            Quality::new(0, -50),
+            FrameNumber { epoch: 1, counter: 1 },
+            Instant::ZERO,
+        );
         assert_eq!(neighbour.forget_at(), Instant::from_millis(3_584), "three and a half intervals");
         let usual = neighbour.attempts_max(10);
         neighbour.hold(Instant::from_millis(2_000), Duration::from_millis(2_000));

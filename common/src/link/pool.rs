@@ -7,7 +7,27 @@ use heapless::Vec;
 
 use super::body::Parcel;
 use crate::Full;
-use crate::limits::POOL_MAX;
+use crate::limits::{POOL_MAX, TABLE_MAX};
+
+/// A slot of the neighbour table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(pub usize);
+
+impl Slot {
+    /// Every slot of the table.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..TABLE_MAX).map(Self)
+    }
+}
+
+/// A message that waits in the pool. Those before it were to be sent earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PoolIndex(usize);
+
+impl PoolIndex {
+    /// Behind every message.
+    pub const END: Self = Self(usize::MAX);
+}
 
 /// A set of slots in the neighbour table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,12 +35,12 @@ pub struct Slots(pub u32);
 
 impl Slots {
     /// The set of one slot.
-    pub const fn of(slot: usize) -> Self {
-        Self(1 << (slot & 31))
+    pub const fn of(slot: Slot) -> Self {
+        Self(1 << (slot.0 & 31))
     }
 
     /// Whether a slot is in the set.
-    pub const fn contains(self, slot: usize) -> bool {
+    pub const fn contains(self, slot: Slot) -> bool {
         self.0 & Self::of(slot).0 != 0
     }
 
@@ -42,12 +62,12 @@ impl Slots {
     }
 
     /// The slots, ascending.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub fn iter(self) -> impl Iterator<Item = Slot> {
         let mut left = self.0;
         core::iter::from_fn(move || {
             let slot = left.trailing_zeros();
             left &= left.checked_sub(1)?;
-            usize::try_from(slot).ok()
+            usize::try_from(slot).ok().map(Slot)
         })
     }
 }
@@ -94,41 +114,49 @@ impl Pool {
         self.high_water
     }
 
-    /// The messages for one slot in order, each with its index in the pool.
-    pub fn queue(&self, slot: usize) -> impl Iterator<Item = (usize, &Parcel)> {
+    /// The messages for one slot in order, each with its place in the pool.
+    pub fn queue(&self, slot: Slot) -> impl Iterator<Item = (PoolIndex, &Parcel)> {
         let is_for = move |waiting: &Waiting| waiting.to.contains(slot);
         self.waiting
             .iter()
             .enumerate()
             .filter(move |(_, waiting)| is_for(waiting))
-            .map(|(at, waiting)| (at, &waiting.message))
+            .map(|(at, waiting)| (PoolIndex(at), &waiting.message))
     }
 
     /// Whether the first `count` messages for a slot are states.
-    pub fn are_states(&self, slot: usize, count: u8) -> bool {
+    pub fn are_states(&self, slot: Slot, count: u8) -> bool {
         let mut first = self.waiting.iter().filter(|waiting| waiting.to.contains(slot)).take(usize::from(count));
         first.all(|waiting| waiting.is_latest_value)
     }
 
     /// How many messages wait for a slot.
-    pub fn count(&self, slot: usize) -> usize {
+    pub fn count(&self, slot: Slot) -> usize {
         self.queue(slot).count()
     }
 
     /// The first `count` messages for a slot are delivered.
-    pub fn delivered(&mut self, slot: usize, count: u8) {
+    pub fn delivered(&mut self, slot: Slot, count: u8) {
         let first = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(slot)).take(usize::from(count));
         first.for_each(|waiting| waiting.to = waiting.to.without(Slots::of(slot)));
         self.waiting.retain(|waiting| !waiting.to.is_empty());
     }
 
+    /// Drops everything that is for none of these slots.
+    pub fn keep(&mut self, slots: Slots) {
+        for waiting in &mut self.waiting {
+            waiting.to = Slots(waiting.to.0 & slots.0);
+        }
+        self.waiting.retain(|waiting| !waiting.to.is_empty());
+    }
+
     /// Drops everything for a slot.
-    pub fn forget(&mut self, slot: usize) {
+    pub fn forget(&mut self, slot: Slot) {
         self.delivered(slot, u8::MAX);
     }
 
     /// Drops the older states for a slot that were not sent to it: those behind its first `sent` messages.
-    pub fn replace_older(&mut self, slot: usize, sent: u8) {
+    pub fn replace_older(&mut self, slot: Slot, sent: u8) {
         let unsent = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(slot)).skip(usize::from(sent));
         unsent
             .filter(|waiting| waiting.is_latest_value)
@@ -139,7 +167,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pool, Slots};
+    use super::{Pool, Slot, Slots};
     use crate::link::body::Parcel;
 
     fn pool(messages: &[(&[u8], u32, bool)]) -> Pool {
@@ -151,20 +179,20 @@ mod tests {
         pool
     }
 
-    fn queue(pool: &Pool, slot: usize) -> std::vec::Vec<&[u8]> {
+    fn queue(pool: &Pool, slot: Slot) -> std::vec::Vec<&[u8]> {
         pool.queue(slot).map(|(_, message)| &**message).collect()
     }
 
     #[test]
     fn each_place_has_a_queue_of_its_own() {
         let mut pool = pool(&[(b"a", 0b011, false), (b"b", 0b110, false), (b"c", 0b010, false)]);
-        assert_eq!(queue(&pool, 1), [b"a", b"b", b"c"]);
-        pool.delivered(1, 2);
-        assert_eq!(queue(&pool, 1), [b"c"]);
-        assert_eq!(queue(&pool, 0), [b"a"]);
-        pool.forget(2);
-        assert_eq!(pool.count(2), 0);
-        pool.delivered(0, 1);
+        assert_eq!(queue(&pool, Slot(1)), [b"a", b"b", b"c"]);
+        pool.delivered(Slot(1), 2);
+        assert_eq!(queue(&pool, Slot(1)), [b"c"]);
+        assert_eq!(queue(&pool, Slot(0)), [b"a"]);
+        pool.forget(Slot(2));
+        assert_eq!(pool.count(Slot(2)), 0);
+        pool.delivered(Slot(0), 1);
         assert_eq!(pool.waiting.len(), 1);
         assert_eq!(pool.high_water(), 3);
     }
@@ -172,9 +200,9 @@ mod tests {
     #[test]
     fn a_newer_state_replaces_only_what_was_not_sent() {
         let mut pool = pool(&[(b"1", 0b11, true), (b"x", 0b01, false), (b"2", 0b01, true)]);
-        pool.replace_older(0, 1);
-        assert_eq!(queue(&pool, 0), [b"1", b"x"], "the first was sent, the second is no state");
-        pool.replace_older(1, 0);
-        assert_eq!(pool.count(1), 0);
+        pool.replace_older(Slot(0), 1);
+        assert_eq!(queue(&pool, Slot(0)), [b"1", b"x"], "the first was sent, the second is no state");
+        pool.replace_older(Slot(1), 0);
+        assert_eq!(pool.count(Slot(1)), 0);
     }
 }

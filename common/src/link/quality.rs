@@ -79,6 +79,11 @@ impl Quality {
         (self.history & 15).count_ones() >= 3 && self.is_strong()
     }
 
+    /// Whether all of the last four hellos have come, none of which is from before the neighbour was lost.
+    pub fn is_steady(&self) -> bool {
+        self.history & 15 == 15 && self.is_strong()
+    }
+
     /// Whether a link is worth having where there may be no other: to a neighbour in another network.
     pub fn is_fair(&self) -> bool {
         (self.history & 15).count_ones() >= 2 && self.is_strong()

@@ -3,6 +3,7 @@
 use super::body::{Entry, Hello, RelBytes};
 use super::exchange::Reply;
 use super::frame::{ACK_BYTES, Head, Kind, Refusal, Status, as_ack};
+use super::pool::Slot;
 use super::sealed::Sealed;
 use super::timeout::due_by;
 use super::{Above, Links, count};
@@ -75,8 +76,8 @@ impl Links {
         self.crowd.hear(now, head.from);
         self.life.hear(now, head.from, above.leader());
         let slot = self.table.find(head.from);
-        let last = slot.and_then(|slot| self.table.get(slot)).map(|neighbour| neighbour.last);
-        if last.is_some_and(|last| (head.epoch, head.counter) <= last) {
+        let known = slot.and_then(|slot| self.table.get(slot)).filter(|neighbour| !neighbour.may_be_another(now));
+        if known.is_some_and(|neighbour| head.number() <= neighbour.last) {
             count(&mut self.counters.replayed);
             // It may be a twin: of two boards with one id, one has the lower numbers.
             if let (Some(slot), Kind::Hello, Some((hello, _))) = (slot, head.kind, Hello::split(body)) {
@@ -94,6 +95,7 @@ impl Links {
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
+                    self.compare(head.from, hello, above);
                     if !more.is_empty() && self.table.is_linked(head.from) {
                         above.receive_hello(head.from, more);
                     }
@@ -117,9 +119,9 @@ impl Links {
         count(if is_understood { &mut self.counters.accepted } else { &mut self.counters.malformed });
     }
 
-    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<usize>, rel: RelBytes<'_>, rssi_dbm: i8) {
+    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<Slot>, rel: RelBytes<'_>, rssi_dbm: i8) {
         if let Some(neighbour) = slot.and_then(|slot| self.table.touch(slot)) {
-            neighbour.last = (head.epoch, head.counter);
+            neighbour.last = head.number();
             neighbour.heard_at = now;
             neighbour.quality.strengthen(rssi_dbm);
         }
@@ -148,7 +150,7 @@ impl Links {
     }
 
     /// Whether a frame belongs to the present session with its sender. It may bring the link up.
-    fn is_of_session(&mut self, now: Instant, head: Head, slot: usize, echo: u16) -> bool {
+    fn is_of_session(&mut self, now: Instant, head: Head, slot: Slot, echo: u16) -> bool {
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let Some(neighbour) = self.table.touch(slot) else { return false };
         let turn = neighbour.session.receive_rel(head.epoch, echo, i_want);
@@ -161,7 +163,7 @@ impl Links {
         turn.is_some() && self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up())
     }
 
-    fn on_entry(&mut self, now: Instant, head: Head, slot: usize, entry: Entry, rel: RelBytes<'_>) -> Status {
+    fn on_entry(&mut self, now: Instant, head: Head, slot: Slot, entry: Entry, rel: RelBytes<'_>) -> Status {
         if !self.is_of_session(now, head, slot, entry.echo) {
             return Status::NoSession;
         }
@@ -194,9 +196,13 @@ impl Links {
     }
 
     /// The neighbour expects the message of this number next.
-    fn acknowledged(&mut self, now: Instant, slot: usize, expects: u8) {
+    fn acknowledged(&mut self, now: Instant, slot: Slot, expects: u8) {
         let Some(neighbour) = self.table.touch(slot) else { return };
         let outstanding = neighbour.arq.outstanding;
+        if neighbour.session.is_ahead(expects, outstanding) {
+            self.take_down(now, slot, Reason::AtOdds);
+            return;
+        }
         let delivered = neighbour.session.acknowledge(expects, outstanding);
         if delivered > 0 {
             self.delivered(now, slot, delivered);
@@ -204,13 +210,13 @@ impl Links {
     }
 
     /// A frame came from a neighbour: it need not be asked any more whether it is there.
-    pub(super) fn is_there(&mut self, now: Instant, slot: usize) {
+    pub(super) fn is_there(&mut self, now: Instant, slot: Slot) {
         if self.table.get(slot).is_some_and(|neighbour| neighbour.arq.is_probe) {
             self.delivered(now, slot, 0);
         }
     }
 
-    fn delivered(&mut self, now: Instant, slot: usize, messages: u8) {
+    fn delivered(&mut self, now: Instant, slot: Slot, messages: u8) {
         self.exchange.pool.delivered(slot, messages);
         let is_more = self.exchange.pool.count(slot) > 0;
         if let Some(neighbour) = self.table.get_mut(slot) {

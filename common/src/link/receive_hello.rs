@@ -1,12 +1,14 @@
 //! Receiving hellos: who is there, how well it hears this node, whom it has lost, and whether two boards have one id.
 
 use super::body::{Hello, Name};
-use super::frame::{Head, Kind};
+use super::digest::digest;
+use super::frame::{FrameNumber, Head, Kind};
 use super::neighbour::Neighbour;
+use super::pool::Slot;
 use super::quality::Quality;
 use super::session::{Incarnation, Turn};
 use super::table::Newcomer;
-use super::{Links, count};
+use super::{Above, Links, count};
 use crate::limits::LINKS_ENOUGH;
 use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
@@ -40,7 +42,7 @@ impl Links {
     }
 
     /// Compares the serial number in a hello with the one that came lately under the same id.
-    pub(super) fn note_device(&mut self, now: Instant, slot: usize, device: u16) {
+    pub(super) fn note_device(&mut self, now: Instant, slot: Slot, device: u16) {
         let Some(neighbour) = self.table.get(slot) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
         if neighbour.device != 0
@@ -57,7 +59,7 @@ impl Links {
         &mut self,
         now: Instant,
         head: Head,
-        slot: Option<usize>,
+        slot: Option<Slot>,
         hello: &Hello,
         rssi_dbm: i8,
         leader: NodeId,
@@ -113,13 +115,23 @@ impl Links {
         }
     }
 
+    /// Compares what a linked neighbour has told its links with what this node has heard of it.
+    pub(super) fn compare(&mut self, from: NodeId, hello: &Hello, above: &dyn Above) {
+        let slot = self.table.find(from).filter(|_| self.table.is_linked(from));
+        if let (Some(slot), Some(heard)) = (slot, above.heard(from))
+            && let Some(neighbour) = self.table.touch(slot)
+        {
+            neighbour.compare(digest(heard, hello.number) == hello.digest);
+        }
+    }
+
     /// Notes what a hello tells, whether or not it names this node.
-    fn note_hello(&mut self, now: Instant, slot: usize, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
+    fn note_hello(&mut self, now: Instant, slot: Slot, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
         let theirs = || hello.names.iter().take(usize::from(hello.links));
         let shared = self.table.linked().filter(|(_, neighbour)| theirs().any(|name| name.id == neighbour.id)).count();
         self.note_device(now, slot, hello.device);
         let Some(neighbour) = self.table.touch(slot) else { return };
-        let missed = if head.epoch == neighbour.last.0 {
+        let missed = if head.epoch == neighbour.last.epoch {
             neighbour.quality.note_hello(hello.number, rssi_dbm)
         } else {
             neighbour.quality.restart(hello.number, rssi_dbm);
@@ -127,7 +139,7 @@ impl Links {
             neighbour.breaks = 0;
             0
         };
-        neighbour.last = (head.epoch, head.counter);
+        neighbour.last = head.number();
         neighbour.device = hello.device;
         neighbour.heard_at = now;
         neighbour.interval_log2 = hello.interval_log2;
@@ -177,17 +189,20 @@ impl Links {
     }
 
     /// Finds a slot for a newcomer.
-    fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) -> Option<usize> {
+    fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) -> Option<Slot> {
         let quality = Quality::before(hello.number, rssi_dbm);
         let (dissents, is_strong) = (hello.leader != leader, quality.is_strong());
-        let is_useful = is_strong && (dissents || self.table.links() < LINKS_ENOUGH);
+        let is_beside = self.table.is_preferred(head.from);
+        let is_useful = is_strong && (dissents || is_beside || self.table.links() < LINKS_ENOUGH);
         let names_me = hello.names.iter().any(|name| name.id == self.id() && name.token != 0);
         // Nobody is sent away for a newcomer that this node has no use for.
-        let newcomer = Newcomer { dissents, is_strong, names_me };
+        let newcomer = Newcomer { dissents, is_strong, names_me, is_beside };
         let weakest = || self.table.weakest(now, newcomer).filter(|_| is_useful);
         let slot = self.table.free().or_else(weakest)?;
         let session = self.new_session();
-        let neighbour = Neighbour::new(head.from, session, quality, (head.epoch, 0), now);
+        let number = FrameNumber { counter: 0, ..head.number() };
+        let mut neighbour = Neighbour::new(head.from, session, quality, number, now);
+        neighbour.is_pinned = is_beside;
         self.table.put(slot, neighbour);
         if is_useful {
             self.hellos.trickle.reset(now, &mut self.rng);

@@ -187,6 +187,12 @@ impl Session {
         self.oldest = self.oldest.wrapping_add(count);
     }
 
+    /// Whether the peer, which expects the message of this number next, waits for one that was never sent: the ends no longer
+    /// count alike. (What it expects may well be behind, where states were replaced.)
+    pub fn is_ahead(&self, expects: u8, outstanding: u8) -> bool {
+        (outstanding.saturating_add(1)..128).contains(&expects.wrapping_sub(self.oldest))
+    }
+
     /// The peer expects the message of this number next; how many of `outstanding` sent ones that acknowledges.
     pub fn acknowledge(&mut self, expects: u8, outstanding: u8) -> u8 {
         let count = expects.wrapping_sub(self.oldest);

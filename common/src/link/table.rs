@@ -4,7 +4,8 @@
 //! table keeps both answers, so that it need not go through all neighbours each time.
 
 use super::neighbour::{Due, Neighbour};
-use super::pool::Slots;
+use super::pool::{Slot, Slots};
+use crate::config::Config;
 use crate::limits::{LINKS_ENOUGH, TABLE_MAX};
 use crate::time::Instant;
 use crate::types::NodeId;
@@ -18,10 +19,13 @@ pub struct Table {
     pub has_turned: bool,
     /// What is due next, of all neighbours; none where it has to be worked out again.
     due: Option<Due>,
+    /// Those beside this node on the configured ring; 0 where there is none.
+    beside: [NodeId; 2],
 }
 
 /// What the hello of a node without a place tells.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what a hello tells; each is independent of the others")]
 pub struct Newcomer {
     /// It follows another leader.
     pub dissents: bool,
@@ -29,32 +33,43 @@ pub struct Newcomer {
     pub is_strong: bool,
     /// It has a place for this node.
     pub names_me: bool,
+    /// It stands beside this node on the ring.
+    pub is_beside: bool,
 }
 
-impl Default for Table {
-    fn default() -> Self {
-        Self::new()
-    }
+/// Those beside a node on its ring; nobody in a mesh.
+pub fn those_beside(config: &Config) -> [NodeId; 2] {
+    let order = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
+    let right = order.and_then(|ring| ring.after(config.id).next());
+    let left = order.and_then(|ring| ring.after(config.id).last());
+    [left, right].map(|id| id.unwrap_or(NodeId(0)))
 }
 
 impl Table {
-    pub const fn new() -> Self {
-        Self { slots: [const { None }; TABLE_MAX], linked: Slots(0), has_turned: false, due: None }
+    /// A node on a ring wants links to those beside it before others. Where two that stand beside each other hear each other, an
+    /// election crosses from one to the other in one hop and needs no route. In a crowd, where a node has links to few of those
+    /// that it hears, they would hardly ever choose each other by chance.
+    pub const fn new(beside: [NodeId; 2]) -> Self {
+        Self { slots: [const { None }; TABLE_MAX], linked: Slots(0), has_turned: false, due: None, beside }
     }
 
-    pub fn get(&self, slot: usize) -> Option<&Neighbour> {
-        self.slots.get(slot)?.as_ref()
+    pub fn is_preferred(&self, id: NodeId) -> bool {
+        self.beside.contains(&id)
     }
 
-    pub fn get_mut(&mut self, slot: usize) -> Option<&mut Neighbour> {
+    pub fn get(&self, slot: Slot) -> Option<&Neighbour> {
+        self.slots.get(slot.0)?.as_ref()
+    }
+
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Neighbour> {
         self.due = None;
         self.touch(slot)
     }
 
     /// As [`get_mut`](Self::get_mut), but keeps what is due next. A caller that changes what is due of the neighbour reports
     /// it with [`moved`](Self::moved).
-    pub fn touch(&mut self, slot: usize) -> Option<&mut Neighbour> {
-        self.slots.get_mut(slot)?.as_mut()
+    pub fn touch(&mut self, slot: Slot) -> Option<&mut Neighbour> {
+        self.slots.get_mut(slot.0)?.as_mut()
     }
 
     /// What was due of one neighbour at `before` is now due at `after`.
@@ -76,7 +91,7 @@ impl Table {
     }
 
     /// Notes that the link of the neighbour at a slot has come up or gone down.
-    pub fn note_link(&mut self, slot: usize) {
+    pub fn note_link(&mut self, slot: Slot) {
         let is_up = self.get(slot).is_some_and(|neighbour| neighbour.session.is_up());
         self.has_turned = true;
         self.linked = self.linked.without(Slots::of(slot));
@@ -88,26 +103,26 @@ impl Table {
     /// Protects these neighbours' links from being given up to make room for others.
     pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
         for neighbour in self.slots.iter_mut().flatten() {
-            neighbour.is_pinned = is_pinned(neighbour.id);
+            neighbour.is_pinned = is_pinned(neighbour.id) || self.beside.contains(&neighbour.id);
         }
     }
 
-    pub fn find(&self, id: NodeId) -> Option<usize> {
+    pub fn find(&self, id: NodeId) -> Option<Slot> {
         self.iter().find(|(_, neighbour)| neighbour.id == id).map(|(slot, _)| slot)
     }
 
     /// All neighbours with their slots.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &Neighbour)> {
-        self.slots.iter().enumerate().filter_map(|(slot, kept)| Some((slot, kept.as_ref()?)))
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Neighbour)> {
+        self.slots.iter().enumerate().filter_map(|(slot, kept)| Some((Slot(slot), kept.as_ref()?)))
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Neighbour)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (Slot, &mut Neighbour)> {
         self.due = None;
-        self.slots.iter_mut().enumerate().filter_map(|(slot, kept)| Some((slot, kept.as_mut()?)))
+        self.slots.iter_mut().enumerate().filter_map(|(slot, kept)| Some((Slot(slot), kept.as_mut()?)))
     }
 
     /// Those whose link is up.
-    pub fn linked(&self) -> impl Iterator<Item = (usize, &Neighbour)> {
+    pub fn linked(&self) -> impl Iterator<Item = (Slot, &Neighbour)> {
         self.linked.iter().filter_map(|slot| Some((slot, self.get(slot)?)))
     }
 
@@ -126,21 +141,21 @@ impl Table {
     }
 
     /// A slot without a neighbour.
-    pub fn free(&self) -> Option<usize> {
-        self.slots.iter().position(Option::is_none)
+    pub fn free(&self) -> Option<Slot> {
+        self.slots.iter().position(Option::is_none).map(Slot)
     }
 
     /// Gives a slot to a neighbour.
-    pub fn put(&mut self, slot: usize, neighbour: Neighbour) {
-        if let Some(kept) = self.slots.get_mut(slot) {
+    pub fn put(&mut self, slot: Slot, neighbour: Neighbour) {
+        if let Some(kept) = self.slots.get_mut(slot.0) {
             *kept = Some(neighbour);
             self.due = None;
             self.note_link(slot);
         }
     }
 
-    pub fn clear(&mut self, slot: usize) {
-        if let Some(kept) = self.slots.get_mut(slot) {
+    pub fn clear(&mut self, slot: Slot) {
+        if let Some(kept) = self.slots.get_mut(slot.0) {
             *kept = None;
             self.due = None;
             self.note_link(slot);
@@ -149,7 +164,7 @@ impl Table {
 
     /// Whether this node wants a link: it hears the neighbour well, the link is not held down, and there is room, or the
     /// neighbour must be let in because its network has another leader.
-    pub fn is_wanted(&self, now: Instant, slot: usize, links_max: usize) -> bool {
+    pub fn is_wanted(&self, now: Instant, slot: Slot, links_max: usize) -> bool {
         let Some(neighbour) = self.get(slot) else { return false };
         if neighbour.session.is_up() {
             return true;
@@ -160,22 +175,26 @@ impl Table {
         // Any link is better than none, and the first of a node decides how soon it is one of the network.
         let is_first = links == 0 || neighbour.is_alone;
         let is_heard = neighbour.quality.is_good()
-            || (neighbour.dissents() && neighbour.quality.is_fair())
+            || ((self.is_preferred(neighbour.id) || neighbour.dissents()) && neighbour.quality.is_fair())
             || (is_first && neighbour.quality.is_strong() && neighbour.quality.eighths() > 0);
-        is_heard && neighbour.held_until <= now && (has_room || (must_enter && self.redundant().is_some()))
+        // Where there may be no other way, a link that broke is held down only until the neighbour is heard steadily again: what
+        // broke it is over, however often it did.
+        let is_needed = is_first || neighbour.dissents();
+        let is_held = neighbour.held_until > now && !(is_needed && !neighbour.is_twin && neighbour.quality.is_steady());
+        is_heard && !is_held && (has_room || (must_enter && self.redundant().is_some()))
     }
 
     /// The slot that a newcomer may have in a full table. Its neighbour has no link, is not pinned, and the layer above knows
     /// that it is down. It was also silent for two of its intervals, or is too faint for a link while the newcomer is not, or
     /// follows the same leader while the newcomer does not, or does not name this node while the newcomer does: a link needs
     /// a place at both ends, and in a crowd two nodes hardly ever choose each other by chance.
-    pub fn weakest(&self, now: Instant, newcomer: Newcomer) -> Option<usize> {
+    pub fn weakest(&self, now: Instant, newcomer: Newcomer) -> Option<Slot> {
         let is_idle = |neighbour: &Neighbour| {
             let is_silent = now.since(neighbour.heard_at) > neighbour.interval().times(2);
             let is_faint = newcomer.is_strong && !neighbour.quality.is_strong();
             let is_one_sided = newcomer.names_me && neighbour.unlisted > 0;
             let agrees = neighbour.dissent == 0;
-            is_silent || is_faint || (newcomer.dissents && (agrees || is_one_sided))
+            is_silent || is_faint || newcomer.is_beside || (newcomer.dissents && (agrees || is_one_sided))
         };
         let mut idle = self.iter().filter(|(_, neighbour)| {
             !neighbour.session.is_up() && neighbour.news.down.is_none() && !neighbour.is_pinned && is_idle(neighbour)
@@ -187,7 +206,7 @@ impl Table {
     }
 
     /// The link that can best be spared: not pinned, and to a neighbour that shares at least two others with this node.
-    pub fn redundant(&self) -> Option<usize> {
+    pub fn redundant(&self) -> Option<Slot> {
         let spare = self.linked().filter(|(_, neighbour)| !neighbour.is_pinned && neighbour.shared >= 2);
         spare.max_by_key(|(_, neighbour)| neighbour.shared).map(|(slot, _)| slot)
     }
@@ -195,11 +214,15 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{Due, Neighbour, Newcomer, Table};
+    use super::{Due, Neighbour, Newcomer, Slot, Table, those_beside};
+    use crate::config::{Config, Protection};
     use crate::limits::TABLE_MAX;
+    use crate::link::frame::FrameNumber;
     use crate::link::neighbour::Patience;
     use crate::link::quality::Quality;
     use crate::link::session::{Incarnation, Session};
+    use crate::members::RingOrder;
+    use crate::names::Algorithm;
     use crate::rng::Rng;
     use crate::time::Instant;
     use crate::types::NodeId;
@@ -214,15 +237,15 @@ mod tests {
         let mut session = Session::new(mine);
         session.receive_hello(theirs, mine.echo(), is_up, true, || 3);
         let heard_at = Instant::from_millis(u64::from(rng.below(4_000)));
-        Neighbour::new(NodeId(7), session, Quality::new(0, -50), (2, 1), heard_at)
+        Neighbour::new(NodeId(7), session, Quality::new(0, -50), FrameNumber { epoch: 2, counter: 1 }, heard_at)
     }
 
     #[test]
     fn what_is_kept_is_what_looking_at_everybody_finds() {
         let mut rng = Rng::new(5);
-        let mut table = Table::new();
+        let mut table = Table::new([NodeId(0); 2]);
         for step in 0..50_000 {
-            let slot = usize::try_from(rng.below(20)).unwrap_or(0) % TABLE_MAX;
+            let slot = Slot(usize::try_from(rng.below(20)).unwrap_or(0) % TABLE_MAX);
             let time = Instant::from_millis(u64::from(rng.below(6_000)));
             match rng.below(8) {
                 0 => {
@@ -254,18 +277,41 @@ mod tests {
 
     #[test]
     fn the_faint_give_their_place_to_who_can_have_a_link() {
-        let mut table = Table::new();
+        let mut table = Table::new([NodeId(0); 2]);
         let now = Instant::from_millis(100);
         for id in 1..=u16::try_from(TABLE_MAX).unwrap_or(0) {
             let session = Session::new(Incarnation { epoch: 1, token: 1 });
             let strength = if id == 7 { -91 } else { -60 };
-            let mut other = Neighbour::new(NodeId(id), session, Quality::new(0, strength), (1, 1), now);
+            let mut other = Neighbour::new(
+                NodeId(id),
+                session,
+                Quality::new(0, strength),
+                FrameNumber { epoch: 1, counter: 1 },
+                now,
+            );
             other.dissent = 9;
-            table.put(usize::from(id - 1), other);
+            table.put(Slot(usize::from(id - 1)), other);
         }
         assert_eq!(table.free(), None);
-        let newcomer = Newcomer { dissents: true, is_strong: false, names_me: false };
+        let newcomer = Newcomer { dissents: true, is_strong: false, names_me: false, is_beside: false };
         assert_eq!(table.weakest(now, newcomer), None, "a faint newcomer");
-        assert_eq!(table.weakest(now, Newcomer { is_strong: true, ..newcomer }), Some(6));
+        assert_eq!(table.weakest(now, Newcomer { is_strong: true, ..newcomer }), Some(Slot(6)));
+        let beside = Newcomer { is_beside: true, dissents: false, ..newcomer };
+        assert!(table.weakest(now, beside).is_some(), "one that stands beside this node on the ring finds a place");
+        table.pin(|_| true);
+        assert_eq!(table.weakest(now, beside), None, "but not that of another");
+    }
+
+    #[test]
+    fn a_node_prefers_those_beside_it_on_the_configured_ring() {
+        let ring = RingOrder::new(&[4, 9, 2, 7, 5].map(NodeId)).unwrap();
+        let mut config = Config::on_ring(NodeId(9), 1, Protection::Open, Algorithm::Hs, ring);
+        let preferred = |config: &Config| {
+            let table = Table::new(those_beside(config));
+            (1..10).filter(|&id| table.is_preferred(NodeId(id))).collect::<std::vec::Vec<_>>()
+        };
+        assert_eq!(preferred(&config), [2, 4]);
+        config.algorithm = Algorithm::Hierarchy;
+        assert_eq!(preferred(&config), [], "only where the ring matters");
     }
 }

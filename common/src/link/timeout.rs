@@ -3,7 +3,7 @@
 
 use super::Links;
 use super::neighbour::{Due, Neighbour, Patience};
-use crate::limits::TABLE_MAX;
+use super::pool::Slot;
 use crate::notice::Reason;
 use crate::time::Instant;
 
@@ -15,13 +15,13 @@ pub(super) fn due_by(patience: Patience) -> impl Fn(&Neighbour) -> Due {
 impl Links {
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come.
     pub fn timeout(&mut self, now: Instant) {
-        for slot in 0..TABLE_MAX {
+        for slot in Slot::all() {
             self.attend(now, slot);
         }
         self.hellos.trickle.pass(now, &mut self.rng);
     }
 
-    fn attend(&mut self, now: Instant, slot: usize) {
+    fn attend(&mut self, now: Instant, slot: Slot) {
         let patience = self.patience;
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         if !neighbour.session.is_up() {

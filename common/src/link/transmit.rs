@@ -4,9 +4,10 @@
 use heapless::Vec;
 
 use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
+use super::digest::digest;
 use super::exchange::{Flight, InFlight};
 use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind};
-use super::pool::Slots;
+use super::pool::{PoolIndex, Slot, Slots};
 use super::security::TAG_BYTES;
 use super::timeout::due_by;
 use super::{Above, Links, count};
@@ -34,8 +35,8 @@ const HELLO_PATIENCE: Duration = Duration::from_millis(50);
 /// frame anew.
 const BUSY_REST_US: u32 = 4_000;
 
-/// The messages that one frame carries, by their indices in the pool.
-type Bundle = Vec<usize, BUNDLE_MAX, u8>;
+/// The messages that one frame carries.
+type Bundle = Vec<PoolIndex, BUNDLE_MAX, u8>;
 
 impl Links {
     /// Writes the acknowledgement that is owed to `buf`.
@@ -98,7 +99,9 @@ impl Links {
         self.hellos.trickle.slow(slower);
         let head = self.next_head(BROADCAST, Kind::Hello)?;
         let age = self.life.age(now, self.id(), above.leader());
-        let hello = Hello { age, ..self.hellos.compose(now, &self.table, above.leader(), self.twins.device()) };
+        let told = above.told();
+        let composed = self.hellos.compose(now, &self.table, above.leader(), self.twins.device());
+        let hello = Hello { age, digest: told.map_or(0, |told| digest(told, composed.number)), ..composed };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
         if self.hellos.is_on_ring() {
             length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
@@ -158,14 +161,14 @@ impl Links {
     }
 
     /// The neighbour whose frame is due and whose first message is the oldest.
-    fn most_urgent(&self, now: Instant) -> Option<usize> {
+    fn most_urgent(&self, now: Instant) -> Option<Slot> {
         let usual = self.patience.attempts;
         let due = self.table.linked().filter(|(_, neighbour)| {
             neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(usual)
         });
         // Of neighbours with the same message, prefers one that gets it for the first time: that frame can serve them all.
         due.min_by_key(|(slot, neighbour)| {
-            let first = self.exchange.pool.queue(*slot).next().map_or(usize::MAX, |(at, _)| at);
+            let first = self.exchange.pool.queue(*slot).next().map_or(PoolIndex::END, |(at, _)| at);
             (first, neighbour.arq.attempts > 0)
         })
         .map(|(slot, _)| slot)
@@ -173,7 +176,7 @@ impl Links {
 
     /// The messages of a neighbour's next frame: those that are not acknowledged yet, and as many more as fit. A frame that
     /// only asks whether the neighbour is there has none.
-    fn bundle(&self, slot: usize) -> Option<Bundle> {
+    fn bundle(&self, slot: Slot) -> Option<Bundle> {
         let mut room = BODY_MAX - super::body::REL_BYTES - 6;
         let mut bundle = Bundle::new();
         for (at, message) in self.exchange.pool.queue(slot).take(BUNDLE_MAX) {
@@ -184,12 +187,12 @@ impl Links {
         Some(bundle)
     }
 
-    fn message(&self, slot: usize, at: usize) -> Option<Parcel> {
+    fn message(&self, slot: Slot, at: PoolIndex) -> Option<Parcel> {
         self.exchange.pool.queue(slot).find(|&(other, _)| other == at).map(|(_, message)| message.clone())
     }
 
     /// Everybody who is due and whose next messages are the same ones. A frame without messages is for one neighbour alone.
-    fn listeners(&self, now: Instant, leading: usize, bundle: &Bundle, is_retry: bool, room: usize) -> Slots {
+    fn listeners(&self, now: Instant, leading: Slot, bundle: &Bundle, is_retry: bool, room: usize) -> Slots {
         let mut to = Slots::of(leading);
         if bundle.is_empty() {
             return to;

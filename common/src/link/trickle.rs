@@ -138,6 +138,21 @@ impl Trickle {
         }
     }
 
+    /// Starts over where no interval can be like this one: it ends later than the longest, the hello of it comes after its end,
+    /// or the last one was sent in the future.
+    pub fn audit(&mut self, now: Instant, rng: &mut Rng) {
+        self.doublings = self.doublings.min(self.doublings_max);
+        let latest = now + self.interval() + HURRY_PAUSE + HURRY;
+        let is_too_late = self.ends > latest || (self.is_waiting() && self.due > latest);
+        if is_too_late || self.sent_at > now {
+            self.sent_at = self.sent_at.min(now);
+            self.start(now, rng);
+        }
+        if self.reset_at != Instant::NEVER && self.reset_at > now {
+            self.reset_at = now;
+        }
+    }
+
     /// When the next hello is due or, where it was sent, the next interval begins.
     pub fn next(&self) -> Instant {
         if self.is_waiting() { self.due } else { self.ends }

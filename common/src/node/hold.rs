@@ -39,7 +39,12 @@ impl Hold {
         self.until
     }
 
-    fn is_of(&self, peer: NodeId) -> bool {
+    /// Whether it can be held at this time.
+    pub fn is_possible(&self, now: Instant) -> bool {
+        self.until == Instant::NEVER || (self.since <= now && self.until <= now + GRACE)
+    }
+
+    pub fn is_of(&self, peer: NodeId) -> bool {
         self.until != Instant::NEVER && self.peer == peer
     }
 }
@@ -51,7 +56,7 @@ impl Node {
         let keeps_states = matches!(self.engine.protocol(), Election::Height(_) | Election::Hierarchy(_));
         let is_gone = self.leader == Some(peer) && matches!(reason, Reason::Silent | Reason::Unacknowledged);
         let is_last = self.engine.peers() == [peer];
-        let is_held = keeps_states && is_last && !is_gone && !matches!(reason, Reason::Renamed | Reason::AtOdds);
+        let is_held = keeps_states && is_last && !is_gone && reason != Reason::Renamed;
         if is_held {
             self.hold = Hold { peer, since: now, until: now + GRACE };
         }

@@ -1,5 +1,6 @@
 //! A whole node: discovery, links, election and timers behind one driver contract, which is on the crate's first page.
 
+mod audit;
 #[cfg(feature = "corruption")]
 mod corruption;
 mod guest;
@@ -7,12 +8,14 @@ mod hold;
 mod odds;
 mod on_ring;
 pub mod snapshot;
+mod upper;
 mod vacancy;
 
 use postcard::experimental::max_size::MaxSize;
 
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
+use self::upper::Upper;
 use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
@@ -24,7 +27,7 @@ use crate::engine::Engine;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
 use crate::link::sealed::Sealed;
-use crate::link::{Above, LinkEvent, Links};
+use crate::link::{LinkEvent, Links};
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
@@ -37,7 +40,8 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
 
-/// What a message of a link is for: its first byte.
+/// What a message of a link is for: its first byte. An election's message without more asks the receiver to say again what it
+/// has told.
 const FOR_ELECTION: u8 = 0;
 
 /// A message of ring mode.
@@ -68,6 +72,8 @@ pub struct Node {
     /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
     odds_until: Instant,
     vacancy: Vacancy,
+    /// When everything is looked at next.
+    audit_at: Instant,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
 }
@@ -102,6 +108,7 @@ impl Node {
             hold: Hold::NOBODY,
             odds_until: Instant::NEVER,
             vacancy: Vacancy::NONE,
+            audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
         }
     }
@@ -124,7 +131,7 @@ impl Node {
     /// election see the frame.
     pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
         self.finish();
-        let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
+        let mut above = Upper { now, leader: self.leader, election: self.engine.protocol(), ring: self.ring.as_mut() };
         self.links.receive(now, frame, rssi_dbm, &mut above);
         self.unfinished = now;
     }
@@ -159,6 +166,7 @@ impl Node {
         self.let_go(now, false);
         self.fill_vacancy(now);
         self.watch_odds(now);
+        self.audit(now);
         self.work(now);
     }
 
@@ -183,7 +191,7 @@ impl Node {
             return Some(answer);
         }
         self.finish();
-        let mut above = Upper { now, leader: self.leader, ring: self.ring.as_mut() };
+        let mut above = Upper { now, leader: self.leader, election: self.engine.protocol(), ring: self.ring.as_mut() };
         let transmit = self.links.poll_transmit(now, buf, &mut above);
         self.hurry(now);
         transmit
@@ -323,6 +331,7 @@ impl Node {
                 }
             }
             LinkEvent::Message(from, message) => match (message.split_first(), &mut self.ring) {
+                (Some((&FOR_ELECTION, [])), None) => self.engine.handle_signal(now, Signal::Resend),
                 (Some((&FOR_ELECTION, bytes)), None) => {
                     self.engine.handle_message(now, *from, bytes);
                     self.let_go(now, true);
@@ -380,29 +389,6 @@ impl Node {
 const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
 const _: () =
     assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE <= PAYLOAD_MAX, "an election message fits an envelope");
-
-/// What the links see of their node.
-struct Upper<'n> {
-    now: Instant,
-    leader: Option<NodeId>,
-    ring: Option<&'n mut RingKeeper>,
-}
-
-impl Above for Upper<'_> {
-    fn leader(&self) -> NodeId {
-        self.leader.unwrap_or(NodeId(0))
-    }
-
-    fn receive_hello(&mut self, from: NodeId, told: &[u8]) {
-        if let Some(ring) = &mut self.ring {
-            ring.receive_hello(self.now, from, told);
-        }
-    }
-
-    fn tell(&mut self, room: &mut [u8]) -> usize {
-        self.ring.as_mut().map_or(0, |ring| ring.tell(self.now, room))
-    }
-}
 
 /// The election that a configuration asks for.
 #[derive(Clone, Copy, Debug)]

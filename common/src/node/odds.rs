@@ -14,6 +14,9 @@ use crate::time::{Duration, Instant};
 /// How long neighbours may disagree: many times what an election takes.
 const AT_ODDS: Duration = Duration::from_millis(12_000);
 
+/// The longest that can be.
+pub const LATEST: Duration = Duration::from_millis(16_000);
+
 /// Up to this much longer, so that the two ends do not begin anew at the same moment.
 const APART_MS: u32 = 4_000;
 

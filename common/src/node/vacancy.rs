@@ -28,6 +28,11 @@ pub struct Vacancy {
 impl Vacancy {
     pub const NONE: Self = Self { leader: NodeId(0), at: Instant::NEVER };
 
+    /// Whether it can be waited for at this time.
+    pub fn is_possible(&self, now: Instant) -> bool {
+        self.at == Instant::NEVER || self.at <= now + Duration::from_millis(2 * u64::from(OBJECTION_MS))
+    }
+
     /// When it is to be filled.
     pub fn at(&self) -> Instant {
         self.at

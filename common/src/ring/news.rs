@@ -94,25 +94,25 @@ impl News {
         let fresh = self.fresh.minus(first);
         let repeated = self.repeated.minus(first).minus(fresh);
         let turn = usize::from(self.turn);
-        let in_turn = (0_u8..).take(size).skip(turn).chain((0_u8..).take(turn.min(size)));
-        let others = in_turn.filter(|&member| ![first, fresh, repeated].iter().any(|set| set.contains(member)));
-        let all = first.iter().chain(fresh.iter()).chain(repeated.iter()).chain(others);
+        let in_turn = || (0_u8..).take(size).skip(turn).chain((0_u8..).take(turn.min(size)));
+        let of = |set: Members| in_turn().filter(move |&member| set.contains(member));
+        let others = in_turn().filter(|&member| ![first, fresh, repeated].iter().any(|set| set.contains(member)));
+        let all = first.iter().chain(of(fresh)).chain(of(repeated)).chain(others);
         let mut told = Members::default();
-        let mut last = self.turn;
+        let mut last = None;
         let asked = self.asked.filter(|(_, times)| *times > 0).map(|(entry, _)| entry);
         let fitting = wire::fitting(room.len()).saturating_sub(usize::from(asked.is_some()));
         let entries = all.filter_map(|member| routes.entry(member)).take(fitting).inspect(|entry| {
             told = told.with(entry.position);
-            last = entry.position;
+            last = Some(entry.position).filter(|&position| !first.contains(position)).or(last);
         });
         let length = wire::tell(leader, entries.chain(asked), room);
         if let Some((_, times)) = &mut self.asked {
             *times = times.saturating_sub(1);
         }
-        let is_last_in_turn = ![first, fresh, repeated].iter().any(|set| set.contains(last));
-        if is_last_in_turn {
-            self.turn = last.wrapping_add(1);
-        }
+        // News takes its turn like everything else: on a ring that changes all the time, the first positions would be told of
+        // again and again, and the last ones never.
+        self.turn = last.map_or(self.turn, |last| last.wrapping_add(1));
         self.repeated = self.repeated.minus(told.minus(self.fresh));
         for member in self.fresh.iter().filter(|&member| told.contains(member)) {
             self.repeated = self.repeated.with(member);
@@ -121,5 +121,34 @@ impl News {
         // The repetition is as urgent as the news itself.
         self.in_hurry |= !self.repeated.is_empty() || self.asked.is_some_and(|(_, times)| times > 0);
         length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::News;
+    use crate::members::Members;
+    use crate::ring::number::Number;
+    use crate::ring::routes::Routes;
+    use crate::ring::wire::{self, Entry, NOBODY};
+
+    #[test]
+    fn where_there_is_always_news_of_some_the_others_are_told_of_all_the_same() {
+        let mut routes = Routes::new(0);
+        for position in 1..64 {
+            routes.update(1, Entry { position, number: Number { epoch: 1, count: 1 }, hops: 3 });
+        }
+        let mut news = News::new(1_000);
+        let mut told = Members::default();
+        for _ in 0..20 {
+            // The ways to the first forty change all the time, those to the others changed once.
+            (1..40).for_each(|member| news.add(member));
+            (40..64).filter(|&member| !told.contains(member)).for_each(|member| news.add(member));
+            let mut room = [0; 36];
+            let length = news.tell(0, NOBODY, 64, &routes, &mut room);
+            let (_, entries) = wire::told(room.get(..length).unwrap_or(&[])).unwrap();
+            entries.iter().for_each(|entry| told = told.with(entry.position));
+        }
+        assert_eq!(told.count(), 64, "{told:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Things that must not happen, each brought about by hand.
 
 use common::link::LinkEvent;
+use common::link::pool::Slot;
 use common::notice::{Notice, Reason};
 use common::time::Duration;
 use common::types::NodeId;
@@ -20,7 +21,7 @@ fn linked() -> Net {
 #[test]
 fn hellos_use_up_no_tokens() {
     let mut net = linked();
-    let token = |net: &Net| net.links[0].table().get(0).map(|neighbour| neighbour.session.mine().token);
+    let token = |net: &Net| net.links[0].table().get(Slot(0)).map(|neighbour| neighbour.session.mine().token);
     let before = token(&net).expect("a neighbour");
     net.run(SECOND.times(600), |_| true);
     let (now, peer) = (net.now, net.links[1].id());

@@ -22,7 +22,7 @@ pub fn is_ack(bytes: &[u8]) -> bool {
 
 /// Whether the bytes are a hello.
 pub fn is_hello(bytes: &[u8]) -> bool {
-    bytes.len() > 10 && bytes[9] & 15 == 1
+    bytes.len() > 10 && bytes[9] & 3 == 1
 }
 
 /// Links without an election: nobody leads.

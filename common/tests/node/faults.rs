@@ -36,6 +36,26 @@ fn a_network_that_parts_has_two_leaders_and_one_again_when_it_meets() {
 }
 
 #[test]
+fn a_board_whose_flash_was_erased_is_soon_a_neighbour_again() {
+    for seed in 0..10 {
+        let mut ether = mesh(seed, 2, 0);
+        // Links that have broken are remembered for longer than others.
+        for _ in 0..4 {
+            ether.run(seconds(6));
+            ether.switch_off(1);
+            ether.run(seconds(4));
+            ether.switch_on(1);
+        }
+        ether.run(seconds(6));
+        ether.switch_off(1);
+        ether.run(seconds(2));
+        ether.boards[1].epoch = 1;
+        ether.switch_on(1);
+        agree(&mut ether, &[0, 1], 10, seed, "after the erasure");
+    }
+}
+
+#[test]
 fn boards_that_crash_and_restart_all_the_time_agree_once_they_are_left_alone() {
     for seed in 0..10_u32 {
         let mut ether = mesh(u64::from(seed), 8, 100);

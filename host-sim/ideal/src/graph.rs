@@ -49,11 +49,24 @@ impl Kind {
     }
 }
 
+/// A point in the unit square.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnitPoint {
+    pub x: f64,
+    pub y: f64,
+}
+
+impl UnitPoint {
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
+
 /// An undirected graph on the nodes `0..n`, each with a point in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Where the nodes are drawn; in a random geometric graph their distances also decide the links.
-    pub points: Vec<(f64, f64)>,
+    pub points: Vec<UnitPoint>,
     edges: BTreeSet<(usize, usize)>,
 }
 
@@ -66,7 +79,7 @@ impl Graph {
             Kind::Line => Self::with(line_points(nodes), (1..nodes).map(|v| (v - 1, v))),
             Kind::Star => {
                 let mut star = Self::circle(nodes.saturating_sub(1), std::iter::empty());
-                star.points.insert(0, (0.5, 0.5));
+                star.points.insert(0, UnitPoint::new(0.5, 0.5));
                 star.points.truncate(nodes);
                 (1..nodes).for_each(|v| star.insert(0, v));
                 star
@@ -87,7 +100,7 @@ impl Graph {
     }
 
     /// A graph of these points and links.
-    pub fn with(points: Vec<(f64, f64)>, edges: impl Iterator<Item = (usize, usize)>) -> Self {
+    pub fn with(points: Vec<UnitPoint>, edges: impl Iterator<Item = (usize, usize)>) -> Self {
         let mut graph = Self { points, edges: BTreeSet::new() };
         edges.for_each(|(u, v)| graph.insert(u, v));
         graph
@@ -96,7 +109,7 @@ impl Graph {
     fn circle(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Self {
         let point = |node: usize| {
             let angle = std::f64::consts::TAU * as_f64(node) / as_f64(nodes.max(1));
-            (0.5 + 0.45 * angle.sin(), 0.5 - 0.45 * angle.cos())
+            UnitPoint::new(0.5 + 0.45 * angle.sin(), 0.5 - 0.45 * angle.cos())
         };
         Self::with((0..nodes).map(point).collect(), edges)
     }
@@ -199,22 +212,22 @@ fn unit(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / f64::from(u32::MAX)
 }
 
-fn line_points(nodes: usize) -> Vec<(f64, f64)> {
-    (0..nodes).map(|node| (0.05 + 0.9 * as_f64(node) / as_f64(nodes.max(2) - 1), 0.5)).collect()
+fn line_points(nodes: usize) -> Vec<UnitPoint> {
+    (0..nodes).map(|node| UnitPoint::new(0.05 + 0.9 * as_f64(node) / as_f64(nodes.max(2) - 1), 0.5)).collect()
 }
 
 fn grid(nodes: usize) -> Graph {
     let columns = (1..=nodes).find(|columns| columns * columns >= nodes).unwrap_or(1);
     let rows = nodes.div_ceil(columns).max(1);
     let at = |index: usize, count: usize| 0.05 + 0.9 * as_f64(index) / as_f64(count.max(2) - 1);
-    let points = (0..nodes).map(|node| (at(node % columns, columns), at(node / columns, rows))).collect();
+    let points = (0..nodes).map(|node| UnitPoint::new(at(node % columns, columns), at(node / columns, rows))).collect();
     let right = (0..nodes).filter(|node| (node + 1) % columns != 0 && node + 1 < nodes).map(|u| (u, u + 1));
     let down = (0..nodes.saturating_sub(columns)).map(|u| (u, u + columns));
     Graph::with(points, right.chain(down))
 }
 
 /// Each generation on a line of its own.
-fn tree_points(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
+fn tree_points(nodes: usize, parents: &[(usize, usize)]) -> Vec<UnitPoint> {
     let mut depth = vec![0_usize; nodes];
     for &(parent, child) in parents {
         depth[child] = depth[parent] + 1;
@@ -227,7 +240,7 @@ fn tree_points(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
             let row_size = depth.iter().filter(|&&d| d == row).count();
             placed[row] += 1;
             let x = as_f64(placed[row]) / as_f64(row_size + 1);
-            (x, 0.05 + 0.9 * as_f64(row) / as_f64(deepest.max(1)))
+            UnitPoint::new(x, 0.05 + 0.9 * as_f64(row) / as_f64(deepest.max(1)))
         })
         .collect()
 }
@@ -235,12 +248,12 @@ fn tree_points(nodes: usize, parents: &[(usize, usize)]) -> Vec<(f64, f64)> {
 /// Random points, and their range: large enough that all are connected and that about as many others are in range as
 /// asked for.
 fn random_geometric(nodes: usize, degree: f64, rng: &mut Rng) -> Graph {
-    let points: Vec<(f64, f64)> = (0..nodes).map(|_| (unit(rng), unit(rng))).collect();
+    let points: Vec<UnitPoint> = (0..nodes).map(|_| UnitPoint::new(unit(rng), unit(rng))).collect();
     let mut reach = (degree / (std::f64::consts::PI * as_f64(nodes.max(1)))).sqrt();
     loop {
         let near = |u: usize, v: usize| {
-            let ((ux, uy), (vx, vy)) = (points[u], points[v]);
-            (ux - vx).hypot(uy - vy) <= reach
+            let (u, v) = (points[u], points[v]);
+            (u.x - v.x).hypot(u.y - v.y) <= reach
         };
         let edges = (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v))).filter(|&(u, v)| near(u, v));
         let graph = Graph::with(points.clone(), edges);

@@ -9,7 +9,7 @@ use std::fmt;
 use common::election::height::HeightElection;
 use common::types::NodeId;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, UnitPoint};
 use crate::net::Net;
 
 /// Why a network is not leader-oriented: the first condition that fails, with the nodes that show it.
@@ -110,7 +110,7 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PE
 /// Tbarka's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
 fn channel_graph<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Graph {
     let both_alive = |&(u, v): &(usize, usize)| net.is_alive(u) && net.is_alive(v);
-    Graph::with(vec![(0.0, 0.0); net.len()], net.up_directions().filter(both_alive))
+    Graph::with(vec![UnitPoint::default(); net.len()], net.up_directions().filter(both_alive))
 }
 
 fn oriented<const N: usize, const PEERS: usize>(

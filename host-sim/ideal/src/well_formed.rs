@@ -11,7 +11,7 @@ use std::fmt;
 use common::election::hierarchy::{Hierarchy, Standing};
 use common::types::NodeId;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, UnitPoint};
 use crate::net::Net;
 use crate::structure::{Expected, Ground};
 
@@ -34,7 +34,7 @@ impl fmt::Display for Violation {
 /// The links that are up both ways between live nodes.
 pub fn link_graph<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>) -> Graph {
     let both = net.up_directions().filter(|&(u, v)| u < v && net.is_up(v, u) && net.is_alive(u) && net.is_alive(v));
-    Graph::with(vec![(0.0, 0.0); net.len()], both)
+    Graph::with(vec![UnitPoint::default(); net.len()], both)
 }
 
 /// Checks every component of live nodes.

@@ -1,5 +1,7 @@
 //! `ringleader board`: runs a scenario on emulated boards that execute the firmware image.
 
+mod ports;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,6 +15,7 @@ use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Outcome, Verdict};
 use sim::scenario::report::story::Story;
 
+use self::ports::Ports;
 use super::files::{create, ensure_apart};
 use super::pictures::{Pictures, Watched};
 use super::run::{failure_with, text};
@@ -21,7 +24,7 @@ use super::shell::quoted;
 use crate::emulated::fleet::{Fleet, Image, log_line};
 use crate::emulated::image::program;
 use crate::emulated::report::{self, BoardReport};
-use crate::emulated::run::{Hooks, run_boards};
+use crate::emulated::run::{Hooks, LogHook, run_boards};
 use crate::output;
 use crate::{note, out, outln};
 
@@ -98,6 +101,8 @@ pub struct Args {
     pub pcap: Option<PathBuf>,
     #[command(flatten)]
     pub pictures: Pictures,
+    #[command(flatten)]
+    pub ports: Ports,
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -126,6 +131,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let canvases = args.pictures.open()?;
     let Watched { trace, detail, network } = args.pictures.watch(trace, false);
     let recorders = Recorders { trace, pcap, detail };
+    if let Some(folder) = &args.ports.pty {
+        return ports::rehearse(&args.ports, folder, &scenario, seed, recorders, &image);
+    }
     let started = Instant::now();
     let mut logged = Ok(());
     let mut log = |now_us: u64, id, line: &_| {
@@ -139,8 +147,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             output::progress(&format!("{} with seed {seed}: {now:.1} of {end} s", scenario.name));
         }
     };
-    let hooks =
-        Hooks { log: if args.log && !args.json { Some(&mut log) } else { None }, progress: Some(&mut progress) };
+    let log: Option<LogHook<'_>> = if args.log && !args.json { Some(&mut log) } else { None };
+    let hooks = Hooks { log, progress: Some(&mut progress), ..Hooks::default() };
     let (mut outcome, boards) = run_boards(&scenario, seed, recorders, &image, hooks)?;
     let took = started.elapsed().as_secs_f64();
     logged?;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use serde::Serialize;
-use sim::air::trace::Event;
+use sim::air::trace::{Event, NodeNumber};
 use sim::scenario::input::units::secs;
 use sim::scenario::report::outcome::{Follow, Reign, Verdict};
 use sim::scenario::report::spread::Spread;
@@ -100,7 +100,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Who followed whom by a trace, and what it says has changed.
 fn story(title: &str, trace: &Trace) -> Story {
-    let id = |node: usize| trace.ids.get(&node).map_or_else(|| u16::try_from(node).unwrap_or(u16::MAX), |id| id.0);
+    let id =
+        |node: NodeNumber| trace.ids.get(&node).map_or_else(|| u16::try_from(node.0).unwrap_or(u16::MAX), |id| id.0);
     let (mut follows, mut changes) = (Vec::new(), Vec::new());
     for record in &trace.records {
         let at_ms = record.time_us / 1_000;
@@ -173,7 +174,7 @@ fn text(file: &str, history: &History, within: u64) -> String {
 }
 
 fn reign_text(reign: &Reign) -> String {
-    let shown: Vec<String> = reign.leaders.iter().map(|(id, count)| format!("{id} ({count})")).collect();
+    let shown: Vec<String> = reign.leaders.iter().map(|each| format!("{} ({})", each.leader, each.followers)).collect();
     if shown.is_empty() { "nobody".into() } else { shown.join(", ") }
 }
 

@@ -92,7 +92,7 @@ fn show(stage: &Stage, args: &Args) -> String {
     let mut next = Instant::now();
     'film: for scene in &scenes {
         let mut screen = Screen::new(&scene.records);
-        let boards = scene.records.iter().filter_map(|record| record.node).max().unwrap_or(0) as u64;
+        let boards = scene.records.iter().filter_map(|record| record.node).max().unwrap_or_default().0 as u64;
         for beat in &scene.beats {
             let opening_ms = if beat.is_opening { boards * APPEAR_MS } else { 0 };
             let mut passed_ms = 0;

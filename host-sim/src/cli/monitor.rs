@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use sim::air::trace::Record;
 
-use crate::field::monitor::line::Endpoint;
+use super::ports::Ports;
 use crate::field::monitor::screen::{COLUMNS, Screen};
 use crate::field::monitor::watch::{Options, Watch};
 use crate::output;
@@ -27,12 +27,8 @@ serial port, and give its address. With ser2net or socat:
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
 pub struct Args {
-    /// A serial port; may be repeated [default: every /dev/ttyACM* or /dev/cu.usbmodem*]
-    #[arg(short, long, value_name = "PORT")]
-    port: Vec<PathBuf>,
-    /// A server that forwards a board's serial port, HOST:PORT; may be repeated
-    #[arg(long, value_name = "ADDRESS")]
-    socket: Vec<String>,
+    #[command(flatten)]
+    ports: Ports,
     /// Write a trace (one JSON object per line) to this new file; an existing file is never overwritten
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -54,14 +50,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut endpoints: Vec<Endpoint> = args.port.iter().cloned().map(Endpoint::Serial).collect();
-    endpoints.extend(args.socket.iter().cloned().map(Endpoint::Socket));
-    if endpoints.is_empty() {
-        endpoints = found_ports(Path::new("/dev")).into_iter().map(Endpoint::Serial).collect();
-    }
-    if endpoints.is_empty() {
-        bail!("found no board on USB: plug one in, name its port with --port, or use --socket (see --help)");
-    }
+    let endpoints = args.ports.endpoints()?;
     let mut record = args.record.as_deref().map(new_trace).transpose()?;
     let mut watch = Watch::new(endpoints, Options { cable_is_power: args.cable_is_power, frames: args.frames });
     let stdout = std::io::stdout();
@@ -125,17 +114,4 @@ fn new_trace(path: &Path) -> anyhow::Result<File> {
         }
         _ => anyhow::Error::new(error).context(format!("cannot create {}", path.display())),
     })
-}
-
-/// The serial ports of boards on USB, sorted.
-fn found_ports(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let is_board = |name: &str| name.starts_with("ttyACM") || name.starts_with("cu.usbmodem");
-    let mut ports: Vec<PathBuf> = entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_str().is_some_and(is_board))
-        .map(|entry| entry.path())
-        .collect();
-    ports.sort();
-    ports
 }

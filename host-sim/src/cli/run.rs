@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
-use sim::scenario::report::outcome::{Change, NodeUse, Outcome, Reign, Steadiness, Verdict};
+use sim::scenario::report::outcome::{Change, Followed, NodeUse, Outcome, Reign, Steadiness, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
 use sim::scenario::report::story::Story;
 use sim::scenario::run::drive;
@@ -230,8 +230,9 @@ fn battery_text(nodes: &[NodeUse]) -> String {
 /// The leaders with the most followers, as many as fit on a line.
 fn reign_text(reign: &Reign) -> String {
     let mut leaders = reign.leaders.clone();
-    leaders.sort_unstable_by_key(|&(id, count)| (std::cmp::Reverse(count), id));
-    let shown: Vec<String> = leaders.iter().take(8).map(|(id, count)| format!("{id} ({count})")).collect();
+    leaders.sort_unstable_by_key(|each| (std::cmp::Reverse(each.followers), each.leader));
+    let each = |each: &Followed| format!("{} ({})", each.leader, each.followers);
+    let shown: Vec<String> = leaders.iter().take(8).map(each).collect();
     let more = leaders.len().saturating_sub(8);
     let more = if more == 0 { String::new() } else { format!(" and {}", counted(more, "other")) };
     format!("{}{more}", shown.join(", "))

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use common::types::NodeId;
+use sim::air::propagation::Point;
 use sim::air::trace::ObstacleKind;
 
 use super::colours::colour;
-use super::svg::{as_f64, background, escape, head, push};
-use crate::view::network::{Network, Place};
+use super::svg::{Spot, as_f64, background, escape, head, push};
+use crate::view::network::Network;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 640.0;
@@ -19,9 +20,10 @@ const NAMED_MAX: usize = 9;
 
 /// Where things are on the picture.
 struct Layout {
-    places: BTreeMap<NodeId, Place>,
+    places: BTreeMap<NodeId, Point>,
     scale: f64,
-    origin: Place,
+    /// Where the origin of the field lies.
+    origin: Spot,
 }
 
 impl Layout {
@@ -31,30 +33,35 @@ impl Layout {
         let count = as_f64(network.nodes.len().max(1));
         let on_circle = |at: usize| {
             let angle = std::f64::consts::TAU * as_f64(at) / count - std::f64::consts::FRAC_PI_2;
-            (20.0 * angle.cos(), 20.0 * angle.sin())
+            Point::new(20.0 * angle.cos(), 20.0 * angle.sin())
         };
         let nodes = network.nodes.values().enumerate();
         let place = |(at, node): (usize, &crate::view::network::Node)| {
             let place = if has_places { node.place } else { Some(on_circle(at)) };
             place.map(|place| (node.id, place))
         };
-        let places: BTreeMap<NodeId, Place> = nodes.filter_map(place).collect();
-        let points: Vec<Place> =
+        let places: BTreeMap<NodeId, Point> = nodes.filter_map(place).collect();
+        let points: Vec<Point> =
             places.values().chain(network.obstacles.iter().flat_map(|obstacle| &obstacle.points)).copied().collect();
-        let low = points.iter().fold((f64::MAX, f64::MAX), |low, at| (low.0.min(at.0), low.1.min(at.1)));
-        let high = points.iter().fold((f64::MIN, f64::MIN), |high, at| (high.0.max(at.0), high.1.max(at.1)));
-        let (wide, tall) = ((high.0 - low.0).max(1.0), (high.1 - low.1).max(1.0));
+        let low =
+            points.iter().fold(Point::new(f64::MAX, f64::MAX), |low, at| Point::new(low.x.min(at.x), low.y.min(at.y)));
+        let high = points
+            .iter()
+            .fold(Point::new(f64::MIN, f64::MIN), |high, at| Point::new(high.x.max(at.x), high.y.max(at.y)));
+        let (wide, tall) = ((high.x - low.x).max(1.0), (high.y - low.y).max(1.0));
         let scale = ((WIDTH - 2.0 * MARGIN) / wide).min((HEIGHT - TOP - 2.0 * MARGIN) / tall).min(60.0);
-        let origin =
-            (WIDTH / 2.0 - scale * (low.0 + high.0) / 2.0, f64::midpoint(HEIGHT, TOP) - scale * (low.1 + high.1) / 2.0);
+        let origin = Spot::new(
+            WIDTH / 2.0 - scale * (low.x + high.x) / 2.0,
+            f64::midpoint(HEIGHT, TOP) - scale * (low.y + high.y) / 2.0,
+        );
         Self { places, scale, origin }
     }
 
-    fn screen(&self, (x, y): Place) -> Place {
-        (self.origin.0 + x * self.scale, self.origin.1 + y * self.scale)
+    fn screen(&self, place: Point) -> Spot {
+        Spot::new(self.origin.x + place.x * self.scale, self.origin.y + place.y * self.scale)
     }
 
-    fn node(&self, id: NodeId) -> Option<Place> {
+    fn node(&self, id: NodeId) -> Option<Spot> {
         self.places.get(&id).map(|&place| self.screen(place))
     }
 }
@@ -81,7 +88,7 @@ pub fn svg(network: &Network, title: &str) -> String {
         }
     }
     for node in network.nodes.values() {
-        let Some((x, y)) = layout.node(node.id) else { continue };
+        let Some(Spot { x, y }) = layout.node(node.id) else { continue };
         let (fill, edge, ink) = match (node.is_on, node.leads()) {
             (false, _) => ("#ffffff".to_owned(), "#9aa3b0\" stroke-dasharray=\"3 3", "#666666"),
             (true, true) => (colour_of(node.leader), "#000000\" stroke-width=\"3", "#ffffff"),
@@ -116,16 +123,18 @@ pub fn svg(network: &Network, title: &str) -> String {
     svg + "</svg>\n"
 }
 
-fn line(from: Place, to: Place) -> String {
-    format!("x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"", from.0, from.1, to.0, to.1)
+fn line(from: Spot, to: Spot) -> String {
+    format!("x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"", from.x, from.y, to.x, to.y)
 }
 
 /// Towards the next node, and short of it.
-fn arrow(svg: &mut String, from: Place, to: Place, colour: &str) {
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+fn arrow(svg: &mut String, from: Spot, to: Spot, colour: &str) {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
     let length = dx.hypot(dy).max(1e-9);
-    let (along, aside) = ((dx / length, dy / length), (-dy / length, dx / length));
-    let at = |back: f64, side: f64| (to.0 - along.0 * back + aside.0 * side, to.1 - along.1 * back + aside.1 * side);
+    let (along, aside) = (Spot::new(dx / length, dy / length), Spot::new(-dy / length, dx / length));
+    let at = |back: f64, side: f64| {
+        Spot::new(to.x - along.x * back + aside.x * side, to.y - along.y * back + aside.y * side)
+    };
     let (tip, neck, left, right) =
         (at(RADIUS + 2.0, 0.0), at(RADIUS + 9.0, 0.0), at(RADIUS + 10.0, 4.5), at(RADIUS + 10.0, -4.5));
     push(svg, format_args!("<line {} stroke=\"{colour}\" stroke-width=\"2\"/>\n", line(from, neck)));
@@ -133,7 +142,7 @@ fn arrow(svg: &mut String, from: Place, to: Place, colour: &str) {
         svg,
         format_args!(
             "<polygon points=\"{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"{colour}\"/>\n",
-            tip.0, tip.1, left.0, left.1, right.0, right.1
+            tip.x, tip.y, left.x, left.y, right.x, right.y
         ),
     );
 }
@@ -148,7 +157,7 @@ fn crown(svg: &mut String, x: f64, y: f64) {
 
 fn obstacles(svg: &mut String, network: &Network, layout: &Layout) {
     for obstacle in &network.obstacles {
-        let points: Vec<Place> = obstacle.points.iter().map(|&point| layout.screen(point)).collect();
+        let points: Vec<Spot> = obstacle.points.iter().map(|&point| layout.screen(point)).collect();
         match (obstacle.kind, &points[..]) {
             (ObstacleKind::Wall, &[from, to]) => {
                 push(
@@ -159,7 +168,7 @@ fn obstacles(svg: &mut String, network: &Network, layout: &Layout) {
                     ),
                 );
             }
-            (ObstacleKind::Noise | ObstacleKind::Attacker, &[(x, y)]) => {
+            (ObstacleKind::Noise | ObstacleKind::Attacker, &[Spot { x, y }]) => {
                 let what = if obstacle.kind == ObstacleKind::Noise { "noise" } else { "an attacker" };
                 for ring in [6.0, 13.0, 20.0] {
                     push(
@@ -171,7 +180,7 @@ fn obstacles(svg: &mut String, network: &Network, layout: &Layout) {
                 }
             }
             (ObstacleKind::Split, _) => {
-                for (x, y) in obstacle.nodes.iter().filter_map(|&id| layout.node(id)) {
+                for Spot { x, y } in obstacle.nodes.iter().filter_map(|&id| layout.node(id)) {
                     push(
                         svg,
                         format_args!(
@@ -218,6 +227,7 @@ fn legend(svg: &mut String, network: &Network) {
 #[cfg(test)]
 mod tests {
     use common::types::NodeId;
+    use sim::air::trace::NodeNumber;
 
     use super::svg;
     use crate::lab::film::scenes;
@@ -240,7 +250,7 @@ mod tests {
     fn whoever_has_no_place_stands_on_a_circle() {
         let mut network = Network::default();
         for number in 1..=3 {
-            network.nodes.entry(usize::from(number)).or_default().id = NodeId(number);
+            network.nodes.entry(NodeNumber(usize::from(number))).or_default().id = NodeId(number);
         }
         assert_eq!(svg(&network, "").matches("<circle").count(), 3);
         assert!(svg(&Network::default(), "nobody").contains("nobody"));

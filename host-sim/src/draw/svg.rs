@@ -2,6 +2,19 @@
 
 use std::fmt::{Arguments, Display, Write as _};
 
+/// A spot in a picture, in its own units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spot {
+    pub x: f64,
+    pub y: f64,
+}
+
+impl Spot {
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
+
 /// The opening tag with a title and the default font.
 pub(super) fn head(width: f64, height: impl Display, title: &str) -> String {
     format!(

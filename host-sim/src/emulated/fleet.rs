@@ -47,6 +47,8 @@ pub struct Image {
 #[derive(Debug, Default)]
 pub struct News {
     pub said: Vec<ToHost>,
+    /// The bytes that these and all calls came in.
+    pub bytes: Vec<u8>,
     /// New lines of its log.
     pub lines: Vec<Line>,
 }
@@ -152,9 +154,15 @@ impl Fleet {
 
     /// Sends a message to a board over its serial line.
     pub fn tell(&mut self, node: NodeIndex, message: &ToBoard) {
-        let mut bytes = [0; FRAME_BYTES_MAX];
-        if let (Some(number), Ok(frame)) = (self.number(node), encode(message, &mut bytes)) {
-            self.boards.board(number).put_serial(SERIAL, frame);
+        if let Ok(frame) = encode(message, &mut [0; FRAME_BYTES_MAX]) {
+            self.put(node, frame);
+        }
+    }
+
+    /// Sends bytes to a board over its serial line.
+    pub fn put(&mut self, node: NodeIndex, bytes: &[u8]) {
+        if let Some(number) = self.number(node) {
+            self.boards.board(number).put_serial(SERIAL, bytes);
         }
     }
 
@@ -173,8 +181,8 @@ impl Fleet {
     pub fn news(&mut self, node: NodeIndex) -> News {
         let Some(number) = self.number(node) else { return News::default() };
         let (board, member) = (self.boards.board(number), &mut self.members[number]);
-        let mut news = News { said: Vec::new(), lines: board.take_log() };
-        for byte in board.take_serial(SERIAL) {
+        let mut news = News { said: Vec::new(), bytes: board.take_serial(SERIAL), lines: board.take_log() };
+        for &byte in &news.bytes {
             let Some(message) = member.decoder.push(byte) else { continue };
             match message {
                 ToHost::Call { at_us, call } => {

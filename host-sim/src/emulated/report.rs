@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use common::config::Config;
 use common::host_link::Call;
-use emulator::board::{Board, Counts};
+use emulator::board::{Board, Counts, StackUse};
 use emulator::io::CYCLES_PER_US;
 use emulator::turnaround::Spread;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sim::air::energy::Activity;
 use sim::air::world::Usage;
 
@@ -25,8 +25,9 @@ pub struct BoardReport {
     pub mean_ua: f64,
     /// The same without the radio: the processor at work and asleep.
     pub processor_ua: f64,
-    /// The most bytes that were on the stack, and the stack's size; none if unknown.
-    pub stack: Option<(u32, u32)>,
+    /// None if unknown. In JSON: the most bytes that were in use, and how many there are.
+    #[serde(serialize_with = "as_pair")]
+    pub stack: Option<StackUse>,
     /// Resets that the program asked for, including the one of its very first start.
     pub software_resets: u32,
     pub watchdog_resets: u32,
@@ -60,6 +61,11 @@ pub struct TurnaroundReport {
     pub max_us: u64,
 }
 
+#[expect(clippy::ref_option, reason = "what serde calls it with")]
+fn as_pair<S: Serializer>(stack: &Option<StackUse>, serializer: S) -> Result<S::Ok, S::Error> {
+    stack.map(|stack| [stack.used, stack.size]).serialize(serializer)
+}
+
 impl From<Spread> for TurnaroundReport {
     fn from(Spread { median, p99, max, .. }: Spread) -> Self {
         let [median_us, p99_us, max_us] = [median, p99, max].map(|cycles| cycles.div_ceil(CYCLES_PER_US));
@@ -89,7 +95,7 @@ impl BoardReport {
             awake_percent: 100.0 * counts.awake(),
             mean_ua: all.cost().mean_ua,
             processor_ua: without_radio.cost().mean_ua,
-            stack: board.stack().map(|stack| (stack.used, stack.size)),
+            stack: board.stack(),
             software_resets: counts.software_resets,
             watchdog_resets: counts.watchdog_resets,
             lockups: counts.lockups,
@@ -117,7 +123,8 @@ pub fn table(reports: &[BoardReport]) -> String {
     );
     for report in reports {
         let BoardReport { id, powered_us, instructions_per_second, awake_percent, mean_ua, processor_ua, .. } = report;
-        let stack = report.stack.map_or_else(|| "unknown".to_owned(), |(used, all)| format!("{used} of {all}"));
+        let stack =
+            report.stack.map_or_else(|| "unknown".to_owned(), |stack| format!("{} of {}", stack.used, stack.size));
         let resets = report.software_resets + report.watchdog_resets + report.lockups;
         let _ = writeln!(
             text,

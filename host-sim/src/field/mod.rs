@@ -1,9 +1,13 @@
-//! Tools for real boards: keys, configuration pages, fleets, monitoring, traces, image sizes and files for bootloaders.
+//! Tools for real boards: keys, configuration pages, commands, fleets, monitoring, traces, image sizes, files for
+//! bootloaders and a dissector.
 
 pub mod check;
+pub mod command;
+pub mod dissector;
 pub mod fleet;
 pub mod key;
 pub mod monitor;
 pub mod provision;
 pub mod size;
+pub mod talk;
 pub mod uf2;

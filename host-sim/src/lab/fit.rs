@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use crate::draw::chart::Datum;
+
 /// A law of growth with one factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Law {
@@ -51,20 +53,22 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// The least squares fit of `factor · law(n)` to points (n, count).
-    pub fn new(law: Law, points: &[(f64, f64)]) -> Self {
-        let products: f64 = points.iter().map(|&(n, count)| law.at(n) * count).sum();
-        let squares: f64 = points.iter().map(|&(n, _)| law.at(n).powi(2)).sum();
+    /// The least squares fit of `factor · law(n)` to counts by n.
+    pub fn new(law: Law, points: &[Datum]) -> Self {
+        let products: f64 = points.iter().map(|&Datum { x: n, y: count }| law.at(n) * count).sum();
+        let squares: f64 = points.iter().map(|point| law.at(point.x).powi(2)).sum();
         let factor = products / squares;
-        let mean = mean(points.iter().map(|&(_, count)| count)).unwrap_or(0.0);
-        let unexplained: f64 = points.iter().map(|&(n, count)| (count - factor * law.at(n)).powi(2)).sum();
-        let variance: f64 = points.iter().map(|&(_, count)| (count - mean).powi(2)).sum();
-        let deviation = points.iter().map(|&(n, count)| (factor * law.at(n) / count - 1.0).abs()).fold(0.0, f64::max);
+        let mean = mean(points.iter().map(|point| point.y)).unwrap_or(0.0);
+        let unexplained: f64 =
+            points.iter().map(|&Datum { x: n, y: count }| (count - factor * law.at(n)).powi(2)).sum();
+        let variance: f64 = points.iter().map(|point| (point.y - mean).powi(2)).sum();
+        let deviation =
+            points.iter().map(|&Datum { x: n, y: count }| (factor * law.at(n) / count - 1.0).abs()).fold(0.0, f64::max);
         Self { law, factor, r_squared: 1.0 - unexplained / variance, deviation }
     }
 
     /// The fits of all laws, the best by R² first.
-    pub fn ranked(points: &[(f64, f64)]) -> [Self; 3] {
+    pub fn ranked(points: &[Datum]) -> [Self; 3] {
         let mut fits = Law::ALL.map(|law| Self::new(law, points));
         fits.sort_by(|a, b| b.r_squared.total_cmp(&a.r_squared));
         fits
@@ -93,27 +97,31 @@ pub struct Line {
 
 /// Fits a power law to the points whose two numbers are positive. None if those have fewer than two different x, or y does
 /// not vary.
-pub fn power(points: &[(f64, f64)]) -> Option<Power> {
-    let logs: Vec<_> = points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| (x.ln(), y.ln())).collect();
+pub fn power(points: &[Datum]) -> Option<Power> {
+    let logs: Vec<_> = points
+        .iter()
+        .filter(|point| point.x > 0.0 && point.y > 0.0)
+        .map(|point| Datum { x: point.x.ln(), y: point.y.ln() })
+        .collect();
     let Line { slope, intercept, r2 } = line(&logs)?;
     Some(Power { coefficient: intercept.exp(), exponent: slope, r2 })
 }
 
 /// Fits a straight line. None if there are fewer than two different x, or y does not vary.
-pub fn line(points: &[(f64, f64)]) -> Option<Line> {
+pub fn line(points: &[Datum]) -> Option<Line> {
     let Moments { mean_x, mean_y, xx, xy, yy } = Moments::of(points)?;
     if xx <= f64::EPSILON || yy <= f64::EPSILON {
         return None;
     }
     let slope = xy / xx;
-    let missed: f64 = points.iter().map(|&(x, y)| (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
+    let missed: f64 = points.iter().map(|&Datum { x, y }| (y - mean_y - slope * (x - mean_x)).powi(2)).sum();
     Some(Line { slope, intercept: mean_y - slope * mean_x, r2: 1.0 - missed / yy })
 }
 
-/// The exponent of the power law nearest to points (n, count): the slope of the regression line through their
+/// The exponent of the power law nearest to counts by n: the slope of the regression line through their
 /// logarithms.
-pub fn exponent(points: &[(f64, f64)]) -> f64 {
-    let logs: Vec<(f64, f64)> = points.iter().map(|&(n, count)| (n.ln(), count.ln())).collect();
+pub fn exponent(points: &[Datum]) -> f64 {
+    let logs: Vec<Datum> = points.iter().map(|&Datum { x: n, y: count }| Datum { x: n.ln(), y: count.ln() }).collect();
     Moments::of(&logs).map_or(f64::NAN, |moments| moments.xy / moments.xx)
 }
 
@@ -129,9 +137,9 @@ struct Moments {
 
 impl Moments {
     /// None of no points.
-    fn of(points: &[(f64, f64)]) -> Option<Self> {
-        let (mean_x, mean_y) = (mean(points.iter().map(|p| p.0))?, mean(points.iter().map(|p| p.1))?);
-        let sum = |of: fn(f64, f64) -> f64| points.iter().map(|&(x, y)| of(x - mean_x, y - mean_y)).sum();
+    fn of(points: &[Datum]) -> Option<Self> {
+        let (mean_x, mean_y) = (mean(points.iter().map(|point| point.x))?, mean(points.iter().map(|point| point.y))?);
+        let sum = |of: fn(f64, f64) -> f64| points.iter().map(|&Datum { x, y }| of(x - mean_x, y - mean_y)).sum();
         Some(Self { mean_x, mean_y, xx: sum(|x, _| x * x), xy: sum(|x, y| x * y), yy: sum(|_, y| y * y) })
     }
 }
@@ -144,7 +152,11 @@ pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, power};
+    use super::{Datum, line, power};
+
+    fn datum((x, y): (f64, f64)) -> Datum {
+        Datum { x, y }
+    }
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-9
@@ -152,10 +164,10 @@ mod tests {
 
     #[test]
     fn exact_laws_are_found() {
-        let square: Vec<_> = [1.0_f64, 2.0, 5.0, 9.0].iter().map(|x| (*x, 3.0 * x * x)).collect();
+        let square: Vec<_> = [1.0_f64, 2.0, 5.0, 9.0].iter().map(|x| Datum { x: *x, y: 3.0 * x * x }).collect();
         let law = power(&square).unwrap();
         assert!(near(law.coefficient, 3.0) && near(law.exponent, 2.0) && near(law.r2, 1.0), "{law:?}");
-        let straight: Vec<_> = [1.0, 2.0, 5.0].iter().map(|x| (*x, 4.0 * x - 7.0)).collect();
+        let straight: Vec<_> = [1.0, 2.0, 5.0].iter().map(|x| Datum { x: *x, y: 4.0 * x - 7.0 }).collect();
         let law = line(&straight).unwrap();
         assert!(near(law.slope, 4.0) && near(law.intercept, -7.0) && near(law.r2, 1.0), "{law:?}");
     }
@@ -163,15 +175,15 @@ mod tests {
     #[test]
     fn the_unexplained_part_shows() {
         // By hand: means 1 and 2, slope 3/2, missed 1/2 of a total of 5.
-        let law = line(&[(0.0, 1.0), (0.0, 0.0), (2.0, 3.0), (2.0, 4.0)]).unwrap();
+        let law = line(&[(0.0, 1.0), (0.0, 0.0), (2.0, 3.0), (2.0, 4.0)].map(datum)).unwrap();
         assert!(near(law.slope, 1.5) && near(law.intercept, 0.5) && near(law.r2, 0.9), "{law:?}");
     }
 
     #[test]
     fn nothing_is_made_of_nothing() {
         assert_eq!(line(&[]), None);
-        assert_eq!(line(&[(1.0, 2.0), (1.0, 3.0)]), None, "one x");
-        assert_eq!(line(&[(1.0, 2.0), (2.0, 2.0)]), None, "nothing to explain");
-        assert_eq!(power(&[(1.0, 0.0), (2.0, 3.0)]), None, "one positive y");
+        assert_eq!(line(&[(1.0, 2.0), (1.0, 3.0)].map(datum)), None, "one x");
+        assert_eq!(line(&[(1.0, 2.0), (2.0, 2.0)].map(datum)), None, "nothing to explain");
+        assert_eq!(power(&[(1.0, 0.0), (2.0, 3.0)].map(datum)), None, "one positive y");
     }
 }

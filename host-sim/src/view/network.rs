@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::types::NodeId;
-use sim::air::trace::{Event, ObstacleKind, Record};
-
-/// In metres.
-pub type Place = (f64, f64);
+use sim::air::propagation::Point;
+use sim::air::trace::{Event, NodeNumber, ObstacleKind, Record};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
     pub id: NodeId,
-    pub place: Option<Place>,
+    pub place: Option<Point>,
     pub is_on: bool,
     pub leader: Option<NodeId>,
     /// The next one on the way to the leader.
@@ -28,14 +26,13 @@ impl Node {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Obstacle {
     pub kind: ObstacleKind,
-    pub points: Vec<Place>,
+    pub points: Vec<Point>,
     pub nodes: Vec<NodeId>,
 }
 
-/// By the numbers of the trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    pub nodes: BTreeMap<usize, Node>,
+    pub nodes: BTreeMap<NodeNumber, Node>,
     pub obstacles: Vec<Obstacle>,
 }
 
@@ -49,7 +46,7 @@ impl Network {
 
     pub fn apply(&mut self, record: &Record) {
         if let Event::Obstacle { kind, points_mm, nodes, on } = &record.event {
-            let points = points_mm.iter().map(|&[x, y]| (metres(x), metres(y))).collect();
+            let points = points_mm.iter().map(|&[x, y]| Point::new(metres(x), metres(y))).collect();
             let obstacle = Obstacle { kind: *kind, points, nodes: nodes.clone() };
             if *on {
                 self.obstacles.push(obstacle);
@@ -82,7 +79,7 @@ impl Network {
             Event::Link { peer, up: false } => {
                 node.links.remove(&peer);
             }
-            Event::Place { x_mm, y_mm } => node.place = Some((metres(x_mm), metres(y_mm))),
+            Event::Place { x_mm, y_mm } => node.place = Some(Point::new(metres(x_mm), metres(y_mm))),
             _ => {}
         }
     }

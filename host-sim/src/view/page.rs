@@ -28,6 +28,8 @@ pub enum Origin<'p> {
     Module(&'p [u8]),
     /// The program that serves the page, below this path.
     Stream { address: &'p str },
+    /// Boards on cables, which the program that serves the page watches.
+    Live { address: &'p str },
     /// A recording, line by line.
     Trace(&'p str),
 }
@@ -66,6 +68,7 @@ pub fn html(show: Show<'_>) -> String {
     let (mode, address, data) = match origin {
         Origin::Module(bytes) => ("wasm", "", Some(("module", bytes))),
         Origin::Stream { address } => ("stream", address, None),
+        Origin::Live { address } => ("live", address, None),
         Origin::Trace(lines) => ("trace", "", Some(("trace", lines.as_bytes()))),
     };
     let known = |&(name, text): &(&'static str, &'static str)| Known { name, text };

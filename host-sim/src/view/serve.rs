@@ -13,22 +13,28 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sim::air::trace::NodeNumber;
 use sim::scenario::input::edit;
 use sim::scenario::input::plan::Scenario;
 use sim::scenario::input::read::read_with;
 use sim::scenario::input::toml_section::Problem;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::Outcome;
-use sim::scenario::run::boards::NoBoards;
+use sim::scenario::run::boards::{Boards, NoBoards};
 use sim::scenario::run::session::Session;
 
 use super::http::{self, Request};
+use super::live::Live;
 use super::page::{self, Origin, Show};
+use crate::emulated;
+use crate::field::command::Order;
 
 /// The runs that can still be asked for; older ones are forgotten.
 const RUNS_KEPT: usize = 16;
 /// How far a run is played before what happened is sent, in simulated microseconds.
 const STEP_US: u64 = 250_000;
+/// How often a page of boards on cables is told the time.
+const PULSE: Duration = Duration::from_millis(200);
 /// Whoever sends or takes nothing for so long is gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -36,15 +42,26 @@ const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// What is served.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Served {
     pub name: String,
     /// The file that the scenario is in, by which others that it names are found.
     pub file: String,
     pub text: String,
     pub seed: Option<u64>,
-    /// A recording to be shown instead of a scenario.
-    pub trace: Option<String>,
+    pub what: What,
+}
+
+#[derive(Clone)]
+pub enum What {
+    /// The scenario, played by simulated nodes.
+    Scenario,
+    /// The scenario, played by emulated boards that run this ELF file.
+    Boards(Arc<[u8]>),
+    /// A recording.
+    Trace(String),
+    /// Boards on cables.
+    Live(Arc<Live>),
 }
 
 pub struct Server {
@@ -105,6 +122,14 @@ struct Append {
     fault: String,
 }
 
+/// An order to a board.
+#[derive(Deserialize)]
+struct Tell {
+    /// Its number in the trace.
+    node: NodeNumber,
+    order: Order,
+}
+
 #[derive(Serialize)]
 struct Begun {
     run: u64,
@@ -126,6 +151,8 @@ impl Shared {
                 ("POST", "/run") => ("200 OK", JSON, self.begin(&request.body)),
                 ("POST", "/append") => ("200 OK", JSON, self.append(&request.body)),
                 ("GET", path) if path.starts_with("/events?run=") => return self.play(path, &mut stream),
+                ("GET", "/live") => return self.relate(&mut stream),
+                ("POST", "/tell") => ("200 OK", JSON, self.tell(&request.body)),
                 _ => ("404 Not Found", TEXT, "there is no such page\n".to_owned()),
             },
         };
@@ -145,9 +172,13 @@ impl Shared {
     }
 
     fn page(&self) -> String {
-        let Served { name, text, seed, trace, .. } = &self.served;
+        let Served { name, text, seed, what, .. } = &self.served;
         let address = format!("/{}", self.token);
-        let origin = trace.as_ref().map_or(Origin::Stream { address: &address }, |trace| Origin::Trace(trace));
+        let origin = match what {
+            What::Scenario | What::Boards(_) => Origin::Stream { address: &address },
+            What::Trace(trace) => Origin::Trace(trace),
+            What::Live(_) => Origin::Live { address: &address },
+        };
         page::html(Show { name, text, seed: *seed, origin })
     }
 
@@ -196,10 +227,51 @@ impl Shared {
             return http::answer(stream, "404 Not Found", TEXT, "there is no such run\n");
         };
         http::head(stream, "200 OK", "text/event-stream", None)?;
-        let outcome = play(&scenario, seed, |lines| send(stream, lines))?;
+        let boards: anyhow::Result<Box<dyn Boards>> = match &self.served.what {
+            What::Boards(elf) => emulated::run::boards(&scenario, seed, elf),
+            _ => Ok(Box::new(NoBoards)),
+        };
+        let mut boards = match boards {
+            Ok(boards) => boards,
+            Err(why) => {
+                write!(stream, "event: refused\ndata: {}\n\n", format!("{why:#}").replace('\n', " "))?;
+                return stream.flush();
+            }
+        };
+        let outcome = play(&scenario, seed, boards.as_mut(), |lines| send(stream, lines))?;
         let outcome = serde_json::to_string(&outcome).unwrap_or_default();
         write!(stream, "event: end\ndata: {outcome}\n\n")?;
         stream.flush()
+    }
+}
+
+impl Shared {
+    /// Tells what boards on cables report, until the page is closed.
+    fn relate(&self, stream: &mut TcpStream) -> io::Result<()> {
+        let What::Live(live) = &self.served.what else {
+            return http::answer(stream, "404 Not Found", TEXT, "no boards are watched here\n");
+        };
+        http::head(stream, "200 OK", "text/event-stream", None)?;
+        let mut known = 0;
+        loop {
+            let news = live.news(known, PULSE);
+            known = news.known;
+            if !news.lines.is_empty() {
+                send(stream, &news.lines)?;
+            }
+            // The page's clock goes on while nothing happens, and a page that is gone is noticed.
+            write!(stream, "event: now\ndata: {}\n\n", json!({ "us": news.now_us, "dropped": news.dropped }))?;
+            stream.flush()?;
+        }
+    }
+
+    fn tell(&self, body: &str) -> String {
+        let What::Live(live) = &self.served.what else { return refusal("no boards are watched here") };
+        let Ok(Tell { node, order }) = serde_json::from_str(body) else { return refusal("not understood") };
+        match live.tell(node, order) {
+            Ok(()) => json!({ "does": order.effect() }).to_string(),
+            Err(why) => refusal(&why),
+        }
     }
 }
 
@@ -235,11 +307,15 @@ impl Write for Written {
 }
 
 /// Plays a scenario and hands out its trace with details, some lines at a time.
-fn play(scenario: &Scenario, seed: u64, mut give: impl FnMut(&str) -> io::Result<()>) -> io::Result<Outcome> {
+fn play(
+    scenario: &Scenario,
+    seed: u64,
+    boards: &mut dyn Boards,
+    mut give: impl FnMut(&str) -> io::Result<()>,
+) -> io::Result<Outcome> {
     let written = Written::default();
     let recorders = Recorders { trace: Some(Box::new(written.clone())), detail: true, ..Recorders::default() };
-    let mut boards = NoBoards;
-    let mut session = Session::new(scenario, seed, recorders, &mut boards);
+    let mut session = Session::new(scenario, seed, recorders, boards);
     let mut more = true;
     while more {
         more = session.advance(session.now_us() + STEP_US);
@@ -255,12 +331,12 @@ fn play(scenario: &Scenario, seed: u64, mut give: impl FnMut(&str) -> io::Result
 mod tests {
     use std::sync::Mutex;
 
-    use super::{Request, Served, Shared};
+    use super::{Request, Served, Shared, What};
 
     fn shared() -> Shared {
         let text =
             "name = \"t\"\nduration = \"20 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"9 m\"\n".to_owned();
-        let served = Served { name: "t".into(), file: "t.toml".into(), text, seed: None, trace: None };
+        let served = Served { name: "t".into(), file: "t.toml".into(), text, seed: None, what: What::Scenario };
         Shared { served, token: "0123abcd".into(), port: 8080, runs: Mutex::default() }
     }
 

@@ -1,5 +1,6 @@
 //! Boards elect, lose their leader, get it back, split and merge, also together with simulated nodes.
 
+use emulator::board::StackUse;
 use host_sim::cli::scenario_file::find;
 use sim::scenario::judge::observer::Recorders;
 
@@ -15,7 +16,7 @@ fn five_boards_on_a_ring_elect_lose_their_leader_and_get_it_back() {
     for board in &boards {
         assert_eq!(board.power_ons, if board.id == 5 { 2 } else { 1 });
         assert_eq!(board.software_resets, 1, "blank UICR is written at the very first start, and at no later one");
-        let (used, all) = board.stack.expect("the image says where its stack is");
+        let StackUse { used, size: all } = board.stack.expect("the image says where its stack is");
         assert!(used > 0 && used < all, "{used} of {all} bytes of stack");
     }
 }
@@ -52,7 +53,7 @@ fn five_boards_agree_by_heights_are_parted_and_merge() {
     let merged = reign_before(&outcome, 31);
     assert!(matches!(merged[..], [(_, 5)]), "{merged:?}");
     let after = last_reign(&outcome);
-    assert!(matches!(after, [(leader, 4)] if *leader != merged[0].0), "{after:?}");
+    assert!(matches!(after[..], [(leader, 4)] if leader != merged[0].0), "{after:?}");
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn boards_and_simulated_nodes_agree() {
     let scenario = find("mixed").unwrap();
     let (outcome, boards) = hold(&scenario, 1, &image(false));
     assert_eq!(boards.iter().map(|board| board.id).collect::<Vec<_>>(), [2, 5, 9]);
-    assert!(matches!(last_reign(&outcome), [(_, 9)]), "{:?}", last_reign(&outcome));
+    assert!(matches!(last_reign(&outcome)[..], [(_, 9)]), "{:?}", last_reign(&outcome));
     // Each kind receives what the other sends.
     assert!(outcome.nodes.iter().all(|node| node.sent > 20 && node.received > 20), "{:?}", outcome.nodes);
 }

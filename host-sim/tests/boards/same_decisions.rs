@@ -11,7 +11,7 @@ use common::types::NodeId;
 use sim::air::index::NodeIndex;
 use sim::air::medium::{Medium, Tuning};
 use sim::air::node_station::NodeStation;
-use sim::air::propagation::Propagation;
+use sim::air::propagation::{Point, Propagation};
 use sim::air::timing::RadioTiming;
 use sim::air::world::{RawFrame, Watcher, World};
 
@@ -132,9 +132,9 @@ fn a_simulated_node_decides_as_the_pc_does() {
         let config = Config::ad_hoc(NodeId(id), 7, Protection::Ascon(NetworkKey::new([7; 16])));
         let boot = Boot { epoch: Some(1), seed: u64::from(id), device: id };
         let station = NodeStation::new(&config, boot).expect("a configuration");
-        world.add((f64::from(id) * 5.0, 0.0), tuning, 0, station);
+        world.add(Point::new(f64::from(id) * 5.0, 0.0), tuning, 0, station);
     }
-    let intruder = world.add_intruder((10.0, 5.0), tuning);
+    let intruder = world.add_intruder(Point::new(10.0, 5.0), tuning);
     world.set_loss(0.2);
     let mut recorder = Recorder { node: NodeIndex(1), steps: Vec::new() };
     for node in NodeIndex::first(4) {

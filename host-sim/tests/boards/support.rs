@@ -16,7 +16,7 @@ use host_sim::emulated::run::{Hooks, run_boards};
 use sim::scenario::input::plan::Scenario;
 use sim::scenario::input::read::read;
 use sim::scenario::judge::observer::Recorders;
-use sim::scenario::report::outcome::{Outcome, Verdict};
+use sim::scenario::report::outcome::{Outcome, Reign, Verdict};
 
 /// The image without its log. Every node is a board, or only those that the scenario marks.
 pub fn image(all: bool) -> Image {
@@ -81,14 +81,18 @@ pub fn run(scenario: &Scenario, seed: u64, image: &Image, recorders: Recorders) 
 }
 
 /// The last leaders, with the number of their followers.
-pub fn last_reign(outcome: &Outcome) -> &[(u16, usize)] {
-    outcome.reigns.last().map_or(&[], |reign| &reign.leaders)
+pub fn last_reign(outcome: &Outcome) -> Vec<(u16, usize)> {
+    outcome.reigns.last().map(pairs).unwrap_or_default()
 }
 
 /// The leaders just before a time in seconds.
 pub fn reign_before(outcome: &Outcome, second: u64) -> Vec<(u16, usize)> {
     let before = outcome.reigns.iter().take_while(|reign| reign.at_ms < second * 1_000).last();
-    before.map(|reign| reign.leaders.clone()).unwrap_or_default()
+    before.map(pairs).unwrap_or_default()
+}
+
+fn pairs(reign: &Reign) -> Vec<(u16, usize)> {
+    reign.leaders.iter().map(|&each| each.into()).collect()
 }
 
 /// A file in memory with two owners.

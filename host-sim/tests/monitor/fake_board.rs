@@ -142,7 +142,7 @@ impl Script {
         }
     }
 
-    fn hello(&self, at_us: u64) -> ToHost {
+    pub fn hello(&self, at_us: u64) -> ToHost {
         ToHost::Hello(Hello {
             at_us,
             build: BuildId([0xAB; 8]),

@@ -1,6 +1,8 @@
 //! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
 
 mod fake_board;
+mod live;
+mod orders;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,10 +13,11 @@ use self::fake_board::{FakeBoard, PATIENCE, Script, frame};
 use common::host_link::{Quantity, ToBoard, ToHost};
 use common::notice::Notice;
 use common::types::NodeId;
+use host_sim::field::monitor::boards::PortIndex;
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::{Screen, table};
 use host_sim::field::monitor::watch::{Options, Watch, What};
-use sim::air::trace::{Event, Record, parse_line};
+use sim::air::trace::{Event, NodeNumber, Record, parse_line};
 
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("monitor").join(name);
@@ -46,7 +49,7 @@ fn until(watch: &mut Watch, what: &str, mut is_so: impl FnMut(&Watch, &What) -> 
 }
 
 fn events(records: &[Record], node: usize) -> Vec<&Event> {
-    records.iter().filter(|record| record.node == Some(node)).map(|record| &record.event).collect()
+    records.iter().filter(|record| record.node == Some(NodeNumber(node))).map(|record| &record.event).collect()
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn two_boards_are_watched_at_once() {
         "{table}"
     );
     assert!(table.lines().any(|line| line.ends_with("  air 21.4 °C  humidity 41.1 %")), "{table}");
-    assert!(watch.send(0, &ToBoard::Identify));
+    assert!(watch.send(PortIndex(0), &ToBoard::Identify));
     a.await_command(&ToBoard::Identify);
 }
 
@@ -84,7 +87,7 @@ fn the_table_fits_the_terminal_so_that_it_is_overwritten_whole() {
     let port = folder.join("a");
     let _board = FakeBoard::plug_in(&port, script(5, Some(5)));
     let mut watch = Watch::new([Endpoint::Serial(port)], Options::default());
-    until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some());
+    until(&mut watch, "it is known", |watch, _| watch.boards().at(PortIndex(0)).is_some());
     let mut out = Vec::new();
     let mut screen = Screen::new(&mut out, true, false);
     screen.set_columns(40);
@@ -112,7 +115,7 @@ fn noise_and_cut_frames_are_counted_and_passed_over() {
     let port = folder.join("a");
     let board = FakeBoard::plug_in(&port, script(5, Some(5)));
     let mut watch = Watch::new([Endpoint::Serial(port)], Options::default());
-    until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some());
+    until(&mut watch, "it is known", |watch, _| watch.boards().at(PortIndex(0)).is_some());
     let said = frame(&ToHost::Notice { at_us: 9, notice: Notice::Leader(Some(NodeId(3))) });
     board.say_bytes(b"boot text of something else\r\n");
     board.say_bytes(&said[3..]);
@@ -122,7 +125,7 @@ fn noise_and_cut_frames_are_counted_and_passed_over() {
         board.say_bytes(&[*byte]);
     }
     let records = until(&mut watch, "the notice", |watch, _| {
-        watch.boards().at(0).is_some_and(|board| board.leader == Some(NodeId(3)))
+        watch.boards().at(PortIndex(0)).is_some_and(|board| board.leader == Some(NodeId(3)))
     });
     assert!(events(&records, 0).contains(&&Event::Leader { leader: Some(NodeId(3)) }));
 }
@@ -134,8 +137,9 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
     let mut watch = Watch::new([Endpoint::Serial(port.clone())], Options::default());
     until(&mut watch, "the monitor waits for it", |_, what| matches!(what, What::Waiting(_)));
     let board = FakeBoard::plug_in(&port, script(5, Some(5)));
-    let first =
-        until(&mut watch, "it is known", |watch, _| watch.boards().at(0).is_some_and(|board| board.snapshot.is_some()));
+    let first = until(&mut watch, "it is known", |watch, _| {
+        watch.boards().at(PortIndex(0)).is_some_and(|board| board.snapshot.is_some())
+    });
     let five = NodeId(5);
     assert_eq!(events(&first, 0), [&Event::Id { id: five }, &Event::PowerOn {}, &Event::Leader { leader: Some(five) }]);
     drop(board);
@@ -144,7 +148,7 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
     // It comes back after a reset: another boot, another leader.
     let _board = FakeBoard::plug_in(&port, Script { epoch: 2, ..script(5, Some(6)) });
     let back = until(&mut watch, "it is back", |watch, _| {
-        watch.boards().at(0).is_some_and(|board| board.leader == Some(NodeId(6)))
+        watch.boards().at(PortIndex(0)).is_some_and(|board| board.leader == Some(NodeId(6)))
     });
     let six = Event::Leader { leader: Some(NodeId(6)) };
     assert_eq!(events(&back, 0), [&Event::Id { id: five }, &Event::PowerOn {}, &six]);
@@ -199,7 +203,7 @@ fn the_command_records_a_trace_that_survives_being_killed() {
     drop(child);
     let text = std::fs::read_to_string(&trace).unwrap();
     let records: Vec<Record> = text.lines().zip(1..).map(|(line, number)| parse_line(number, line).unwrap()).collect();
-    assert!(records.iter().all(|record| record.node == Some(0)));
+    assert!(records.iter().all(|record| record.node == Some(NodeNumber(0))));
     assert_eq!(records[0].event, Event::Id { id: NodeId(5) });
     let shown = std::fs::read_to_string(&shown).unwrap();
     assert!(text.starts_with(&shown) && shown.contains("power_on"), "it shows what it records: {shown}");

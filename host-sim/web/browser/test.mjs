@@ -19,7 +19,7 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 const problems = [];
 
-async function open(address, options = {}) {
+async function open(address, { awaits = "ended", ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options });
   const page = await context.newPage();
   const home = new URL(address);
@@ -31,7 +31,7 @@ async function open(address, options = {}) {
     if (!isOwn) problems.push(`request: ${url}`);
   });
   await page.goto(address);
-  await state(page, "ended");
+  await state(page, awaits);
   return page;
 }
 
@@ -263,29 +263,81 @@ await test("a recording plays in the same page", async () => {
   await replay.context().close();
 });
 
-await test("the program streams the same run to a browser, and answers nobody else", async () => {
-  const server = spawn(ringleader, ["view", "mesh16", "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
+// Runs the program until the body is done with what it first says.
+async function running(args, body) {
+  const program = spawn(ringleader, args, { stdio: ["ignore", "pipe", "inherit"] });
   try {
     const said = await new Promise((told, failed) => {
-      server.stdout.once("data", (bytes) => told(String(bytes)));
-      server.once("exit", failed);
+      program.stdout.once("data", (bytes) => told(String(bytes)));
+      program.once("exit", failed);
     });
-    const served = /http:\S+/.exec(said)[0];
-    const live = await open(served);
-    await go(live, 5_000_000);
-    const first = await leader(live);
-    await ask(live, "app.select(argument);", first);
-    await acted(live, () => live.keyboard.press("k"));
-    assert.equal(await on(live, first), false);
-    const { origin, port } = new URL(served);
-    assert.equal((await fetch(`${origin}/`)).status, 404);
-    const foreign = execFileSync("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", `Host: elsewhere:${port}`, served]);
-    assert.equal(String(foreign), "403");
-    await live.context().close();
+    return await body(said);
   } finally {
-    server.kill();
+    program.kill();
   }
-});
+}
+const addressIn = (said) => /http:\S+/.exec(said)[0];
+
+await test("the program streams the same run to a browser, and answers nobody else", () => running(["view", "mesh16", "--no-open"], async (said) => {
+  const served = addressIn(said);
+  const live = await open(served);
+  await go(live, 5_000_000);
+  const first = await leader(live);
+  await ask(live, "app.select(argument);", first);
+  await acted(live, () => live.keyboard.press("k"));
+  assert.equal(await on(live, first), false);
+  const { origin, port } = new URL(served);
+  assert.equal((await fetch(`${origin}/`)).status, 404);
+  const foreign = execFileSync("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", `Host: elsewhere:${port}`, served]);
+  assert.equal(String(foreign), "403");
+  await live.context().close();
+}));
+
+// Three boards in a room; the image of the sources.
+const room = join(work, "room.toml");
+writeFileSync(room, 'name = "room"\nduration = "20 s"\n[topology]\nkind = "line"\nnodes = 3\nspacing = "5 m"\n');
+
+await test("emulated boards play a scenario, and what is done to them", () => running(["view", room, "--board", "--no-open"], async (said) => {
+  const boards = await open(addressIn(said));
+  await go(boards, 10_000_000);
+  const first = await leader(boards);
+  await ask(boards, "app.select(app.moment.network.byId(argument).number);", first);
+  await acted(boards, () => boards.keyboard.press("k"));
+  assert.equal(await on(boards, first), false);
+  await go(boards, 20_000_000);
+  assert.notEqual(await leader(boards), first);
+  await boards.context().close();
+}));
+
+await test("boards on cables are seen live, and do as they are told", () => running(["board", room, `--pty=${join(work, "cables")}`], async () => {
+  const ports = [1, 2, 3].flatMap((id) => ["--port", join(work, "cables", `node-${id}`)]);
+  await running(["view", ...ports, "--frames", "--no-open"], async (said) => {
+    const live = await open(addressIn(said), { awaits: "playing" });
+    const agreed = () => live.waitForFunction(() => {
+      const nodes = [...app.moment.network.nodes.values()];
+      return nodes.length === 3 && nodes.every(({ on, leader }) => on && leader !== null && leader === nodes[0].leader);
+    }, null, { timeout: 60_000 });
+    await agreed();
+    await ask(live, "app.select([...app.moment.network.nodes.values()].find(({ id, leader }) => id === leader).number);");
+    assert.equal(await live.isVisible("#kill"), false, "the power of a real board is not the page's");
+    await frames(live, 15);
+    await live.click("#identify");
+    await live.waitForFunction(() => document.getElementById("hint").textContent.endsWith("blinks."));
+    await accessible(live, "live");
+    const frame = await ask(live, "return app.store.frames.time.length;");
+    await live.focus("#stage");
+    await live.keyboard.press("r");
+    await live.waitForFunction(() => app.store.states.some(({ event }) => event === "power_off"), null, { timeout: 60_000 });
+    await agreed();
+    await live.waitForFunction((before) => app.store.frames.time.length > before + 10, frame, { timeout: 60_000 });
+    await live.keyboard.press(" ");
+    await ask(live, "app.go(1e6);");
+    await live.click("#now");
+    assert.ok(await ask(live, "return app.playing && app.moment.time > app.store.until - 2e6;"), "back in the present");
+    if (pictures) await live.screenshot({ path: join(pictures, "view-live.jpg"), type: "jpeg", quality: 64 });
+    await live.context().close();
+  });
+}));
 
 // Five moments, as a person sees them.
 async function takePictures(folder) {

@@ -21,7 +21,7 @@ mod explorer;
 use self::explorer::{Found, Script, Setup, SmallNet, explore};
 use common::election::height::HeightRules;
 use common::types::NodeId;
-use ideal::graph::Graph;
+use ideal::graph::{Graph, UnitPoint};
 
 const RADII: [&[u8]; 3] = [&[1], &[2], &[1, 2]];
 const BOTH_RULES: [HeightRules; 2] = [HeightRules::Claiming, HeightRules::Radio];
@@ -37,7 +37,7 @@ fn connected(n: usize) -> Vec<Graph> {
     let pairs = pairs(n);
     let of = |bits: u32| {
         let chosen = pairs.iter().enumerate().filter(|&(at, _)| bits >> at & 1 == 1).map(|(_, &pair)| pair);
-        Graph::with(vec![(0.0, 0.0); n], chosen)
+        Graph::with(vec![UnitPoint::default(); n], chosen)
     };
     (0..1_u32 << pairs.len()).map(of).filter(Graph::is_connected).collect()
 }
@@ -198,8 +198,10 @@ fn a_node_of_four_loses_its_state() {
 #[test]
 fn a_leader_is_cut_off() {
     let mut searches = Searches::new("a leader is cut off");
-    let mut graph =
-        Graph::with(vec![(0.0, 0.0); 6], [(0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5)].into_iter());
+    let mut graph = Graph::with(
+        vec![UnitPoint::default(); 6],
+        [(0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5)].into_iter(),
+    );
     let setup = setup(&[2], 6, HeightRules::Claiming);
     let cut = Script::default().change(4, 5, false);
     let whole = searches.search(&setup, &setup.settled(&graph, 5), &cut);
@@ -219,7 +221,7 @@ fn a_leader_is_cut_off() {
 
 #[test]
 fn a_wrong_end_is_found_and_told() {
-    let graph = Graph::with(vec![(0.0, 0.0); 2], [(0, 1)].into_iter());
+    let graph = Graph::with(vec![UnitPoint::default(); 2], [(0, 1)].into_iter());
     let (honest, other) = (setup(&[1], 2, HeightRules::Claiming), setup(&[2, 1], 2, HeightRules::Claiming));
     let start = honest.settled(&graph, 0);
     // A node that restarts with other radii than the rest can never agree with it.

@@ -8,6 +8,7 @@ use common::time::Instant;
 
 use super::index::NodeIndex;
 use super::medium::{Fates, Medium, Tuning};
+use super::propagation::Point;
 use super::timing::RadioTiming;
 use super::world::{Access, Nobody, Room, Sent, Station, Transmit, Usage, World};
 
@@ -60,7 +61,7 @@ impl Beacons {
         let mut phases = Rng::stream(seed, 0xBEAC);
         for node in 0..nodes {
             let next = phases.below(PERIOD_US);
-            let position = (at(node % columns), at(node / columns));
+            let position = Point::new(at(node % columns), at(node / columns));
             world.add(position, Tuning { channel: 15, tx_dbm: 0.0 }, 0, Beacon { next, waiting: false });
         }
         Self { world }

@@ -9,20 +9,27 @@ const MILLION: i64 = 1_000_000;
 /// Parts of a tick: a million microseconds of a clock whose rate is given to one part per million.
 const PARTS: u64 = 1_000_000_000_000;
 
+/// How far a clock has counted: whole ticks, and parts of the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Count {
+    ticks: u64,
+    parts: u64,
+}
+
 /// A clock that runs fast or slow by some parts per million, and that started at some moment of world time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalClock {
     drift_ppm: i32,
     /// The world time, in microseconds, since which the present drift applies.
     since_us: u64,
-    /// The ticks counted by then, and the parts of the next one.
-    base: (u64, u64),
+    /// What it had counted by then.
+    base: Count,
 }
 
 impl LocalClock {
     /// A clock that shows zero at this world time.
     pub const fn new(drift_ppm: i32, zero_us: u64) -> Self {
-        Self { drift_ppm, since_us: zero_us, base: (0, 0) }
+        Self { drift_ppm, since_us: zero_us, base: Count { ticks: 0, parts: 0 } }
     }
 
     /// Parts per million by which it runs fast; negative if it runs slow.
@@ -38,14 +45,14 @@ impl LocalClock {
     /// What the clock shows at a world time: the microseconds of its last tick.
     pub fn show(self, world_us: u64) -> Instant {
         // The ratio of microseconds to ticks, in lowest terms.
-        Instant::from_micros(self.count(world_us).0 * 15_625 / 512)
+        Instant::from_micros(self.count(world_us).ticks * 15_625 / 512)
     }
 
     /// The first world time at which the clock shows `local` or later, which is what a driver must wait for.
     pub fn when(self, local: Instant) -> u64 {
         let micros = u128::from(local.as_micros());
         let ticks = (micros * u128::from(TICKS_PER_SECOND)).div_ceil(u128::from(MICROS_PER_SECOND));
-        let (base, parts) = self.base;
+        let Count { ticks: base, parts } = self.base;
         // Invert count(): elapsed · rate ≥ what is missing, rounded up.
         let counted = u128::from(base) * u128::from(PARTS) + u128::from(parts);
         let missing = (ticks * u128::from(PARTS)).saturating_sub(counted);
@@ -58,14 +65,13 @@ impl LocalClock {
         u64::try_from(MILLION + i64::from(self.drift_ppm)).unwrap_or(1) * TICKS_PER_SECOND
     }
 
-    /// Ticks, and parts of the next one. Seconds and the remainder are multiplied separately, so that both products fit
-    /// 64 bits. Speed matters: every input to every station calls this.
-    fn count(self, world_us: u64) -> (u64, u64) {
+    /// Seconds and the remainder are multiplied separately, so that both products fit 64 bits. Speed matters: every input to every station calls this.
+    fn count(self, world_us: u64) -> Count {
         let elapsed = world_us.saturating_sub(self.since_us);
         let (seconds, micros) = (elapsed / MICROS_PER_SECOND, elapsed % MICROS_PER_SECOND);
         let whole = seconds * self.rate();
-        let parts = whole % MICROS_PER_SECOND * MICROS_PER_SECOND + micros * self.rate() + self.base.1;
-        (self.base.0 + whole / MICROS_PER_SECOND + parts / PARTS, parts % PARTS)
+        let parts = whole % MICROS_PER_SECOND * MICROS_PER_SECOND + micros * self.rate() + self.base.parts;
+        Count { ticks: self.base.ticks + whole / MICROS_PER_SECOND + parts / PARTS, parts: parts % PARTS }
     }
 }
 

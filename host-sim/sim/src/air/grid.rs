@@ -2,48 +2,56 @@
 
 use std::collections::BTreeMap;
 
+use super::index::RadioIndex;
 use super::propagation::Point;
 
 /// Strips for each reach: so narrow that few points are looked at in vain, so wide that there are not many to look into.
 const STRIPS: f64 = 8.0;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Point,
+    radio: RadioIndex,
+}
 
 /// Points sorted into narrow strips, and in each of them from left to right: whoever is in reach of a point stands together
 /// with the others of a strip.
 #[derive(Clone, Debug)]
 pub struct Grid {
     reach: Option<f64>,
-    strips: BTreeMap<i64, Vec<(Point, usize)>>,
+    strips: BTreeMap<i64, Vec<Entry>>,
 }
 
 impl Grid {
-    /// An index of these points for one reach; without a reach everybody is near.
+    /// An index of the radios at these points for one reach; without a reach everybody is near.
     pub fn new(points: &[Point], reach: Option<f64>) -> Self {
         let reach = reach.filter(|reach| reach.is_finite() && *reach > 0.0);
-        let mut strips: BTreeMap<i64, Vec<(Point, usize)>> = BTreeMap::new();
-        for (index, &point) in points.iter().enumerate() {
-            strips.entry(reach.map_or(0, |reach| strip(point.1, reach))).or_default().push((point, index));
+        let mut strips: BTreeMap<i64, Vec<Entry>> = BTreeMap::new();
+        for (index, &at) in points.iter().enumerate() {
+            strips
+                .entry(reach.map_or(0, |reach| strip(at.y, reach)))
+                .or_default()
+                .push(Entry { at, radio: RadioIndex(index) });
         }
         for strip in strips.values_mut() {
-            strip.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+            strip.sort_by(|a, b| a.at.x.total_cmp(&b.at.x));
         }
         Self { reach, strips }
     }
 
     /// Calls `found` with everybody in reach of a point, and with the square of the distance.
-    pub fn near(&self, (x, y): Point, mut found: impl FnMut(usize, f64)) {
+    pub fn near(&self, Point { x, y }: Point, mut found: impl FnMut(RadioIndex, f64)) {
         let reach = self.reach.unwrap_or(f64::INFINITY);
         let reach_squared = reach * reach;
         let strips = self.reach.map_or(0..=0, |reach| strip(y - reach, reach)..=strip(y + reach, reach));
         for (&strip, members) in self.strips.range(strips) {
             let half = self.reach.map_or(f64::INFINITY, |reach| half_chord(y, strip, reach));
-            let first = members.partition_point(|&((left, _), _)| left < x - half);
-            for &((other_x, other_y), index) in
-                members[first..].iter().take_while(|&&((right, _), _)| right <= x + half)
-            {
-                let (dx, dy) = (other_x - x, other_y - y);
+            let first = members.partition_point(|left| left.at.x < x - half);
+            for &Entry { at, radio } in members[first..].iter().take_while(|right| right.at.x <= x + half) {
+                let (dx, dy) = (at.x - x, at.y - y);
                 let distance_squared = dx * dx + dy * dy;
                 if distance_squared <= reach_squared {
-                    found(index, distance_squared);
+                    found(radio, distance_squared);
                 }
             }
         }
@@ -70,28 +78,28 @@ mod tests {
 
     use common::rng::Rng;
 
-    use super::Grid;
+    use super::{Grid, Point, RadioIndex};
 
     #[test]
     fn everybody_in_reach_is_found_and_nobody_else() {
         let mut rng = Rng::new(5);
         let mut at = || f64::from(rng.below(10_000)) / 10.0 - 500.0;
-        let points: Vec<(f64, f64)> = (0..800).map(|_| (at(), at())).collect();
+        let points: Vec<Point> = (0..800).map(|_| Point::new(at(), at())).collect();
         let grid = Grid::new(&points, Some(60.0));
-        for &(x, y) in &points {
+        for &here in &points {
             let mut near = BTreeSet::new();
-            grid.near((x, y), |index, _| assert!(near.insert(index), "nobody is found twice"));
-            for (index, &(px, py)) in points.iter().enumerate() {
-                assert_eq!((x - px).hypot(y - py) <= 60.0, near.contains(&index));
+            grid.near(here, |radio, _| assert!(near.insert(radio), "nobody is found twice"));
+            for (index, point) in points.iter().enumerate() {
+                assert_eq!((here.x - point.x).hypot(here.y - point.y) <= 60.0, near.contains(&RadioIndex(index)));
             }
         }
     }
 
     #[test]
     fn without_a_reach_everybody_is_near() {
-        let grid = Grid::new(&[(0.0, 0.0), (1e9, 1e9)], None);
+        let grid = Grid::new(&[Point::ORIGIN, Point::new(1e9, 1e9)], None);
         let mut count = 0;
-        grid.near((5.0, 5.0), |_, _| count += 1);
+        grid.near(Point::new(5.0, 5.0), |_, _| count += 1);
         assert_eq!(count, 2);
     }
 }

@@ -1,5 +1,9 @@
 //! Two helpers for finding out who reaches whom: results that are remembered, and radios put in order without sorting.
 
+use std::ops::Range;
+
+use super::index::RadioIndex;
+
 /// Results remembered: a power of two, more than there are distances between the radios of most grids in reach of each other.
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 10;
@@ -39,10 +43,10 @@ pub struct Roll<T> {
     present: Vec<u64>,
     notes: Vec<T>,
     /// Words outside of these, from the first to before the last, have no bit set.
-    words: (usize, usize),
+    words: Range<usize>,
 }
 
-const NO_WORDS: (usize, usize) = (usize::MAX, 0);
+const NO_WORDS: Range<usize> = Range { start: usize::MAX, end: 0 };
 
 impl<T: Copy + Default> Roll<T> {
     /// An empty roll for this many radios.
@@ -51,17 +55,17 @@ impl<T: Copy + Default> Roll<T> {
         Self { present: vec![0; words], notes: vec![T::default(); radios], words: NO_WORDS }
     }
 
-    pub fn enter(&mut self, radio: usize, note: T) {
+    pub fn enter(&mut self, RadioIndex(radio): RadioIndex, note: T) {
         let word = radio / WORD;
         self.present[word] |= 1 << (radio % WORD);
         self.notes[radio] = note;
-        let (first, end) = self.words;
-        self.words = (first.min(word), end.max(word + 1));
+        let Range { start, end } = self.words;
+        self.words = start.min(word)..end.max(word + 1);
     }
 
     /// Takes all radios out, in ascending order.
-    pub fn take(&mut self) -> impl Iterator<Item = (u32, T)> {
-        let (mut at, end) = std::mem::replace(&mut self.words, NO_WORDS);
+    pub fn take(&mut self) -> impl Iterator<Item = (RadioIndex, T)> {
+        let Range { start: mut at, end } = std::mem::replace(&mut self.words, NO_WORDS);
         let (present, notes) = (&mut self.present, &self.notes);
         std::iter::from_fn(move || {
             while at < end && present[at] == 0 {
@@ -72,7 +76,7 @@ impl<T: Copy + Default> Roll<T> {
             }
             let radio = at * WORD + present[at].trailing_zeros() as usize;
             present[at] &= present[at] - 1;
-            Some((u32::try_from(radio).unwrap_or(u32::MAX), notes[radio]))
+            Some((RadioIndex(radio), notes[radio]))
         })
     }
 }
@@ -83,7 +87,7 @@ mod tests {
 
     use common::rng::Rng;
 
-    use super::{Memo, Roll, SLOTS};
+    use super::{Memo, RadioIndex, Roll, SLOTS};
 
     #[test]
     fn a_memo_tells_what_the_function_would() {
@@ -116,9 +120,9 @@ mod tests {
         for _ in 0..50 {
             let mut entered = BTreeMap::new();
             for _ in 0..rng.below(200) {
-                let radio = rng.below(1_000);
+                let radio = RadioIndex(rng.below(1_000) as usize);
                 let number = f64::from(rng.next_u32());
-                roll.enter(radio as usize, number);
+                roll.enter(radio, number);
                 entered.insert(radio, number);
             }
             assert_eq!(roll.take().collect::<Vec<_>>(), entered.into_iter().collect::<Vec<_>>());

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use super::index::RadioIndex;
 use super::sink::Sink;
+use super::trace::NodeNumber;
 use super::world::Watcher;
 use common::mac::phy::fcs;
 use common::mac::phy::{FCS_BYTES, PSDU_MAX};
@@ -70,7 +71,7 @@ impl<W: Write> Capture<W> {
     }
 
     /// Records one frame; the comment on it names its sender by this number. Its last two bytes are the checksum's, whatever is in them: the radio fills them in.
-    pub fn record(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+    pub fn record(&mut self, world_us: u64, from: NodeNumber, psdu: &[u8]) {
         let mut packet = Block::new(ENHANCED_PACKET);
         let interface = 0_u32;
         packet.add(&interface.to_le_bytes());
@@ -103,7 +104,7 @@ impl<W: Write> Capture<W> {
 
 impl<S, W: Write> Watcher<S> for Capture<W> {
     fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
-        self.record(world_us, from.0, psdu);
+        self.record(world_us, NodeNumber(from.0), psdu);
     }
 }
 

@@ -11,8 +11,20 @@ use common::rng::Rng;
 use super::index::{NodeIndex, RadioIndex};
 use crate::maths;
 
-/// In metres.
-pub type Point = (f64, f64);
+/// A place on the field, or the way from one to another, in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    pub x: f64,
+    pub y: f64,
+}
+
+impl Point {
+    pub const ORIGIN: Self = Self::new(0.0, 0.0);
+
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
 
 /// Streams of the root seed that the radio uses.
 const SHADOWING: u64 = 0x5AD0;
@@ -97,7 +109,7 @@ impl Propagation {
         {
             return None;
         }
-        let (dx, dy) = (start.0 - end.0, start.1 - end.1);
+        let (dx, dy) = (start.x - end.x, start.y - end.y);
         let distance_squared = dx * dx + dy * dy;
         let spread = match &self.spreading {
             Spreading::LogDistance { exponent, at_one_metre_db, shadowing_db } => {
@@ -114,7 +126,7 @@ impl Propagation {
             },
         };
         let walls: f64 = self.walls.iter().filter(|wall| crosses(wall, start, end)).map(|wall| wall.loss_db).sum();
-        Some(spread - walls + self.offsets(sender).0 - self.offsets(receiver).1)
+        Some(spread - walls + self.offsets(sender).louder_db - self.offsets(receiver).deafer_db)
     }
 
     /// Whether only the distance between two radios decides how strongly one arrives at the other.
@@ -146,33 +158,39 @@ impl Propagation {
     /// A normally distributed number that belongs to a pair of nodes, the same both ways.
     fn shadowing(&self, a: RadioIndex, b: RadioIndex) -> f64 {
         let pair = (a.min(b).0 as u64) << 32 | a.max(b).0 as u64;
-        normal(&mut Rng::stream(self.seed ^ SHADOWING, pair)).0
+        normal(&mut Rng::stream(self.seed ^ SHADOWING, pair))[0]
     }
 
-    /// How much more strongly a node sends and how much worse it hears, in dB. The covariance is (3.7, -3.3; -3.3,
-    /// 6.0).
-    fn offsets(&self, radio: RadioIndex) -> (f64, f64) {
+    fn offsets(&self, radio: RadioIndex) -> Offsets {
         if !self.asymmetry {
-            return (0.0, 0.0);
+            return Offsets::default();
         }
-        let (a, b) = normal(&mut Rng::stream(self.seed ^ ASYMMETRY, radio.0 as u64));
+        let [a, b] = normal(&mut Rng::stream(self.seed ^ ASYMMETRY, radio.0 as u64));
         // The Cholesky factor of the covariance: a lower triangle.
         let (l11, l21) = (3.7_f64.sqrt(), -3.3 / 3.7_f64.sqrt());
         let l22 = (6.0 - l21 * l21).sqrt();
-        (l11 * a, l21 * a + l22 * b)
+        Offsets { louder_db: l11 * a, deafer_db: l21 * a + l22 * b }
     }
 }
 
+/// How much more strongly a node sends and how much worse it hears than others. The covariance is (3.7, -3.3; -3.3,
+/// 6.0).
+#[derive(Clone, Copy, Debug, Default)]
+struct Offsets {
+    louder_db: f64,
+    deafer_db: f64,
+}
+
 /// Two independent, normally distributed numbers (Box and Muller).
-pub fn normal(rng: &mut Rng) -> (f64, f64) {
+pub fn normal(rng: &mut Rng) -> [f64; 2] {
     let unit = |rng: &mut Rng| (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0;
     let (radius, angle) = ((-2.0 * maths::ln(unit(rng))).sqrt(), std::f64::consts::TAU * unit(rng));
-    (radius * maths::cos(angle), radius * maths::sin(angle))
+    [radius * maths::cos(angle), radius * maths::sin(angle)]
 }
 
 /// Whether the straight line between two positions crosses a wall.
 fn crosses(wall: &Wall, start: Point, end: Point) -> bool {
-    let side = |a: Point, b: Point, p: Point| ((b.0 - a.0) * (p.1 - a.1) - (b.1 - a.1) * (p.0 - a.0)).signum();
+    let side = |a: Point, b: Point, p: Point| ((b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x)).signum();
     let apart = |a: f64, b: f64| (a - b).abs() > f64::EPSILON;
     apart(side(wall.from, wall.to, start), side(wall.from, wall.to, end))
         && apart(side(start, end, wall.from), side(start, end, wall.to))
@@ -182,14 +200,14 @@ fn crosses(wall: &Wall, start: Point, end: Point) -> bool {
 mod tests {
     use common::rng::Rng;
 
-    use super::{NodeIndex, Point, Propagation, RadioIndex, Spreading, Wall, normal};
+    use super::{NodeIndex, Offsets, Point, Propagation, RadioIndex, Spreading, Wall, normal};
 
-    const HERE: Point = (0.0, 0.0);
+    const HERE: Point = Point::ORIGIN;
 
     #[test]
     fn loss_follows_the_law() {
         let air = Propagation::plain(1);
-        let at = |metres| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (metres, 0.0))).unwrap();
+        let at = |metres| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), Point::new(metres, 0.0))).unwrap();
         assert!((at(1.0) + 40.2).abs() < 1e-9);
         assert!((at(10.0) + 70.2).abs() < 1e-9);
         assert!((at(100.0) + 100.2).abs() < 1e-9);
@@ -198,7 +216,7 @@ mod tests {
     #[test]
     fn shadowing_is_the_same_both_ways_and_asymmetry_is_not() {
         let mut air = Propagation::usual(9);
-        let there = (30.0, 40.0);
+        let there = Point::new(30.0, 40.0);
         assert_ne!(
             air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), there)),
             air.gain_db((RadioIndex(1), there), (RadioIndex(0), HERE))
@@ -217,9 +235,10 @@ mod tests {
     #[test]
     fn shadowing_has_its_deviation() {
         let air = Propagation { asymmetry: false, ..Propagation::usual(3) };
-        let mean = Propagation::plain(3).gain_db((RadioIndex(0), HERE), (RadioIndex(1), (50.0, 0.0))).unwrap();
+        let mean =
+            Propagation::plain(3).gain_db((RadioIndex(0), HERE), (RadioIndex(1), Point::new(50.0, 0.0))).unwrap();
         let off: Vec<f64> = (1..4_000)
-            .map(|to| air.gain_db((RadioIndex(0), HERE), (RadioIndex(to), (50.0, 0.0))).unwrap() - mean)
+            .map(|to| air.gain_db((RadioIndex(0), HERE), (RadioIndex(to), Point::new(50.0, 0.0))).unwrap() - mean)
             .collect();
         let count = 3_999.0;
         let average = off.iter().sum::<f64>() / count;
@@ -230,26 +249,26 @@ mod tests {
     #[test]
     fn asymmetry_has_its_covariance() {
         let air = Propagation::usual(4);
-        let pairs: Vec<(f64, f64)> = (0..8_000).map(|node| air.offsets(RadioIndex(node))).collect();
-        let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / 8_000.0;
-        assert!((mean(|p| p.0 * p.0) - 3.7).abs() < 0.3);
-        assert!((mean(|p| p.1 * p.1) - 6.0).abs() < 0.4);
-        assert!((mean(|p| p.0 * p.1) + 3.3).abs() < 0.3);
+        let pairs: Vec<Offsets> = (0..8_000).map(|node| air.offsets(RadioIndex(node))).collect();
+        let mean = |of: fn(&Offsets) -> f64| pairs.iter().map(of).sum::<f64>() / 8_000.0;
+        assert!((mean(|p| p.louder_db * p.louder_db) - 3.7).abs() < 0.3);
+        assert!((mean(|p| p.deafer_db * p.deafer_db) - 6.0).abs() < 0.4);
+        assert!((mean(|p| p.louder_db * p.deafer_db) + 3.3).abs() < 0.3);
     }
 
     #[test]
     fn nothing_beyond_its_reach_is_heard() {
         let air = Propagation::plain(1);
         let reach = air.reach(0.0, -100.0).unwrap();
-        let at = |metres| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (metres, 0.0))).unwrap();
+        let at = |metres| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), Point::new(metres, 0.0))).unwrap();
         assert!(at(reach * 1.001) < -100.0 && at(reach * 0.999) > -100.0);
     }
 
     #[test]
     fn a_disc_has_an_edge_and_a_table_its_entries() {
         let disc = Propagation { spreading: Spreading::Disc { reach: 10.0 }, ..Propagation::plain(0) };
-        assert!(disc.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (10.0, 0.0))).is_some());
-        assert!(disc.gain_db((RadioIndex(0), HERE), (RadioIndex(1), (10.1, 0.0))).is_none());
+        assert!(disc.gain_db((RadioIndex(0), HERE), (RadioIndex(1), Point::new(10.0, 0.0))).is_some());
+        assert!(disc.gain_db((RadioIndex(0), HERE), (RadioIndex(1), Point::new(10.1, 0.0))).is_none());
         let table = Spreading::Table([((NodeIndex(0), NodeIndex(1)), 77.0)].into());
         let measured = Propagation { spreading: table, ..Propagation::plain(0) };
         assert_eq!(measured.gain_db((RadioIndex(0), HERE), (RadioIndex(1), HERE)), Some(-77.0));
@@ -258,20 +277,21 @@ mod tests {
 
     #[test]
     fn walls_stand_between_and_not_beside() {
-        let wall = Wall { from: (5.0, -5.0), to: (5.0, 5.0), loss_db: 30.0 };
+        let wall = Wall { from: Point::new(5.0, -5.0), to: Point::new(5.0, 5.0), loss_db: 30.0 };
         let air = Propagation { walls: vec![wall], ..Propagation::plain(0) };
         let clear = Propagation::plain(0);
         let gain = |air: &Propagation, to| air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), to)).unwrap();
-        assert!((gain(&clear, (10.0, 0.0)) - gain(&air, (10.0, 0.0)) - 30.0).abs() < 1e-9);
-        assert!((gain(&clear, (10.0, 20.0)) - gain(&air, (10.0, 20.0))).abs() < 1e-9);
-        assert!((gain(&clear, (4.0, 0.0)) - gain(&air, (4.0, 0.0))).abs() < 1e-9);
+        assert!((gain(&clear, Point::new(10.0, 0.0)) - gain(&air, Point::new(10.0, 0.0)) - 30.0).abs() < 1e-9);
+        assert!((gain(&clear, Point::new(10.0, 20.0)) - gain(&air, Point::new(10.0, 20.0))).abs() < 1e-9);
+        assert!((gain(&clear, Point::new(4.0, 0.0)) - gain(&air, Point::new(4.0, 0.0))).abs() < 1e-9);
     }
 
     #[test]
     fn partitions_cut_between_and_not_within() {
         let air = Propagation { partitions: vec![[NodeIndex(0), NodeIndex(1)].into()], ..Propagation::plain(0) };
-        let heard =
-            |from: usize, to: usize| air.gain_db((RadioIndex(from), HERE), (RadioIndex(to), (10.0, 0.0))).is_some();
+        let heard = |from: usize, to: usize| {
+            air.gain_db((RadioIndex(from), HERE), (RadioIndex(to), Point::new(10.0, 0.0))).is_some()
+        };
         assert!(heard(0, 1) && heard(2, 3));
         assert!(!heard(0, 2) && !heard(3, 1));
     }
@@ -286,17 +306,17 @@ mod tests {
             ..Propagation::plain(0)
         };
         assert_eq!(air.gain_db((RadioIndex(0), HERE), (RadioIndex(1), HERE)), None, "cut off");
-        let jammer = air.gain_db((RadioIndex(2), (10.0, 0.0)), (RadioIndex(0), HERE));
+        let jammer = air.gain_db((RadioIndex(2), Point::new(10.0, 0.0)), (RadioIndex(0), HERE));
         assert!(jammer.is_some_and(|gain| (gain + 70.2).abs() < 1e-9), "{jammer:?}");
     }
 
     #[test]
     fn in_a_disc_walls_take_what_they_take() {
         let behind = |loss_db: f64| {
-            let wall = Wall { from: (5.0, -5.0), to: (5.0, 5.0), loss_db };
+            let wall = Wall { from: Point::new(5.0, -5.0), to: Point::new(5.0, 5.0), loss_db };
             let spreading = Spreading::Disc { reach: 20.0 };
             Propagation { spreading, walls: vec![wall], ..Propagation::plain(0) }
-                .gain_db((RadioIndex(0), HERE), (RadioIndex(1), (10.0, 0.0)))
+                .gain_db((RadioIndex(0), HERE), (RadioIndex(1), Point::new(10.0, 0.0)))
         };
         assert_eq!((behind(1.0), behind(60.0)), (Some(-51.0), Some(-110.0)));
     }
@@ -304,7 +324,7 @@ mod tests {
     #[test]
     fn normal_numbers_are_normal() {
         let mut rng = Rng::new(1);
-        let numbers: Vec<f64> = (0..10_000).flat_map(|_| <[f64; 2]>::from(normal(&mut rng))).collect();
+        let numbers: Vec<f64> = (0..10_000).flat_map(|_| normal(&mut rng)).collect();
         let within_one = numbers.iter().filter(|x| x.abs() < 1.0).count();
         assert!((13_400..13_900).contains(&within_one), "{within_one} of 20000 within one deviation");
     }

@@ -6,7 +6,7 @@ use common::types::NodeId;
 
 use super::index::NodeIndex;
 use super::medium::{Medium, Tuning};
-use super::propagation::{Propagation, Spreading};
+use super::propagation::{Point, Propagation, Spreading};
 use super::timing::RadioTiming;
 use super::trace::Leads;
 use super::world;
@@ -94,7 +94,7 @@ pub fn room(talkers: u16, watcher: &mut impl world::Watcher<Talker>) -> World<Ta
             count: 0,
             waiting: false,
         };
-        world.add((f64::from(index), 0.0), Tuning { channel: 15, tx_dbm: 0.0 }, 0, talker);
+        world.add(Point::new(f64::from(index), 0.0), Tuning { channel: 15, tx_dbm: 0.0 }, 0, talker);
     }
     for node in NodeIndex::first(world.len()) {
         world.power_on(node, watcher);

@@ -50,12 +50,23 @@ pub trait Leads {
     fn leader(&self) -> Option<NodeId>;
 }
 
+/// A node's number in a trace or a capture, which whoever writes it chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeNumber(pub usize);
+
+impl fmt::Display for NodeNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub time_us: u64,
-    /// The number of the node concerned. Only notes and obstacles may omit it.
-    pub node: Option<usize>,
+    /// The node concerned. Only notes and obstacles may omit it.
+    pub node: Option<NodeNumber>,
     #[serde(flatten)]
     pub event: Event,
 }
@@ -71,14 +82,12 @@ pub enum Event {
     },
     /// The node received a frame intact.
     Received {
-        /// The sender's number.
-        from: usize,
+        from: NodeNumber,
         rssi_dbm: i16,
     },
     /// The node had locked on to a frame, which turned out to be damaged.
     Damaged {
-        /// The sender's number.
-        from: usize,
+        from: NodeNumber,
         rssi_dbm: i16,
     },
     /// The node was handed a frame with wrong bits and a valid checksum.
@@ -154,9 +163,9 @@ pub enum ObstacleKind {
 pub struct Trace<W: Write> {
     out: Sink<W>,
     /// Whom each node follows, as last written. Nodes that follow nobody are absent.
-    leaders: BTreeMap<usize, NodeId>,
+    leaders: BTreeMap<NodeNumber, NodeId>,
     /// The id of each node, as last written.
-    ids: BTreeMap<usize, NodeId>,
+    ids: BTreeMap<NodeNumber, NodeId>,
 }
 
 impl<W: Write> Trace<W> {
@@ -165,7 +174,7 @@ impl<W: Write> Trace<W> {
     }
 
     /// Records that a node is switched on or off. Call this before the world does it. A node that is off has no leader.
-    pub fn power(&mut self, world_us: u64, node: usize, on: bool) {
+    pub fn power(&mut self, world_us: u64, node: NodeNumber, on: bool) {
         if !on {
             self.leaders.remove(&node);
         }
@@ -173,24 +182,24 @@ impl<W: Write> Trace<W> {
     }
 
     /// Records a node's id, unless it is the one written last.
-    pub fn id(&mut self, world_us: u64, node: usize, id: NodeId) {
+    pub fn id(&mut self, world_us: u64, node: NodeNumber, id: NodeId) {
         if self.ids.insert(node, id) != Some(id) {
             self.write(world_us, Some(node), Event::Id { id });
         }
     }
 
     /// Records a remark about one node, or about the world.
-    pub fn note(&mut self, world_us: u64, node: Option<usize>, text: impl Into<String>) {
+    pub fn note(&mut self, world_us: u64, node: Option<NodeNumber>, text: impl Into<String>) {
         self.write(world_us, node, Event::Note { text: text.into() });
     }
 
-    pub fn note_frame(&mut self, world_us: u64, from: usize, psdu: &[u8]) {
+    pub fn note_frame(&mut self, world_us: u64, from: NodeNumber, psdu: &[u8]) {
         self.write(world_us, Some(from), Event::Frame { psdu: psdu.to_vec() });
     }
 
     /// Records how a frame ended at a node. `from` and `to` are the trace's numbers; the index in the reception is
     /// ignored.
-    pub fn note_reception(&mut self, world_us: u64, from: usize, to: usize, reception: Reception) {
+    pub fn note_reception(&mut self, world_us: u64, from: NodeNumber, to: NodeNumber, reception: Reception) {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
         let rssi_dbm = reception.rssi_dbm.round() as i16;
         let event =
@@ -198,12 +207,12 @@ impl<W: Write> Trace<W> {
         self.write(world_us, Some(to), event);
     }
 
-    pub fn note_corrupted(&mut self, world_us: u64, node: usize, psdu: &[u8]) {
+    pub fn note_corrupted(&mut self, world_us: u64, node: NodeNumber, psdu: &[u8]) {
         self.write(world_us, Some(node), Event::Corrupted { psdu: psdu.to_vec() });
     }
 
     /// Records a node's leader, unless it followed that leader before.
-    pub fn note_leader(&mut self, world_us: u64, node: usize, leader: Option<NodeId>) {
+    pub fn note_leader(&mut self, world_us: u64, node: NodeNumber, leader: Option<NodeId>) {
         let before = match leader {
             Some(id) => self.leaders.insert(node, id),
             None => self.leaders.remove(&node),
@@ -223,7 +232,7 @@ impl<W: Write> Trace<W> {
         self.out.flush();
     }
 
-    pub fn write(&mut self, time_us: u64, node: Option<usize>, event: Event) {
+    pub fn write(&mut self, time_us: u64, node: Option<NodeNumber>, event: Event) {
         self.out.write(Record { time_us, node, event }.to_line().as_bytes());
     }
 }
@@ -231,19 +240,19 @@ impl<W: Write> Trace<W> {
 /// Here the trace uses the world's own numbers, from 0.
 impl<S: Leads, W: Write> Watcher<S> for Trace<W> {
     fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
-        self.note_frame(world_us, from.0, psdu);
+        self.note_frame(world_us, NodeNumber(from.0), psdu);
     }
 
     fn reception(&mut self, world_us: u64, from: RadioIndex, reception: Reception) {
-        self.note_reception(world_us, from.0, reception.to.0, reception);
+        self.note_reception(world_us, NodeNumber(from.0), NodeNumber(reception.to.0), reception);
     }
 
     fn corrupted(&mut self, world_us: u64, node: NodeIndex, psdu: &[u8]) {
-        self.note_corrupted(world_us, node.0, psdu);
+        self.note_corrupted(world_us, NodeNumber(node.0), psdu);
     }
 
     fn station(&mut self, world_us: u64, node: NodeIndex, station: &S) {
-        self.note_leader(world_us, node.0, station.leader());
+        self.note_leader(world_us, NodeNumber(node.0), station.leader());
     }
 }
 

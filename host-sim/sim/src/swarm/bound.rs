@@ -89,11 +89,11 @@ impl World {
         let audible = |a: NodeIndex| NodeIndex::first(nodes).filter(|&b| b != a && hears(a, b)).count();
         let mut peers = vec![Vec::new(); nodes];
         for &(a, b) in &usable.links {
-            peers[a.0].push(b.0);
-            peers[b.0].push(a.0);
+            peers[a.0].push(b);
+            peers[b.0].push(a);
         }
         let walks = stranger.walking.is_some();
-        let diameter = (0..nodes).map(|from| farthest(&peers, from)).max().unwrap_or(0);
+        let diameter = NodeIndex::first(nodes).map(|from| farthest(&peers, from)).max().unwrap_or(0);
         Self {
             audible: NodeIndex::first(nodes).map(audible).max().unwrap_or(0),
             diameter: if walks { nodes.min(WALKING_HOPS_MAX).max(diameter) } else { diameter },
@@ -103,7 +103,7 @@ impl World {
             is_firm: firm.usable == usable.usable && usable.is_apart() && !walks,
             rooms: peers
                 .iter()
-                .map(|mine| mine.iter().filter(|&&peer| peers[peer].len() == 1).count())
+                .map(|mine| mine.iter().filter(|&&peer| peers[peer.0].len() == 1).count())
                 .max()
                 .unwrap_or(0),
         }
@@ -187,15 +187,15 @@ fn loss(stranger: &Stranger, scenario: &Scenario, medium: &Medium) -> f64 {
 }
 
 /// How many hops it is to the node farthest away.
-fn farthest(peers: &[Vec<usize>], from: usize) -> usize {
+fn farthest(peers: &[Vec<NodeIndex>], from: NodeIndex) -> usize {
     let mut hops = vec![usize::MAX; peers.len()];
-    hops[from] = 0;
+    hops[from.0] = 0;
     let (mut due, mut most) = (VecDeque::from([from]), 0);
     while let Some(node) = due.pop_front() {
-        most = hops[node];
-        for &peer in &peers[node] {
-            if hops[peer] == usize::MAX {
-                hops[peer] = hops[node] + 1;
+        most = hops[node.0];
+        for &peer in &peers[node.0] {
+            if hops[peer.0] == usize::MAX {
+                hops[peer.0] = hops[node.0] + 1;
                 due.push_back(peer);
             }
         }

@@ -3,6 +3,7 @@
 
 use super::lot::Lot;
 use super::stranger::{Blow, Event, Feature, Place, Stranger, Target};
+use crate::air::index::NodeIndex;
 
 /// The simulated time of a run is bounded by this many seconds over all nodes, so that many seeds can be run.
 const NODE_SECONDS: u64 = 12_000;
@@ -100,7 +101,7 @@ impl Stranger {
         match lot.index(3) {
             0 => Target::Leader,
             1 => Target::Random,
-            _ => Target::Nodes(vec![lot.index(self.places.len())]),
+            _ => Target::Nodes(vec![NodeIndex(lot.index(self.places.len()))]),
         }
     }
 
@@ -112,13 +113,13 @@ impl Stranger {
 }
 
 /// Several nodes: any, those with neighbouring ids (one fuse), a half, or all.
-fn some(count: usize, lot: &mut Lot) -> Vec<usize> {
+fn some(count: usize, lot: &mut Lot) -> Vec<NodeIndex> {
     match lot.index(5) {
-        0 => (0..count).collect(),
-        1 => (0..count.div_ceil(2)).collect(),
+        0 => NodeIndex::first(count).collect(),
+        1 => NodeIndex::first(count.div_ceil(2)).collect(),
         2 | 3 => {
             let (first, wide) = (lot.index(count), 2 + lot.index(3));
-            (first..count.min(first + wide)).collect()
+            (first..count.min(first + wide)).map(NodeIndex).collect()
         }
         _ => {
             let wanted = 1 + lot.index(count.min(8));

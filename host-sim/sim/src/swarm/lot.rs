@@ -2,6 +2,7 @@
 
 use common::rng::Rng;
 
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::unit;
 
 pub(super) struct Lot(Rng);
@@ -48,9 +49,9 @@ impl Lot {
         ((least as f64 * factor).round() as u64).clamp(least, most)
     }
 
-    /// So many different ones of the first `count`, in order.
-    pub fn some_of(&mut self, count: usize, wanted: usize) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..count).collect();
+    /// So many different ones of the first `count` nodes, in order.
+    pub fn some_of(&mut self, count: usize, wanted: usize) -> Vec<NodeIndex> {
+        let mut all: Vec<NodeIndex> = NodeIndex::first(count).collect();
         self.shuffle(&mut all);
         all.truncate(wanted);
         all.sort_unstable();

@@ -1,7 +1,7 @@
 //! Where a stranger's nodes stand, and what stands between them.
 
 use super::lot::Lot;
-use super::stranger::{Feature, Place, Stranger};
+use super::stranger::{Feature, Place, Side, Stranger};
 
 /// How far apart neighbours are in a thin network: links of this length are usable in most models.
 const THIN_DM: u64 = 250;
@@ -47,7 +47,7 @@ impl Stranger {
             Shape::Corridor => {
                 let length = i64::try_from(count.div_ceil(2) as u64 * spacing).unwrap_or(0);
                 let middle = i64::try_from(spacing / 2).unwrap_or(0);
-                self.walls = vec![(at(middle, middle), at(length, middle))];
+                self.walls = vec![Side { start: at(middle, middle), end: at(length, middle) }];
             }
             Shape::Star => self.walls = star_walls(self.places.len() - 1),
             _ => {}
@@ -114,22 +114,22 @@ fn star(count: usize) -> Vec<Place> {
 }
 
 /// Walls from near the hub outwards, between each two leaves.
-fn star_walls(leaves: usize) -> Vec<(Place, Place)> {
+fn star_walls(leaves: usize) -> Vec<Side> {
     if leaves < 2 {
         return Vec::new();
     }
     let between = |wall: usize, radius: f64| polar(radius, 2 * wall + 1, 2 * leaves);
-    (0..leaves).map(|wall| (between(wall, 3.0), between(wall, 5_000.0))).collect()
+    (0..leaves).map(|wall| Side { start: between(wall, 3.0), end: between(wall, 5_000.0) }).collect()
 }
 
 /// A wall after every third row, which leaves out the last column.
-fn room_walls(count: usize, spacing: u64) -> Vec<(Place, Place)> {
+fn room_walls(count: usize, spacing: u64) -> Vec<Side> {
     let columns = columns_of(count) as u64;
     let rows = (count as u64).div_ceil(columns.max(1));
     let end = signed(columns.saturating_sub(2) * spacing + spacing / 2);
     (1..rows)
         .filter(|row| row % 3 == 0)
         .map(|row| signed(row * spacing - spacing / 2))
-        .map(|y| (at(-signed(spacing), y), at(end, y)))
+        .map(|y| Side { start: at(-signed(spacing), y), end: at(end, y) })
         .collect()
 }

@@ -3,9 +3,12 @@
 //! Every step is tried in the same order and kept if the stranger still fails in the same way, until none is left that does.
 //! The result depends on nothing but the stranger.
 
+use std::ops::Range;
+
 use super::bound::World;
 use super::finding::{Fate, Row, examine};
 use super::stranger::{Blow, Feature, Stranger, Target};
+use crate::air::index::NodeIndex;
 
 /// No more runs than this are tried.
 pub const TRIES_MAX: usize = 400;
@@ -55,15 +58,15 @@ fn candidates(stranger: &Stranger) -> Vec<Stranger> {
     found.extend(changed(&|other| other.events.truncate(events / 2)));
     found.extend(changed(&|other| drop(other.events.drain(..events / 2))));
     let nodes = stranger.places.len();
-    for (from, to) in [(nodes / 2, nodes), (0, nodes / 2), (nodes * 3 / 4, nodes), (0, nodes / 4)] {
-        found.extend(without(stranger, from, to));
+    for gone in [nodes / 2..nodes, 0..nodes / 2, nodes * 3 / 4..nodes, 0..nodes / 4] {
+        found.extend(without(stranger, gone));
     }
     found.extend((0..events).filter_map(|at| changed(&|other| drop(other.events.remove(at)))));
     for feature in Feature::ALL {
         found.extend(changed(&|other| switch_off(other, feature)));
     }
     if nodes <= 24 {
-        found.extend((0..nodes).filter_map(|node| without(stranger, node, node + 1)));
+        found.extend((0..nodes).filter_map(|node| without(stranger, node..node + 1)));
     }
     found.extend((0..events).filter_map(|at| changed(&|other| shorten(other, at))));
     found.extend(changed(&|other| other.quiet_ms = (other.quiet_ms / 2).max(5_000)));
@@ -104,17 +107,17 @@ fn shorten(stranger: &mut Stranger, at: usize) {
     }
 }
 
-/// The stranger without these nodes; blows that strike nobody else are gone too.
-fn without(stranger: &Stranger, from: usize, to: usize) -> Option<Stranger> {
+/// The stranger without these nodes of it; blows that strike nobody else are gone too.
+fn without(stranger: &Stranger, gone: Range<usize>) -> Option<Stranger> {
     let nodes = stranger.places.len();
-    if from >= to || to - from >= nodes {
+    if gone.is_empty() || gone.len() >= nodes {
         return None;
     }
     let mut other = stranger.clone();
-    other.places.drain(from..to);
-    let left = |list: &[usize]| -> Vec<usize> {
-        let kept = list.iter().filter(|node| !(from..to).contains(*node));
-        kept.map(|&node| if node >= to { node - (to - from) } else { node }).collect()
+    other.places.drain(gone.clone());
+    let left = |list: &[NodeIndex]| -> Vec<NodeIndex> {
+        let kept = list.iter().map(|node| node.0).filter(|node| !gone.contains(node));
+        kept.map(|node| NodeIndex(if node >= gone.end { node - gone.len() } else { node })).collect()
     };
     other.events.retain_mut(|event| match &mut event.blow {
         Blow::Crash { who: Target::Nodes(list), .. }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use common::names::Algorithm;
 use serde::{Deserialize, Serialize};
 
+use crate::air::index::NodeIndex;
+
 /// What strangers may have. A seed has each of them or has it not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -95,6 +97,13 @@ pub struct Place {
     pub y_dm: i64,
 }
 
+/// A straight wall, by its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side {
+    pub start: Place,
+    pub end: Place,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Air {
     pub model: &'static str,
@@ -125,10 +134,10 @@ pub struct Walking {
     pub until_ms: u64,
 }
 
-/// Whom a blow strikes: nodes by their index, or a word.
+/// Whom a blow strikes: some nodes, or those that a word means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    Nodes(Vec<usize>),
+    Nodes(Vec<NodeIndex>),
     Leader,
     Random,
 }
@@ -137,8 +146,8 @@ pub enum Target {
 pub enum Blow {
     Crash { who: Target, flash: &'static str },
     Churn { every_ms: u64, off_ms: u64 },
-    Partition { nodes: Vec<usize> },
-    Drift { nodes: Vec<usize>, ppm: i64 },
+    Partition { nodes: Vec<NodeIndex> },
+    Drift { nodes: Vec<NodeIndex>, ppm: i64 },
     CorruptFrames { percent: u64 },
     CorruptState { who: Target },
     Attack { at: Place, interval_ms: u64 },
@@ -170,8 +179,8 @@ pub struct Stranger {
     pub algorithm: Algorithm,
     /// Where each node stands, in the order of their ids.
     pub places: Vec<Place>,
-    /// Walls that stand for the whole run, from one end to the other.
-    pub walls: Vec<(Place, Place)>,
+    /// Walls that stand for the whole run.
+    pub walls: Vec<Side>,
     pub air: Air,
     pub walking: Option<Walking>,
     pub events: Vec<Event>,

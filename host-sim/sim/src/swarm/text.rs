@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::stranger::{Blow, Event, Place, Stranger, Target};
+use super::stranger::{Blow, Event, Place, Side, Stranger, Target};
+use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::Scenario;
 use crate::scenario::input::read::read;
 
@@ -79,7 +80,7 @@ impl Stranger {
                 walking.side_m, walking.until_ms
             );
         }
-        for &(start, end) in &self.walls {
+        for &Side { start, end } in &self.walls {
             let _ = writeln!(
                 text,
                 "\n[[fault]]\nkind = \"wall\"\nstart = {}\nend = {}\nloss_db = {WALL_DB}\nat_s = 0",
@@ -99,8 +100,8 @@ fn point(Place { x_dm, y_dm }: Place) -> String {
     format!("[{}, {}]", metres(x_dm), metres(y_dm))
 }
 
-fn nodes(list: &[usize]) -> String {
-    let ids: Vec<String> = list.iter().map(|node| (node + 1).to_string()).collect();
+fn nodes(list: &[NodeIndex]) -> String {
+    let ids: Vec<String> = list.iter().map(|node| (node.0 + 1).to_string()).collect();
     format!("nodes = [{}]", ids.join(", "))
 }
 

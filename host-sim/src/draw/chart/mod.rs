@@ -11,14 +11,21 @@ use anyhow::{Context, ensure};
 
 use scale::Scale;
 
-use super::svg::{as_f64, background, escape, head, push};
+use super::svg::{Spot, as_f64, background, escape, head, push};
+
+/// One value of a line, or one of those that a law is fitted to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Datum {
+    pub x: f64,
+    pub y: f64,
+}
 
 #[derive(Clone, Debug)]
 pub struct Series {
     /// Shown in the legend.
     pub label: String,
     /// In ascending order of x.
-    pub points: Vec<(f64, f64)>,
+    pub points: Vec<Datum>,
 }
 
 /// A chart of several lines over a common x axis.
@@ -60,15 +67,15 @@ impl Chart {
         let points = || self.series.iter().flat_map(|series| &series.points);
         ensure!(points().next().is_some(), "the chart \"{}\" has no points", self.title);
         ensure!(
-            points().all(|&(x, y)| x.is_finite() && y.is_finite() && !(self.log_y && y <= 0.0)),
+            points().all(|&Datum { x, y }| x.is_finite() && y.is_finite() && !(self.log_y && y <= 0.0)),
             "the chart \"{}\" has a point that cannot be drawn on its scale",
             self.title,
         );
-        let x = Scale::spread(points().map(|&(x, _)| x));
+        let x = Scale::spread(points().map(|point| point.x));
         let y = if self.log_y {
-            Scale::logarithmic(points().map(|&(_, y)| y))
+            Scale::logarithmic(points().map(|point| point.y))
         } else {
-            Scale::from_zero(points().map(|&(_, y)| y))
+            Scale::from_zero(points().map(|point| point.y))
         };
         let y_labels = y.ticks().iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         let left = 46.0 + as_f64(y_labels) * CHARACTER;
@@ -96,7 +103,7 @@ impl Drawing<'_> {
         out.push_str(&self.axes());
         let mut marks = String::new();
         for (number, series) in self.chart.series.iter().enumerate() {
-            let points: Vec<(f64, f64)> = series.points.iter().map(|&point| self.to_picture(point)).collect();
+            let points: Vec<Spot> = series.points.iter().map(|&point| self.to_picture(point)).collect();
             out.push_str(&line(number, &points));
             marks.push_str(&markers(number, &points));
         }
@@ -104,8 +111,8 @@ impl Drawing<'_> {
         for (number, series) in self.chart.series.iter().enumerate() {
             let x = self.left + as_f64(number % columns) * column_width;
             let y = TOP + PLOT_HEIGHT + X_AXIS + (as_f64(number / columns) + 0.5) * LEGEND_LINE;
-            out.push_str(&line(number, &[(x, y), (x + SAMPLE, y)]));
-            out.push_str(&markers(number, &[(x + SAMPLE / 2.0, y)]));
+            out.push_str(&line(number, &[Spot::new(x, y), Spot::new(x + SAMPLE, y)]));
+            out.push_str(&markers(number, &[Spot::new(x + SAMPLE / 2.0, y)]));
             out.push_str(&text(x + SAMPLE + 8.0, y + 4.5, "start", "", &series.label));
         }
         out.push_str("</svg>\n");
@@ -116,9 +123,8 @@ impl Drawing<'_> {
         WIDTH - self.left - RIGHT
     }
 
-    /// From the values of a point to its coordinates in the picture.
-    fn to_picture(&self, (x, y): (f64, f64)) -> (f64, f64) {
-        (self.left + self.x.share(x) * self.plot_width(), TOP + (1.0 - self.y.share(y)) * PLOT_HEIGHT)
+    fn to_picture(&self, Datum { x, y }: Datum) -> Spot {
+        Spot::new(self.left + self.x.share(x) * self.plot_width(), TOP + (1.0 - self.y.share(y)) * PLOT_HEIGHT)
     }
 
     /// The number of columns of the legend and their width.
@@ -157,11 +163,11 @@ impl Drawing<'_> {
     }
 }
 
-fn line(number: usize, points: &[(f64, f64)]) -> String {
+fn line(number: usize, points: &[Spot]) -> String {
     let colour = COLOURS[number % COLOURS.len()];
     let dashes = DASHES[number % DASHES.len()];
     let mut path = String::new();
-    for &(x, y) in points {
+    for &Spot { x, y } in points {
         let command = if path.is_empty() { 'M' } else { 'L' };
         push(&mut path, format_args!("{command}{x:.1} {y:.1}"));
     }
@@ -173,11 +179,11 @@ fn line(number: usize, points: &[(f64, f64)]) -> String {
 
 /// The markers of a line. If there are too many points, each line marks different ones, so that lines that run together
 /// do not hide each other's markers.
-fn markers(number: usize, points: &[(f64, f64)]) -> String {
+fn markers(number: usize, points: &[Spot]) -> String {
     let every = points.len().div_ceil(MARKERS_MAX).max(1);
     let colour = COLOURS[number % COLOURS.len()];
     let mut path = String::new();
-    for &(x, y) in points.iter().skip(number % every).step_by(every) {
+    for &Spot { x, y } in points.iter().skip(number % every).step_by(every) {
         push(&mut path, format_args!("{}", marker(number, x, y)));
     }
     // Every other line has slightly larger hollow markers: a solid and a hollow one remain visible at the same point.

@@ -27,7 +27,7 @@ const LOG_TICKS_MAX: usize = 16;
 impl Scale {
     /// An axis slightly longer than the range of its values.
     pub fn spread(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = ends(values);
+        let [low, high] = ends(values);
         let margin = if low < high { (high - low) * 0.02 } else { 1.0 };
         let step = step(high - low + 2.0 * margin);
         let all = multiples(step, low - margin, high + margin);
@@ -36,7 +36,7 @@ impl Scale {
 
     /// An axis that includes zero and ends on ticks.
     pub fn from_zero(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = ends(values);
+        let [low, high] = ends(values);
         let (low, high) = (low.min(0.0), high.max(0.0));
         let high = if low < high { high } else { 1.0 };
         let step = step(high - low);
@@ -47,7 +47,7 @@ impl Scale {
 
     /// A logarithmic axis that ends on ticks beyond all values, which must be positive.
     pub fn logarithmic(values: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = ends(values);
+        let [low, high] = ends(values);
         let enclosing = |factors: &[f64]| {
             let decades = decade(low) - 1..=decade(high) + 1;
             let all = decades.flat_map(|exponent| factors.iter().map(move |factor| factor * 10_f64.powi(exponent)));
@@ -82,8 +82,9 @@ impl Scale {
     }
 }
 
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+/// The least and the greatest.
+fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
 /// The exponent of the power of ten at or below a positive value.

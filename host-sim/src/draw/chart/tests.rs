@@ -1,9 +1,9 @@
-use super::{Chart, Series};
+use super::{Chart, Datum, Series};
 
 fn sample(log_y: bool) -> Chart {
     let series = |number: u32| Series {
         label: format!("line <{number}> & \"more\""),
-        points: (1..=10).map(|x| (f64::from(10 * x), f64::from(x * x * (number + 1)))).collect(),
+        points: (1..=10).map(|x| Datum { x: f64::from(10 * x), y: f64::from(x * x * (number + 1)) }).collect(),
     };
     Chart {
         title: "Costs & \"times\"".into(),
@@ -68,10 +68,10 @@ fn what_cannot_be_drawn_is_refused() {
     let refused = |chart: Chart| chart.svg().expect_err("not drawable").to_string();
     assert!(refused(Chart { series: Vec::new(), ..sample(false) }).contains("no points"));
     let mut zero = sample(true);
-    zero.series[3].points[0].1 = 0.0;
+    zero.series[3].points[0].y = 0.0;
     assert!(refused(zero.clone()).contains("cannot be drawn"));
     assert!(Chart { log_y: false, ..zero }.svg().is_ok());
     let mut endless = sample(false);
-    endless.series[0].points[2].1 = f64::NAN;
+    endless.series[0].points[2].y = f64::NAN;
     assert!(refused(endless).contains("cannot be drawn"));
 }

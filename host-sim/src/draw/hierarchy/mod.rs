@@ -4,7 +4,7 @@ mod layout;
 
 use common::types::NodeId;
 
-use super::svg::{as_f64, background, head, push};
+use super::svg::{Spot, as_f64, background, head, push};
 use ideal::hierarchy::{Field, HierarchyNet};
 use layout::{HEIGHT_OF_LEGEND, LEFT, Layout, WIDTH};
 
@@ -95,8 +95,9 @@ fn arrows(net: &HierarchyNet, layout: &Layout, node: usize) -> String {
         // Higher levels are for heads only: a node that merely relays for them is not drawn as a member.
         let target = if level == 0 { standing.parent } else { standing.head };
         if let Some(there) = net.index_of(target) {
-            let gaps = (size, radius(shape(net, there)) + 2.0);
-            out.push_str(&arrow(here, layout.points[there], gaps, level > 0));
+            let start = Tip { at: here, gap: size };
+            let end = Tip { at: layout.points[there], gap: radius(shape(net, there)) + 2.0 };
+            out.push_str(&arrow(start, end, level > 0));
         }
         break;
     }
@@ -133,7 +134,7 @@ fn radius(shape: Shape) -> f64 {
     }
 }
 
-fn mark(shape: Shape, (x, y): (f64, f64), (fill, ink): (&str, &str), label: &str) -> String {
+fn mark(shape: Shape, Spot { x, y }: Spot, (fill, ink): (&str, &str), label: &str) -> String {
     let r = radius(shape);
     let mut out = String::new();
     match shape {
@@ -208,7 +209,7 @@ fn legend(net: &HierarchyNet, top: f64) -> String {
     ];
     for (shape, text, _) in shapes.into_iter().filter(|(.., shown)| *shown) {
         at += radius(shape);
-        out.push_str(&mark(shape, (at, row), grey, "7"));
+        out.push_str(&mark(shape, Spot::new(at, row), grey, "7"));
         at += radius(shape) + 7.0;
         out.push_str(&words(at, row, text));
         at += 7.2 * as_f64(text.chars().count()) + 24.0;
@@ -221,7 +222,7 @@ fn legend(net: &HierarchyNet, top: f64) -> String {
         (LINK, "link", true),
     ];
     for (style, text, _) in lines.into_iter().filter(|(.., shown)| *shown) {
-        out.push_str(&line((at, row), (at + 36.0, row), style));
+        out.push_str(&line(Spot::new(at, row), Spot::new(at + 36.0, row), style));
         at += 43.0;
         out.push_str(&words(at, row, text));
         at += 7.2 * as_f64(text.chars().count()) + 24.0;
@@ -234,27 +235,35 @@ fn words(x: f64, y: f64, text: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{:.1}\">{text}</text>\n", y + 4.6)
 }
 
-fn line((x0, y0): (f64, f64), (x1, y1): (f64, f64), style: &str) -> String {
-    format!("<path d=\"M{x0:.1} {y0:.1}L{x1:.1} {y1:.1}\" {style}/>\n")
+fn line(from: Spot, to: Spot, style: &str) -> String {
+    format!("<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" {style}/>\n", from.x, from.y, to.x, to.y)
+}
+
+/// An end of an arrow, and the room that it leaves for the shape there.
+#[derive(Clone, Copy)]
+struct Tip {
+    at: Spot,
+    gap: f64,
 }
 
 /// An arrow that leaves room for the shapes at its ends. Between heads it is dashed, and bent so that it does not cover
 /// the links and arrows along the same path.
-fn arrow(from: (f64, f64), to: (f64, f64), gaps: (f64, f64), between_heads: bool) -> String {
+fn arrow(start: Tip, end: Tip, between_heads: bool) -> String {
+    let (from, to) = (start.at, end.at);
     let bend = if between_heads { 0.18 } else { 0.0 };
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let middle = (from.0 + dx / 2.0 - bend * dy, from.1 + dy / 2.0 + bend * dx);
-    let (x0, y0) = towards(from, middle, gaps.0);
-    let (x1, y1) = towards(to, middle, gaps.1);
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let middle = Spot::new(from.x + dx / 2.0 - bend * dy, from.y + dy / 2.0 + bend * dx);
+    let Spot { x: x0, y: y0 } = towards(from, middle, start.gap);
+    let Spot { x: x1, y: y1 } = towards(to, middle, end.gap);
     let style = if between_heads { DASHED } else { SOLID };
-    format!("<path d=\"M{x0:.1} {y0:.1}Q{:.1} {:.1} {x1:.1} {y1:.1}\" {style}/>\n", middle.0, middle.1)
+    format!("<path d=\"M{x0:.1} {y0:.1}Q{:.1} {:.1} {x1:.1} {y1:.1}\" {style}/>\n", middle.x, middle.y)
 }
 
 /// The point at this distance from one point in the direction of another.
-fn towards(from: (f64, f64), to: (f64, f64), distance: f64) -> (f64, f64) {
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+fn towards(from: Spot, to: Spot, distance: f64) -> Spot {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
     let share = distance / dx.hypot(dy).max(1.0);
-    (from.0 + dx * share, from.1 + dy * share)
+    Spot::new(from.x + dx * share, from.y + dy * share)
 }
 
 #[cfg(test)]

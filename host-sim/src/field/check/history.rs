@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use common::types::NodeId;
 use serde::Serialize;
 use sim::air::index::NodeIndex;
-use sim::air::trace::{Event, Record};
+use sim::air::trace::{Event, NodeNumber, Record};
 use sim::scenario::judge::checker::HOLD_US;
 use sim::scenario::judge::components::Components;
-use sim::scenario::report::outcome::{Reign, Verdict};
+use sim::scenario::report::outcome::{Followed, Reign, Verdict};
 
 use super::links::{FADED_US, Links};
 use super::trace_file::Trace;
@@ -96,14 +96,14 @@ struct Span {
     until_us: Option<u64>,
     last_change_us: u64,
     after: String,
-    nodes: Vec<usize>,
+    nodes: Vec<NodeNumber>,
 }
 
 #[derive(Debug)]
 struct Replay {
     states: Vec<State>,
     leaders: Vec<Option<NodeId>>,
-    ids: BTreeMap<usize, NodeId>,
+    ids: BTreeMap<NodeNumber, NodeId>,
     links: Links,
     components: Vec<Vec<NodeIndex>>,
     spans: Vec<Span>,
@@ -120,9 +120,9 @@ impl Replay {
         // In a trace without power events every node is on from the start.
         let is_power_told = trace.records.iter().any(|record| matches!(record.event, Event::PowerOn {}));
         let state = if is_power_told { State::Off } else { State::On };
-        let state_of = |node: usize| if trace.in_use.contains(&node) { state } else { State::Off };
+        let state_of = |node| if trace.in_use.contains(&node) { state } else { State::Off };
         Self {
-            states: (0..trace.nodes).map(state_of).collect(),
+            states: (0..trace.nodes).map(NodeNumber).map(state_of).collect(),
             leaders: vec![None; trace.nodes],
             ids: trace.ids.clone(),
             links: Links::new(are_told),
@@ -136,14 +136,14 @@ impl Replay {
         }
     }
 
-    fn name(&self, node: usize) -> String {
+    fn name(&self, node: NodeNumber) -> String {
         self.ids.get(&node).map_or_else(|| format!("#{node}"), ToString::to_string)
     }
 
     fn apply(&mut self, record: &Record) {
         let Record { time_us, node: Some(node), event } = record else { return };
         let (time_us, node) = (*time_us, *node);
-        if self.states[node] == State::Unseen && !matches!(event, Event::Unseen {} | Event::PowerOff {}) {
+        if self.states[node.0] == State::Unseen && !matches!(event, Event::Unseen {} | Event::PowerOff {}) {
             self.set_state(time_us, node, State::On, "is seen again");
         }
         match event {
@@ -151,7 +151,7 @@ impl Replay {
             Event::PowerOff {} => self.set_state(time_us, node, State::Off, "switched off"),
             Event::Unseen {} => self.set_state(time_us, node, State::Unseen, "out of sight"),
             Event::Leader { leader } => {
-                self.leaders[node] = *leader;
+                self.leaders[node.0] = *leader;
                 self.is_stale = true;
             }
             Event::Id { id } => {
@@ -184,10 +184,10 @@ impl Replay {
         }
     }
 
-    fn set_state(&mut self, time_us: u64, node: usize, state: State, what: &str) {
-        self.states[node] = state;
+    fn set_state(&mut self, time_us: u64, node: NodeNumber, state: State, what: &str) {
+        self.states[node.0] = state;
         if state != State::Unseen {
-            self.leaders[node] = None;
+            self.leaders[node.0] = None;
         }
         if state == State::Off {
             self.links.forget(node);
@@ -213,10 +213,10 @@ impl Replay {
         let is_on = |node: usize| self.states.get(node) == Some(&State::On);
         let is_off = |node: usize| self.states.get(node) == Some(&State::Off);
         // A node that is on owns its id before one that merely used it: forgers send under other nodes' ids.
-        let mut index: BTreeMap<NodeId, usize> = BTreeMap::new();
+        let mut index: BTreeMap<NodeId, NodeNumber> = BTreeMap::new();
         for (&node, &id) in &self.ids {
             let holder = index.entry(id).or_insert(node);
-            if !is_on(*holder) && is_on(node) {
+            if !is_on(holder.0) && is_on(node.0) {
                 *holder = node;
             }
         }
@@ -225,24 +225,24 @@ impl Replay {
         let mut followed = vec![None; nodes];
         for node in (0..nodes).filter(|&node| is_on(node)) {
             followed[node] = self.leaders[node].map(|id| match index.get(&id) {
-                Some(&at) if is_on(at) || is_off(at) => at,
+                Some(&NodeNumber(at)) if is_on(at) || is_off(at) => NodeIndex(at),
                 _ => {
-                    nodes
-                        + unwatched.iter().position(|&known| known == id).unwrap_or_else(|| {
-                            unwatched.push(id);
-                            unwatched.len() - 1
-                        })
+                    let at = unwatched.iter().position(|&known| known == id).unwrap_or_else(|| {
+                        unwatched.push(id);
+                        unwatched.len() - 1
+                    });
+                    NodeIndex(nodes + at)
                 }
             });
         }
-        let reach: Vec<(usize, usize)> =
-            (0..nodes).filter_map(|node| Some((node, followed[node]?))).filter(|pair| pair.1 >= nodes).collect();
+        let follows = NodeIndex::first(nodes).filter_map(|node| Some((node, followed[node.0]?)));
+        let reach: Vec<(NodeIndex, NodeIndex)> = follows.filter(|(_, leader)| leader.0 >= nodes).collect();
         let all = nodes + unwatched.len();
-        let links = |pairs: Vec<(usize, usize)>| pairs.into_iter().map(|(a, b)| (NodeIndex(a), NodeIndex(b)));
-        let told = links(self.links.now(time_us, &index));
-        let components = Components::of_links(all, |node| is_on(node.0), told, links(reach));
-        let leader = |node: NodeIndex| if node.0 < nodes { followed[node.0].map(NodeIndex) } else { Some(node) };
-        let dissenters = components.dissenters(leader).into_iter().map(|node| node.0).collect();
+        // The checker counts nodes as the trace does.
+        let told = self.links.now(time_us, &index).into_iter().map(|(a, b)| (NodeIndex(a.0), NodeIndex(b.0)));
+        let components = Components::of_links(all, |node| is_on(node.0), told, reach);
+        let leader = |node: NodeIndex| if node.0 < nodes { followed[node.0] } else { Some(node) };
+        let dissenters = components.dissenters(leader).into_iter().map(|node| NodeNumber(node.0)).collect();
         if components.usable != self.components {
             self.components = components.usable;
             if self.last_change.at_us != time_us {
@@ -254,7 +254,7 @@ impl Replay {
         self.note_reign(time_us);
     }
 
-    fn note_agreement(&mut self, time_us: u64, dissenters: Vec<usize>) {
+    fn note_agreement(&mut self, time_us: u64, dissenters: Vec<NodeNumber>) {
         match (self.spans.last_mut(), dissenters.is_empty()) {
             (Some(span), true) => span.until_us = span.until_us.or(Some(time_us)),
             (None, true) => {}
@@ -279,7 +279,7 @@ impl Replay {
                 *counts.entry(id.0).or_default() += 1;
             }
         }
-        let leaders: Vec<(u16, usize)> = counts.into_iter().collect();
+        let leaders: Vec<Followed> = counts.into_iter().map(Followed::from).collect();
         if self.reigns.last().map_or(!leaders.is_empty(), |reign| reign.leaders != leaders) {
             self.reigns.push(Reign { at_ms: time_us / 1_000, leaders });
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::types::NodeId;
+use sim::air::trace::NodeNumber;
 
 /// How far back receptions count: long enough for a few hellos from every neighbour.
 const WINDOW_S: u64 = 3;
@@ -16,30 +17,36 @@ pub const FADED_US: u64 = (WINDOW_S + 1) * 1_000_000;
 pub struct Links {
     /// Whether the nodes report their links.
     are_told: bool,
-    told: BTreeSet<(usize, NodeId)>,
+    told: BTreeSet<(NodeNumber, NodeId)>,
     /// Frames sent, by node and second.
-    sent: BTreeMap<usize, Seconds>,
+    sent: BTreeMap<NodeNumber, Seconds>,
     /// Frames received, by sender and receiver, and second.
-    received: BTreeMap<(usize, usize), Seconds>,
+    received: BTreeMap<(NodeNumber, NodeNumber), Seconds>,
 }
 
-/// Counts per second, the oldest first: `(second, count)`.
+/// Counts per second, the oldest first.
 #[derive(Clone, Debug, Default)]
-struct Seconds(Vec<(u64, u32)>);
+struct Seconds(Vec<Tally>);
+
+#[derive(Clone, Copy, Debug)]
+struct Tally {
+    second: u64,
+    count: u32,
+}
 
 impl Seconds {
     fn add(&mut self, time_us: u64) {
         let second = time_us / 1_000_000;
         match self.0.last_mut() {
-            Some((last, count)) if *last == second => *count += 1,
-            _ => self.0.push((second, 1)),
+            Some(last) if last.second == second => last.count += 1,
+            _ => self.0.push(Tally { second, count: 1 }),
         }
-        self.0.retain(|&(at, _)| at + WINDOW_S > second);
+        self.0.retain(|tally| tally.second + WINDOW_S > second);
     }
 
     fn recent(&self, time_us: u64) -> u32 {
         let second = time_us / 1_000_000;
-        self.0.iter().filter(|&&(at, _)| at + WINDOW_S > second).map(|&(_, count)| count).sum()
+        self.0.iter().filter(|tally| tally.second + WINDOW_S > second).map(|tally| tally.count).sum()
     }
 }
 
@@ -53,7 +60,7 @@ impl Links {
     }
 
     /// A node reports a link up or down.
-    pub fn tell(&mut self, node: usize, peer: NodeId, up: bool) {
+    pub fn tell(&mut self, node: NodeNumber, peer: NodeId, up: bool) {
         if up {
             self.told.insert((node, peer));
         } else {
@@ -62,28 +69,28 @@ impl Links {
     }
 
     /// A node forgets all its links.
-    pub fn forget(&mut self, node: usize) {
+    pub fn forget(&mut self, node: NodeNumber) {
         self.told.retain(|&(at, _)| at != node);
         self.sent.remove(&node);
         self.received.retain(|&(from, to), _| from != node && to != node);
     }
 
-    pub fn sent(&mut self, time_us: u64, node: usize) {
+    pub fn sent(&mut self, time_us: u64, node: NodeNumber) {
         self.sent.entry(node).or_default().add(time_us);
     }
 
-    pub fn received(&mut self, time_us: u64, from: usize, to: usize) {
+    pub fn received(&mut self, time_us: u64, from: NodeNumber, to: NodeNumber) {
         self.received.entry((from, to)).or_default().add(time_us);
     }
 
     /// The pairs that are linked now. `index` finds a node by its id.
-    pub fn now(&self, time_us: u64, index: &BTreeMap<NodeId, usize>) -> Vec<(usize, usize)> {
+    pub fn now(&self, time_us: u64, index: &BTreeMap<NodeId, NodeNumber>) -> Vec<(NodeNumber, NodeNumber)> {
         if self.are_told {
             let pairs = self.told.iter().filter_map(|&(node, peer)| Some((node, *index.get(&peer)?)));
-            let pairs: BTreeSet<(usize, usize)> = pairs.collect();
+            let pairs: BTreeSet<(NodeNumber, NodeNumber)> = pairs.collect();
             return pairs.iter().copied().filter(|&(a, b)| a < b && pairs.contains(&(b, a))).collect();
         }
-        let hears = |from: usize, to: usize| {
+        let hears = |from: NodeNumber, to: NodeNumber| {
             let sent = self.sent.get(&from).map_or(0, |seconds| seconds.recent(time_us));
             let received = self.received.get(&(from, to)).map_or(0, |seconds| seconds.recent(time_us));
             received > 0 && received * 2 >= sent
@@ -99,18 +106,21 @@ mod tests {
 
     use common::types::NodeId;
 
-    use super::Links;
+    use super::{Links, NodeNumber};
+
+    const A: NodeNumber = NodeNumber(0);
+    const B: NodeNumber = NodeNumber(1);
 
     #[test]
     fn told_links_count_when_both_ends_tell() {
-        let index: BTreeMap<NodeId, usize> = [(NodeId(10), 0), (NodeId(11), 1)].into();
+        let index: BTreeMap<NodeId, NodeNumber> = [(NodeId(10), A), (NodeId(11), B)].into();
         let mut links = Links::new(true);
-        links.tell(0, NodeId(11), true);
+        links.tell(A, NodeId(11), true);
         assert_eq!(links.now(0, &index), []);
-        links.tell(1, NodeId(10), true);
-        links.tell(1, NodeId(99), true);
-        assert_eq!(links.now(0, &index), [(0, 1)]);
-        links.tell(0, NodeId(11), false);
+        links.tell(B, NodeId(10), true);
+        links.tell(B, NodeId(99), true);
+        assert_eq!(links.now(0, &index), [(A, B)]);
+        links.tell(A, NodeId(11), false);
         assert_eq!(links.now(0, &index), []);
     }
 
@@ -119,15 +129,15 @@ mod tests {
         let mut links = Links::new(false);
         let none = BTreeMap::new();
         for time in [0, 500_000, 1_000_000, 1_500_000] {
-            links.sent(time, 0);
-            links.sent(time, 1);
-            links.received(time, 0, 1);
+            links.sent(time, A);
+            links.sent(time, B);
+            links.received(time, A, B);
         }
         assert_eq!(links.now(1_500_000, &none), [], "one way only");
-        links.received(500_000, 1, 0);
+        links.received(500_000, B, A);
         assert_eq!(links.now(1_500_000, &none), [], "one of four is too few");
-        links.received(1_000_000, 1, 0);
-        assert_eq!(links.now(1_500_000, &none), [(0, 1)]);
+        links.received(1_000_000, B, A);
+        assert_eq!(links.now(1_500_000, &none), [(A, B)]);
         assert_eq!(links.now(9_000_000, &none), [], "long ago");
     }
 }

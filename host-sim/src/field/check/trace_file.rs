@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use common::types::NodeId;
-use sim::air::trace::{Event, LineError, Record, parse_line};
+use sim::air::trace::{Event, LineError, NodeNumber, Record, parse_line};
 
 use crate::field::monitor::mac;
 use crate::note;
@@ -23,9 +23,9 @@ pub struct Trace {
     /// One more than the highest node number; not every number need be in use.
     pub nodes: usize,
     /// The numbers in use. If the trace introduces nodes with ids or power events, only those count, not bare senders.
-    pub in_use: BTreeSet<usize>,
+    pub in_use: BTreeSet<NodeNumber>,
     /// Each node's first id.
-    pub ids: BTreeMap<usize, NodeId>,
+    pub ids: BTreeMap<NodeNumber, NodeId>,
 }
 
 /// Reads a file. A last line that was cut, as by pulling the plug of the laptop, is left out and told.
@@ -50,7 +50,7 @@ pub fn read(path: &Path) -> anyhow::Result<Trace> {
 }
 
 fn check(record: &Record) -> anyhow::Result<()> {
-    ensure!(record.node.is_none_or(|node| node < NODES_MAX), "a node's number must be below {NODES_MAX}");
+    ensure!(record.node.is_none_or(|node| node.0 < NODES_MAX), "a node's number must be below {NODES_MAX}");
     ensure!(record.time_us <= TIME_MAX_US, "the time is more than a hundred years; is it damaged?");
     Ok(())
 }
@@ -58,7 +58,7 @@ fn check(record: &Record) -> anyhow::Result<()> {
 /// Sorts records by time. A recording of several boards has them in the order in which their messages arrived.
 pub fn in_order(mut records: Vec<Record>) -> Trace {
     records.sort_by_key(|record| record.time_us);
-    let nodes = records.iter().filter_map(|record| record.node).max().map_or(0, |last| last + 1);
+    let nodes = records.iter().filter_map(|record| record.node).max().map_or(0, |last| last.0 + 1);
     let mut ids = BTreeMap::new();
     // Id records take precedence; without any, the frames' source addresses serve.
     let is_said = records.iter().any(|record| matches!(record.event, Event::Id { .. }));

@@ -6,7 +6,7 @@ use common::host_link::{Call, Hello, Quantity, ToHost};
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
 use common::types::NodeId;
-use sim::air::trace::{Event, Record};
+use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::board_clock::BoardClock;
 use super::describe;
@@ -44,16 +44,20 @@ pub struct Known {
     heard_at_us: u64,
 }
 
+/// A port that is watched, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortIndex(pub usize);
+
 /// All boards. Their indices are the nodes of the trace.
 #[derive(Clone, Debug, Default)]
 pub struct Boards {
     known: Vec<Known>,
     /// The board at each port.
-    at_port: BTreeMap<usize, usize>,
+    at_port: BTreeMap<PortIndex, NodeNumber>,
     /// When each port was opened.
-    open_since: BTreeMap<usize, u64>,
+    open_since: BTreeMap<PortIndex, u64>,
     /// Ports of boards that are already watched at another port: a development kit has two sockets.
-    spare: BTreeSet<usize>,
+    spare: BTreeSet<PortIndex>,
     /// Hellos of boards for which there was no room.
     refused: u64,
 }
@@ -70,38 +74,43 @@ impl Boards {
     }
 
     /// The board at a port, once it has said hello.
-    pub fn at(&self, port: usize) -> Option<&Known> {
-        self.known.get(*self.at_port.get(&port)?)
+    pub fn at(&self, port: PortIndex) -> Option<&Known> {
+        self.known.get(self.at_port.get(&port)?.0)
+    }
+
+    /// The port of a board whose cable is in.
+    pub fn port_of(&self, node: NodeNumber) -> Option<PortIndex> {
+        self.at_port.iter().find(|&(_, &at)| at == node).map(|(&port, _)| port)
     }
 
     /// Whether the board at a port is already watched at another one, so that everything arrives twice.
-    pub fn is_spare(&self, port: usize) -> bool {
+    pub fn is_spare(&self, port: PortIndex) -> bool {
         self.spare.contains(&port)
     }
 
-    pub fn open(&mut self, now_us: u64, port: usize) {
+    pub fn open(&mut self, now_us: u64, port: PortIndex) {
         self.open_since.insert(port, now_us);
     }
 
     /// A port is gone. With `is_power` the board has lost power with it; otherwise its state is unknown.
-    pub fn lose(&mut self, now_us: u64, port: usize, is_power: bool) -> Vec<Record> {
+    pub fn lose(&mut self, now_us: u64, port: PortIndex, is_power: bool) -> Vec<Record> {
         self.spare.remove(&port);
         let Some(node) = self.at_port.remove(&port) else { return Vec::new() };
-        let Some(board) = self.known.get_mut(node) else { return Vec::new() };
+        let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };
         (board.is_seen, board.is_off, board.is_leader_untold) = (false, is_power, true);
         let event = if is_power { Event::PowerOff {} } else { Event::Unseen {} };
         vec![Record { time_us: now_us, node: Some(node), event }]
     }
 
     /// Handles a board's message and returns the records for the trace. Until the board has said hello there are none.
-    pub fn receive(&mut self, now_us: u64, port: usize, message: &ToHost) -> Vec<Record> {
+    pub fn receive(&mut self, now_us: u64, port: PortIndex, message: &ToHost) -> Vec<Record> {
         if let ToHost::Hello(hello) = message {
             return self.greet(now_us, port, hello);
         }
         let Some(&node) = self.at_port.get(&port) else { return Vec::new() };
-        let senders: BTreeMap<NodeId, usize> =
-            self.known.iter().enumerate().map(|(at, known)| (known.id, at)).collect();
-        let Some(board) = self.known.get_mut(node) else { return Vec::new() };
+        let senders: BTreeMap<NodeId, NodeNumber> =
+            self.known.iter().enumerate().map(|(at, known)| (known.id, NodeNumber(at))).collect();
+        let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };
         let (time_us, event) = match message {
             ToHost::Hello(_) | ToHost::Pong(_) => return Vec::new(),
             ToHost::Notice { at_us, notice } => (board.time(now_us, *at_us), board.notice(*notice)),
@@ -132,10 +141,10 @@ impl Boards {
     }
 
     /// Handles the hello of a new board, of one that has restarted, or of one that is back.
-    fn greet(&mut self, now_us: u64, port: usize, hello: &Hello) -> Vec<Record> {
+    fn greet(&mut self, now_us: u64, port: PortIndex, hello: &Hello) -> Vec<Record> {
         let known = self.known.iter().position(|board| board.hello.chip == hello.chip);
-        let node = known.unwrap_or(self.known.len());
-        if node >= BOARDS_MAX {
+        let node = NodeNumber(known.unwrap_or(self.known.len()));
+        if node.0 >= BOARDS_MAX {
             self.refused = self.refused.saturating_add(1);
             self.at_port.remove(&port);
             return Vec::new();
@@ -163,7 +172,7 @@ impl Boards {
             heard_at_us: 0,
         };
         let mut events = Vec::new();
-        match self.known.get_mut(node) {
+        match self.known.get_mut(node.0) {
             None => {
                 self.known.push(fresh);
                 events.extend([(since, Event::Id { id: hello.id }), (since, Event::PowerOn {})]);
@@ -190,7 +199,7 @@ impl Boards {
             events.push((now_us, note(describe::crash(crash))));
         }
         self.at_port.insert(port, node);
-        if let Some(board) = self.known.get_mut(node) {
+        if let Some(board) = self.known.get_mut(node.0) {
             board.time(now_us, hello.at_us);
         }
         events.into_iter().map(|(time_us, event)| Record { time_us, node: Some(node), event }).collect()
@@ -238,7 +247,7 @@ impl Known {
 }
 
 /// The frame that a call of the node's driver sent or received.
-fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, usize>) -> Option<Event> {
+fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, NodeNumber>) -> Option<Event> {
     match call {
         // The trace has whole frames, including the checksum that the radio adds.
         Call::Transmit { bytes, .. } => Some(Event::Frame { psdu: [bytes.as_slice(), &[0, 0]].concat() }),

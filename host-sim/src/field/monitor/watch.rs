@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use common::host_link::{Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
 use sim::air::trace::Record;
 
-use super::boards::Boards;
+use super::boards::{Boards, PortIndex};
 use super::line::{self, Endpoint, Line};
 
 /// How often to try to reopen a line that is gone.
@@ -39,7 +39,7 @@ pub enum What {
 pub struct Happening {
     /// Since the watch began.
     pub time_us: u64,
-    pub port: usize,
+    pub port: PortIndex,
     pub what: What,
     /// What goes into the trace.
     pub records: Vec<Record>,
@@ -84,13 +84,13 @@ impl Watch {
         &self.boards
     }
 
-    pub fn endpoint(&self, port: usize) -> Option<&Endpoint> {
-        self.ports.get(port).map(|port| &port.endpoint)
+    pub fn endpoint(&self, port: PortIndex) -> Option<&Endpoint> {
+        self.ports.get(port.0).map(|port| &port.endpoint)
     }
 
     /// Sends a message to a port; false if it is not open or takes nothing.
-    pub fn send(&mut self, port: usize, message: &ToBoard) -> bool {
-        let Some(line) = self.ports.get_mut(port).and_then(|port| port.line.as_mut()) else { return false };
+    pub fn send(&mut self, port: PortIndex, message: &ToBoard) -> bool {
+        let Some(line) = self.ports.get_mut(port.0).and_then(|port| port.line.as_mut()) else { return false };
         say(line, message).is_ok()
     }
 
@@ -106,19 +106,21 @@ impl Watch {
             line::wait(lines, at_most.min(next.saturating_duration_since(now)));
         }
         for port in 0..self.ports.len() {
-            self.read(port, &mut happened);
+            self.read(PortIndex(port), &mut happened);
         }
         self.ask();
         happened
     }
 
-    fn now_us(&self) -> u64 {
+    /// Since the watch began.
+    pub fn now_us(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     fn open_missing(&mut self, happened: &mut Vec<Happening>) {
         let (now, time_us) = (Instant::now(), self.now_us());
-        for (number, port) in self.ports.iter_mut().enumerate() {
+        for (at, port) in self.ports.iter_mut().enumerate() {
+            let number = PortIndex(at);
             if port.line.is_some() || port.next_try > now {
                 continue;
             }
@@ -130,9 +132,6 @@ impl Watch {
                     let _ = line.write(&[0]);
                     let _ = say(&mut line, &ToBoard::GetHello);
                     let _ = say(&mut line, &ToBoard::GetSnapshot);
-                    if self.options.frames {
-                        let _ = say(&mut line, &ToBoard::Record(true));
-                    }
                     (port.line, port.decoder, port.damaged_told) = (Some(line), Decoder::new(), 0);
                     port.is_wait_told = false;
                     self.boards.open(time_us, number);
@@ -148,17 +147,21 @@ impl Watch {
         }
     }
 
-    fn read(&mut self, number: usize, happened: &mut Vec<Happening>) {
+    fn read(&mut self, number: PortIndex, happened: &mut Vec<Happening>) {
         let mut buf = [0; 4_096];
         loop {
             let time_us = self.now_us();
-            let Some(port) = self.ports.get_mut(number) else { return };
+            let Some(port) = self.ports.get_mut(number.0) else { return };
             let Some(line) = port.line.as_mut() else { return };
             match line.read(&mut buf) {
                 Ok(None) => return,
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
                         let Some(message) = port.decoder.push(byte) else { continue };
+                        // A board that has just started knows nothing of what was asked of it before.
+                        if self.options.frames && matches!(message, ToHost::Hello(_)) {
+                            let _ = say(line, &ToBoard::Record(true));
+                        }
                         let records = self.boards.receive(time_us, number, &message);
                         if self.boards.is_spare(number) {
                             continue;
@@ -195,7 +198,8 @@ impl Watch {
             return;
         }
         self.next_ask = Instant::now() + ASK;
-        for (number, port) in self.ports.iter_mut().enumerate() {
+        for (at, port) in self.ports.iter_mut().enumerate() {
+            let number = PortIndex(at);
             let Some(line) = port.line.as_mut() else { continue };
             if self.boards.at(number).is_none() {
                 let _ = say(line, &ToBoard::GetHello);

@@ -102,7 +102,7 @@ pub fn measure(case: &Case, image: &Image) -> anyhow::Result<Measured> {
         };
         *mark = (clock(), fleet.instructions(), fleet.awake());
     };
-    let hooks = Hooks { log: None, progress: Some(&mut progress) };
+    let hooks = Hooks { progress: Some(&mut progress), ..Hooks::default() };
     let (outcome, _) = run_boards(&scenario, 1, Recorders::default(), image, hooks)?;
     ensure!(outcome.verdict == Verdict::Ok, "{name}: {:?}", outcome.failure);
     #[expect(clippy::cast_precision_loss, reason = "2^53 instructions take years")]

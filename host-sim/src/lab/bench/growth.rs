@@ -1,5 +1,7 @@
 //! How the number of messages grows with the number of nodes, counted by running elections.
 
+use std::ops::RangeInclusive;
+
 use anyhow::{Context, ensure};
 use common::coefficient::Coefficient;
 use common::election::bully::{Bully, BullyConfig};
@@ -14,6 +16,7 @@ use common::types::{NodeId, RingPlace};
 use ideal::net::{Net, ROUND};
 use serde::Serialize;
 
+use crate::draw::chart::Datum;
 use crate::lab::fit::{Fit, Law, exponent};
 use ideal::big_ring::{BigRing, random_uids};
 
@@ -25,22 +28,22 @@ const LCR_ORDERS: u64 = 16;
 
 /// The messages of one election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct Cost {
     pub nodes: u32,
     /// How many messages were sent, announcements included.
     pub messages: u64,
 }
 
-impl Point {
+impl Cost {
     /// Messages divided by n log₂ n.
     pub fn per_n_log_n(self) -> f64 {
-        let (n, messages) = self.as_floats();
+        let Datum { x: n, y: messages } = self.datum();
         messages / Law::Linearithmic.at(n)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^52")]
-    fn as_floats(self) -> (f64, f64) {
-        (f64::from(self.nodes), self.messages as f64)
+    fn datum(self) -> Datum {
+        Datum { x: f64::from(self.nodes), y: self.messages as f64 }
     }
 }
 
@@ -50,31 +53,31 @@ pub struct Growth {
     pub name: &'static str,
     /// Who starts and how the nodes are arranged.
     pub scenario: &'static str,
-    pub points: Vec<Point>,
+    pub points: Vec<Cost>,
     /// The exponent of the power law nearest to it.
     pub exponent: f64,
     /// The fits of all laws, the best first.
     pub fits: [Fit; 3],
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Scenario {
     pub name: &'static str,
     /// Who starts and how the nodes are arranged.
     pub scenario: &'static str,
     /// The binary logarithms of the smallest and the largest number of nodes.
-    exponents: (u32, u32),
+    exponents: RangeInclusive<u32>,
     count: fn(u32, u64) -> anyhow::Result<u64>,
 }
 
 /// Every scenario. Ring and Bully end where the capacities of the core end.
 pub const SCENARIOS: [Scenario; 6] = [
-    Scenario { name: "HS", scenario: "all start, random order", exponents: (6, 17), count: hs },
-    Scenario { name: "LCR", scenario: "all start, mean of 16 random orders", exponents: (4, 11), count: lcr_random },
-    Scenario { name: "LCR", scenario: "all start, descending order", exponents: (4, 10), count: lcr_descending },
-    Scenario { name: "Ring", scenario: "all detect", exponents: (3, 7), count: ring },
-    Scenario { name: "Bully", scenario: "all detect the crash of one more", exponents: (3, 7), count: bully },
-    Scenario { name: "FRLLE", scenario: "all detect, ascending coefficients", exponents: (4, 10), count: frlle },
+    Scenario { name: "HS", scenario: "all start, random order", exponents: 6..=17, count: hs },
+    Scenario { name: "LCR", scenario: "all start, mean of 16 random orders", exponents: 4..=11, count: lcr_random },
+    Scenario { name: "LCR", scenario: "all start, descending order", exponents: 4..=10, count: lcr_descending },
+    Scenario { name: "Ring", scenario: "all detect", exponents: 3..=7, count: ring },
+    Scenario { name: "Bully", scenario: "all detect the crash of one more", exponents: 3..=7, count: bully },
+    Scenario { name: "FRLLE", scenario: "all detect, ascending coefficients", exponents: 4..=10, count: frlle },
 ];
 
 impl Scenario {
@@ -85,11 +88,10 @@ impl Scenario {
 
     /// Runs an election for every power of two in range and fits the counts.
     pub fn measure(&self, seed: u64) -> anyhow::Result<Growth> {
-        let (first, last) = self.exponents;
-        let point = |nodes| self.count(nodes, seed).map(|messages| Point { nodes, messages });
-        let points = (first..=last).map(|log| point(1 << log)).collect::<anyhow::Result<Vec<Point>>>()?;
-        let floats: Vec<(f64, f64)> = points.iter().map(|point| point.as_floats()).collect();
-        let (exponent, fits) = (exponent(&floats), Fit::ranked(&floats));
+        let point = |nodes| self.count(nodes, seed).map(|messages| Cost { nodes, messages });
+        let points = self.exponents.clone().map(|log| point(1 << log)).collect::<anyhow::Result<Vec<Cost>>>()?;
+        let data: Vec<Datum> = points.iter().map(|point| point.datum()).collect();
+        let (exponent, fits) = (exponent(&data), Fit::ranked(&data));
         Ok(Growth { name: self.name, scenario: self.scenario, points, exponent, fits })
     }
 }

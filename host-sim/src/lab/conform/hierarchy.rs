@@ -7,7 +7,7 @@ use common::election::height_tuple::Height;
 use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii, RadiiError};
 use common::protocol::Signal;
 use common::types::NodeId;
-use ideal::graph::Graph;
+use ideal::graph::{Graph, UnitPoint};
 use ideal::net::{Channel, Delay, Net, Queueing};
 use ideal::structure::Ground;
 use ideal::well_formed;
@@ -284,7 +284,7 @@ fn compare_structure(case: &StructureCase) -> anyhow::Result<Verdict> {
     }
     let at = |id: u16| usize::from(id - 1);
     let edges = case.edges.iter().map(|&(u, v)| (at(u), at(v)));
-    let graph = Graph::with(vec![(0.0, 0.0); count], edges);
+    let graph = Graph::with(vec![UnitPoint::default(); count], edges);
     let ids: Vec<NodeId> = (1..=case.n).map(NodeId).collect();
     let mut leads = vec![false; count];
     case.leaders.iter().for_each(|&id| leads[at(id)] = true);

@@ -98,7 +98,7 @@ impl Story<'_> {
     fn half(&self) -> Vec<bool> {
         let count = self.graph.len();
         let mut side = vec![false; count];
-        let start = (0..count).min_by(|&a, &b| self.graph.points[a].0.total_cmp(&self.graph.points[b].0)).unwrap_or(0);
+        let start = (0..count).min_by(|&a, &b| self.graph.points[a].x.total_cmp(&self.graph.points[b].x)).unwrap_or(0);
         side[start] = true;
         while side.iter().filter(|&&taken| taken).count() < count / 2 {
             let grows = |node: usize| {

@@ -1,18 +1,25 @@
 //! Small pictures of a network in characters.
 
-use ideal::graph::Graph;
+use ideal::graph::{Graph, UnitPoint};
 
 const WIDTH: usize = 64;
 const HEIGHT: usize = 15;
 
+/// Where a character stands: its column and its line.
+#[derive(Clone, Copy)]
+struct Cell {
+    x: usize,
+    y: usize,
+}
+
 /// Draws a graph: links as dots, each node as its label.
 pub(super) fn draw(graph: &Graph, label: impl Fn(usize) -> String) -> String {
     let mut canvas = vec![vec![' '; WIDTH]; HEIGHT];
-    let cells: Vec<(usize, usize)> = graph.points.iter().map(|&point| cell(point)).collect();
+    let cells: Vec<Cell> = graph.points.iter().map(|&point| cell(point)).collect();
     for (u, v) in graph.edges() {
         dots(&mut canvas, cells[u], cells[v]);
     }
-    for (node, &(x, y)) in cells.iter().enumerate() {
+    for (node, &Cell { x, y }) in cells.iter().enumerate() {
         let text = label(node);
         let start = x.saturating_sub(text.len() / 2).min(WIDTH - text.len().min(WIDTH));
         for (cell, letter) in canvas[y][start..].iter_mut().zip(text.chars()) {
@@ -32,13 +39,13 @@ pub(super) fn draw(graph: &Graph, label: impl Fn(usize) -> String) -> String {
     clippy::cast_precision_loss,
     reason = "points are in 0..=1"
 )]
-fn cell((x, y): (f64, f64)) -> (usize, usize) {
+fn cell(point: UnitPoint) -> Cell {
     let scale = |at: f64, cells: usize| ((at.clamp(0.0, 1.0) * (cells - 1) as f64).round() as usize).min(cells - 1);
     // Labels are up to four letters wide; keep them off the right edge.
-    (2 + scale(x, WIDTH - 4), scale(y, HEIGHT))
+    Cell { x: 2 + scale(point.x, WIDTH - 4), y: scale(point.y, HEIGHT) }
 }
 
-fn dots(canvas: &mut [Vec<char>], (x0, y0): (usize, usize), (x1, y1): (usize, usize)) {
+fn dots(canvas: &mut [Vec<char>], Cell { x: x0, y: y0 }: Cell, Cell { x: x1, y: y1 }: Cell) {
     let steps = x0.abs_diff(x1).max(y0.abs_diff(y1)).max(1);
     let between = |a: usize, b: usize, step: usize| (a * (steps - step) + b * step + steps / 2) / steps;
     for step in (0..=steps).step_by(if y0 == y1 { 2 } else { 1 }) {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use common::types::NodeId;
-use sim::air::trace::{Event, Record};
+use sim::air::propagation::Point;
+use sim::air::trace::{Event, NodeNumber, Record};
 
-use crate::view::network::{Network, Node, Place};
+use crate::view::network::{Network, Node};
 
 /// Okabe and Ito's colours, as near as the 256 colours of terminals come.
 const COLOURS: [u8; 8] = [32, 208, 36, 175, 214, 74, 136, 245];
@@ -32,8 +33,17 @@ pub struct Screen<'r> {
     network: Network,
     /// Leaders in the order in which they first led others, for their colours.
     ranked: Vec<NodeId>,
-    sent_us: BTreeMap<usize, u64>,
-    corners: (Place, Place),
+    sent_us: BTreeMap<NodeNumber, u64>,
+    /// The corners of the field.
+    low: Point,
+    high: Point,
+}
+
+/// The column and the line of a cell.
+#[derive(Clone, Copy)]
+struct Spot {
+    x: usize,
+    y: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,24 +57,20 @@ const EMPTY: Cell = Cell { letter: ' ', colour: None, is_filled: false };
 
 impl<'r> Screen<'r> {
     pub fn new(records: &'r [Record]) -> Self {
-        let places: Vec<Place> = records
+        let places: Vec<Point> = records
             .iter()
             .filter_map(|record| match record.event {
                 #[expect(clippy::cast_precision_loss, reason = "places are within 100 km")]
-                Event::Place { x_mm, y_mm } => Some((x_mm as f64 / 1e3, y_mm as f64 / 1e3)),
+                Event::Place { x_mm, y_mm } => Some(Point::new(x_mm as f64 / 1e3, y_mm as f64 / 1e3)),
                 _ => None,
             })
             .collect();
-        let low = places.iter().fold((f64::MAX, f64::MAX), |low, at| (low.0.min(at.0), low.1.min(at.1)));
-        let high = places.iter().fold((f64::MIN, f64::MIN), |high, at| (high.0.max(at.0), high.1.max(at.1)));
-        Self {
-            records,
-            next: 0,
-            network: Network::default(),
-            ranked: Vec::new(),
-            sent_us: BTreeMap::new(),
-            corners: (low, high),
-        }
+        let low =
+            places.iter().fold(Point::new(f64::MAX, f64::MAX), |low, at| Point::new(low.x.min(at.x), low.y.min(at.y)));
+        let high = places
+            .iter()
+            .fold(Point::new(f64::MIN, f64::MIN), |high, at| Point::new(high.x.max(at.x), high.y.max(at.y)));
+        Self { records, next: 0, network: Network::default(), ranked: Vec::new(), sent_us: BTreeMap::new(), low, high }
     }
 
     /// Lets time pass until then.
@@ -88,7 +94,7 @@ impl<'r> Screen<'r> {
         let columns = window.columns.clamp(20, 110);
         let lines = window.lines.saturating_sub(FRAME_LINES).clamp(5, 34);
         let mut canvas = vec![vec![EMPTY; columns]; lines];
-        let numbers: Vec<usize> = self.network.nodes.keys().copied().take(appeared).collect();
+        let numbers: Vec<NodeNumber> = self.network.nodes.keys().copied().take(appeared).collect();
         let cell = |node: &Node| node.place.map(|place| self.cell(place, columns, lines));
         let shown = |id: NodeId| numbers.iter().filter_map(|at| self.network.nodes.get(at)).find(|node| node.id == id);
         for (a, b) in self.network.links() {
@@ -142,18 +148,18 @@ impl<'r> Screen<'r> {
         clippy::cast_precision_loss,
         reason = "from 0 to the window's size"
     )]
-    fn cell(&self, place: Place, columns: usize, lines: usize) -> (usize, usize) {
-        let ((left, top), (right, bottom)) = self.corners;
+    fn cell(&self, place: Point, columns: usize, lines: usize) -> Spot {
+        let (low, high) = (self.low, self.high);
         let share = |at: f64, from: f64, to: f64| ((at - from) / (to - from).max(1e-9)).clamp(0.0, 1.0);
         // A character is twice as high as it is wide, and labels need room at the edges.
         let wide = (columns - 8).min(lines * 5 / 2).max(8);
         let margin = (columns - wide) / 2;
-        let x = margin + (share(place.0, left, right) * (wide - 1) as f64).round() as usize;
-        let y = (share(place.1, top, bottom) * (lines - 1) as f64).round() as usize;
-        (x, y)
+        let x = margin + (share(place.x, low.x, high.x) * (wide - 1) as f64).round() as usize;
+        let y = (share(place.y, low.y, high.y) * (lines - 1) as f64).round() as usize;
+        Spot { x, y }
     }
 
-    fn label(&self, canvas: &mut [Vec<Cell>], (x, y): (usize, usize), node: &Node, is_sending: bool) {
+    fn label(&self, canvas: &mut [Vec<Cell>], Spot { x, y }: Spot, node: &Node, is_sending: bool) {
         let inner = if !node.is_on {
             "x".to_owned()
         } else if node.leads() {
@@ -171,7 +177,7 @@ impl<'r> Screen<'r> {
     }
 }
 
-fn dots(canvas: &mut [Vec<Cell>], (x0, y0): (usize, usize), (x1, y1): (usize, usize), colour: u8) {
+fn dots(canvas: &mut [Vec<Cell>], Spot { x: x0, y: y0 }: Spot, Spot { x: x1, y: y1 }: Spot, colour: u8) {
     let steps = x0.abs_diff(x1).max(2 * y0.abs_diff(y1)).max(1);
     let between = |a: usize, b: usize, step: usize| (a * (steps - step) + b * step + steps / 2) / steps;
     for step in (0..=steps).step_by(2) {

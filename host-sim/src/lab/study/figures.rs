@@ -9,7 +9,7 @@ use ideal::graph::Kind;
 use super::as_f64;
 use super::change::{Change, Schedule};
 use super::stats::{Case, Cell, Group};
-use crate::draw::chart::{Chart, Series};
+use crate::draw::chart::{Chart, Datum, Series};
 use crate::lab::fit;
 use crate::note;
 
@@ -34,7 +34,7 @@ pub fn draw(groups: &[Group], dir: &Path) -> anyhow::Result<()> {
 }
 
 fn messages(groups: &[Group]) -> Chart {
-    let point = |cell: &Cell| (as_f64(cell.case.nodes as u64), cell.messages.mean);
+    let point = |cell: &Cell| Datum { x: as_f64(cell.case.nodes as u64), y: cell.messages.mean };
     Chart {
         title: "Messages until a lost leader is replaced".to_owned(),
         x_label: "nodes".to_owned(),
@@ -45,11 +45,11 @@ fn messages(groups: &[Group]) -> Chart {
 }
 
 fn rounds(groups: &[Group]) -> Chart {
-    let point = |cell: &Cell| (cell.diameter.mean, cell.agreed.map_or(0.0, |agreed| agreed.mean));
+    let point = |cell: &Cell| Datum { x: cell.diameter.mean, y: cell.agreed.map_or(0.0, |agreed| agreed.mean) };
     let mut series = leader_lost(groups, point);
-    let widest = series.iter().flat_map(|line| &line.points).map(|point| point.0).fold(0.0, f64::max);
+    let widest = series.iter().flat_map(|line| &line.points).map(|point| point.x).fold(0.0, f64::max);
     if !series.is_empty() {
-        let points = vec![(0.0, 0.0), (widest, 3.0 * widest)];
+        let points = vec![Datum { x: 0.0, y: 0.0 }, Datum { x: widest, y: 3.0 * widest }];
         series.push(Series { label: "three waves: 3 D".to_owned(), points });
     }
     Chart {
@@ -82,7 +82,7 @@ fn unnecessary(groups: &[Group]) -> Chart {
 }
 
 /// A line for each kind of graph.
-fn leader_lost(groups: &[Group], point: impl Fn(&Cell) -> (f64, f64)) -> Vec<Series> {
+fn leader_lost(groups: &[Group], point: impl Fn(&Cell) -> Datum) -> Vec<Series> {
     let line = |kind: Kind| {
         let wanted = |case: &Case| {
             let what = (case.graph, case.change, case.clock, case.schedule);
@@ -90,14 +90,14 @@ fn leader_lost(groups: &[Group], point: impl Fn(&Cell) -> (f64, f64)) -> Vec<Ser
         };
         let mut points: Vec<_> =
             groups.iter().filter(|group| wanted(&group.case)).map(|group| point(&group.cell())).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series { label: kind.name().to_owned(), points }
     };
     Kind::ALL.into_iter().map(line).filter(|series| !series.points.is_empty()).collect()
 }
 
 /// Unnecessary elections per run against the number of nodes.
-fn by_size(groups: &[Group], wanted: impl Fn(&Case) -> bool) -> Vec<(f64, f64)> {
+fn by_size(groups: &[Group], wanted: impl Fn(&Case) -> bool) -> Vec<Datum> {
     let chosen: Vec<&Group> = groups.iter().filter(|group| wanted(&group.case)).collect();
     let mut sizes: Vec<usize> = chosen.iter().map(|group| group.case.nodes).collect();
     sizes.sort_unstable();
@@ -105,7 +105,7 @@ fn by_size(groups: &[Group], wanted: impl Fn(&Case) -> bool) -> Vec<(f64, f64)> 
     let at = |nodes: usize| {
         let samples = chosen.iter().filter(|group| group.case.nodes == nodes).flat_map(|group| &group.samples);
         let mean = fit::mean(samples.map(|sample| as_f64(sample.outcome.unnecessary)));
-        mean.map(|mean| (as_f64(nodes as u64), mean))
+        mean.map(|mean| Datum { x: as_f64(nodes as u64), y: mean })
     };
     sizes.into_iter().filter_map(at).collect()
 }

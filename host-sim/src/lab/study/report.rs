@@ -7,6 +7,7 @@ use super::change::{Change, Schedule};
 use super::markdown::table;
 use super::stats::{Cell, Group, MeanAndMax, Sample};
 use super::{Request, as_f64, option_name};
+use crate::draw::chart::Datum;
 use crate::lab::fit::{self, Line, Power};
 
 pub fn text(request: &Request, groups: &[Group]) -> String {
@@ -139,7 +140,8 @@ fn law_row(groups: &[Group], change: Change, kind: Kind, clock: ClockKind) -> Op
         (case.change, case.graph, case.clock, case.schedule) == (change, kind, clock, Schedule::Synchronous)
     };
     let groups: Vec<&Group> = groups.iter().filter(wanted).collect();
-    let means = groups.iter().map(|group| (as_f64(group.case.nodes as u64), group.cell().messages.mean));
+    let mean = |group: &&Group| Datum { x: as_f64(group.case.nodes as u64), y: group.cell().messages.mean };
+    let means = groups.iter().map(mean);
     let growth = fit::power(&means.collect::<Vec<_>>());
     let messages = best(&groups, &MESSAGE_MEASURES, |sample| sample.outcome.messages);
     let rounds = best(&groups, &ROUND_MEASURES, |sample| sample.outcome.rounds.unwrap_or(0));
@@ -163,7 +165,8 @@ fn nothing() -> String {
 fn best(groups: &[&Group], measures: &[Measure], cost: impl Fn(&Sample) -> u64) -> Option<(&'static str, Line)> {
     let fitted = measures.iter().filter_map(|(name, measure)| {
         let points = groups.iter().flat_map(|group| group.samples.iter().map(|sample| (group.case.nodes, sample)));
-        let points: Vec<_> = points.map(|(nodes, sample)| (measure(nodes, sample), as_f64(cost(sample)))).collect();
+        let points: Vec<_> =
+            points.map(|(nodes, sample)| Datum { x: measure(nodes, sample), y: as_f64(cost(sample)) }).collect();
         Some((*name, fit::line(&points)?))
     });
     // The first of equals, so that the plainer measure wins.

@@ -8,7 +8,7 @@ use common::election::height_tuple::LeaderPair;
 use common::notice::Event;
 use common::rng::Rng;
 use common::time::Instant;
-use ideal::graph::Graph;
+use ideal::graph::{Graph, UnitPoint};
 use ideal::net::ROUND;
 use ideal::oriented::{self, Violation};
 
@@ -205,5 +205,5 @@ impl Watch {
 /// The links that are up in both directions.
 fn usable_links(net: &StudyNet) -> Graph {
     let both = net.up_directions().filter(|&(u, v)| u < v && net.is_up(v, u));
-    Graph::with(vec![(0.0, 0.0); net.len()], both)
+    Graph::with(vec![UnitPoint::default(); net.len()], both)
 }

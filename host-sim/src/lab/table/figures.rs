@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::formula::ALGORITHMS;
 use super::{Case, Row};
-use crate::draw::chart::{Chart, Series};
+use crate::draw::chart::{Chart, Datum, Series};
 
 struct Figure {
     file: &'static str,
@@ -60,7 +60,7 @@ fn chart(figure: &Figure, rows: &[Row]) -> Chart {
     let mut series: Vec<Series> = Vec::new();
     for algorithm in ALGORITHMS {
         let mine = rows.iter().filter(|row| row.algorithm == algorithm && row.case == figure.case);
-        let points: Vec<(f64, f64)> = mine.map(|row| (f64::from(row.n), as_f64((figure.cost)(row)))).collect();
+        let points: Vec<Datum> = mine.map(|row| Datum { x: f64::from(row.n), y: as_f64((figure.cost)(row)) }).collect();
         // Algorithms that cost the same would hide each other; they share a line.
         match series.iter_mut().find(|other| other.points == points) {
             Some(other) => other.label = format!("{}, {}", other.label, algorithm.title()),

@@ -28,7 +28,22 @@ for (const button of document.querySelectorAll("[data-tool]")) {
   };
 }
 const kill = () => app.selected !== null && app.act(FAULTS.crash([app.idOf(app.selected)]));
-const restart = () => app.selected !== null && app.act(FAULTS.restart([app.idOf(app.selected)]));
+const restart = () => {
+  if (app.selected === null) return;
+  if (app.isLive) app.order("restart");
+  else app.act(FAULTS.restart([app.idOf(app.selected)]));
+};
+const identify = () => app.order("identify");
+const elect = () => app.order("elect");
+// Follows what happens now.
+const present = () => {
+  if (!app.isLive) return;
+  app.go(app.store.until);
+  app.play();
+};
+byId("identify").onclick = identify;
+byId("elect").onclick = elect;
+byId("now").onclick = present;
 byId("kill").onclick = kill;
 byId("restart").onclick = restart;
 byId("play").onclick = () => (app.playing ? app.pause() : app.play());
@@ -98,7 +113,7 @@ function neighbour([dx, dy]) {
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const KEYS = {
-  k: kill, r: restart, m: () => tools.carry(), v: () => tools.take("select"), w: () => tools.take("wall"),
+  k: kill, r: restart, i: identify, e: elect, n: present, m: () => tools.carry(), v: () => tools.take("select"), w: () => tools.take("wall"),
   j: () => tools.take("jam"), s: () => tools.take("split"), ".": () => app.step(1), ",": () => app.step(-1),
   " ": () => byId("play").click(),
   "+": () => faster(1), "-": () => faster(-1),
@@ -130,6 +145,10 @@ document.querySelector(".scenario").hidden = !canChoose;
 for (const element of [...document.querySelectorAll("[data-tool]:not([data-tool=select])"), byId("lasting"), byId("export"), byId("share"), byId("seed")]) {
   element.disabled = config.mode === "trace" || config.mode === "live";
 }
+const isLive = config.mode === "live";
+for (const id of ["identify", "elect", "now"]) byId(id).hidden = !isLive;
+byId("kill").hidden = isLive;
+if (isLive) byId("restart").title = "Start the board again (R)";
 if (config.mode === "wasm") app.worker.postMessage({ kind: "module", bytes: embedded("module") });
 else if (config.mode === "stream") app.offer(config.scenarios);
 else app.begin();

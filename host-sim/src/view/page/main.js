@@ -37,7 +37,7 @@ class App {
     this.worker.onmessage = ({ data }) => this.hear(data);
   }
 
-  // Nothing can be done to what is recorded or lies on a table.
+  // Faults are for scenarios: what is recorded has happened, and boards on cables are told instead.
   get canAct() {
     return this.text !== "";
   }
@@ -94,7 +94,7 @@ class App {
     this.text = wanted.text;
     this.seed = wanted.seed;
     byId("seed").value = wanted.seed;
-    this.go(Math.min(wanted.time, this.lasts));
+    this.go(this.isLive ? incoming.until : Math.min(wanted.time, this.lasts));
     if (!this.moment.network.nodes.has(this.selected)) this.selected = null;
     document.documentElement.dataset.state = "playing";
   }
@@ -103,7 +103,8 @@ class App {
     this.incoming.until = Math.max(this.incoming.until, until);
     this.arrive(true);
     if (!this.wanted.lasts || isFull) this.lasts = Math.max(this.incoming.until, 1e6);
-    if (isFull) this.verdict("The page keeps only the beginning of so long a run; `ringleader run` plays all of it.", false);
+    const all = this.isLive ? "`ringleader monitor --record` keeps all of it" : "`ringleader run` plays all of it";
+    if (isFull) this.verdict(`The page keeps only the beginning of so long a run; ${all}.`, false);
     if (outcome) {
       const failure = outcome.failure;
       this.verdict(failure ? `Failed at ${(failure.at_ms / 1000).toFixed(3)} s: ${failure.what}` : "All checks held to the end.", Boolean(failure));
@@ -119,6 +120,19 @@ class App {
   verdict(text, isBad) {
     byId("verdict").textContent = text;
     byId("verdict").classList.toggle("bad", isBad);
+  }
+
+  // Tells the selected board on a cable to do something.
+  async order(order) {
+    const node = this.moment.network.nodes.get(this.selected);
+    if (!this.isLive || !node) return;
+    try {
+      const answer = await fetch(`${address}/tell`, { method: "POST", body: JSON.stringify({ node: node.number, order }) });
+      const { does, error } = await answer.json();
+      this.hint(error ? `Board ${node.id}: ${error}.` : `Board ${node.id} ${does}.`);
+    } catch {
+      this.hint("The program that served this page has ended.");
+    }
   }
 
   // Does something to the network: the scenario with one more fault, from its start, shown from this moment on.
@@ -160,7 +174,7 @@ class App {
   }
 
   play() {
-    if (this.moment.time >= this.lasts) this.go(0);
+    if (!this.isLive && this.moment.time >= this.lasts) this.go(0);
     this.playing = true;
     this.shownPlaying();
   }
@@ -223,7 +237,8 @@ class App {
     const more = leaders.length > 4 ? ` and ${leaders.length - 4} more` : "";
     byId("summary").textContent = `${on} of ${nodes.length} nodes on. ${led ? `Node ${led}${more}.` : "Nobody leads yet."}`;
     byId("selected").textContent = this.describe(network.nodes.get(this.selected));
-    for (const id of ["kill", "restart"]) byId(id).disabled = !this.canAct || this.selected === null;
+    for (const id of ["kill", "restart"]) byId(id).disabled = !(this.canAct || this.isLive) || this.selected === null;
+    for (const id of ["identify", "elect"]) byId(id).disabled = this.selected === null;
     byId("kill").disabled ||= !network.nodes.get(this.selected)?.on;
     drawChart(byId("energy"), this.picture, currents(this.store), this.lasts, time, network, this.selected);
     drawChart(byId("airtime"), this.picture, airtimes(this.store, network.nodes), this.lasts, time, network, this.selected);
@@ -231,7 +246,7 @@ class App {
   }
 
   describe(node) {
-    if (!node) return this.canAct ? "Click a node, or choose one with the arrow keys." : "";
+    if (!node) return this.canAct || this.isLive ? "Click a node, or choose one with the arrow keys." : "";
     const state = node.unseen ? "out of sight" : !node.on ? "off" : node.leader === null ? "follows nobody" : node.leader === node.id ? "leads" : `follows ${node.leader}`;
     const way = node.parent === null ? "" : ` by way of ${node.parent}`;
     const links = node.links.size === 1 ? "1 link" : `${node.links.size} links`;

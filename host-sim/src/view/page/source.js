@@ -168,6 +168,10 @@ function stream(run, text, seed, address) {
           end(run, reader, data);
           stop();
         });
+        events.addEventListener("refused", ({ data }) => {
+          postMessage({ kind: "refused", run, why: data });
+          stop();
+        });
         events.onerror = () => {
           postMessage({ kind: "refused", run, why: "The program that served this page has ended." });
           stop();
@@ -186,13 +190,24 @@ function watch(run, address) {
   const reader = new Reader(run);
   const events = new EventSource(`${address}/live`);
   events.onmessage = ({ data }) => {
+    if (reader.isFull) return;
     reader.read(`${data}\n`);
     reader.send();
   };
-  events.addEventListener("end", () => {
-    events.close();
-    end(run, reader, "");
+  // The time goes on while nothing happens.
+  events.addEventListener("now", ({ data }) => {
+    const { us, dropped } = JSON.parse(data);
+    if (reader.isFull || dropped > 0) {
+      events.close();
+      return end(run, reader, "", true);
+    }
+    reader.last = Math.max(reader.last, us);
+    reader.send();
   });
+  events.onerror = () => {
+    events.close();
+    postMessage({ kind: "refused", run, why: "The program that served this page has ended." });
+  };
 }
 
 // A recording.
@@ -210,8 +225,8 @@ async function replay(run, bytes) {
   end(run, reader, "");
 }
 
-function end(run, reader, outcome) {
-  postMessage({ kind: "ended", run, outcome: outcome ? JSON.parse(outcome) : null, isFull: reader.isFull, until: reader.last });
+function end(run, reader, outcome, isCut = false) {
+  postMessage({ kind: "ended", run, outcome: outcome ? JSON.parse(outcome) : null, isFull: reader.isFull || isCut, until: reader.last });
 }
 
 async function append(text, fault, address) {

@@ -11,7 +11,7 @@ use common::types::NodeId;
 
 use super::picker::Picker;
 use super::plan::Plan;
-use crate::graph::Graph;
+use crate::graph::{Graph, UnitPoint};
 use crate::net::{Channel, Delay, Net};
 
 /// Links a node may have: the largest clique has 60 nodes.
@@ -83,7 +83,7 @@ impl<'p> World<'p> {
             plan,
             net,
             rng,
-            graph: Graph::with(vec![(0.0, 0.0); plan.nodes], std::iter::empty()),
+            graph: Graph::with(vec![UnitPoint::default(); plan.nodes], std::iter::empty()),
             picker: Picker::new(plan.scheduler),
             notices: BTreeMap::new(),
             dead: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! Where runs begin: every graph of a few nodes, every choice of a leader per component, every assignment of ids.
 
 use common::election::height::HeightOptions;
-use ideal::graph::Graph;
+use ideal::graph::{Graph, UnitPoint};
 
 use super::space::Network;
 use crate::interleavings::arrange::permutations;
@@ -12,7 +12,7 @@ pub fn graphs(nodes: usize) -> impl Iterator<Item = Graph> {
     let pairs: Vec<_> = (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
     (0..1_u32 << pairs.len()).map(move |bits| {
         let chosen = pairs.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, &pair)| pair);
-        Graph::with(vec![(0.0, 0.0); nodes], chosen)
+        Graph::with(vec![UnitPoint::default(); nodes], chosen)
     })
 }
 

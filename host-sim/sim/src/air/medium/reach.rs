@@ -121,8 +121,8 @@ impl Base {
     }
 
     /// The number of a radio within a list.
-    fn number(self, radio: u32) -> u32 {
-        radio.wrapping_sub(self.four << LANE_BITS)
+    fn number(self, radio: RadioIndex) -> u32 {
+        u32::try_from(radio.0).unwrap_or(u32::MAX).wrapping_sub(self.four << LANE_BITS)
     }
 }
 
@@ -150,7 +150,7 @@ impl Reached {
     }
 
     pub fn leave_out(&mut self, base: Base, radio: RadioIndex, lockable: Power) {
-        let number = base.number(u32::try_from(radio.0).unwrap_or(u32::MAX));
+        let number = base.number(radio);
         self.loud.retain(|loud| loud.to != number);
         self.decodable = self.loud.iter().filter(|loud| loud.power >= lockable).count();
         self.faint.leave_out(number);
@@ -237,7 +237,6 @@ impl Scene<'_> {
         // The index is for the strongest of all, who must not change how far the others are heard.
         let reach = self.propagation.reach(self.tunings[from].tx_dbm, *least).unwrap_or(f64::INFINITY);
         index.near(self.positions[from], |to, distance_squared| {
-            let to = RadioIndex(to);
             if to == from || !self.hearing[to] || distance_squared > reach * reach {
                 return;
             }
@@ -246,7 +245,7 @@ impl Scene<'_> {
                 None => self.arrival(from, to, *steady),
             };
             if arrival.0 >= *least {
-                near.enter(to.0, arrival);
+                near.enter(to, arrival);
             }
         });
         if *steady {
@@ -256,7 +255,9 @@ impl Scene<'_> {
             let usual = if **alike == *scratch { Rc::clone(alike) } else { Rc::new(scratch.clone()) };
             return Reach { usual, base, fading: Vec::new() };
         }
-        let fading = |(to, (mean_dbm, _)): (u32, (f64, Power))| {
+        let base = Base::default();
+        let fading = |(to, (mean_dbm, _)): (RadioIndex, (f64, Power))| {
+            let to = base.number(to);
             let known = before.and_then(|reach| {
                 let at = reach.fading.binary_search_by_key(&to, |fading| fading.to).ok()?;
                 reach.fading.get(at)
@@ -265,7 +266,7 @@ impl Scene<'_> {
             let fresh = Fading { to, mean_dbm, state_ends: 0, is_faded: true };
             known.map_or(fresh, |known| Fading { mean_dbm, ..*known })
         };
-        Reach { usual: Rc::default(), base: Base::default(), fading: near.take().map(fading).collect() }
+        Reach { usual: Rc::default(), base, fading: near.take().map(fading).collect() }
     }
 }
 
@@ -311,7 +312,7 @@ impl Reach {
             return (self.base, Rc::clone(&self.usual));
         }
         let arrive = |fading: &mut Fading| {
-            let mut db = fading.mean_dbm + jitter_db * normal(rng).0;
+            let mut db = fading.mean_dbm + jitter_db * normal(rng)[0];
             if let Some(bursts) = bursts {
                 while fading.state_ends <= now {
                     fading.is_faded = !fading.is_faded;
@@ -364,14 +365,14 @@ mod tests {
     fn numbers_below_the_base_come_back() {
         for radio in [0, 1, 4, 6, 90_003] {
             let base = Base::of(RadioIndex(radio));
-            for other in [0, 1, 2, 3, 4, 5, 8, 89_999, 100_000_u32] {
-                let number = base.number(other);
-                assert_eq!(base.radio(number), RadioIndex(other as usize));
+            for other in [0, 1, 2, 3, 4, 5, 8, 89_999, 100_000] {
+                let number = base.number(RadioIndex(other));
+                assert_eq!(base.radio(number), RadioIndex(other));
                 let mut faint = Faint::default();
                 faint.push(number, Power::from_units(5));
                 let block = faint.blocks[0];
-                assert_eq!(base.four(&block), other as usize / 4);
-                assert_eq!(block.powers[other as usize % 4], 5);
+                assert_eq!(base.four(&block), other / 4);
+                assert_eq!(block.powers[other % 4], 5);
             }
         }
     }

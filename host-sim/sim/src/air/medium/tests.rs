@@ -4,7 +4,7 @@ use super::{Bursts, Medium, Reception, Tuning, weighed_bits};
 use crate::air::airtime_us;
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::oqpsk::packet_error_rate;
-use crate::air::propagation::{Propagation, Spreading};
+use crate::air::propagation::{Point, Propagation, Spreading};
 
 const NOISE_DBM: f64 = -100.0;
 
@@ -15,7 +15,7 @@ fn medium(radios: usize, losses: &[((usize, usize), f64)], seed: u64) -> Medium 
     let propagation = Propagation { spreading, noise_dbm: NOISE_DBM, ..Propagation::plain(seed) };
     let mut medium = Medium::new(propagation, None, seed);
     for _ in 0..radios {
-        medium.add((0.0, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
+        medium.add(Point::ORIGIN, Tuning { channel: 15, tx_dbm: 0.0 });
     }
     (0..radios).for_each(|radio| medium.listen(RadioIndex(radio), true));
     medium
@@ -215,7 +215,7 @@ fn fades_take_their_share_of_the_time() {
     let bursts = Bursts { good_us: 2_000_000, bad_us: 150_000, loss_db: 40.0 };
     let mut medium = Medium::new(propagation, Some(bursts), 5);
     for _ in 0..2 {
-        medium.add((0.0, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
+        medium.add(Point::ORIGIN, Tuning { channel: 15, tx_dbm: 0.0 });
     }
     medium.listen(RadioIndex(1), true);
     let frames = 20_000_u64;

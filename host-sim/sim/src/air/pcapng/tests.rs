@@ -1,7 +1,7 @@
 use std::io::ErrorKind;
 use std::process::Command;
 
-use super::{Capture, ENHANCED_PACKET, fcs};
+use super::{Capture, ENHANCED_PACKET, NodeNumber, fcs};
 use crate::air::index::RadioIndex;
 use crate::air::sink::tests::SmallDisk;
 use crate::air::talker::{PSDU, data_frame, room};
@@ -19,7 +19,7 @@ fn the_checksum_is_that_of_the_standard() {
 #[test]
 fn a_tiny_capture_byte_for_byte() {
     let mut capture = Capture::new(Vec::new());
-    capture.record(0x0001_0002_0003_0004, 7, &[0x02, 0x00, 0x6A, 0xAA, 0xAA]);
+    capture.record(0x0001_0002_0003_0004, NodeNumber(7), &[0x02, 0x00, 0x6A, 0xAA, 0xAA]);
     assert_eq!(capture.frames(), 1);
     let bytes = capture.finish().unwrap();
     let section = [
@@ -61,11 +61,11 @@ fn a_tiny_capture_byte_for_byte() {
 fn what_is_too_short_for_a_checksum_is_left_alone() {
     for psdu in [&[][..], &[0x42]] {
         let mut capture = Capture::new(Vec::new());
-        capture.record(0, 0, psdu);
+        capture.record(0, NodeNumber(0), psdu);
         assert_eq!(packets(&capture.finish().unwrap()), [(0, psdu.to_vec())]);
     }
     let mut capture = Capture::new(Vec::new());
-    capture.record(0, 0, &[1, 2]);
+    capture.record(0, NodeNumber(0), &[1, 2]);
     assert_eq!(packets(&capture.finish().unwrap()), [(0, vec![0, 0])], "nothing but the checksum of nothing");
 }
 
@@ -73,7 +73,7 @@ fn what_is_too_short_for_a_checksum_is_left_alone() {
 fn errors_come_out_at_the_end() {
     for room in [0, 50, 90, 150] {
         let mut capture = Capture::new(SmallDisk { room, ..SmallDisk::default() });
-        capture.record(5, 0, &[1, 2, 3, 4, 5]);
+        capture.record(5, NodeNumber(0), &[1, 2, 3, 4, 5]);
         assert_eq!(capture.finish().unwrap_err().kind(), ErrorKind::StorageFull, "{room} bytes");
     }
 }
@@ -155,7 +155,7 @@ fn wireshark_decodes_the_frames() {
         (5_000_000_000_001, 11, data_frame(3, 0xFFFD, 0x0001, [0, 0xFF, 0x80])),
     ];
     for (time, from, psdu) in &frames {
-        capture.record(*time, *from, &[&psdu[..], &[0; 2]].concat());
+        capture.record(*time, NodeNumber(*from), &[&psdu[..], &[0; 2]].concat());
     }
     let bytes = capture.finish().unwrap();
     let recorded = packets(&bytes);

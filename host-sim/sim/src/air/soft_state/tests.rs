@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::{Hello, SoftState, SoftStateOptions, decode, encode};
 use crate::air::index::NodeIndex;
 use crate::air::medium::{Medium, Tuning};
-use crate::air::propagation::{Propagation, Spreading};
+use crate::air::propagation::{Point, Propagation, Spreading};
 use crate::air::timing::RadioTiming;
 use crate::air::world::{Nobody, Station, World};
 use common::mac::phy::{FRAME_MAX, fcs};
@@ -25,7 +25,7 @@ fn line(count: u16, seed: u64) -> World<SoftState> {
     let mut world = World::new(Medium::new(propagation, None, seed), RadioTiming::EMBASSY, seed);
     for id in 1..=count {
         let station = SoftState::new(NodeId(id), options(), seed);
-        world.add((10.0 * f64::from(id), 0.0), Tuning { channel: 15, tx_dbm: 0.0 }, 0, station);
+        world.add(Point::new(10.0 * f64::from(id), 0.0), Tuning { channel: 15, tx_dbm: 0.0 }, 0, station);
     }
     for node in NodeIndex::first(world.len()) {
         world.power_on(node, &mut Nobody);

@@ -1,7 +1,7 @@
 use common::types::NodeId;
 use proptest::prelude::*;
 
-use super::{Event, ObstacleKind, Record, Trace, parse_line};
+use super::{Event, NodeNumber, ObstacleKind, Record, Trace, parse_line};
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::sink::tests::SmallDisk;
@@ -14,13 +14,13 @@ fn lines(bytes: Vec<u8>) -> Vec<String> {
 
 /// A run with a loss of power in it.
 fn run(mut trace: Trace<Vec<u8>>) -> Vec<String> {
-    (0..3).for_each(|node| trace.power(0, node, true));
+    (0..3).for_each(|node| trace.power(0, NodeNumber(node), true));
     let mut world = room(3, &mut trace);
     world.run_until(500_000, &mut trace);
-    trace.power(world.now_us(), 2, false);
+    trace.power(world.now_us(), NodeNumber(2), false);
     world.power_off(NodeIndex(2), &mut trace);
     world.run_until(2_000_000, &mut trace);
-    trace.power(world.now_us(), 2, true);
+    trace.power(world.now_us(), NodeNumber(2), true);
     world.power_on(NodeIndex(2), &mut trace);
     world.run_until(2_500_000, &mut trace);
     lines(trace.finish().unwrap())
@@ -33,9 +33,9 @@ fn every_event_has_its_line() {
     watcher.frame(12, RadioIndex(3), &[0x41, 0x88, 0x0F]);
     watcher.reception(652, RadioIndex(3), Reception { to: RadioIndex(1), rssi_dbm: -61.5, intact: true });
     watcher.reception(652, RadioIndex(3), Reception { to: RadioIndex(2), rssi_dbm: -91.2, intact: false });
-    trace.power(700, 4, true);
-    trace.power(800, 4, false);
-    trace.note(900, Some(4), "a \"quoted\" word\nand a line");
+    trace.power(700, NodeNumber(4), true);
+    trace.power(800, NodeNumber(4), false);
+    trace.note(900, Some(NodeNumber(4)), "a \"quoted\" word\nand a line");
     trace.note(901, None, "the wall is down");
     assert_eq!(
         lines(trace.finish().unwrap()),
@@ -53,7 +53,7 @@ fn every_event_has_its_line() {
 
 #[test]
 fn a_leader_is_written_once_per_change() {
-    let changes: Vec<(usize, Option<NodeId>)> = run(Trace::new(Vec::new()))
+    let changes: Vec<(NodeNumber, Option<NodeId>)> = run(Trace::new(Vec::new()))
         .iter()
         .enumerate()
         .filter_map(|(index, line)| match parse_line(index + 1, line).unwrap() {
@@ -63,7 +63,7 @@ fn a_leader_is_written_once_per_change() {
         .collect();
     // Each follows itself at first, then 99 speaks, then 98; the last was switched off and on and begins anew.
     let expected = [(0, 100), (1, 99), (2, 98), (0, 99), (0, 98), (1, 98), (2, 98)];
-    assert_eq!(changes, expected.map(|(node, id)| (node, Some(NodeId(id)))));
+    assert_eq!(changes, expected.map(|(node, id)| (NodeNumber(node), Some(NodeId(id)))));
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn malformed_lines_are_refused_with_their_number() {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..=127).prop_map(|psdu| Event::Frame { psdu }),
-        any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Received { from: from as usize, rssi_dbm }),
-        any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Damaged { from: from as usize, rssi_dbm }),
+        any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Received { from: NodeNumber(from as usize), rssi_dbm }),
+        any::<(u32, i16)>().prop_map(|(from, rssi_dbm)| Event::Damaged { from: NodeNumber(from as usize), rssi_dbm }),
         proptest::collection::vec(any::<u8>(), 0..=127).prop_map(|psdu| Event::Corrupted { psdu }),
         any::<Option<u16>>().prop_map(|leader| Event::Leader { leader: leader.map(NodeId) }),
         Just(Event::PowerOn {}),
@@ -170,7 +170,7 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     #[test]
     fn what_is_written_can_be_read(time_us: u64, node: usize, nowhere: bool, event in event()) {
-        let node = (!nowhere || !matches!(event, Event::Note { .. })).then_some(node);
+        let node = (!nowhere || !matches!(event, Event::Note { .. })).then_some(NodeNumber(node));
         let record = Record { time_us, node, event };
         let line = record.to_line();
         prop_assert_eq!(line.matches('\n').count(), 1, "one line each");

@@ -262,15 +262,15 @@ impl<S: Station> World<S> {
 
     fn schedule(&mut self, at_us: u64, node: NodeIndex, event: Event) {
         let Radio { life, round, .. } = self.radios[node];
-        self.push(at_us, node.0, life, round, event);
+        self.push(at_us, node.radio(), life, round, event);
     }
 
     fn schedule_intruder(&mut self, at_us: u64, radio: RadioIndex) {
-        self.push(at_us, radio.0, 0, 0, Event::Injected);
+        self.push(at_us, radio, 0, 0, Event::Injected);
     }
 
-    fn push(&mut self, at_us: u64, index: usize, life: u32, round: u32, event: Event) {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
+    fn push(&mut self, at_us: u64, radio: RadioIndex, life: u32, round: u32, event: Event) {
+        let index = u32::try_from(radio.0).unwrap_or(u32::MAX);
         self.agenda.push(Entry { at_us, order: 0, index, life, round, event });
     }
 

@@ -176,7 +176,7 @@ impl<S: Station> World<S> {
     pub(super) fn begin_frame(&mut self, from: RadioIndex) -> OnAir {
         let on = self.medium.begin_frame(self.now_us, from);
         if !self.ports.is_empty() {
-            self.push(self.now_us + SYNC_US, 0, 0, 0, Event::Found);
+            self.push(self.now_us + SYNC_US, RadioIndex(0), 0, 0, Event::Found);
         }
         on
     }
@@ -261,7 +261,7 @@ mod tests {
     use crate::air::airtime_us;
     use crate::air::index::NodeIndex;
     use crate::air::medium::{Medium, Tuning};
-    use crate::air::propagation::Propagation;
+    use crate::air::propagation::{Point, Propagation};
     use crate::air::timing::RadioTiming;
     use crate::air::world::{Nobody, RawFrame, World};
     use crate::scenario::run::mirror::Mirror;
@@ -274,7 +274,7 @@ mod tests {
         let mut world = World::new(Medium::new(Propagation::plain(1), None, 1), RadioTiming::FIRMWARE, 1);
         for number in 0..2_u16 {
             let mirror = Mirror::new(NodeId(number + 1));
-            let node = world.add((10.0 * f64::from(number), 0.0), TUNING, 0, mirror);
+            let node = world.add(Point::new(10.0 * f64::from(number), 0.0), TUNING, 0, mirror);
             world.open_port(node);
             world.power_on(node, &mut Nobody);
         }

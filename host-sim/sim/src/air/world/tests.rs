@@ -5,7 +5,7 @@ use super::{Access, Nobody, RawFrame, Room, Sent, Station, Transmit, Watcher, Wo
 use crate::air::airtime_us;
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Medium, Reception, Tuning};
-use crate::air::propagation::{Propagation, Spreading};
+use crate::air::propagation::{Point, Propagation, Spreading};
 use crate::air::timing::RadioTiming;
 
 const TUNING: Tuning = Tuning { channel: 15, tx_dbm: 0.0 };
@@ -74,7 +74,7 @@ fn room(puppets: Vec<Puppet>, timing: RadioTiming) -> World<Puppet> {
     let propagation = Propagation { spreading: Spreading::Disc { reach: 10.0 }, ..Propagation::plain(1) };
     let mut world = World::new(Medium::new(propagation, None, 1), timing, 1);
     for puppet in puppets {
-        world.add((0.0, 0.0), TUNING, 0, puppet);
+        world.add(Point::ORIGIN, TUNING, 0, puppet);
     }
     world
 }
@@ -206,7 +206,7 @@ fn corrupted_frames_have_wrong_bits_and_a_right_checksum() {
 fn intruders_overhear_and_inject_and_lie_about_lengths() {
     let sender = Puppet { script: vec![(vec![7; 30], Access::Csma)], ..Puppet::default() };
     let mut world = room(vec![sender, Puppet::default()], RadioTiming::FIRMWARE);
-    let intruder = world.add_intruder((1.0, 1.0), TUNING);
+    let intruder = world.add_intruder(Point::new(1.0, 1.0), TUNING);
     world.set_intruder_about(intruder, true);
     start(&mut world, &mut Nobody);
     world.run_until(100_000, &mut Nobody);
@@ -228,7 +228,7 @@ fn intruders_overhear_and_inject_and_lie_about_lengths() {
 fn an_intruder_that_goes_in_the_middle_of_a_frame_hears_nothing_more() {
     let talks = |waits: usize| Puppet { script: vec![(vec![7; 30], Access::Csma); waits], ..Puppet::default() };
     let mut world = room(vec![talks(9), Puppet::default()], RadioTiming::FIRMWARE);
-    let intruder = world.add_intruder((1.0, 1.0), TUNING);
+    let intruder = world.add_intruder(Point::new(1.0, 1.0), TUNING);
     world.set_intruder_about(intruder, true);
     assert!(world.inject(intruder, RawFrame::honest(vec![1; 9]), &mut Nobody));
     world.set_intruder_about(intruder, false);

@@ -188,8 +188,8 @@ pub struct Wifi {
 pub enum Mobility {
     /// Each walks to one random point after another.
     Random(Wander),
-    /// For each node that moves: times in microseconds and its position then, in order.
-    Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
+    /// The way of each node that moves, in the order of time.
+    Listed(BTreeMap<NodeIndex, Vec<Waypoint>>),
 }
 
 impl Mobility {
@@ -197,20 +197,33 @@ impl Mobility {
     pub fn until_us(&self) -> u64 {
         match self {
             Self::Random(wander) => wander.until_us,
-            Self::Listed(ways) => ways.values().filter_map(|way| Some(way.last()?.0)).max().unwrap_or(0),
+            Self::Listed(ways) => ways.values().filter_map(|way| Some(way.last()?.at_us)).max().unwrap_or(0),
         }
     }
+}
+
+/// Where a node is at some time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waypoint {
+    pub at_us: u64,
+    pub position: Point,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wander {
     /// The groups that move together; `None` if every node moves on its own.
     pub groups: Option<Groups>,
-    /// The slowest and the fastest, in metres per second.
-    pub speed: (f64, f64),
+    pub speed: SpeedRange,
     /// The side of the square in which they walk.
     pub side: f64,
     pub until_us: u64,
+}
+
+/// The slowest and the fastest, in metres per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeedRange {
+    pub least: f64,
+    pub most: f64,
 }
 
 /// Groups whose centres walk, while each member roughly keeps its position within the group.
@@ -354,11 +367,19 @@ pub enum When {
     },
 }
 
+/// A fault of the scenario, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FaultIndex(pub usize);
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub when: When,
     pub harm: Harm,
 }
+
+/// A load plan of the scenario, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadIndex(pub usize);
 
 /// How loaded nodes are from some time on, and how likely they are to fail.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use strsim::levenshtein;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::air::propagation::Point;
 use crate::scenario::input::units::{COORDINATE_MAX, Unit, parse_quantity};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,14 +190,14 @@ impl<'a> Section<'a> {
     }
 
     /// A point, `[x, y]` in metres.
-    pub fn point(&self, key: &str) -> Result<Option<(f64, f64)>, Problem> {
+    pub fn point(&self, key: &str) -> Result<Option<Point>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         point(value)
             .map(Some)
             .ok_or_else(|| wrong(self.source, value, key, &format!("a point in metres, such as [10, 20]; {}", near())))
     }
 
-    pub fn points(&self, key: &str) -> Result<Option<Vec<(f64, f64)>>, Problem> {
+    pub fn points(&self, key: &str) -> Result<Option<Vec<Point>>, Problem> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let list = value.get_ref().as_array().and_then(|list| list.iter().map(point).collect::<Option<Vec<_>>>());
         list.map(Some).ok_or_else(|| {
@@ -284,10 +285,10 @@ fn near() -> String {
     format!("no coordinate may be beyond {} km", COORDINATE_MAX / 1_000.0)
 }
 
-fn point(value: &Spanned<DeValue<'_>>) -> Option<(f64, f64)> {
+fn point(value: &Spanned<DeValue<'_>>) -> Option<Point> {
     let list = value.get_ref().as_array()?;
     match list.iter().map(number).collect::<Option<Vec<f64>>>()?[..] {
-        [x, y] if x.abs().max(y.abs()) <= COORDINATE_MAX => Some((x, y)),
+        [x, y] if x.abs().max(y.abs()) <= COORDINATE_MAX => Some(Point { x, y }),
         _ => None,
     }
 }

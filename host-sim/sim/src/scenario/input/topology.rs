@@ -35,21 +35,24 @@ impl Topology {
     pub fn positions(&self, seed: u64) -> Vec<Point> {
         let number = |index: usize| f64::from(u32::try_from(index).unwrap_or(u32::MAX));
         match *self {
-            Self::Line { nodes, spacing } => (0..nodes).map(|node| (number(node) * spacing, 0.0)).collect(),
+            Self::Line { nodes, spacing } => (0..nodes).map(|node| Point::new(number(node) * spacing, 0.0)).collect(),
             Self::Ring { nodes, spacing } => {
                 let step = std::f64::consts::TAU / number(nodes.max(1));
                 // The spacing is the length of the chord between neighbours.
                 let radius = if nodes > 1 { spacing / (2.0 * maths::sin(step / 2.0)) } else { 0.0 };
-                let at = |node| (radius * maths::cos(number(node) * step), radius * maths::sin(number(node) * step));
+                let at = |node| {
+                    Point::new(radius * maths::cos(number(node) * step), radius * maths::sin(number(node) * step))
+                };
                 (0..nodes).map(at).collect()
             }
             Self::Grid { nodes, spacing } => {
                 let columns = (1..=nodes).find(|side| side * side >= nodes).unwrap_or(1);
-                (0..nodes).map(|node| (number(node % columns) * spacing, number(node / columns) * spacing)).collect()
+                let at = |node| Point::new(number(node % columns) * spacing, number(node / columns) * spacing);
+                (0..nodes).map(at).collect()
             }
             Self::Random { nodes, side } => {
                 let mut rng = Rng::stream(seed, 0x70B0);
-                (0..nodes).map(|_| (unit(&mut rng) * side, unit(&mut rng) * side)).collect()
+                (0..nodes).map(|_| Point::new(unit(&mut rng) * side, unit(&mut rng) * side)).collect()
             }
             Self::Positions(ref positions) => positions.clone(),
         }
@@ -74,7 +77,7 @@ mod tests {
     fn neighbours_on_a_ring_are_the_spacing_apart() {
         let positions = Topology::Ring { nodes: 7, spacing: 12.0 }.positions(1);
         for (a, b) in positions.iter().zip(positions.iter().cycle().skip(1)) {
-            assert!(((a.0 - b.0).hypot(a.1 - b.1) - 12.0).abs() < 1e-9);
+            assert!(((a.x - b.x).hypot(a.y - b.y) - 12.0).abs() < 1e-9);
         }
     }
 
@@ -83,6 +86,6 @@ mod tests {
         let field = Topology::Random { nodes: 20, side: 50.0 };
         assert_eq!(field.positions(3), field.positions(3));
         assert_ne!(field.positions(3), field.positions(4));
-        assert!(field.positions(3).iter().all(|&(x, y)| (0.0..50.0).contains(&x) && (0.0..50.0).contains(&y)));
+        assert!(field.positions(3).iter().all(|at| (0.0..50.0).contains(&at.x) && (0.0..50.0).contains(&at.y)));
     }
 }

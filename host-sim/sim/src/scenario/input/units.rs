@@ -1,5 +1,7 @@
 //! Quantities with units, as people write them.
 
+use std::ops::RangeInclusive;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Metres.
@@ -58,33 +60,33 @@ impl Unit {
     /// The least and the greatest amount of any such quantity, in the unit's first form. Anything beyond is a typing
     /// error. The limits also keep the simulator's arithmetic exact: times are whole microseconds, and powers are whole
     /// units of -150 dBm.
-    pub const fn range(self) -> (f64, f64) {
+    pub const fn range(self) -> RangeInclusive<f64> {
         match self {
-            Self::Length => (0.0, COORDINATE_MAX),
+            Self::Length => 0.0..=COORDINATE_MAX,
             // A month.
-            Self::Time => (0.0, 30.0 * 86_400.0),
+            Self::Time => 0.0..=30.0 * 86_400.0,
             // From below any noise floor up to a watt.
-            Self::Power => (-150.0, 30.0),
-            Self::Loss => (0.0, 250.0),
-            Self::Speed => (0.0, 1_000.0),
-            Self::Share => (0.0, 1.0),
+            Self::Power => -150.0..=30.0,
+            Self::Loss => 0.0..=250.0,
+            Self::Speed => 0.0..=1_000.0,
+            Self::Share => 0.0..=1.0,
             // Five percent.
-            Self::Drift => (-50_000.0, 50_000.0),
+            Self::Drift => -50_000.0..=50_000.0,
         }
     }
 
     /// Checks an amount against this quantity's range.
     pub fn check(self, amount: f64) -> Result<f64, String> {
-        self.check_within(amount, self.range())
+        self.check_within(amount, &self.range())
     }
 
     /// Checks an amount against a narrower range.
-    pub fn check_within(self, amount: f64, (least, most): (f64, f64)) -> Result<f64, String> {
+    pub fn check_within(self, amount: f64, range: &RangeInclusive<f64>) -> Result<f64, String> {
         // NaN lies in no range.
-        if (least..=most).contains(&amount) {
+        if range.contains(&amount) {
             return Ok(amount);
         }
-        Err(format!("must be between {} and {}", self.shown(least), self.shown(most)))
+        Err(format!("must be between {} and {}", self.shown(*range.start()), self.shown(*range.end())))
     }
 
     /// The amount as people would write it.
@@ -171,6 +173,6 @@ mod tests {
         assert_eq!(told(Unit::Length, f64::INFINITY), "must be between 0 m and 100 km");
         assert_eq!(told(Unit::Power, f64::NAN), "must be between -150 dBm and 30 dBm");
         assert_eq!(told(Unit::Share, 1.01), "must be between 0 % and 100 %");
-        assert_eq!(Unit::Time.check_within(0.0, (1e-3, 3_600.0)), Err("must be between 1 ms and 1 h".to_owned()));
+        assert_eq!(Unit::Time.check_within(0.0, &(1e-3..=3_600.0)), Err("must be between 1 ms and 1 h".to_owned()));
     }
 }

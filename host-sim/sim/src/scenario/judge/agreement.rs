@@ -6,13 +6,13 @@ use common::types::NodeId;
 
 use super::changes::Changes;
 use super::checker::HOLD_US;
-use super::components::{Components, Standing};
+use super::components::{ComponentIndex, Components, Standing};
 use super::lateness::Lateness;
 use super::observer::Observer;
 use super::steadiness::{Done, Watch};
 use crate::air::index::NodeIndex;
 use crate::air::world::World;
-use crate::scenario::report::outcome::{Change, Reign, Steadiness};
+use crate::scenario::report::outcome::{Change, Followed, Reign, Steadiness};
 use crate::scenario::run::drive::{SLICE_US, id_of};
 use crate::scenario::run::program::Program;
 
@@ -127,12 +127,12 @@ impl Judge {
     }
 
     /// For each component, which one it was before: the same nodes, and the same usable links between them.
-    fn kept(&self, before: &Components) -> Vec<Option<usize>> {
+    fn kept(&self, before: &Components) -> Vec<Option<ComponentIndex>> {
         let touched: BTreeSet<NodeIndex> =
             before.links.symmetric_difference(&self.components.links).flat_map(|&(a, b)| [a, b]).collect();
         let is_same = |members: &Vec<NodeIndex>| {
             let at = before.usable.iter().position(|old| old == members)?;
-            members.iter().all(|node| !touched.contains(node)).then_some(at)
+            members.iter().all(|node| !touched.contains(node)).then_some(ComponentIndex(at))
         };
         self.components.usable.iter().map(is_same).collect()
     }
@@ -168,7 +168,8 @@ impl Judge {
         self.pass(now, world, observer);
         let have_changed = std::mem::take(&mut observer.leaders_changed);
         if have_changed {
-            let leaders = followers(world).into_iter().map(|(leader, count)| (id_of(leader).0, count)).collect();
+            let followed = |(leader, followers)| Followed { leader: id_of(leader).0, followers };
+            let leaders = followers(world).into_iter().map(followed).collect();
             if self.reigns.last().is_none_or(|last| last.leaders != leaders) {
                 self.reigns.push(Reign { at_ms: now / 1_000, leaders });
             }
@@ -189,7 +190,8 @@ impl Judge {
         } else if self.agreed_since.take().is_some() && self.changes.is_settled() && has_lost {
             self.relapses += 1;
         }
-        for (component, (members, standing)) in self.components.usable.iter().zip(&self.standings).enumerate() {
+        for (at, (members, standing)) in self.components.usable.iter().zip(&self.standings).enumerate() {
+            let component = ComponentIndex(at);
             let agrees_since = match standing {
                 Standing::Held => {
                     self.lateness.hold(component);
@@ -211,7 +213,7 @@ impl Judge {
         let goes_by = |a, b| world.station(a).goes_by(id_of(b));
         let is_held = |a, b| is_linked(a, b) || goes_by(a, b) || goes_by(b, a);
         let found = self.components.standings(|node| leader(world, node), is_held);
-        let was_agreed = |component: usize| self.standings.get(component) == Some(&Standing::Agreed);
+        let was_agreed = |at: usize| self.standings.get(at) == Some(&Standing::Agreed);
         let has_lost = found.iter().enumerate().any(|(at, now)| was_agreed(at) && !now.dissenters().is_empty());
         self.standings = found;
         has_lost
@@ -220,13 +222,13 @@ impl Judge {
     /// Whether everybody agrees who has to. A component that the last change has made, and that only faint links still join to
     /// the leader it had, has yet to show what becomes of it.
     fn is_agreed(&self, world: &World<Program>) -> bool {
-        let is_settled = |(component, standing): (usize, &Standing)| match standing {
+        let is_settled = |(at, standing): (usize, &Standing)| match standing {
             Standing::Agreed => true,
             Standing::Disputed(_) => false,
             Standing::Held => {
-                let first = self.components.usable[component].first();
+                let first = self.components.usable[at].first();
                 let now = first.and_then(|&first| leader(world, first));
-                self.made.get(component).is_none_or(|before| before.is_none() || *before != now)
+                self.made.get(at).is_none_or(|before| before.is_none() || *before != now)
             }
         };
         self.standings.iter().enumerate().all(is_settled)

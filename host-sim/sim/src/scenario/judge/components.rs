@@ -56,6 +56,10 @@ impl Standing {
     }
 }
 
+/// One of the components of a moment, counted from 0. What has this number after a change may be another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ComponentIndex(pub usize);
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Components {
     /// Joined by usable links; nodes in ascending order.
@@ -208,7 +212,7 @@ impl Union {
 mod tests {
     use super::{Admission, Components, NodeIndex, Standing};
     use crate::air::medium::{Medium, Tuning};
-    use crate::air::propagation::{Propagation, Spreading};
+    use crate::air::propagation::{Point, Propagation, Spreading};
 
     fn numbers(nodes: &[NodeIndex]) -> Vec<usize> {
         nodes.iter().map(|node| node.0).collect()
@@ -219,7 +223,7 @@ mod tests {
         let air = Propagation { spreading: Spreading::Disc { reach: 10.0 }, ..Propagation::plain(1) };
         let mut medium = Medium::new(air, None, 1);
         for x in [0.0, 9.0, 18.0, 60.0, 69.0] {
-            medium.add((x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
+            medium.add(Point::new(x, 0.0), Tuning { channel: 15, tx_dbm: 0.0 });
         }
         let all =
             Components::find(|a, b| medium.mean_dbm(a.radio(), b.radio()), 5, |_| true, |_| -100.5, Admission::ANY);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::agreement::leader;
+use super::components::ComponentIndex;
 use super::liveness::{Liveness, Overdue};
 use super::observer::Observer;
 use crate::air::index::NodeIndex;
@@ -20,7 +21,7 @@ const NAMED_MAX: usize = 12;
 #[derive(Clone, Debug)]
 pub(super) struct Late {
     /// Whose it is, while the components are what they were then.
-    component: Option<usize>,
+    component: Option<ComponentIndex>,
     /// Since when there was no agreement.
     since_us: u64,
     failure: Failure,
@@ -43,16 +44,17 @@ impl Lateness {
 
     /// From now on there is as much time as ever to agree, for every component that was not there before like this; of the
     /// others, `kept` says which they were. What was too late before stays too late.
-    pub fn restart(&mut self, now: u64, kept: &[Option<usize>]) {
+    pub fn restart(&mut self, now: u64, kept: &[Option<ComponentIndex>]) {
         self.liveness.restart(now, kept);
         if let Some(late) = &mut self.late {
             // Where it is another component now, nobody knows when this one settled.
-            late.component = late.component.and_then(|before| kept.iter().position(|kept| *kept == Some(before)));
+            let now_at = |before| kept.iter().position(|kept| *kept == Some(before)).map(ComponentIndex);
+            late.component = late.component.and_then(now_at);
         }
     }
 
     /// Faint links hold this component.
-    pub fn hold(&mut self, component: usize) {
+    pub fn hold(&mut self, component: ComponentIndex) {
         self.liveness.hold(component);
     }
 
@@ -60,7 +62,7 @@ impl Lateness {
     pub fn assess(
         &mut self,
         now: u64,
-        component: usize,
+        component: ComponentIndex,
         agrees_since: Option<u64>,
         describe: impl FnOnce(Dispute) -> Failure,
     ) {

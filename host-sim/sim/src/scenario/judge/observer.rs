@@ -9,7 +9,7 @@ use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
 use crate::air::propagation::Point;
-use crate::air::trace::{Event, Trace};
+use crate::air::trace::{Event, NodeNumber, Trace};
 use crate::air::world::Watcher;
 use crate::fnv;
 use crate::scenario::input::units::seconds;
@@ -222,8 +222,8 @@ impl Observer {
 }
 
 /// The number of a radio in the files: of a node its id; those of attackers follow.
-pub(super) const fn number(radio: RadioIndex) -> usize {
-    radio.0 + 1
+pub(super) const fn number(radio: RadioIndex) -> NodeNumber {
+    NodeNumber(radio.0 + 1)
 }
 
 impl Watcher<Program> for Observer {

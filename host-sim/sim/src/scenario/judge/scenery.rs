@@ -78,12 +78,12 @@ impl Obstacle {
     }
 
     pub fn event(&self, on: bool) -> Event {
-        let points_mm = self.points.iter().map(|&(x, y)| [millimetres(x), millimetres(y)]).collect();
+        let points_mm = self.points.iter().map(|at| [millimetres(at.x), millimetres(at.y)]).collect();
         Event::Obstacle { kind: self.kind, points_mm, nodes: self.nodes.clone(), on }
     }
 }
 
-pub fn place((x, y): Point) -> Event {
+pub fn place(Point { x, y }: Point) -> Event {
     Event::Place { x_mm: millimetres(x), y_mm: millimetres(y) }
 }
 

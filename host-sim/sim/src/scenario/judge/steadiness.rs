@@ -17,7 +17,13 @@ pub(super) struct Watch {
     frames: u64,
     quiet_frames: u64,
     /// The quiet time and its frames when the last change came.
-    before_last: (u64, u64),
+    before_last: Quiet,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Quiet {
+    node_us: u64,
+    frames: u64,
 }
 
 /// What nodes have done so far.
@@ -45,7 +51,7 @@ impl Watch {
 
     /// Something changes.
     pub fn note_change(&mut self) {
-        self.before_last = (self.quiet_node_us, self.quiet_frames);
+        self.before_last = Quiet { node_us: self.quiet_node_us, frames: self.quiet_frames };
     }
 
     pub fn report(&self, leader_changes: u64) -> Steadiness {
@@ -55,8 +61,8 @@ impl Watch {
             spontaneous: self.spontaneous,
             quiet_node_ms: self.quiet_node_us / 1_000,
             quiet_frames: self.quiet_frames,
-            last_quiet_node_ms: (self.quiet_node_us - self.before_last.0) / 1_000,
-            last_quiet_frames: self.quiet_frames - self.before_last.1,
+            last_quiet_node_ms: (self.quiet_node_us - self.before_last.node_us) / 1_000,
+            last_quiet_frames: self.quiet_frames - self.before_last.frames,
         }
     }
 }

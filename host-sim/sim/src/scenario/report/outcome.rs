@@ -137,8 +137,28 @@ fn per_day(count: u64, ms: u64) -> f64 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reign {
     pub at_ms: u64,
-    /// Each leader with its number of followers, in ascending order.
-    pub leaders: Vec<(u16, usize)>,
+    /// In ascending order.
+    pub leaders: Vec<Followed>,
+}
+
+/// A leader and how many follow it. In JSON it is a list of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u16, usize)", into = "(u16, usize)")]
+pub struct Followed {
+    pub leader: u16,
+    pub followers: usize,
+}
+
+impl From<(u16, usize)> for Followed {
+    fn from((leader, followers): (u16, usize)) -> Self {
+        Self { leader, followers }
+    }
+}
+
+impl From<Followed> for (u16, usize) {
+    fn from(followed: Followed) -> Self {
+        (followed.leader, followed.followers)
+    }
 }
 
 /// Whom a node followed from this time on.

@@ -6,7 +6,7 @@ use common::rng::Rng;
 
 use crate::air::index::NodeIndex;
 use crate::maths;
-use crate::scenario::input::plan::{Harm, Scenario, When, unit};
+use crate::scenario::input::plan::{FaultIndex, Harm, LoadIndex, Scenario, When, unit};
 
 /// One strike of a fault; each has a number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,9 +15,9 @@ pub struct StrikeId(pub u64);
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A fault of the scenario begins.
-    Begin(usize),
+    Begin(FaultIndex),
     /// A fault of the scenario ends.
-    End(usize),
+    End(FaultIndex),
     /// What cut these nodes' power is over.
     EndOutage {
         strike: StrikeId,
@@ -34,7 +34,7 @@ pub enum Action {
         life: u64,
     },
     /// The attacker of a fault sends.
-    Attack(usize),
+    Attack(FaultIndex),
     /// What made these nodes' clocks drift is over.
     EndDrift {
         strike: StrikeId,
@@ -44,7 +44,7 @@ pub enum Action {
     /// What all nodes know is kept for a later corruption.
     Remember,
     /// Nodes are loaded otherwise from now on.
-    Load(usize),
+    Load(LoadIndex),
     /// A node measures itself, if it is still in the life that began then.
     Measure {
         node: NodeIndex,
@@ -56,10 +56,17 @@ pub enum Action {
     },
 }
 
+/// When an action is due, and how many were added before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Slot {
+    at_us: u64,
+    added: u64,
+}
+
 /// Actions by time; those of one time in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    actions: BTreeMap<(u64, u64), Action>,
+    actions: BTreeMap<Slot, Action>,
     added: u64,
 }
 
@@ -72,19 +79,19 @@ impl Agenda {
         let mut agenda = Self::default();
         for (index, fault) in scenario.faults.iter().enumerate() {
             match fault.when {
-                When::Once { at_us } => agenda.add_strike(at_us, index, &fault.harm),
+                When::Once { at_us } => agenda.add_strike(at_us, FaultIndex(index), &fault.harm),
                 When::Every { mean_us, from_us, until_us } => {
                     let mut rng = Rng::stream(seed ^ 0xFA17, index as u64);
                     let mut at_us = from_us + exponential(&mut rng, mean_us);
                     while at_us < until_us {
-                        agenda.add_strike(at_us, index, &fault.harm);
+                        agenda.add_strike(at_us, FaultIndex(index), &fault.harm);
                         at_us += exponential(&mut rng, mean_us);
                     }
                 }
             }
         }
         for (index, load) in scenario.loads.iter().enumerate() {
-            agenda.add(load.at_us, Action::Load(index));
+            agenda.add(load.at_us, Action::Load(LoadIndex(index)));
         }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);
@@ -96,29 +103,29 @@ impl Agenda {
     }
 
     pub fn add(&mut self, at: u64, action: Action) {
-        self.actions.insert((at, self.added), action);
+        self.actions.insert(Slot { at_us: at, added: self.added }, action);
         self.added += 1;
     }
 
     pub fn next_us(&self) -> Option<u64> {
-        self.actions.keys().next().map(|key| key.0)
+        self.actions.keys().next().map(|slot| slot.at_us)
     }
 
     /// The next one that is due by now.
     pub fn pop(&mut self, now: u64) -> Option<Action> {
-        let entry = self.actions.first_entry().filter(|entry| entry.key().0 <= now)?;
+        let entry = self.actions.first_entry().filter(|entry| entry.key().at_us <= now)?;
         Some(entry.remove())
     }
 
-    fn add_strike(&mut self, at: u64, index: usize, harm: &Harm) {
+    fn add_strike(&mut self, at: u64, fault: FaultIndex, harm: &Harm) {
         if matches!(harm, Harm::CorruptState { .. }) {
             self.add(at / 2, Action::Remember);
         }
-        self.add(at, Action::Begin(index));
+        self.add(at, Action::Begin(fault));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.
             (Harm::Crash { .. } | Harm::Drift { .. }, _) | (_, None) => {}
-            (_, Some(lasts)) => self.add(at + lasts, Action::End(index)),
+            (_, Some(lasts)) => self.add(at + lasts, Action::End(fault)),
         }
     }
 }
@@ -136,18 +143,18 @@ pub fn exponential(rng: &mut Rng, mean_us: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Agenda};
+    use super::{Action, Agenda, FaultIndex};
 
     #[test]
     fn actions_come_in_order() {
         let mut agenda = Agenda::default();
         agenda.add(7, Action::Move);
-        agenda.add(5, Action::Begin(1));
-        agenda.add(5, Action::Begin(0));
+        agenda.add(5, Action::Begin(FaultIndex(1)));
+        agenda.add(5, Action::Begin(FaultIndex(0)));
         assert_eq!(agenda.next_us(), Some(5));
         assert_eq!(agenda.pop(4), None);
-        assert_eq!(agenda.pop(5), Some(Action::Begin(1)));
-        assert_eq!(agenda.pop(5), Some(Action::Begin(0)));
+        assert_eq!(agenda.pop(5), Some(Action::Begin(FaultIndex(1))));
+        assert_eq!(agenda.pop(5), Some(Action::Begin(FaultIndex(0))));
         assert_eq!(agenda.pop(6), None);
     }
 }

@@ -49,6 +49,11 @@ pub trait Boards {
     /// Called after all boards have been heard, a hundred times in every second of the world.
     fn handle_slice(&mut self, _now_us: u64) {}
 
+    /// Whether whoever has the boards wants the run to end here.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     fn has(&self, node: NodeIndex) -> bool {
         self.nodes().binary_search(&node).is_ok()
     }
@@ -131,7 +136,7 @@ pub fn run_boards(
 
 impl Run<'_> {
     /// Replaces the nodes that are boards by them. To be called before anything is switched on.
-    fn join_boards(&mut self) {
+    pub(super) fn join_boards(&mut self) {
         for number in 0..self.boards.nodes().len() {
             let node = self.boards.nodes()[number];
             self.world.open_port(node);

@@ -135,9 +135,11 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Whether the scenario has been played to its end, or something happened that never may.
+    /// Whether the scenario has been played to its end or was stopped, or something happened that never may.
     pub(super) fn is_over(&self) -> bool {
-        self.world.now_us() >= self.scenario.duration_us || self.observer.violation.is_some()
+        self.world.now_us() >= self.scenario.duration_us
+            || self.observer.violation.is_some()
+            || self.boards.is_stopped()
     }
 
     fn read_meters(&mut self, now: u64) {

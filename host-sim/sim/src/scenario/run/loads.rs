@@ -3,12 +3,12 @@
 //! A node measures as a board does: every five seconds from its start, with the core's own meter, and it hears of a new
 //! coefficient only where that has changed enough to matter.
 
-use common::board::load::{LoadMeter, Meters, NOTEWORTHY};
+use common::board::load::{LoadMeter, Meters, NOTEWORTHY, PoolUse};
 use common::coefficient::{Coefficient, Load, Share, WHOLE, Weights};
 use common::protocol::Signal;
 
 use crate::air::index::NodeIndex;
-use crate::scenario::input::plan::{LoadPlan, Scenario};
+use crate::scenario::input::plan::{LoadIndex, LoadPlan, Scenario};
 use crate::scenario::run::agenda::Action;
 use crate::scenario::run::drive::Run;
 use crate::scenario::run::faults::names;
@@ -58,7 +58,7 @@ impl Measured {
             asleep_us: asleep_us.wrapping_add(every - part(self.load.cpu)),
             on_air_us: on_air_us.wrapping_add(part(self.load.bandwidth)),
         };
-        let memory = (u32::from(self.load.memory.get()), u32::from(WHOLE));
+        let memory = PoolUse { high_water: u32::from(self.load.memory.get()), capacity: u32::from(WHOLE) };
         let load = self.meter.read(self.counters, memory);
         let found = Weights::EQUAL.coefficient(load, self.failure);
         let is_news = self.told.is_none_or(|before| before.0.abs_diff(found.0) >= NOTEWORTHY);
@@ -77,8 +77,8 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn change_load(&mut self, index: usize) {
-        let LoadPlan { who, load, failure, .. } = &self.scenario.loads[index];
+    pub(super) fn change_load(&mut self, plan: LoadIndex) {
+        let LoadPlan { who, load, failure, .. } = &self.scenario.loads[plan.0];
         for node in self.targets(who) {
             if let Some(measured) = self.loads.nodes.get_mut(node.0) {
                 (measured.load, measured.failure) = (*load, *failure);

@@ -15,9 +15,10 @@ pub struct Session<'s> {
 }
 
 impl<'s> Session<'s> {
-    /// Everything is switched on and no time has passed.
+    /// Everything is switched on and no time has passed. Boards must be as [`run_boards`](super::boards::run_boards) wants them.
     pub fn new(scenario: &'s Scenario, seed: u64, recorders: Recorders, boards: &'s mut dyn Boards) -> Self {
         let mut run = Run::new(scenario, seed, recorders, boards);
+        run.join_boards();
         run.start();
         Self { run }
     }

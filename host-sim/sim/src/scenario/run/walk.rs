@@ -7,7 +7,7 @@ use common::rng::Rng;
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
 use crate::maths;
-use crate::scenario::input::plan::{Groups, Mobility, Wander, unit};
+use crate::scenario::input::plan::{Groups, Mobility, Wander, Waypoint, unit};
 
 /// The random stream of all movement, and the first numbers within it for group centres and for group members. Nodes
 /// that walk on their own use the numbers below those.
@@ -22,8 +22,12 @@ pub enum Walk {
     /// Nodes move in groups whose centres walk to random points.
     Together(Wander, Vec<Walker>, Vec<Member>),
     /// Nodes follow the listed ways. Nodes without a way stay where they are.
-    Listed(BTreeMap<NodeIndex, Vec<(u64, Point)>>),
+    Listed(BTreeMap<NodeIndex, Vec<Waypoint>>),
 }
+
+/// A group that moves together, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GroupIndex(usize);
 
 #[derive(Clone, Debug)]
 pub struct Walker {
@@ -44,7 +48,7 @@ enum Area {
 
 #[derive(Clone, Debug)]
 pub struct Member {
-    group: usize,
+    group: GroupIndex,
     /// Its assigned position, relative to the group's centre.
     offset: Point,
     /// Its current position, relative to the assigned one.
@@ -69,18 +73,18 @@ impl Walk {
             return Self::Alone(plan, alone.collect());
         };
         let groups = strips(positions, count);
-        let centre_of = |group: usize| {
+        let centre_of = |group: GroupIndex| {
             let own: Vec<Point> =
                 positions.iter().zip(&groups).filter(|&(_, of)| *of == group).map(|(position, _)| *position).collect();
             let share = 1.0 / f64::from(u32::try_from(own.len().max(1)).unwrap_or(u32::MAX));
-            own.iter().fold((0.0, 0.0), |sum, position| (sum.0 + position.0 * share, sum.1 + position.1 * share))
+            own.iter().fold(Point::ORIGIN, |sum, at| Point::new(sum.x + at.x * share, sum.y + at.y * share))
         };
         let centres: Vec<Walker> =
-            (0..count).map(|group| walker(CENTRES + group as u64, centre_of(group), square)).collect();
-        let member = |(node, (&position, &group)): (usize, (&Point, &usize))| {
-            let centre = centres[group].at;
-            let offset = (position.0 - centre.0, position.1 - centre.1);
-            Member { group, offset, stroll: walker(MEMBERS + node as u64, (0.0, 0.0), Area::Disc(wander)) }
+            (0..count).map(|group| walker(CENTRES + group as u64, centre_of(GroupIndex(group)), square)).collect();
+        let member = |(node, (&position, &group)): (usize, (&Point, &GroupIndex))| {
+            let centre = centres[group.0].at;
+            let offset = Point::new(position.x - centre.x, position.y - centre.y);
+            Member { group, offset, stroll: walker(MEMBERS + node as u64, Point::ORIGIN, Area::Disc(wander)) }
         };
         let members = positions.iter().zip(&groups).enumerate().map(member).collect();
         Self::Together(plan, centres, members)
@@ -96,7 +100,8 @@ impl Walk {
             }
             Self::Together(_, _, members) => {
                 if let Some(member) = members.get_mut(node.0) {
-                    member.offset = (member.offset.0 + to.0 - from.0, member.offset.1 + to.1 - from.1);
+                    let Point { x, y } = member.offset;
+                    member.offset = Point::new(x + to.x - from.x, y + to.y - from.y);
                 }
             }
             Self::Listed(_) => {}
@@ -118,8 +123,8 @@ impl Walk {
                 }
                 let position = |member: &mut Member| {
                     member.stroll.walk(seconds, *plan);
-                    let (centre, stroll) = (centres[member.group].at, member.stroll.at);
-                    (centre.0 + member.offset.0 + stroll.0, centre.1 + member.offset.1 + stroll.1)
+                    let (centre, stroll) = (centres[member.group.0].at, member.stroll.at);
+                    Point::new(centre.x + member.offset.x + stroll.x, centre.y + member.offset.y + stroll.y)
                 };
                 NodeIndex::first(members.len()).zip(members.iter_mut().map(position)).collect()
             }
@@ -130,51 +135,51 @@ impl Walk {
 
 /// The group of each node. The groups are strips of the field from left to right, and differ in size by at most one
 /// node.
-fn strips(positions: &[Point], count: usize) -> Vec<usize> {
+fn strips(positions: &[Point], count: usize) -> Vec<GroupIndex> {
     let mut order: Vec<usize> = (0..positions.len()).collect();
-    order.sort_by(|&a, &b| positions[a].0.total_cmp(&positions[b].0).then(a.cmp(&b)));
-    let mut groups = vec![0; positions.len()];
+    order.sort_by(|&a, &b| positions[a].x.total_cmp(&positions[b].x).then(a.cmp(&b)));
+    let mut groups = vec![GroupIndex(0); positions.len()];
     for (rank, &node) in order.iter().enumerate() {
-        groups[node] = rank * count / positions.len();
+        groups[node] = GroupIndex(rank * count / positions.len());
     }
     groups
 }
 
 /// The position on a way at some time: on the straight line between two of its points, or at an end before and after.
-fn along(way: &[(u64, Point)], now_us: u64) -> Option<Point> {
-    let next = way.partition_point(|&(at, _)| at <= now_us);
-    let &(to_us, to) = way.get(next).or(way.last())?;
-    let &(from_us, from) = way.get(next.saturating_sub(1))?;
+fn along(way: &[Waypoint], now_us: u64) -> Option<Point> {
+    let next = way.partition_point(|point| point.at_us <= now_us);
+    let &Waypoint { at_us: to_us, position: to } = way.get(next).or(way.last())?;
+    let &Waypoint { at_us: from_us, position: from } = way.get(next.saturating_sub(1))?;
     if next == 0 || to_us <= now_us {
         return Some(to);
     }
     #[expect(clippy::cast_precision_loss, reason = "times of a run are far below 2^52 microseconds")]
     let share = (now_us - from_us) as f64 / (to_us - from_us) as f64;
-    Some((from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share))
+    Some(Point::new(from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share))
 }
 
 impl Walker {
     fn walk(&mut self, seconds: f64, plan: Wander) {
-        let (dx, dy) = (self.target.0 - self.at.0, self.target.1 - self.at.1);
+        let (dx, dy) = (self.target.x - self.at.x, self.target.y - self.at.y);
         let (left, step) = (maths::hypot(dx, dy), self.speed * seconds);
         if left <= step {
             self.at = self.target;
             self.turn(plan);
         } else {
-            self.at = (self.at.0 + dx * step / left, self.at.1 + dy * step / left);
+            self.at = Point::new(self.at.x + dx * step / left, self.at.y + dy * step / left);
         }
     }
 
     fn turn(&mut self, plan: Wander) {
         let (a, b) = (unit(&mut self.rng), unit(&mut self.rng));
         self.target = match self.area {
-            Area::Square(side) => (a * side, b * side),
+            Area::Square(side) => Point::new(a * side, b * side),
             Area::Disc(radius) => {
                 let (distance, angle) = (radius * a.sqrt(), std::f64::consts::TAU * b);
-                (distance * maths::cos(angle), distance * maths::sin(angle))
+                Point::new(distance * maths::cos(angle), distance * maths::sin(angle))
             }
         };
-        self.speed = plan.speed.0 + unit(&mut self.rng) * (plan.speed.1 - plan.speed.0);
+        self.speed = plan.speed.least + unit(&mut self.rng) * (plan.speed.most - plan.speed.least);
     }
 }
 
@@ -182,18 +187,19 @@ impl Walker {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Groups, Mobility, NodeIndex, Point, Walk, Wander, strips};
+    use super::{Groups, Mobility, NodeIndex, Point, Walk, Wander, Waypoint, strips};
+    use crate::scenario::input::plan::SpeedRange;
     use crate::scenario::input::units::micros;
 
-    const ALONE: Wander = Wander { groups: None, speed: (1.0, 2.0), side: 50.0, until_us: 0 };
+    const ALONE: Wander = Wander { groups: None, speed: SpeedRange { least: 1.0, most: 2.0 }, side: 50.0, until_us: 0 };
 
     fn distance(a: Point, b: Point) -> f64 {
-        (a.0 - b.0).hypot(a.1 - b.1)
+        (a.x - b.x).hypot(a.y - b.y)
     }
 
     #[test]
     fn walkers_keep_their_speed() {
-        let positions = [(0.0, 0.0), (10.0, 5.0)];
+        let positions = [Point::ORIGIN, Point::new(10.0, 5.0)];
         let mut walk = Walk::new(&Mobility::Random(ALONE), &positions, 3);
         let mut before = positions.to_vec();
         for _ in 0..500 {
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn groups_go_their_own_ways_and_their_members_stay_together() {
-        let positions: Vec<Point> = (0..8).map(|node| (f64::from(node) * 5.0, f64::from(node % 2))).collect();
+        let positions: Vec<Point> = (0..8).map(|node| Point::new(f64::from(node) * 5.0, f64::from(node % 2))).collect();
         let plan = Wander { groups: Some(Groups { count: 2, wander: 1.5 }), ..ALONE };
         let mut walk = Walk::new(&Mobility::Random(plan), &positions, 3);
         let (mut nearest, mut farthest, mut strayed) = (f64::INFINITY, 0.0_f64, 0.0_f64);
@@ -225,24 +231,25 @@ mod tests {
 
     #[test]
     fn groups_are_strips_of_the_field() {
-        let positions = [(9.0, 0.0), (1.0, 8.0), (5.0, 2.0), (1.0, 0.0), (7.0, 1.0)];
-        assert_eq!(strips(&positions, 2), [1, 0, 0, 0, 1]);
-        assert_eq!(strips(&positions, 5), [4, 0, 2, 1, 3]);
-        assert_eq!(strips(&positions, 1), [0; 5]);
+        let positions = [(9.0, 0.0), (1.0, 8.0), (5.0, 2.0), (1.0, 0.0), (7.0, 1.0)].map(|(x, y)| Point { x, y });
+        let strips = |count| strips(&positions, count).iter().map(|group| group.0).collect::<Vec<_>>();
+        assert_eq!(strips(2), [1, 0, 0, 0, 1]);
+        assert_eq!(strips(5), [4, 0, 2, 1, 3]);
+        assert_eq!(strips(1), [0; 5]);
     }
 
     #[test]
     fn listed_ways_are_walked_at_their_times() {
-        let way =
-            vec![(1_000_000, (0.0, 0.0)), (3_000_000, (10.0, 0.0)), (3_000_000, (10.0, 9.0)), (4_000_000, (0.0, 9.0))];
+        let point = |seconds, x, y| Waypoint { at_us: micros(seconds), position: Point { x, y } };
+        let way = vec![point(1.0, 0.0, 0.0), point(3.0, 10.0, 0.0), point(3.0, 10.0, 9.0), point(4.0, 0.0, 9.0)];
         let plan = Mobility::Listed(BTreeMap::from([(NodeIndex(2), way)]));
         assert_eq!(plan.until_us(), 4_000_000);
-        let mut walk = Walk::new(&plan, &[(5.0, 5.0); 3], 1);
+        let mut walk = Walk::new(&plan, &[Point::new(5.0, 5.0); 3], 1);
         let mut at = |seconds: f64| walk.pass(micros(seconds), 0.2)[0];
-        assert_eq!(at(0.5), (NodeIndex(2), (0.0, 0.0)));
-        assert_eq!(at(2.0), (NodeIndex(2), (5.0, 0.0)));
-        assert_eq!(at(3.0), (NodeIndex(2), (10.0, 9.0)), "two points at one time are a jump");
-        assert_eq!(at(3.5), (NodeIndex(2), (5.0, 9.0)));
-        assert_eq!(at(9.0), (NodeIndex(2), (0.0, 9.0)));
+        assert_eq!(at(0.5), (NodeIndex(2), Point::ORIGIN));
+        assert_eq!(at(2.0), (NodeIndex(2), Point::new(5.0, 0.0)));
+        assert_eq!(at(3.0), (NodeIndex(2), Point::new(10.0, 9.0)), "two points at one time are a jump");
+        assert_eq!(at(3.5), (NodeIndex(2), Point::new(5.0, 9.0)));
+        assert_eq!(at(9.0), (NodeIndex(2), Point::new(0.0, 9.0)));
     }
 }

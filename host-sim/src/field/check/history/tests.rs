@@ -1,8 +1,8 @@
 use common::types::NodeId;
 use sim::air::index::NodeIndex;
 use sim::air::talker::room;
-use sim::air::trace::{Event, Record, Trace, parse_line};
-use sim::scenario::report::outcome::Verdict;
+use sim::air::trace::{Event, NodeNumber, Record, Trace, parse_line};
+use sim::scenario::report::outcome::{Followed, Verdict};
 
 use super::{History, play};
 use crate::field::check::trace_file::in_order;
@@ -15,7 +15,7 @@ struct Field(Vec<Record>);
 
 impl Field {
     fn at(&mut self, time_us: u64, node: usize, event: Event) -> &mut Self {
-        self.0.push(Record { time_us, node: Some(node), event });
+        self.0.push(Record { time_us, node: Some(NodeNumber(node)), event });
         self
     }
 
@@ -63,8 +63,14 @@ fn a_start_and_a_lost_leader_are_measured() {
     assert_eq!(spans(&history), expected);
     assert_eq!(history.verdict, Verdict::Ok);
     assert_eq!(history.nodes, ["10", "11", "12"]);
-    assert_eq!(history.reigns.first().map(|reign| reign.leaders.clone()), Some(vec![(10, 1)]));
-    assert_eq!(history.reigns.last().map(|reign| reign.leaders.clone()), Some(vec![(11, 2)]));
+    assert_eq!(
+        history.reigns.first().map(|reign| reign.leaders.clone()),
+        Some(vec![Followed { leader: 10, followers: 1 }])
+    );
+    assert_eq!(
+        history.reigns.last().map(|reign| reign.leaders.clone()),
+        Some(vec![Followed { leader: 11, followers: 2 }])
+    );
 }
 
 #[test]
@@ -116,7 +122,11 @@ fn frames_show_who_hears_whom() {
         for node in 0..2_u8 {
             let psdu = vec![0x41, 0x88, 1, 0xEF, 0xBE, 0xFF, 0xFF, 10 + node, 0, 0, 0];
             let (from, to) = (usize::from(node), usize::from(1 - node));
-            field.at(time, from, Event::Frame { psdu }).at(time, to, Event::Received { from, rssi_dbm: -50 });
+            field.at(time, from, Event::Frame { psdu }).at(
+                time,
+                to,
+                Event::Received { from: NodeNumber(from), rssi_dbm: -50 },
+            );
         }
     }
     field.follow(1_000_000, 0, 10).follow(1_000_000, 1, 11).follow(4_000_000, 1, 10);
@@ -130,11 +140,11 @@ fn frames_show_who_hears_whom() {
 #[test]
 fn a_trace_of_the_simulator_is_checked_like_a_recording() {
     let mut trace = Trace::new(Vec::new());
-    (0..3).for_each(|node| trace.power(0, node, true));
+    (0..3).for_each(|node| trace.power(0, NodeNumber(node), true));
     // Three stations in a room; each follows the lowest id it has heard, and never forgets it.
     let mut world = room(3, &mut trace);
     world.run_until(10 * SECOND, &mut trace);
-    trace.power(world.now_us(), 2, false);
+    trace.power(world.now_us(), NodeNumber(2), false);
     world.power_off(NodeIndex(2), &mut trace);
     world.run_until(40 * SECOND, &mut trace);
     let text = String::from_utf8(trace.finish().unwrap()).unwrap();

@@ -3,9 +3,13 @@ use common::names::{Algorithm, Board};
 use common::node::snapshot::Snapshot;
 use common::notice::{Notice, Reason};
 use common::types::NodeId;
-use sim::air::trace::{Event, Record};
+use sim::air::trace::{Event, NodeNumber, Record};
 
-use super::{BOARDS_MAX, Boards, LOST_NOTE};
+use super::{BOARDS_MAX, Boards, LOST_NOTE, PortIndex};
+
+const FIRST: PortIndex = PortIndex(0);
+const SECOND: PortIndex = PortIndex(1);
+const FOURTH: PortIndex = PortIndex(3);
 
 fn hello(chip: u64, id: u16, epoch: u16, at_us: u64) -> ToHost {
     ToHost::Hello(Hello {
@@ -34,7 +38,7 @@ fn snapshot(at_us: u64, id: u16, leader: Option<u16>) -> ToHost {
 }
 
 fn at(time_us: u64, node: usize, event: Event) -> Record {
-    Record { time_us, node: Some(node), event }
+    Record { time_us, node: Some(NodeNumber(node)), event }
 }
 
 fn follows(id: u16) -> Event {
@@ -44,97 +48,100 @@ fn follows(id: u16) -> Event {
 #[test]
 fn a_board_is_known_from_its_hello_on() {
     let mut boards = Boards::default();
-    boards.open(1_000_000, 0);
-    assert_eq!(boards.receive(1_100_000, 0, &leader(50, 3)), [], "nobody knows who said that");
+    boards.open(1_000_000, FIRST);
+    assert_eq!(boards.receive(1_100_000, FIRST, &leader(50, 3)), [], "nobody knows who said that");
     // It had been running for an hour before the port was opened.
-    let first = boards.receive(1_200_000, 0, &hello(0xC0, 5, 9, 3_600_000_000));
+    let first = boards.receive(1_200_000, FIRST, &hello(0xC0, 5, 9, 3_600_000_000));
     assert_eq!(first, [at(1_000_000, 0, Event::Id { id: NodeId(5) }), at(1_000_000, 0, Event::PowerOn {})]);
     // It started just now, at another port.
-    let second = boards.receive(2_000_000, 1, &hello(0xC1, 6, 1, 400_000));
+    let second = boards.receive(2_000_000, SECOND, &hello(0xC1, 6, 1, 400_000));
     assert_eq!(second, [at(1_600_000, 1, Event::Id { id: NodeId(6) }), at(1_600_000, 1, Event::PowerOn {})]);
-    assert_eq!(boards.receive(2_100_000, 1, &leader(500_000, 5)), [at(2_100_000, 1, follows(5))]);
-    assert_eq!(boards.at(1).map(|board| (board.id, board.leader)), Some((NodeId(6), Some(NodeId(5)))));
+    assert_eq!(boards.receive(2_100_000, SECOND, &leader(500_000, 5)), [at(2_100_000, 1, follows(5))]);
+    assert_eq!(boards.at(SECOND).map(|board| (board.id, board.leader)), Some((NodeId(6), Some(NodeId(5)))));
 }
 
 #[test]
 fn the_trace_has_each_change_once() {
     let mut boards = Boards::default();
-    boards.receive(0, 0, &hello(0xC0, 5, 9, 0));
-    assert_eq!(boards.receive(10, 0, &leader(10, 5)), [at(10, 0, follows(5))]);
-    assert_eq!(boards.receive(20, 0, &snapshot(20, 5, Some(5))), []);
+    boards.receive(0, FIRST, &hello(0xC0, 5, 9, 0));
+    assert_eq!(boards.receive(10, FIRST, &leader(10, 5)), [at(10, 0, follows(5))]);
+    assert_eq!(boards.receive(20, FIRST, &snapshot(20, 5, Some(5))), []);
     // A notice was lost; the snapshot tells.
-    assert_eq!(boards.receive(30, 0, &ToHost::Lost(2)), [at(30, 0, Event::Note { text: format!("{LOST_NOTE}2") })]);
-    assert_eq!(boards.receive(40, 0, &snapshot(40, 5, Some(7))), [at(40, 0, follows(7))]);
-    assert_eq!(boards.receive(50, 0, &snapshot(50, 5, None)), [at(50, 0, Event::Leader { leader: None })]);
+    assert_eq!(boards.receive(30, FIRST, &ToHost::Lost(2)), [at(30, 0, Event::Note { text: format!("{LOST_NOTE}2") })]);
+    assert_eq!(boards.receive(40, FIRST, &snapshot(40, 5, Some(7))), [at(40, 0, follows(7))]);
+    assert_eq!(boards.receive(50, FIRST, &snapshot(50, 5, None)), [at(50, 0, Event::Leader { leader: None })]);
     let down = ToHost::Notice { at_us: 60, notice: Notice::LinkDown(NodeId(7), Reason::Silent) };
-    assert_eq!(boards.receive(60, 0, &down), [at(60, 0, Event::Link { peer: NodeId(7), up: false })]);
+    assert_eq!(boards.receive(60, FIRST, &down), [at(60, 0, Event::Link { peer: NodeId(7), up: false })]);
     let reading = ToHost::Reading { at_us: 70, quantity: Quantity::Supply, value: 2_987 };
-    assert_eq!(boards.receive(70, 0, &reading), [at(70, 0, Event::Note { text: "supply 2.99 V".into() })]);
+    assert_eq!(boards.receive(70, FIRST, &reading), [at(70, 0, Event::Note { text: "supply 2.99 V".into() })]);
     assert_eq!(boards.all()[0].lost, 2);
 }
 
 #[test]
 fn a_reset_and_a_cable_are_told_apart() {
     let mut boards = Boards::default();
-    boards.receive(0, 0, &hello(0xC0, 5, 9, 0));
-    boards.receive(1_000, 0, &leader(1_000, 5));
-    assert_eq!(boards.lose(5_000, 0, false), [at(5_000, 0, Event::Unseen {})]);
-    assert_eq!(boards.receive(6_000, 0, &leader(6_000, 5)), [], "whoever is at the port now has not said so");
+    boards.receive(0, FIRST, &hello(0xC0, 5, 9, 0));
+    boards.receive(1_000, FIRST, &leader(1_000, 5));
+    assert_eq!(boards.lose(5_000, FIRST, false), [at(5_000, 0, Event::Unseen {})]);
+    assert_eq!(boards.receive(6_000, FIRST, &leader(6_000, 5)), [], "whoever is at the port now has not said so");
     // The same boot at another port: it was on all the time, and its leader is told anew.
-    assert_eq!(boards.receive(9_000, 3, &hello(0xC0, 5, 9, 9_000)), [at(9_000, 0, Event::Id { id: NodeId(5) })]);
-    assert_eq!(boards.receive(9_100, 3, &snapshot(9_100, 5, Some(5))), [at(9_100, 0, follows(5))]);
+    assert_eq!(boards.receive(9_000, FOURTH, &hello(0xC0, 5, 9, 9_000)), [at(9_000, 0, Event::Id { id: NodeId(5) })]);
+    assert_eq!(boards.receive(9_100, FOURTH, &snapshot(9_100, 5, Some(5))), [at(9_100, 0, follows(5))]);
     // Another boot, although the cable was in.
-    boards.open(0, 3);
-    let reborn = boards.receive(20_000, 3, &hello(0xC0, 5, 10, 2_000));
+    boards.open(0, FOURTH);
+    let reborn = boards.receive(20_000, FOURTH, &hello(0xC0, 5, 10, 2_000));
     let expected = [Event::PowerOff {}, Event::Id { id: NodeId(5) }, Event::PowerOn {}];
     assert_eq!(reborn, expected.map(|event| at(18_000, 0, event)));
-    assert_eq!(boards.receive(25_000, 3, &hello(0xC0, 5, 11, 7_000)), [], "another epoch, but no other boot");
+    assert_eq!(boards.receive(25_000, FOURTH, &hello(0xC0, 5, 11, 7_000)), [], "another epoch, but no other boot");
     // A USB-powered board is off without its cable.
-    assert_eq!(boards.lose(30_000, 3, true), [at(30_000, 0, Event::PowerOff {})]);
-    let back = boards.receive(40_000, 3, &hello(0xC0, 5, 11, 22_000));
+    assert_eq!(boards.lose(30_000, FOURTH, true), [at(30_000, 0, Event::PowerOff {})]);
+    let back = boards.receive(40_000, FOURTH, &hello(0xC0, 5, 11, 22_000));
     assert_eq!(back, [Event::Id { id: NodeId(5) }, Event::PowerOn {}].map(|event| at(40_000, 0, event)), "it was not");
 }
 
 #[test]
 fn a_board_with_two_sockets_is_watched_at_one() {
     let mut boards = Boards::default();
-    boards.receive(0, 0, &hello(0xC0, 5, 9, 0));
-    assert_eq!(boards.receive(10, 1, &hello(0xC0, 5, 9, 10)), []);
-    assert!(boards.is_spare(1) && !boards.is_spare(0));
-    assert_eq!(boards.receive(20, 1, &leader(20, 5)), [], "the other port tells");
-    assert_eq!(boards.receive(21, 0, &leader(20, 5)), [at(20, 0, follows(5))]);
-    boards.lose(30, 0, false);
-    assert_eq!(boards.receive(40, 1, &hello(0xC0, 5, 9, 40)), [at(40, 0, Event::Id { id: NodeId(5) })]);
-    assert!(!boards.is_spare(1));
+    boards.receive(0, FIRST, &hello(0xC0, 5, 9, 0));
+    assert_eq!(boards.receive(10, SECOND, &hello(0xC0, 5, 9, 10)), []);
+    assert!(boards.is_spare(SECOND) && !boards.is_spare(FIRST));
+    assert_eq!(boards.receive(20, SECOND, &leader(20, 5)), [], "the other port tells");
+    assert_eq!(boards.receive(21, FIRST, &leader(20, 5)), [at(20, 0, follows(5))]);
+    boards.lose(30, FIRST, false);
+    assert_eq!(boards.receive(40, SECOND, &hello(0xC0, 5, 9, 40)), [at(40, 0, Event::Id { id: NodeId(5) })]);
+    assert!(!boards.is_spare(SECOND));
 }
 
 #[test]
 fn frames_are_traced_like_the_simulators() {
     let mut boards = Boards::default();
-    boards.receive(0, 0, &hello(0xC0, 5, 9, 0));
-    boards.receive(0, 1, &hello(0xC1, 100, 9, 0));
+    boards.receive(0, FIRST, &hello(0xC0, 5, 9, 0));
+    boards.receive(0, SECOND, &hello(0xC1, 100, 9, 0));
     let frame = Bytes::new(&[0x41, 0x88, 1, 0xEF, 0xBE, 0xFF, 0xFF, 100, 0, b'h']).unwrap();
     let sent = ToHost::Call { at_us: 10, call: Call::Transmit { at_us: None, bytes: frame.clone() } };
     let psdu = [frame.as_slice(), &[0, 0]].concat();
-    assert_eq!(boards.receive(10, 1, &sent), [at(10, 1, Event::Frame { psdu })]);
+    assert_eq!(boards.receive(10, SECOND, &sent), [at(10, 1, Event::Frame { psdu })]);
     let received = ToHost::Call { at_us: 20, call: Call::Frame { rssi_dbm: -61, bytes: frame } };
-    assert_eq!(boards.receive(20, 0, &received), [at(20, 0, Event::Received { from: 1, rssi_dbm: -61 })]);
+    assert_eq!(
+        boards.receive(20, FIRST, &received),
+        [at(20, 0, Event::Received { from: NodeNumber(1), rssi_dbm: -61 })]
+    );
     let stranger = Bytes::new(&[0x41, 0x88, 1, 0xEF, 0xBE, 0xFF, 0xFF, 9, 0, b'h']).unwrap();
     let heard =
-        boards.receive(30, 0, &ToHost::Call { at_us: 30, call: Call::Frame { rssi_dbm: -80, bytes: stranger } });
+        boards.receive(30, FIRST, &ToHost::Call { at_us: 30, call: Call::Frame { rssi_dbm: -80, bytes: stranger } });
     assert_eq!(heard, [at(30, 0, Event::Note { text: "heard node 9, which nobody watches, at -80 dBm".into() })]);
 }
 
 #[test]
 fn a_board_that_invents_boards_fills_no_memory() {
     let mut boards = Boards::default();
-    boards.open(0, 0);
+    boards.open(0, FIRST);
     let invented = u64::try_from(BOARDS_MAX).unwrap() + 500;
     for chip in 0..invented {
-        boards.receive(chip, 0, &hello(chip, 5, 1, 0));
+        boards.receive(chip, FIRST, &hello(chip, 5, 1, 0));
     }
     assert_eq!((boards.all().len(), boards.refused()), (BOARDS_MAX, 500));
     // One that is known already is still welcome.
-    boards.receive(invented, 0, &hello(7, 9, 1, 0));
-    assert_eq!(boards.at(0).map(|board| board.id), Some(NodeId(9)));
+    boards.receive(invented, FIRST, &hello(7, 9, 1, 0));
+    assert_eq!(boards.at(FIRST).map(|board| board.id), Some(NodeId(9)));
 }

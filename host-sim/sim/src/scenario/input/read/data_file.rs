@@ -10,6 +10,7 @@ use super::Files;
 
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
+use crate::scenario::input::plan::Waypoint;
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
@@ -43,17 +44,17 @@ pub(super) fn ways(
     name: &str,
     nodes: usize,
     files: Files<'_>,
-) -> Result<BTreeMap<NodeIndex, Vec<(u64, Point)>>, Problem> {
-    let mut ways: BTreeMap<NodeIndex, Vec<(u64, Point)>> = BTreeMap::new();
+) -> Result<BTreeMap<NodeIndex, Vec<Waypoint>>, Problem> {
+    let mut ways: BTreeMap<NodeIndex, Vec<Waypoint>> = BTreeMap::new();
     for row in rows::<4>(section, key, name, files, "seconds, node, x, y")? {
         let [seconds, node, x, y] = row.numbers;
         row.check("the time", Unit::Time, seconds)?;
         row.check("the distance from the origin", Unit::Length, x.abs().max(y.abs()))?;
         let way = ways.entry(row.node(node, nodes)?).or_default();
-        if way.last().is_some_and(|last| last.0 > micros(seconds)) {
+        if way.last().is_some_and(|last| last.at_us > micros(seconds)) {
             return Err(row.problem("the rows of a node must be in order of time"));
         }
-        way.push((micros(seconds), (x, y)));
+        way.push(Waypoint { at_us: micros(seconds), position: Point { x, y } });
     }
     Ok(ways)
 }

@@ -169,7 +169,7 @@ fn read_attack(section: &Section<'_>) -> Result<Attack, Problem> {
     let position = section.point("place")?;
     let tx_dbm = power(section, "power")?.unwrap_or(0.0);
     let tricks = section.words("frames", &words)?;
-    let interval_us = within(section, "interval", Unit::Time, (SHORTEST_S, 3_600.0))?.map_or(50_000, micros);
+    let interval_us = within(section, "interval", Unit::Time, &(SHORTEST_S..=3_600.0))?.map_or(50_000, micros);
     let lasts = read_length(section)?;
     let channel = super::radio::channel(section)?;
     let tricks = tricks.unwrap_or_else(|| words.map(|(_, trick)| trick).to_vec());
@@ -197,7 +197,7 @@ struct Times {
 
 impl Times {
     fn read(section: &Section<'_>) -> Result<Self, Problem> {
-        let every = within(section, "every", Unit::Time, (SHORTEST_S, Unit::Time.range().1));
+        let every = within(section, "every", Unit::Time, &(SHORTEST_S..=*Unit::Time.range().end()));
         let (at, from, until) = (time_us(section, "at"), time_us(section, "from"), time_us(section, "until"));
         Ok(Self { at: at?, every: every?.map(micros), from: from?, until: until? })
     }

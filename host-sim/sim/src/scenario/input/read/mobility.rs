@@ -1,7 +1,7 @@
 //! `[mobility]`: how nodes move.
 
 use super::{Files, data_file, positive, time_us};
-use crate::scenario::input::plan::{Groups, Mobility, Wander};
+use crate::scenario::input::plan::{Groups, Mobility, SpeedRange, Wander};
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::Unit;
 
@@ -51,8 +51,8 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
         return Err(section.problem_at("file", "is for kind = \"file\" only"));
     }
     let fastest = fastest.ok_or_else(|| section.missing("speed_max"))?;
-    let speed = (slowest.unwrap_or(fastest), fastest);
-    if speed.0 > speed.1 {
+    let speed = SpeedRange { least: slowest.unwrap_or(fastest), most: fastest };
+    if speed.least > speed.most {
         return Err(section.problem_at("speed_min", "is more than `speed_max`"));
     }
     Ok(Some(Mobility::Random(Wander {

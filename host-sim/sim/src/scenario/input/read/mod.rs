@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use common::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
@@ -10,6 +11,7 @@ use toml::de::DeTable;
 
 use self::expectation::Expectation;
 use crate::air::index::NodeIndex;
+use crate::air::propagation::Point;
 use crate::scenario::input::plan::{
     Fault, Harm, Mobility, Model, NodePlan, ProgramKind, ProtocolPlan, Scenario, Topology, When,
 };
@@ -95,7 +97,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
         Some(section) => read_topology(&section)?,
         None if tables.is_empty() => return Err(root.missing("topology")),
         // Each `[[node]]` gives its own position, which is filled in later.
-        None => Topology::Positions(vec![(0.0, 0.0); tables.len()]),
+        None => Topology::Positions(vec![Point::ORIGIN; tables.len()]),
     };
     let has_places = root.section("topology")?.is_some();
     let nodes = topology.nodes();
@@ -148,7 +150,7 @@ fn positive(section: &Section<'_>, key: &str, unit: Unit) -> Result<Option<f64>,
 }
 
 /// Reads a quantity whose range is narrower than its unit's.
-fn within(section: &Section<'_>, key: &str, unit: Unit, range: (f64, f64)) -> Result<Option<f64>, Problem> {
+fn within(section: &Section<'_>, key: &str, unit: Unit, range: &RangeInclusive<f64>) -> Result<Option<f64>, Problem> {
     let Some(amount) = section.quantity(key, unit)? else { return Ok(None) };
     unit.check_within(amount, range).map(Some).map_err(|what| section.problem_at(key, &what))
 }
@@ -240,7 +242,7 @@ fn check_moves(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Proble
         }
         if let Some(Mobility::Listed(ways)) = &scenario.mobility
             && let Some(node) =
-                to.keys().find(|node| ways.get(node).and_then(|way| way.last()).is_some_and(|end| at_us < end.0))
+                to.keys().find(|node| ways.get(node).and_then(|way| way.last()).is_some_and(|end| at_us < end.at_us))
         {
             let what = format!("carries off node {}, which the file of [mobility] puts back at once", node.0 + 1);
             return Err(section.problem_at("nodes", &what));

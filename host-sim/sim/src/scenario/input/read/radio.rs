@@ -39,7 +39,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
     if let Model::Table(_) = model {
         section.exclude(&["exponent"], "means nothing to model = \"table\", where the measured losses decide alone")?;
     }
-    let noise_dbm = within(section, "noise", Unit::Power, (-150.0, 0.0))?;
+    let noise_dbm = within(section, "noise", Unit::Power, &(-150.0..=0.0))?;
     let bursts = section.section("bursts")?.map(|bursts| read_bursts(&bursts)).transpose()?;
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
     let loss = section.quantity("loss", Unit::Share)?.unwrap_or(usual.loss);
@@ -132,7 +132,7 @@ fn read_model(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Result<M
 fn read_bursts(section: &Section<'_>) -> Result<Bursts, Problem> {
     // Shorter states would come and go within a frame. Longer ones overflow 32 bits of microseconds.
     let state = |key: &str| -> Result<Option<u32>, Problem> {
-        let length = within(section, key, Unit::Time, (1e-3, 3_600.0))?;
+        let length = within(section, key, Unit::Time, &(1e-3..=3_600.0))?;
         Ok(length.map(|length| u32::try_from(micros(length)).unwrap_or(u32::MAX)))
     };
     let (good, bad, loss) = (state("good")?, state("bad")?, positive(section, "loss", Unit::Loss)?);
@@ -148,7 +148,7 @@ fn read_wifi(section: &Section<'_>) -> Result<Wifi, Problem> {
     let at = section.point("at")?;
     let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
     let duty = section.quantity("duty", Unit::Share)?.unwrap_or(0.1);
-    let burst = within(section, "burst", Unit::Time, (1e-5, 10.0))?.unwrap_or(1.5e-3);
+    let burst = within(section, "burst", Unit::Time, &(1e-5..=10.0))?.unwrap_or(1.5e-3);
     let channel = channel(section)?;
     section.finish()?;
     if !(0.001..=0.95).contains(&duty) {

@@ -8,7 +8,7 @@ use super::active_faults::take_out;
 use super::boots::Stored;
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
-use crate::scenario::input::plan::{Flash, Harm, Who};
+use crate::scenario::input::plan::{FaultIndex, Flash, Harm, Who};
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::agreement::followers;
 use crate::scenario::judge::scenery::Obstacle;
@@ -23,23 +23,23 @@ const STORE_AGAIN_US: u64 = 1_000_000;
 impl Run<'_> {
     pub(in crate::scenario) fn apply(&mut self, now: u64, action: Action) {
         match action {
-            Action::Begin(index) => self.begin(now, index),
-            Action::End(index) => self.end(now, index),
+            Action::Begin(fault) => self.begin(now, fault),
+            Action::End(fault) => self.end(now, fault),
             Action::EndOutage { strike, nodes } => self.end_outage(now, strike, &nodes),
             Action::StoreAgain { node, life } => self.store_again(now, node, life),
             Action::EndHoldOff { node, life } => self.end_hold_off(now, node, life),
-            Action::Attack(index) => self.attack(now, index),
+            Action::Attack(fault) => self.attack(now, fault),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
             Action::Remember => self.remember(),
-            Action::Load(index) => self.change_load(index),
+            Action::Load(plan) => self.change_load(plan),
             Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }
     }
 
-    fn begin(&mut self, now: u64, index: usize) {
-        match &self.scenario.faults[index].harm {
+    fn begin(&mut self, now: u64, fault: FaultIndex) {
+        match &self.scenario.faults[fault.0].harm {
             Harm::Crash { who, lasts_us, flash } => self.crash(now, who, *lasts_us, *flash),
             Harm::Restart { who, flash } => {
                 let nodes = self.targets(who);
@@ -65,12 +65,12 @@ impl Run<'_> {
                 self.change(now, format!("{} cut off", names(&cut_off)));
             }
             Harm::Jam { position, power_dbm, .. } => {
-                let Some(jammer) = self.faults.outsiders.jammers.get_mut(&index) else { return };
+                let Some(jammer) = self.faults.outsiders.jammers.get_mut(&fault) else { return };
                 jammer.active += 1;
                 if jammer.on.is_none() {
                     jammer.on = Some(self.world.medium_mut().begin_noise(now, jammer.radio));
                     self.observer.obstacle(now, &Obstacle::noise(*position), true);
-                    self.change(now, format!("noise of {power_dbm} dBm at ({}, {})", position.0, position.1));
+                    self.change(now, format!("noise of {power_dbm} dBm at ({}, {})", position.x, position.y));
                 }
             }
             Harm::Drift { who, ppm, lasts_us } => self.drift(now, who, *ppm, *lasts_us),
@@ -91,23 +91,23 @@ impl Run<'_> {
                 self.change(now, format!("{} carried elsewhere", names(&to.keys().copied().collect::<Vec<_>>())));
             }
             Harm::Attack(attack) => {
-                let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
+                let Some(attacker) = self.faults.outsiders.attackers.get_mut(&fault) else { return };
                 attacker.active += 1;
                 attacker.until_us = attacker.until_us.max(now + attack.lasts_us);
                 if !std::mem::replace(&mut attacker.is_sending, true) {
-                    self.agenda.add(now + attack.interval_us, Action::Attack(index));
+                    self.agenda.add(now + attack.interval_us, Action::Attack(fault));
                 }
                 if attacker.active == 1 {
                     self.world.set_intruder_about(attacker.radio, true);
                     self.observer.obstacle(now, &Obstacle::attacker(attack.position), true);
-                    self.change(now, format!("an attacker at ({}, {})", attack.position.0, attack.position.1));
+                    self.change(now, format!("an attacker at ({}, {})", attack.position.x, attack.position.y));
                 }
             }
         }
     }
 
-    fn end(&mut self, now: u64, index: usize) {
-        match &self.scenario.faults[index].harm {
+    fn end(&mut self, now: u64, fault: FaultIndex) {
+        match &self.scenario.faults[fault.0].harm {
             Harm::Wall { wall, .. } => {
                 self.world.medium_mut().change_propagation(|air| take_out(&mut air.walls, wall));
                 self.observer.obstacle(now, &Obstacle::wall(wall), false);
@@ -119,7 +119,7 @@ impl Run<'_> {
                 self.change(now, "they are no longer cut off".to_owned());
             }
             Harm::Jam { position, .. } => {
-                let Some(jammer) = self.faults.outsiders.jammers.get_mut(&index) else { return };
+                let Some(jammer) = self.faults.outsiders.jammers.get_mut(&fault) else { return };
                 jammer.active = jammer.active.saturating_sub(1);
                 if let Some(on) = jammer.on.take_if(|_| jammer.active == 0) {
                     self.world.medium_mut().end(now, on, |_| ());
@@ -135,7 +135,7 @@ impl Run<'_> {
                 self.change(now, what);
             }
             Harm::Attack(attack) => {
-                let Some(attacker) = self.faults.outsiders.attackers.get_mut(&index) else { return };
+                let Some(attacker) = self.faults.outsiders.attackers.get_mut(&fault) else { return };
                 attacker.active = attacker.active.saturating_sub(1);
                 if attacker.active == 0 {
                     self.world.set_intruder_about(attacker.radio, false);

@@ -4,7 +4,7 @@ use common::mac::phy::{FCS_BYTES, FRAME_MAX, PSDU_MAX, fcs};
 use common::rng::Rng;
 
 use crate::air::world::RawFrame;
-use crate::scenario::input::plan::{Harm, Trick};
+use crate::scenario::input::plan::{FaultIndex, Harm, Trick};
 use crate::scenario::run::agenda::{Action, exponential};
 use crate::scenario::run::drive::Run;
 
@@ -13,9 +13,9 @@ const LENGTH_FLAG: u8 = 128;
 
 impl Run<'_> {
     /// The attacker of a fault sends its next frame.
-    pub(in crate::scenario) fn attack(&mut self, now: u64, index: usize) {
+    pub(in crate::scenario) fn attack(&mut self, now: u64, fault: FaultIndex) {
         let (Harm::Attack(attack), Some(attacker)) =
-            (&self.scenario.faults[index].harm, self.faults.outsiders.attackers.get_mut(&index))
+            (&self.scenario.faults[fault.0].harm, self.faults.outsiders.attackers.get_mut(&fault))
         else {
             return;
         };
@@ -34,7 +34,7 @@ impl Run<'_> {
         let next = now + exponential(&mut self.faults.rng, attack.interval_us).max(1_000);
         attacker.is_sending = next < attacker.until_us;
         if attacker.is_sending {
-            self.agenda.add(next, Action::Attack(index));
+            self.agenda.add(next, Action::Attack(fault));
         }
     }
 }

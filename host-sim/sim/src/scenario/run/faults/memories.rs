@@ -21,13 +21,14 @@ impl Run<'_> {
         }
         let memories = std::mem::take(&mut self.faults.memories);
         self.remember();
-        // From here on, leaders may come out of thin air.
+        // Told first, because whom a node follows after this has its cause here. From here on, leaders may come out of thin
+        // air.
+        self.change(now, format!("the memory of {} goes wrong", names(&struck)));
         self.observer.note_corruption();
         for &node in &struck {
             let Some(other) = memories.get(node.0) else { continue };
             let rng = &mut self.faults.rng;
             self.world.tell(node, &mut self.observer, |program, local| program.corrupt(local, rng, other));
         }
-        self.change(now, format!("the memory of {} goes wrong", names(&struck)));
     }
 }

@@ -9,16 +9,16 @@ use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Medium, OnAir, Tuning};
 use crate::air::power::Power;
 use crate::air::world::World;
-use crate::scenario::input::plan::{Harm, Scenario, Wifi};
+use crate::scenario::input::plan::{FaultIndex, Harm, Scenario, Wifi};
 use crate::scenario::input::units::{micros, seconds};
 use crate::scenario::run::agenda::exponential;
 use crate::scenario::run::program::Program;
 
-/// Jammers and attackers by the number of their fault, and the network next door.
+/// Jammers and attackers by their fault, and the network next door.
 #[derive(Clone, Debug)]
 pub(super) struct Outsiders {
-    pub jammers: BTreeMap<usize, Jammer>,
-    pub attackers: BTreeMap<usize, Attacker>,
+    pub jammers: BTreeMap<FaultIndex, Jammer>,
+    pub attackers: BTreeMap<FaultIndex, Attacker>,
     pub wifi: Option<NextDoor>,
 }
 
@@ -50,11 +50,11 @@ impl Outsiders {
             match &fault.harm {
                 Harm::Jam { position, power_dbm, channel, .. } => {
                     let radio = world.medium_mut().add_source(*position, tuned(*power_dbm, *channel));
-                    jammers.insert(index, Jammer { radio, active: 0, on: None });
+                    jammers.insert(FaultIndex(index), Jammer { radio, active: 0, on: None });
                 }
                 Harm::Attack(attack) => {
                     let radio = world.add_intruder(attack.position, tuned(attack.tx_dbm, attack.channel));
-                    attackers.insert(index, Attacker { radio, active: 0, until_us: 0, is_sending: false });
+                    attackers.insert(FaultIndex(index), Attacker { radio, active: 0, until_us: 0, is_sending: false });
                 }
                 _ => {}
             }

@@ -1,0 +1,77 @@
+//! Puts right what cannot be right between the links and the election, whatever made it so: memory that flipped, or a defect.
+//!
+//! Once a second the links look at themselves; here the election is told of every link that it does not know of, and loses
+//! those that are not there. Then it looks at itself ([`Signal::Audit`]), and neighbours whose hellos do not fit what this node
+//! has heard of them ([`digest`](crate::link::digest)) are asked to say it again.
+
+use heapless::Vec;
+
+use super::hold::Hold;
+use super::vacancy::Vacancy;
+use super::{FOR_ELECTION, Node};
+use crate::limits::{NEIGHBOURS_MAX, TABLE_MAX};
+use crate::notice::Reason;
+use crate::protocol::Signal;
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// How far apart two looks are.
+const EVERY: Duration = Duration::from_millis(1_000);
+
+impl Node {
+    /// Looks at everything where it is time to.
+    pub(super) fn audit(&mut self, now: Instant) {
+        if self.audit_at > now && self.audit_at <= now + EVERY {
+            return;
+        }
+        self.audit_at = now + EVERY;
+        self.links.audit(now);
+        self.bound_waits(now);
+        if self.ring.is_none() {
+            self.audit_peers(now);
+            self.engine.handle_signal(now, Signal::Audit);
+            while let Some(peer) = self.links.take_misheard() {
+                self.send(now, |id| id == peer, FOR_ELECTION, &[], false);
+            }
+        }
+    }
+
+    /// Forgets what is waited for longer than it can be.
+    fn bound_waits(&mut self, now: Instant) {
+        if !self.hold.is_possible(now) {
+            self.hold = Hold::NOBODY;
+        }
+        if !self.vacancy.is_possible(now) {
+            self.vacancy = Vacancy::NONE;
+        }
+        if self.odds_until != Instant::NEVER && self.odds_until > now + super::odds::LATEST {
+            self.odds_until = now;
+        }
+    }
+
+    /// Tells the election which links there are, where it believes otherwise. What the links are about to tell it is left to
+    /// them.
+    fn audit_peers(&mut self, now: Instant) {
+        let table = self.links.table();
+        let is_known = |id: NodeId| self.engine.peers().contains(&id);
+        let missing: Vec<NodeId, TABLE_MAX, u8> = table
+            .linked()
+            .filter(|(_, other)| !other.news.up && !is_known(other.id))
+            .map(|(_, other)| other.id)
+            .collect();
+        let is_told = |id: NodeId| {
+            let is_falling =
+                table.find(id).and_then(|slot| table.get(slot)).is_some_and(|other| other.news.down.is_some());
+            is_falling || table.is_linked(id) || self.hold.is_of(id)
+        };
+        let gone: Vec<NodeId, NEIGHBOURS_MAX, u8> =
+            self.engine.peers().iter().copied().filter(|&peer| !is_told(peer)).take(NEIGHBOURS_MAX).collect();
+        for peer in gone {
+            self.engine.handle_link_down(now, peer);
+        }
+        for peer in missing {
+            // Both ends begin anew: neither can know what the other has said.
+            self.links.end(now, peer, Reason::AtOdds);
+        }
+    }
+}

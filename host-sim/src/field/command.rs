@@ -1,0 +1,65 @@
+//! What a PC tells the board on its cable to do.
+
+use std::time::Duration;
+
+use common::host_link::{Hello, ToBoard, ToHost};
+use serde::Deserialize;
+
+use crate::field::monitor::line::Endpoint;
+use crate::field::talk::{Silence, Talk};
+
+/// A board may be busy with its radio or its flash.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// Any number will do: the board returns it.
+const PING: u32 = 0x0B0A_2D01;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    Identify,
+    Elect,
+    Restart,
+    Rank(u8),
+}
+
+impl Order {
+    pub fn message(self) -> ToBoard {
+        match self {
+            Self::Identify => ToBoard::Identify,
+            Self::Elect => ToBoard::Elect,
+            Self::Restart => ToBoard::Reset { record: false },
+            Self::Rank(rank) => ToBoard::SetRank(rank),
+        }
+    }
+
+    /// What the board does now.
+    pub fn effect(self) -> String {
+        match self {
+            Self::Identify => "blinks".to_owned(),
+            Self::Elect => "asks for an election".to_owned(),
+            Self::Restart => "starts again".to_owned(),
+            Self::Rank(rank) => format!("has rank {rank}"),
+        }
+    }
+}
+
+/// Tells a board to do something and makes sure that it has been told; returns who it is.
+pub fn tell(endpoint: &Endpoint, order: Order) -> anyhow::Result<Hello> {
+    let mut talk = Talk::open(endpoint)?;
+    talk.say(&ToBoard::GetHello)?;
+    let hello = |said| if let ToHost::Hello(hello) = said { Some(hello) } else { None };
+    let board = talk.answer(ANSWER_WAIT, hello)?;
+    talk.say(&order.message())?;
+    if order == Order::Restart {
+        // Its port may vanish with it, which tells as much as its next hello.
+        return match talk.hear(ANSWER_WAIT, hello) {
+            Ok(_) | Err(Silence::Gone(_)) => Ok(board),
+            Err(silence) => Err(silence.into()),
+        };
+    }
+    // Messages are handled in order, so whoever answers this one has taken the one before it.
+    talk.say(&ToBoard::Ping(PING))?;
+    talk.answer(ANSWER_WAIT, |said| (said == ToHost::Pong(PING)).then_some(()))?;
+    Ok(board)
+}

@@ -1,0 +1,100 @@
+//! A talk with one board on a cable: something is said to it, and its answer awaited.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use common::host_link::{Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
+
+use crate::field::monitor::line::{self, Endpoint, Line};
+
+#[derive(Debug)]
+pub struct Talk<'e> {
+    endpoint: &'e Endpoint,
+    line: Line,
+    decoder: Decoder<ToHost>,
+    /// Whether the board has said anything that makes sense.
+    has_heard: bool,
+}
+
+/// Why an answer did not come.
+#[derive(Debug)]
+pub enum Silence {
+    Gone(io::Error),
+    /// The board sends, but not what was awaited.
+    Other {
+        waited: Duration,
+    },
+    Nothing {
+        waited: Duration,
+    },
+    /// What arrives are no frames.
+    Damaged,
+}
+
+impl<'e> Talk<'e> {
+    pub fn open(endpoint: &'e Endpoint) -> anyhow::Result<Self> {
+        let mut line = Line::open(endpoint).with_context(|| format!("cannot open {endpoint}"))?;
+        // It terminates any partial frame the board may hold.
+        line.write(&[0]).with_context(|| format!("cannot send to {endpoint}"))?;
+        Ok(Self { endpoint, line, decoder: Decoder::new(), has_heard: false })
+    }
+
+    pub fn say(&mut self, message: &ToBoard) -> anyhow::Result<()> {
+        let mut buf = [0; FRAME_BYTES_MAX];
+        let frame = encode(message, &mut buf).ok().context("a message fits its frame")?;
+        self.line.write(frame).with_context(|| format!("cannot send to {}", self.endpoint))
+    }
+
+    /// The first message that is wanted, or why it did not come.
+    pub fn hear<T>(&mut self, patience: Duration, mut wanted: impl FnMut(ToHost) -> Option<T>) -> Result<T, Silence> {
+        let deadline = Instant::now() + patience;
+        let mut buf = [0; 1_024];
+        loop {
+            while let Some(count) = self.line.read(&mut buf).map_err(Silence::Gone)? {
+                for &byte in buf.get(..count).unwrap_or_default() {
+                    let Some(message) = self.decoder.push(byte) else { continue };
+                    self.has_heard = true;
+                    if let Some(found) = wanted(message) {
+                        return Ok(found);
+                    }
+                }
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(match (self.has_heard, self.decoder.damaged()) {
+                    (true, _) => Silence::Other { waited: patience },
+                    (false, 0) => Silence::Nothing { waited: patience },
+                    (false, _) => Silence::Damaged,
+                });
+            }
+            line::wait(std::iter::once(&self.line), left);
+        }
+    }
+
+    /// As [`hear`](Self::hear), with the place in the error.
+    pub fn answer<T>(&mut self, patience: Duration, wanted: impl FnMut(ToHost) -> Option<T>) -> anyhow::Result<T> {
+        let endpoint = self.endpoint;
+        self.hear(patience, wanted).with_context(|| format!("waiting for the board at {endpoint}"))
+    }
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone(error) => write!(f, "the line is gone: {error}"),
+            Self::Other { waited } => write!(f, "it is running but did not answer within {} s", waited.as_secs()),
+            Self::Nothing { waited } => {
+                let seconds = waited.as_secs();
+                write!(f, "it sent nothing within {seconds} s: is this the right port, and is the image running?")
+            }
+            Self::Damaged => f.write_str(
+                "it sent no valid frames: the image on the board is older or newer than this program, or something \
+                 else is at this port",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Silence {}
