@@ -18,11 +18,12 @@ impl Node {
     /// members is then as many small bursts, and none of them overflows.
     pub(super) fn collect_ring(&mut self, now: Instant) {
         loop {
-            let leader = self.engine.protocol().leader();
+            let (leader, outcome) = (self.engine.protocol().leader(), self.engine.protocol().outcome());
             let has_room = self.links.room() > RESERVED_SLOTS;
             let Some(ring) = &mut self.ring else { return };
             ring.set_room(has_room);
             ring.set_leader(now, leader);
+            ring.set_outcome(outcome);
             if let Some((next, envelope)) = ring.poll_transmit() {
                 self.send(now, |id| id == next, FOR_RING, &envelope, false);
             } else if self.engine.has_words() {
@@ -92,7 +93,9 @@ impl Node {
                 self.notices.push(Notice::LeaderSilent(leader));
                 self.engine.handle_signal(now, Signal::LeaderLost);
             }
-            RingOutput::Disturbed | RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::Disturbed),
+            RingOutput::Outcome(outcome) => self.engine.handle_signal(now, Signal::Outcome(outcome)),
+            RingOutput::Disturbed => self.engine.handle_signal(now, Signal::Disturbed),
+            RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::LeaderLost),
         }
     }
 }

@@ -17,13 +17,15 @@
 //!   leader that has lost its voice; the neighbours of one that is gone notice long before.
 //! - *Disturbance.* A node that knows that a message was or may have been lost reports [`RingOutput::Disturbed`], so that the
 //!   election is begun again instead of waiting for the end of its patience.
+//! - *Hearsay.* Every hello says how its sender's election ended, and whoever has missed that learns it ([`RingOutput::Outcome`]).
 //! - *Dispute.* Every hello names the leader that its sender follows. Neighbours that keep naming different ones report
 //!   [`RingOutput::Disputed`]. No algorithm should need it; it bounds what a defect or bad luck can do.
 //!
 //! # Who owns what
 //!
 //! The keeper itself only connects: `roster` owns who is alive and this node's place, [`routes`] the way to each member,
-//! [`edges`] the numbers of envelopes, `news` what hellos tell, `leader_watch` the leader and the doubts about it, `losses` the
+//! [`edges`] the numbers of envelopes, `news` what hellos tell, `hearsay` what
+//! others say of their elections, `leader_watch` the leader and the doubts about it, `losses` the
 //! waits for members and the envelopes in doubt, and `disturbance` when the election is begun again.
 //!
 //! # The driver contract
@@ -42,6 +44,7 @@ mod disturbance;
 pub mod edges;
 #[cfg(test)]
 mod healing_tests;
+mod hearsay;
 mod leader_watch;
 mod losses;
 mod news;
@@ -59,19 +62,20 @@ use heapless::Vec;
 pub use self::disturbance::DISTURB_GAP;
 use self::disturbance::Disturbance;
 use self::edges::Edges;
+use self::hearsay::Hearsay;
 use self::leader_watch::LeaderWatch;
 use self::losses::Losses;
 use self::news::News;
 use self::number::Number;
 use self::roster::Roster;
 use self::routes::{Routes, age_max};
-use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
+use self::wire::{Envelope, Lead, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
 use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
-use crate::types::{NodeId, RingPlace};
+use crate::types::{NodeId, Outcome, RingPlace};
 
 /// Envelopes waiting for the driver's next poll: those that the election is to read, and one on its way out. One input makes at
 /// most one, and the driver collects it at once.
@@ -130,6 +134,8 @@ pub enum RingOutput {
     Disturbed,
     /// This linked neighbour has followed another leader for too long: the election should be begun again.
     Disputed(NodeId),
+    /// A member's election gave this leader, which is alive; this node's has not, or was an earlier one.
+    Outcome(Outcome),
 }
 
 /// What went wrong since the start. Every count stops at its largest value.
@@ -167,6 +173,7 @@ pub struct RingKeeper {
     edges: Edges,
     news: News,
     leader: LeaderWatch,
+    hearsay: Hearsay,
     losses: Losses,
     disturbance: Disturbance,
     /// The driver is to begin the election again.
@@ -188,6 +195,7 @@ impl RingKeeper {
             edges: Edges::new(),
             news: News::new(timings.heartbeat_ms),
             leader: LeaderWatch::new(silence(timings, size)),
+            hearsay: Hearsay::default(),
             losses: Losses::new(size),
             disturbance: Disturbance::new(size),
             is_disturbed: false,
@@ -281,6 +289,13 @@ impl RingKeeper {
         }
     }
 
+    /// Tells the keeper how far this node's election is.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        if self.hearsay.set(outcome) && !self.linked.is_empty() {
+            self.news.hurry();
+        }
+    }
+
     /// The next envelope to send, and the linked neighbour that it is for.
     pub fn poll_transmit(&mut self) -> Option<(NodeId, Parcel)> {
         let first = self.queue.iter().position(|queued| matches!(queued, Queued::To(..)))?;
@@ -323,6 +338,9 @@ impl RingKeeper {
         if let Some(disputant) = self.leader.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
             return Some(RingOutput::Disputed(disputant));
         }
+        if let Some(heard) = self.hearsay.take() {
+            return Some(RingOutput::Outcome(heard));
+        }
         core::mem::take(&mut self.is_disturbed).then_some(RingOutput::Disturbed)
     }
 
@@ -336,7 +354,10 @@ impl RingKeeper {
             self.routes.grow_old(own, age_max(self.roster.size()), |member| lost = lost.with(member));
             lost.iter().for_each(|member| self.lose(now, member));
         }
-        self.news.tell(own, self.leader.leader(), self.roster.size(), &self.routes, room)
+        let leader = self.hearsay.leader().and_then(|leader| self.roster.position(leader));
+        let leader = leader.filter(|&leader| self.roster.is_alive(leader)).unwrap_or(NOBODY);
+        let lead = Lead { leader, election: self.hearsay.number() };
+        self.news.tell(own, lead, self.roster.size(), &self.routes, room)
     }
 
     /// Whether the next hello should come soon; asked once each time.

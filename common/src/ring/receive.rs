@@ -2,7 +2,7 @@
 
 use super::edges::Arrival;
 use super::routes::Verdict;
-use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY};
+use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY, NOBODY};
 use super::{Queued, RingKeeper, SendError, count};
 use crate::link::body::Parcel;
 use crate::time::Instant;
@@ -19,17 +19,21 @@ impl RingKeeper {
         self.carry(now, envelope, payload);
     }
 
-    /// A linked neighbour's hello told this of the ring.
+    /// A neighbour's hello told this of the ring. Routes are taken only over links; how an election ended is worth knowing
+    /// whoever says it.
     pub fn receive_hello(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
-        let sender = self.roster.position(from).filter(|&position| self.linked.contains(position));
-        // A neighbour that is not on the ring, or whose link is only just coming up.
-        let Some(from) = sender else { return };
-        let Some((leader, entries)) = wire::told(bytes) else {
+        let Some(from) = self.roster.position(from) else { return };
+        let Some((lead, entries)) = wire::told(bytes) else {
             count(&mut self.counters.malformed);
             return;
         };
-        entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
-        self.leader.compare(now, from, leader);
+        let leader = Some(lead.leader).filter(|&leader| leader != NOBODY);
+        if self.linked.contains(from) {
+            entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
+            self.leader.compare(now, from, leader);
+        }
+        let alive = leader.filter(|&leader| self.roster.is_alive(leader)).and_then(|leader| self.roster.id_at(leader));
+        self.hearsay.hear(lead.election, alive);
     }
 
     fn receive_entry(&mut self, now: Instant, from: u8, entry: Entry) {

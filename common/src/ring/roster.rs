@@ -109,6 +109,13 @@ impl Roster {
         }
     }
 
+    /// The driver believes these members alive, and this node to stand in this place, where it asks.
+    pub fn audit_told(&mut self, alive: &[NodeId], place: Option<RingPlace>) {
+        let positions = alive.iter().filter_map(|&id| self.position(id));
+        self.told = positions.fold(Members::of(self.own), Members::with);
+        self.is_place_new |= place.is_some_and(|place| place != self.place);
+    }
+
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
     pub fn corrupt(&mut self, settle_at: Instant, alive: Members) {
