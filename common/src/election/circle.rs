@@ -156,9 +156,9 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// Follows the leader that an election of this term gave to others.
     fn adopt(&mut self, _term: Term, _leader: NodeId, _cx: &mut Cx<'_, Self>) {}
 
-    /// Whether there may be somebody who would win against the leader. Without it, a change of the ring needs no election.
-    fn is_outranked(&self, leader: NodeId, cx: &Cx<'_, Self>) -> bool {
-        cx.id > leader || cx.peers.last().is_some_and(|&highest| highest > leader)
+    /// Whether the highest id wins. Otherwise nobody knows before the election who would.
+    fn goes_by_id(&self) -> bool {
+        true
     }
 
     /// Answers a signal.
@@ -173,8 +173,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
                 self.circle().place = place;
-                let is_needless = self.has_leader(cx) && self.leader().is_some_and(|leader| !self.is_outranked(leader, cx));
-                if !is_needless {
+                if !self.is_content(cx) {
                     self.begin_soon(cx);
                 }
             }
@@ -183,23 +182,31 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
         }
     }
 
-    /// Whether this node knows the leader of its term, and that leader is alive. Never on a ring that is as published, where
-    /// every change is an election.
+    /// Whether this node knows the leader of its term, that leader is alive, and others will learn of it. Never on a ring that is
+    /// as published, where every change is an election.
     fn has_leader(&mut self, cx: &Cx<'_, Self>) -> bool {
         let is_alive = self.leader().is_some_and(|leader| leader == cx.id || cx.is_up(leader));
-        self.is_decided() && is_alive && !self.circle().patience.is_zero()
+        let is_told = self.outcome() == Outcome { term: self.circle().term, leader: self.leader() };
+        is_told && is_alive && !self.circle().patience.is_zero()
+    }
+
+    /// Whether another election could not change anything: nobody alive would win against the leader.
+    fn is_content(&mut self, cx: &Cx<'_, Self>) -> bool {
+        let highest = cx.peers.last().copied().max(Some(cx.id));
+        self.goes_by_id() && self.has_leader(cx) && self.leader() >= highest
     }
 
     /// Others tell how their election ended.
     fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
-        let Some(leader) = told.leader.filter(|_| self.outcome().is_behind(told)) else { return };
+        let is_news = told.term != Term(0) && self.outcome().is_behind(told);
+        let Some(leader) = told.leader.filter(|_| is_news) else { return };
         if leader == cx.id {
             // They follow this node for what it won before it restarted: it asks again.
             self.circle().term = told.term;
             self.begin(cx);
         } else if cx.is_up(leader) {
             self.adopt(told.term, leader, cx);
-            if cx.id > leader && self.is_outranked(leader, cx) {
+            if cx.id > leader && self.goes_by_id() {
                 self.begin_soon(cx);
             }
         }
@@ -233,6 +240,8 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// A timer of the circle has run out.
     fn time_out(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         match timer {
+            // What it was to begin for may have been settled meanwhile.
+            RingTimer::Begin if self.is_content(cx) => {}
             RingTimer::Begin => self.begin(cx),
             RingTimer::Decide => {}
             RingTimer::Patience => self.lose_patience(cx),

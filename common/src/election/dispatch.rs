@@ -243,6 +243,11 @@ impl Election {
 }
 
 impl Election {
+    /// Whether messages go from ring neighbour to ring neighbour, and not to members by name.
+    pub fn goes_round(&self) -> bool {
+        !matches!(self.algorithm(), Algorithm::Bully | Algorithm::ModifiedBully)
+    }
+
     /// This node's neighbours on the ring, where the algorithm keeps to them.
     pub fn place(&self) -> Option<RingPlace> {
         match self {
@@ -395,7 +400,8 @@ impl Protocol for Election {
             Self::Bully(node) => node.outcome(),
             Self::Ring(node) => node.outcome(),
             Self::Lcr(node) => node.outcome(),
-            _ => Outcome::default(),
+            // Their leaders have no number.
+            _ => Outcome { leader: self.leader(), ..Outcome::default() },
         }
     }
 

@@ -387,8 +387,7 @@ impl RingAlgorithm for Frlle {
         self.ballot.hearsay = true;
     }
 
-    /// How fit others are is not known here; they stand where it matters.
-    fn is_outranked(&self, _leader: NodeId, _cx: &Cx<'_, Self>) -> bool {
+    fn goes_by_id(&self) -> bool {
         false
     }
 }

@@ -74,7 +74,15 @@ impl Ring {
     /// A member of a ring. An election of its own that has not come back after `patience` is begun again; zero means
     /// never.
     pub fn new(order: RingOrder, patience: Duration) -> Self {
-        Self { order, patience, term: Term(0), waiting: false, members: Members::default(), leader: None, elected: Term(0) }
+        Self {
+            order,
+            patience,
+            term: Term(0),
+            waiting: false,
+            members: Members::default(),
+            leader: None,
+            elected: Term(0),
+        }
     }
 
     /// The members that the last election found.
@@ -236,7 +244,10 @@ impl Protocol for Ring {
         if timer == RingTimer::Patience {
             cx.note(Event::Retried);
         }
-        self.begin(cx);
+        // What it was to begin for may have been settled meanwhile.
+        if timer != RingTimer::Begin || !self.is_content(cx) {
+            self.begin(cx);
+        }
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {

@@ -3,7 +3,7 @@
 use super::{FOR_RING, Node};
 use crate::election::ElectionMsg;
 use crate::limits::MESSAGE_MAX;
-use crate::notice::{Fault, Notice};
+use crate::notice::{Fault, Notice, Reason};
 use crate::protocol::{Protocol, Signal};
 use crate::ring::{RingOutput, SendError};
 use crate::time::Instant;
@@ -44,6 +44,12 @@ impl Node {
         }
     }
 
+    /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
+    pub(super) fn is_silent_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
+        let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
+        is_silent && self.leader == Some(peer) && !self.links.is_lively(now, peer)
+    }
+
     /// The leader to follow: the election's or, while that has none, the last one, if it is a living member of the ring. Most
     /// elections that a change of the ring or a lost message begins end with the same leader.
     pub(super) fn leader_to_follow(&self) -> Option<NodeId> {
@@ -54,9 +60,10 @@ impl Node {
     /// Gives the election's next message to the ring; false where there was none or no room for it.
     fn pass_on(&mut self, now: Instant) -> bool {
         let Some(ring) = self.ring.as_mut().filter(|ring| ring.can_send()) else { return false };
+        let goes_round = self.engine.protocol().goes_round();
         let mut buf = [0; MESSAGE_MAX];
         let Some(transmit) = self.engine.poll_transmit(&mut buf) else { return false };
-        match ring.send(now, transmit.to, transmit.bytes) {
+        match ring.send(now, transmit.to, transmit.bytes, goes_round) {
             Ok(()) => self.links.defer_hello(now),
             // The member is just being lost; the election will learn of that.
             Err(SendError::NoRoute) => {}

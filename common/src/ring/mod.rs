@@ -69,13 +69,13 @@ use self::news::News;
 use self::number::Number;
 use self::roster::Roster;
 use self::routes::{Routes, age_max};
-use self::wire::{Envelope, Lead, NOBODY, PAYLOAD_MAX};
+use self::wire::{Envelope, HOPS_MAX, Lead, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
 use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
-use crate::types::{NodeId, Outcome, RingPlace};
+use crate::types::{NodeId, Outcome, RingPlace, Side};
 
 /// Envelopes waiting for the driver's next poll: those that the election is to read, and one on its way out. One input makes at
 /// most one, and the driver collects it at once.
@@ -179,6 +179,8 @@ pub struct RingKeeper {
     /// The driver is to begin the election again.
     is_disturbed: bool,
     linked: Members,
+    /// Members that a neighbour said it has no route to, since their number was last newer here.
+    lacked: Members,
     queue: Vec<Queued, ENVELOPES_MAX, u8>,
     has_room: bool,
     counters: RingCounters,
@@ -200,6 +202,7 @@ impl RingKeeper {
             disturbance: Disturbance::new(size),
             is_disturbed: false,
             linked: Members::default(),
+            lacked: Members::default(),
             queue: Vec::new(),
             has_room: true,
             counters: RingCounters::default(),
@@ -243,6 +246,20 @@ impl RingKeeper {
             }
         }
         self.leader.link_down(position);
+        // Whoever came this way needs a newer number to take a longer one.
+        self.routes.set_own(self.roster.own(), self.routes.number(self.roster.own()).next());
+        if !self.linked.is_empty() {
+            self.news.hurry();
+        }
+    }
+
+    /// The leader has fallen silent, its neighbours say so, and nobody has a younger sign of life: there is no point in waiting
+    /// for another way to it.
+    pub fn condemn(&mut self, now: Instant, leader: NodeId) {
+        let silent = self.roster.position_of_other(leader).filter(|&leader| self.routes.next(leader).is_none());
+        if let Some(leader) = silent.filter(|&leader| self.roster.is_alive(leader)) {
+            self.losses.condemn(now, leader);
+        }
     }
 
     /// Whether the keeper would take an election message now. Until then a driver leaves further ones where they are.
@@ -266,8 +283,9 @@ impl RingKeeper {
         self.roster.set_pace(pause);
     }
 
-    /// Sends an encoded election message to a living member.
-    pub fn send(&mut self, now: Instant, to: NodeId, payload: &[u8]) -> Result<(), SendError> {
+    /// Sends an encoded election message to a living member. One that goes round the ring, from neighbour to neighbour, is for
+    /// the member behind it where that one has just been lost.
+    pub fn send(&mut self, now: Instant, to: NodeId, payload: &[u8], goes_round: bool) -> Result<(), SendError> {
         if payload.len() > PAYLOAD_MAX {
             return Err(SendError::TooLong);
         }
@@ -276,22 +294,27 @@ impl RingKeeper {
             return Err(SendError::Full);
         }
         let living = self.roster.position_of_other(to).filter(|&position| self.roster.is_alive(position));
-        self.write(now, living.ok_or(SendError::NoRoute)?, payload)
+        let RingPlace { left, right } = self.roster.place();
+        let side = if to == right { Some(Side::Right) } else { Some(Side::Left).filter(|_| to == left) };
+        self.write(now, living.ok_or(SendError::NoRoute)?, side.filter(|_| goes_round), payload)
     }
 
     /// Tells the keeper which leader this node follows, itself included.
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
         let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
         if leader != self.leader.leader() {
-            self.losses.follow(leader);
             self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
             self.timeout(now);
         }
     }
 
-    /// Tells the keeper how far this node's election is.
+    /// Tells the keeper how far this node's election is. A new leader gives itself a newer number, which goes from hello to hello
+    /// right behind the election: those that have lost their way to it need one, and those that have missed its announcement
+    /// learn of it.
     pub fn set_outcome(&mut self, outcome: Outcome) {
-        if self.hearsay.set(outcome) && !self.linked.is_empty() {
+        let own = self.roster.own();
+        if self.hearsay.set(outcome) && outcome.leader == self.roster.id_at(own) && !self.linked.is_empty() {
+            self.routes.set_own(own, self.routes.number(own).next());
             self.news.hurry();
         }
     }
@@ -313,7 +336,7 @@ impl RingKeeper {
         if let Some(new) = self.roster.take_new() {
             // An empty envelope asks the member to say again what was refused. Where that cannot be sent either, the member
             // counts as missed.
-            if self.losses.take_refused(new) && self.write(now, new, &[]).is_err() {
+            if self.losses.take_refused(new) && self.write(now, new, None, &[]).is_err() {
                 self.losses.miss(new);
             }
             return self.roster.id_at(new).map(RingOutput::MemberUp);
@@ -397,11 +420,9 @@ impl RingKeeper {
         }
     }
 
-    fn write(&mut self, now: Instant, to: u8, payload: &[u8]) -> Result<(), SendError> {
+    fn write(&mut self, now: Instant, to: u8, side: Option<Side>, payload: &[u8]) -> Result<(), SendError> {
         let number = self.edges.stamp(to);
-        // No route is longer than there are members.
-        let hops = u8::try_from(self.roster.size()).unwrap_or(u8::MAX);
-        self.post(now, Envelope { to, from: self.roster.own(), hops, number }, payload)
+        self.post(now, Envelope { to, from: self.roster.own(), hops: HOPS_MAX, side, number }, payload)
     }
 }
 

@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! in hellos  leader 1 | its election 2 | entries × { position 1, epoch 1, count 2, hops 1 }
-//! ENVELOPE   3 | to 1 | from 1 | hops left 1 | number 1 | an election message, or nothing
+//! ENVELOPE   3 | to 1 | from 1 | left1 right1 hops6 | number 1 | an election message, or nothing
 //! ```
 //! Members are named by their position on the ring; 255 is nobody, and as hops it is "no route"; 254 hops ask the
 //! member for a newer number. Of the number of an election the last two bytes are told. Numbers are little-endian. An empty envelope tells its receiver that something it sent was missed.
+//! One of the two bits before the hops that are left says on which side of the sender the receiver stands, where the message is for
+//! whoever stands there.
 
 use super::number::{NUMBER_BYTES, Number};
 use crate::Full;
-use crate::limits::PARCEL_MAX;
+use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
+use crate::types::Side;
 
 /// Stands for no position.
 pub const NOBODY: u8 = 255;
@@ -20,6 +23,14 @@ pub const NO_WAY: u8 = 255;
 
 /// Stands for no number of hops: somebody remembers this number and has no route, so the member is asked for a newer one.
 pub const ASKED: u8 = 254;
+
+/// No route is longer: it passes every member once.
+pub const HOPS_MAX: u8 = 63;
+
+const _: () = assert!(MEMBERS_MAX <= HOPS_MAX as usize + 1);
+
+const RIGHT: u8 = 0x40;
+const LEFT: u8 = 0x80;
 
 /// Bytes of the longest message: a link's, without the byte that says what it is for.
 const MESSAGE_MAX: usize = PARCEL_MAX - 1;
@@ -47,8 +58,10 @@ pub struct Envelope {
     pub to: u8,
     /// Who wrote it.
     pub from: u8,
-    /// How often it may be passed on.
+    /// How often it may be passed on, at most [`HOPS_MAX`].
     pub hops: u8,
+    /// The side of the sender on which the receiver stands, where the message is for whoever stands there.
+    pub side: Option<Side>,
     /// Counts the envelopes from `from` to `to`.
     pub number: u8,
 }
@@ -87,8 +100,15 @@ impl<'b> Message<'b> {
     /// Reads a message; none where the bytes are not exactly one.
     pub fn decode(bytes: &'b [u8]) -> Option<Self> {
         match bytes {
-            [3, to, from, hops, number, payload @ ..] if payload.len() <= PAYLOAD_MAX => {
-                Some(Self::Envelope(Envelope { to: *to, from: *from, hops: *hops, number: *number }, payload))
+            [3, to, from, way, number, payload @ ..] if payload.len() <= PAYLOAD_MAX => {
+                let side = match way & !HOPS_MAX {
+                    0 => None,
+                    RIGHT => Some(Side::Right),
+                    LEFT => Some(Side::Left),
+                    _ => return None,
+                };
+                let outside = Envelope { to: *to, from: *from, hops: way & HOPS_MAX, side, number: *number };
+                Some(Self::Envelope(outside, payload))
             }
             _ => None,
         }
@@ -126,16 +146,18 @@ pub fn envelope(outside: Envelope, payload: &[u8]) -> Result<Parcel, Full> {
     if payload.len() > PAYLOAD_MAX {
         return Err(Full);
     }
-    let Envelope { to, from, hops, number } = outside;
-    let mut parcel = Parcel::from_slice(&[3, to, from, hops, number]).map_err(|_| Full)?;
+    let Envelope { to, from, hops, side, number } = outside;
+    let way = hops.min(HOPS_MAX) | side.map_or(0, |side| if side == Side::Right { RIGHT } else { LEFT });
+    let mut parcel = Parcel::from_slice(&[3, to, from, way, number]).map_err(|_| Full)?;
     parcel.extend_from_slice(payload).map_err(|_| Full)?;
     Ok(parcel)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, Envelope, Message, PAYLOAD_MAX, envelope, fitting, tell, told};
+    use super::{Entry, Envelope, Lead, Message, PAYLOAD_MAX, envelope, fitting, tell, told};
     use crate::ring::number::Number;
+    use crate::types::Side;
 
     fn entry(position: u8, epoch: u8, count: u16, hops: u8) -> Entry {
         Entry { position, number: Number { epoch, count }, hops }
@@ -150,9 +172,13 @@ mod tests {
         assert_eq!(room[..13], [7, 2, 1, 3, 0x56, 0x34, 0x12, 2, 127, 1, 9, 0, 255]);
         let Some((read_lead, read)) = told(&room[..13]) else { panic!("a word on two") };
         assert!(read_lead == lead && read.iter().eq(entries));
-        let outside = Envelope { to: 1, from: 2, hops: 3, number: 4 };
-        let parcel = envelope(outside, b"abc").unwrap();
-        assert_eq!(Message::decode(&parcel), Some(Message::Envelope(outside, b"abc")));
+        let outside = Envelope { to: 1, from: 2, hops: 63, side: None, number: 4 };
+        for side in [None, Some(Side::Left), Some(Side::Right)] {
+            let outside = Envelope { side, ..outside };
+            let parcel = envelope(outside, b"abc").unwrap();
+            assert_eq!(Message::decode(&parcel), Some(Message::Envelope(outside, b"abc")));
+        }
+        assert_eq!(Message::decode(&[3, 1, 2, 0xC1, 4]), None, "on both sides");
         assert!(envelope(outside, &[0; PAYLOAD_MAX]).is_ok());
         assert!(envelope(outside, &[0; PAYLOAD_MAX + 1]).is_err());
     }

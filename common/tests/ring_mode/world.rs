@@ -417,7 +417,7 @@ impl World {
             {
                 is_idle = false;
                 self.envelopes += 1;
-                let sent = node.keeper.send(now, transmit.to, transmit.bytes);
+                let sent = node.keeper.send(now, transmit.to, transmit.bytes, node.engine.protocol().goes_round());
                 assert!(matches!(sent, Ok(()) | Err(SendError::NoRoute)), "{sent:?}");
             }
             while let Some(notice) = node.engine.poll_notice() {
