@@ -44,7 +44,6 @@ pub struct Request {
     pub radii: Radii,
     /// The seed of everything.
     pub seed: u64,
-    /// How many changes.
     pub changes: u32,
 }
 

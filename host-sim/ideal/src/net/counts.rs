@@ -21,7 +21,6 @@ pub struct Counts {
     pub by_kind: BTreeMap<MessageKind, u64>,
     /// Messages sent, by sender.
     pub by_node: BTreeMap<NodeIndex, u64>,
-    /// Messages delivered.
     pub delivered: u64,
     /// Messages lost in channels that went down or led to a dead node, or by a fault.
     pub lost: u64,

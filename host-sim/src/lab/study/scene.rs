@@ -24,7 +24,6 @@ pub type StudyNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
 pub struct Scene {
     /// Who can hear whom.
     pub graph: Graph,
-    /// The id of each node.
     pub ids: Vec<NodeId>,
     pub leader: NodeIndex,
 }
