@@ -47,14 +47,14 @@ impl Temp {
 }
 
 /// Where the value of a register is kept in `trim`.
-struct Place {
+struct TrimIndex {
     row: usize,
     column: usize,
 }
 
-fn place(offset: u32) -> Option<Place> {
+fn trim_index(offset: u32) -> Option<TrimIndex> {
     let rows = [(register::A, 6), (register::B, 6), (register::T, 5)];
-    let find = |(row, (first, count))| Some(Place { row, column: index(offset, first, count)? });
+    let find = |(row, (first, count))| Some(TrimIndex { row, column: index(offset, first, count)? });
     rows.into_iter().enumerate().find_map(find)
 }
 
@@ -68,7 +68,7 @@ impl Peripheral for Temp {
     }
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
-        if let Some(Place { row, column }) = place(offset) {
+        if let Some(TrimIndex { row, column }) = trim_index(offset) {
             return Ok(self.trim[row][column]);
         }
         match offset {
@@ -78,7 +78,7 @@ impl Peripheral for Temp {
     }
 
     fn set_register(&mut self, _now: u64, offset: u32, value: u32) -> Served<()> {
-        let Place { row, column } = place(offset).ok_or(Refusal::Unknown)?;
+        let TrimIndex { row, column } = trim_index(offset).ok_or(Refusal::Unknown)?;
         self.trim[row][column] = value;
         Ok(())
     }

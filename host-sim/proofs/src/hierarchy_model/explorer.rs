@@ -165,11 +165,11 @@ pub type Structure = Vec<Ended>;
 pub struct Ended {
     pub leader: NodeId,
     /// By level; none where nobody captured it.
-    pub places: Vec<Option<Place>>,
+    pub captures: Vec<Option<Capture>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Capture {
     pub head: NodeId,
     distance: u8,
     parent: NodeId,
@@ -209,11 +209,11 @@ fn told(path: &[Step]) -> String {
 }
 
 fn structure(net: &SmallNet) -> Structure {
-    let place = |Standing { head, distance, parent, .. }: Standing| Place { head, distance, parent };
+    let capture = |Standing { head, distance, parent, .. }: Standing| Capture { head, distance, parent };
     let of = |node: NodeIndex| {
         let levels = usize::from(net.node(node).radii().levels());
-        let places = (0..levels).map(|level| net.node(node).standing(level).map(place)).collect();
-        Ended { leader: net.node(node).height().leader.lid, places }
+        let captures = (0..levels).map(|level| net.node(node).standing(level).map(capture)).collect();
+        Ended { leader: net.node(node).height().leader.lid, captures }
     };
     net.nodes().map(of).collect()
 }

@@ -218,7 +218,7 @@ fn a_leader_is_cut_off() {
         };
         let leaders: Vec<NodeId> = structure.iter().map(|ended| ended.leader).collect();
         assert_eq!(leaders, [5, 5, 5, 5, 5, 6].map(NodeId), "the node that detected the cut leads the rest");
-        let heads: Vec<_> = structure.iter().map(|ended| ended.places[0].map(|place| place.head)).collect();
+        let heads: Vec<_> = structure.iter().map(|ended| ended.captures[0].map(|capture| capture.head)).collect();
         assert_eq!(heads, [1, 1, 1, 1, 5, 6].map(|head| Some(NodeId(head))));
     }
 }

@@ -36,7 +36,7 @@ const LOWEST: f64 = 1.0 / 64.0;
 const HIGHEST: f64 = SURE as f64;
 
 /// Where a ratio lies in the table.
-struct Place {
+struct TablePoint {
     /// Which step it falls into.
     step: u64,
     /// How far along the step it lies, from 0 to 1.
@@ -46,10 +46,10 @@ struct Place {
 /// The exponent and the first mantissa bits of a positive float approximate its logarithm, so there is no need to compute
 /// one.
 #[expect(clippy::cast_precision_loss, reason = "the fraction has fewer bits than a float's mantissa")]
-fn place(sinr: f64) -> Place {
+fn locate(sinr: f64) -> TablePoint {
     let bits = sinr.to_bits();
     let fraction = bits & ((1 << FRACTION_BITS) - 1);
-    Place {
+    TablePoint {
         step: (bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS),
         along: fraction.cast_signed() as f64 / (1_u64 << FRACTION_BITS) as f64,
     }
@@ -58,7 +58,7 @@ fn place(sinr: f64) -> Place {
 /// `ln(1 - BER)` at every step. The formula has fifteen exponentials, and a reception may need it for every neighbour,
 /// so it is tabulated.
 static LN_GOOD_BIT: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let steps = place(HIGHEST).step;
+    let steps = locate(HIGHEST).step;
     let exact = |step: u64| {
         let ratio = f64::from_bits((step + (LOWEST.to_bits() >> FRACTION_BITS)) << FRACTION_BITS);
         maths::ln(1.0 - bit_error_rate(ratio))
@@ -72,7 +72,7 @@ pub fn ln_good_bit(sinr: f64) -> f64 {
     if sinr >= f64::from(SURE) {
         return 0.0;
     }
-    let Place { step, along } = place(sinr.max(LOWEST));
+    let TablePoint { step, along } = locate(sinr.max(LOWEST));
     let table = &*LN_GOOD_BIT;
     let (here, next) = (table[step as usize], table[step as usize + 1]);
     here + (next - here) * along

@@ -68,6 +68,7 @@ fn restless(observer: &Observer, Steady { from_us, changes_max }: Steady) -> Opt
     })?;
     let all = counted().filter(|follow| follow.node == node).count();
     let from_s = from_us / 1_000_000;
-    let what = format!("node {node} changed its leader {all} times after {from_s} s, not at most {changes_max} times");
+    let times = if all == 1 { "once".to_owned() } else { format!("{all} times") };
+    let what = format!("node {node} changed its leader {times} after {from_s} s; at most {changes_max} allowed");
     Some(Failure { at_ms, what, nodes: vec![node], last_events: observer.last_events(), replay: None, version: None })
 }
