@@ -26,6 +26,10 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
+/// Frames of others put off an attempt by no more than this: as long as the longest gap. In a wave of messages that takes
+/// longer, sending again is right.
+const POSTPONED_MAX_MS: u8 = 128;
+
 /// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
 /// [`PATIENCE_STEPS`]-th.
 const PATIENCE_STEP: u8 = 12;
@@ -93,22 +97,51 @@ pub struct Arq {
     pub is_asked: bool,
     /// Whether somebody else has lost this neighbour.
     pub is_doubted: bool,
+    /// By how much the next attempt was put off because others had the channel, in milliseconds.
+    postponed_ms: u8,
     /// When it is to be sent (again).
     pub due: Instant,
 }
 
 impl Arq {
-    const IDLE: Self =
-        Self { outstanding: 0, attempts: 0, is_probe: false, is_asked: false, is_doubted: false, due: Instant::NEVER };
+    const IDLE: Self = Self {
+        outstanding: 0,
+        attempts: 0,
+        is_probe: false,
+        is_asked: false,
+        is_doubted: false,
+        postponed_ms: 0,
+        due: Instant::NEVER,
+    };
 
     /// Whether a frame waits for its acknowledgement or to be sent.
     pub fn is_busy(&self) -> bool {
         self.outstanding > 0 || self.is_probe
     }
 
-    /// The middle of the time to wait before the next attempt.
+    /// It was sent once more, and is sent again then.
+    pub fn sent(&mut self, due: Instant) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.postponed_ms = 0;
+        self.due = due;
+    }
+
+    /// Others have the channel for so long, which puts the next attempt off, but not without end.
+    pub fn postpone(&mut self, now: Instant, length: Duration) {
+        // An answer that was asked for comes at once or not at all.
+        if self.attempts == 0 || self.is_asked || self.due <= now || self.due == Instant::NEVER {
+            return;
+        }
+        let length_ms = u8::try_from(length.as_micros().div_ceil(1_000)).unwrap_or(POSTPONED_MAX_MS);
+        if length_ms <= POSTPONED_MAX_MS.saturating_sub(self.postponed_ms) {
+            self.postponed_ms += length_ms;
+            self.due = self.due + length;
+        }
+    }
+
+    /// The middle of the time between the attempt that is under way and the next one.
     pub fn gap(&self) -> Duration {
-        let index = usize::from(self.attempts).saturating_sub(1).min(GAPS_MS.len() - 1);
+        let index = usize::from(self.attempts).min(GAPS_MS.len() - 1);
         Duration::from_millis(u64::from(GAPS_MS.get(index).copied().unwrap_or(128)))
     }
 }

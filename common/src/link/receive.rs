@@ -22,41 +22,35 @@ const ACK_DELAY_MAX_US: u32 = 32_000;
 /// It does not go out before this time, so that an answer of the election itself can take it along.
 const ACK_DELAY_MIN_US: u32 = 8_000;
 
+/// How a frame was heard.
+#[derive(Clone, Copy)]
+struct Heard {
+    airtime: Duration,
+    rssi_dbm: i8,
+}
+
 impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8, above: &mut dyn Above) {
-        self.load.hear(now, airtime(frame.bytes().len()));
-        self.patience.slack_ms = self.load.slack_ms(now);
-        self.wait_for_others(now, frame.bytes().len());
+        let airtime = airtime(frame.bytes().len());
         if let Some(ack) = as_ack(frame.bytes()) {
             self.on_ack(now, ack);
             return;
         }
         match self.numbering.open(frame) {
-            Ok((head, body)) => {
-                if head.to != self.id() && head.to != BROADCAST {
-                    // Somebody else is asked and answers right away.
-                    self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
-                }
-                self.accept(now, head, body, rssi_dbm, above);
-            }
+            Ok((head, body)) => self.accept(now, head, body, Heard { airtime, rssi_dbm }, above),
             Err(refusal) => self.refuse(refusal),
         }
     }
 
     /// Time in which others have the channel does not count as time without an acknowledgement. When everybody sends at
     /// once, acknowledgements come late, and sending again before they can come makes them later.
-    fn wait_for_others(&mut self, now: Instant, bytes: usize) {
+    fn wait_for_others(&mut self, now: Instant, airtime: Duration) {
         if self.exchange.pool.is_empty() {
             return;
         }
-        let airtime = airtime(bytes);
         for (_, neighbour) in self.table.iter_mut() {
-            let arq = &mut neighbour.arq;
-            // An answer that was asked for comes at once or not at all.
-            if arq.attempts > 0 && !arq.is_asked && arq.due > now && arq.due != Instant::NEVER {
-                arq.due = arq.due + airtime + ACCESS_TIME;
-            }
+            neighbour.arq.postpone(now, airtime + ACCESS_TIME);
         }
     }
 
@@ -68,13 +62,14 @@ impl Links {
         });
     }
 
-    fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8, above: &mut dyn Above) {
+    /// Takes a frame of a member. Whatever a frame does merely by being there, it does behind the check of its number: an
+    /// outsider can send what it has recorded as often as it likes, and noise all the time.
+    fn accept(&mut self, now: Instant, head: Head, body: &[u8], heard: Heard, above: &mut dyn Above) {
+        let Heard { airtime, rssi_dbm } = heard;
         if head.from == self.id() {
             self.on_own_id(now, head, body);
             return;
         }
-        self.crowd.hear(now, head.from);
-        self.life.hear(now, head.from, above.leader());
         let slot = self.table.find(head.from);
         let known = slot.and_then(|slot| self.table.get(slot)).filter(|neighbour| !neighbour.may_be_another(now));
         if known.is_some_and(|neighbour| head.number() <= neighbour.last) {
@@ -85,7 +80,14 @@ impl Links {
             }
             return;
         }
+        self.crowd.hear(now, head.from);
+        self.life.hear(now, head.from, above.leader());
+        self.load.hear(now, airtime);
+        self.patience.slack_ms = self.load.slack_ms(now);
+        self.wait_for_others(now, airtime);
         if head.to != self.id() && head.to != BROADCAST {
+            // Somebody else is asked and answers right away.
+            self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
             return;
         }
         let due_of = due_by(self.patience);

@@ -275,12 +275,11 @@ impl Links {
         for slot in flight.to.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             if neighbour.arq.is_busy() {
-                neighbour.arq.attempts = neighbour.arq.attempts.saturating_add(1);
                 // Half of the gap and up to as much again. Messages come in waves that reach everybody, so a crowd takes
                 // longer to get through; a question whether a neighbour is there is one frame at any time.
                 let crowded = if neighbour.arq.is_probe { 0 } else { slower };
                 let gap = (neighbour.arq.gap().as_micros() << crowded) * (512 + u64::from(chance)) / 1_024;
-                neighbour.arq.due = now + wait + Duration::from_micros(gap);
+                neighbour.arq.sent(now + wait + Duration::from_micros(gap));
             }
         }
         self.exchange.ask(flight);
