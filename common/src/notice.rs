@@ -107,7 +107,7 @@ pub enum Notice {
     /// Frames are not protected: anybody in range can read and forge.
     Unprotected,
     /// Every frame of this epoch is used up, or there is no epoch: the node only listens until the driver has stored
-    /// another and calls [`Node::handle_epoch`](crate::node::Node::handle_epoch).
+    /// another and calls [`Node::handle_epoch`](crate::node::Node::handle_epoch). Said again each second until then.
     EpochNeeded,
     /// The node's neighbours on its ring are now these.
     RingPlace(NodeId, NodeId),

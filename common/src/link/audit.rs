@@ -7,7 +7,7 @@
 use super::Links;
 use super::pool::{Slot, Slots};
 use crate::limits::TABLE_MAX;
-use crate::notice::Reason;
+use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 
 /// No deadline of a frame lies further ahead: the longest gap between two attempts, in the largest crowd, and as much again.
@@ -18,6 +18,10 @@ const QUIET_AHEAD_MAX: Duration = Duration::from_millis(100);
 
 impl Links {
     pub fn audit(&mut self, now: Instant) {
+        // Whoever was asked for an epoch may have failed to store it, and a node without one is mute.
+        if self.epoch().is_none() {
+            self.notices.push(Notice::EpochNeeded);
+        }
         self.hellos.trickle.audit(now, &mut self.rng);
         self.exchange.audit(now + QUIET_AHEAD_MAX);
         for slot in 0..TABLE_MAX {
