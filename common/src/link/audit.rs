@@ -57,8 +57,16 @@ impl Links {
                 // What is due next has to be worked out again.
                 self.table.get_mut(slot);
             }
-        } else if is_changed {
-            self.table.get_mut(slot);
+        } else {
+            let is_awaited = self.exchange.is_under_way(Slots::of(slot));
+            let Some(neighbour) = self.table.touch(slot) else { return };
+            let is_stuck = neighbour.arq.due == Instant::NEVER && neighbour.arq.is_busy() && !is_awaited;
+            if is_stuck {
+                neighbour.settle();
+            }
+            if is_stuck || is_changed {
+                self.table.get_mut(slot);
+            }
         }
     }
 }

@@ -61,6 +61,9 @@ const SELDOM_LOG2: u8 = 9;
 /// hellos wait for the channel like all others, and asking whether it is there would make them wait longer.
 const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
 
+/// How often a challenge is sent before this node waits for the neighbour's next hello.
+const CHALLENGES_MAX: u8 = 6;
+
 /// How long a node puts up with a neighbour that does not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
@@ -206,6 +209,8 @@ pub struct Neighbour {
     pub unlisted: u8,
     /// A link that must not be given up to make room.
     pub is_pinned: bool,
+    /// It has answered a challenge in this boot of both: it is there, and not only what somebody has recorded of it.
+    pub is_proven: bool,
     /// Two boards have this id; hellos say so for as long as the link is held down.
     pub is_twin: bool,
     pub arq: Arq,
@@ -237,6 +242,7 @@ impl Neighbour {
             shared: 0,
             unlisted: 0,
             is_pinned: false,
+            is_proven: false,
             is_twin: false,
             arq: Arq::IDLE,
             ack_due: Instant::NEVER,
@@ -272,6 +278,31 @@ impl Neighbour {
         usual.saturating_add(more)
     }
 
+    /// A frame with this number was accepted from it. One that has restarted, or counts anew, is to prove again that it is
+    /// there.
+    pub fn accept(&mut self, now: Instant, number: FrameNumber) {
+        self.is_proven &= number.epoch == self.last.epoch && number > self.last;
+        self.last = number;
+        self.heard_at = now;
+    }
+
+    /// Challenges it to prove that it is there, unless it just is.
+    pub fn challenge(&mut self, now: Instant) {
+        if !self.session.is_up() && !self.arq.is_busy() {
+            self.arq = Arq { is_probe: true, is_asked: true, due: now, ..Arq::IDLE };
+        }
+    }
+
+    /// Whether a challenge is to be sent.
+    pub fn is_challenged(&self, now: Instant) -> bool {
+        !self.session.is_up() && self.arq.is_probe && self.arq.due <= now && self.arq.attempts < CHALLENGES_MAX
+    }
+
+    /// Whether it has answered none of its challenges.
+    pub fn is_unanswered(&self, now: Instant) -> bool {
+        !self.session.is_up() && self.arq.due <= now && self.arq.attempts >= CHALLENGES_MAX
+    }
+
     /// The neighbour may be gone: asks it, unless a frame is on its way to it anyway.
     pub fn suspect(&mut self, now: Instant) {
         if !self.arq.is_busy() && self.arq.due == Instant::NEVER {
@@ -299,7 +330,10 @@ impl Neighbour {
     /// When it next needs attention, with this patience.
     pub fn due(&self, patience: Patience) -> Due {
         if !self.session.is_up() {
-            return Due { timeout: self.forget_at().max(self.held_until), ..Due::NEVER };
+            let forget = self.forget_at().max(self.held_until);
+            let is_last = self.arq.attempts >= CHALLENGES_MAX;
+            let timeout = if is_last { self.arq.due.min(forget) } else { forget };
+            return Due { timeout, transmit: if is_last { Instant::NEVER } else { self.arq.due } };
         }
         let Arq { due, attempts: made, .. } = self.arq;
         let timeout = if due != Instant::NEVER {
@@ -358,7 +392,12 @@ impl Neighbour {
     /// Whether it is strong enough for a link and lives in a network, but has no room.
     pub fn refuses(&self, now: Instant) -> bool {
         let is_recent = now.since(self.heard_at) < self.interval().times(3);
-        self.refusals >= REFUSED && is_recent && !self.is_alone && self.quality.is_strong()
+        self.is_refusing() && self.is_proven && is_recent
+    }
+
+    /// Whether it says so, if it is there.
+    pub fn is_refusing(&self) -> bool {
+        self.refusals >= REFUSED && !self.is_alone && self.quality.is_strong()
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.
