@@ -44,6 +44,9 @@ pub enum Event {
     Unsent(NodeId),
     /// What this neighbour says has a time that no message can have now.
     OutOfTime(NodeId),
+    /// Heights: this peer tells again and again of a leadership under this node's id that is not this node's. It is followed
+    /// for now: another board must have this id.
+    Disputed(NodeId),
 }
 
 /// Why a link went down.

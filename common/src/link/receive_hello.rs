@@ -24,13 +24,14 @@ impl Links {
     /// A frame with this node's own id: its own frame replayed, or another board's.
     pub(super) fn on_own_id(&mut self, now: Instant, head: Head) {
         if head.device != self.twins.device() {
-            self.on_twin(now);
+            self.meet_twin(now);
         } else {
             count(&mut self.counters.replayed);
         }
     }
 
-    fn on_twin(&mut self, now: Instant) {
+    /// Another board has this node's id.
+    pub fn meet_twin(&mut self, now: Instant) {
         self.notices.push(Notice::Twin(self.id()));
         if self.twins.find() {
             self.hellos.trickle.reset(now, &mut self.rng);
@@ -186,7 +187,7 @@ impl Links {
             return;
         }
         match self.table.get_mut(slot) {
-            Some(neighbour) if neighbour.is_proven => self.on_twin(now),
+            Some(neighbour) if neighbour.is_proven => self.meet_twin(now),
             Some(neighbour) => neighbour.challenge(now),
             None => {}
         }

@@ -76,7 +76,8 @@ fn sessions_agree_although_neighbours_are_forgotten() {
 fn an_echo_without_the_epoch_is_not_enough() {
     let budget = Budget { reboots: 1, letters: [1, 1], downs: 1, ..NOTHING };
     for is_live in [true, false] {
-        let found = search(&Pair { compare: Echo::WithoutEpoch, trust: Trust::Proven, budget, window: 2, is_live }, MOST);
+        let found =
+            search(&Pair { compare: Echo::WithoutEpoch, trust: Trust::Proven, budget, window: 2, is_live }, MOST);
         let (path, breach) = found.expect_err("the mutant breaks a promise");
         println!("a counterexample of {} steps: {breach}: {path:?}", path.len());
     }

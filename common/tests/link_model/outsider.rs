@@ -1,34 +1,47 @@
-//! An outsider's recording of one node: every frame that it has sent, in the order of their numbers.
+//! An outsider's recording of one node, in the order of frame numbers.
+//!
+//! It keeps what it will play and nothing else. Which frames those are is one more thing that every order of events is tried
+//! for, so nothing is lost by that, and there are far fewer states. At most one frame is under way in each direction.
 
 use crate::end::Frame;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tape {
-    /// Frames that say the same are as good as the latest of them, which has the highest number.
     frames: Vec<Frame>,
     /// So many of them are not later than the last that the other node has accepted.
     old: usize,
+    /// Whether the last of them is still under way.
+    is_under_way: bool,
 }
 
 impl Tape {
     pub const fn new() -> Self {
-        Self { frames: Vec::new(), old: 0 }
+        Self { frames: Vec::new(), old: 0, is_under_way: false }
     }
 
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub fn is_under_way(&self) -> bool {
+        self.is_under_way
+    }
+
+    /// Keeps the frame that is under way.
     pub fn record(&mut self, frame: Frame) {
-        if let Some(at) = self.frames.iter().position(|kept| *kept == frame) {
-            self.frames.remove(at);
-            self.old -= usize::from(at < self.old);
-        }
         self.frames.push(frame);
+        self.is_under_way = true;
     }
 
-    /// A frame arrives at a node that knows its sender; whether it is newer than the last.
-    pub fn accept(&mut self, frame: Frame) -> bool {
-        // One that was not recorded is under way in the usual order.
-        let Some(at) = self.frames.iter().position(|kept| *kept == frame) else { return true };
-        let is_new = at >= self.old;
-        self.old = self.old.max(at + 1);
+    /// The frame under way is there, or lost.
+    pub fn land(&mut self) {
+        self.is_under_way = false;
+    }
+
+    /// The frame under way arrives at a node that knows its sender; whether it is newer than the last.
+    pub fn accept(&mut self) -> bool {
+        let is_new = !self.is_under_way || self.old < self.frames.len();
+        self.old = self.frames.len();
         is_new
     }
 

@@ -64,6 +64,8 @@ pub enum Action {
     Release(usize),
     Forget(usize),
     Reboot(usize),
+    /// The outsider keeps the frame that this node has sent.
+    Record(usize),
     /// The outsider plays to this node what it has recorded of the other.
     Replay(usize, usize),
 }
@@ -81,14 +83,6 @@ impl State {
         a.is_up() && b.is_up() && a.echo() == b.mine().echo() && b.echo() == a.mine().echo()
     }
 
-    /// A frame is put on the air, and the outsider records it while that can still be of use to it.
-    fn send(&mut self, from: usize, frame: Frame) {
-        if self.left.replays > 0 {
-            self.tapes[from].record(frame);
-        }
-        self.air[from].push(frame);
-    }
-
     /// A new frame is put on the air. An answer to an earlier one is not waited for any longer.
     fn send_rel(&mut self, from: usize, frame: Frame) {
         self.answers[1 - from] = None;
@@ -97,13 +91,14 @@ impl State {
                 *answer = false;
             }
         }
-        self.send(from, frame);
+        self.air[from].push(frame);
     }
 
     fn arrive(&mut self, to: usize, pair: &Pair) {
         if !self.air[1 - to].is_empty() {
             let frame = self.air[1 - to].remove(0);
-            let is_old = self.ends[to].known.is_some() && !self.tapes[1 - to].accept(frame);
+            let is_old = self.ends[to].known.is_some() && !self.tapes[1 - to].accept();
+            self.tapes[1 - to].land();
             let answer = if is_old { None } else { self.ends[to].take(frame, pair.compare, pair.trust) };
             self.answers[to] = answer.or(self.answers[to]);
         }
@@ -150,8 +145,7 @@ impl State {
         state.drain(pair);
         for round in 0..10 {
             let from = (first + round) % 2;
-            let hello = state.ends[from].hello();
-            state.send(from, hello);
+            state.air[from].push(state.ends[from].hello());
             state.arrive(1 - from, pair);
             for asking in [1 - from, from] {
                 if let Some(challenge) = state.ends[asking].challenge() {
@@ -217,6 +211,13 @@ impl Pair {
             if state.left.reboots > 0 {
                 actions.push(Action::Reboot(node));
             }
+            let kept = state.tapes[0].len() + state.tapes[1].len();
+            if kept < usize::from(self.budget.replays)
+                && !state.air[node].is_empty()
+                && !state.tapes[node].is_under_way()
+            {
+                actions.push(Action::Record(node));
+            }
             if state.left.replays > 0 {
                 let playable = state.tapes[1 - node].playable(end.known.is_some());
                 actions.extend(playable.map(|at| Action::Replay(node, at)));
@@ -228,10 +229,7 @@ impl Pair {
     pub fn next(&self, last: &State, action: Action) -> Option<State> {
         let mut state = last.clone();
         match action {
-            Action::Hello(node) => {
-                let hello = state.ends[node].hello();
-                state.send(node, hello);
-            }
+            Action::Hello(node) => state.air[node].push(state.ends[node].hello()),
             Action::Challenge(node) => {
                 let frame = state.ends[node].challenge()?;
                 state.send_rel(node, frame);
@@ -249,7 +247,14 @@ impl Pair {
                 state.send_rel(node, frame);
             }
             Action::Arrive(node) => state.arrive(node, self),
-            Action::Lose(node) => drop(state.air[1 - node].remove(0)),
+            Action::Lose(node) => {
+                state.air[1 - node].remove(0);
+                state.tapes[1 - node].land();
+            }
+            Action::Record(node) => {
+                let frame = *state.air[node].last()?;
+                state.tapes[node].record(frame);
+            }
             Action::AnswerArrives(node) => state.answer_arrives(node),
             Action::AnswerLost(node) => state.answers[1 - node] = None,
             Action::HandOver(node) => {
@@ -277,9 +282,6 @@ impl Pair {
             Action::Replay(node, at) => {
                 state.left.replays -= 1;
                 state.replay(node, at, self);
-                if state.left.replays == 0 {
-                    state.tapes = [Tape::new(), Tape::new()];
-                }
             }
         }
         state.judge();

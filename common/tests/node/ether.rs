@@ -7,6 +7,7 @@ use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
 use common::node::Node;
 use common::notice::Notice;
+use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
@@ -80,7 +81,15 @@ impl Ether {
         };
         for (index, config) in configs.into_iter().enumerate() {
             let node = make(&config, seed, index, 1, 1);
-            ether.boards.push(Board { config, node, is_on: false, epoch: 1, boots: 0, notices: Vec::new(), waiting: None });
+            ether.boards.push(Board {
+                config,
+                node,
+                is_on: false,
+                epoch: 1,
+                boots: 0,
+                notices: Vec::new(),
+                waiting: None,
+            });
         }
         ether
     }
@@ -149,6 +158,13 @@ impl Ether {
     pub fn inject(&mut self, board: usize, bytes: &[u8]) {
         let now = self.now;
         self.boards[board].node.handle_frame(now, &mut bytes.to_vec()[..], RSSI_DBM);
+        self.settle(board);
+    }
+
+    /// Tells a board something.
+    pub fn signal(&mut self, board: usize, signal: Signal) {
+        let now = self.now;
+        self.boards[board].node.handle_signal(now, signal);
         self.settle(board);
     }
 
