@@ -356,6 +356,7 @@ impl Node {
             match notice {
                 Notice::LinkEnded(peer, reason) => self.links.end(now, peer, reason),
                 Notice::Event(Event::OutOfTime(_)) => self.note_refusal(now),
+                Notice::Event(Event::Disputed(_)) => self.links.meet_twin(now),
                 _ => {}
             }
             self.notices.push(notice);
