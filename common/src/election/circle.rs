@@ -207,7 +207,8 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
 
     /// Others tell how their election ended.
     fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
-        let is_news = told.term != Term(0) && self.outcome().is_behind(told);
+        let is_alone = self.circle().place.is_alone(cx.id);
+        let is_news = told.term != Term(0) && !is_alone && self.outcome().is_behind(told);
         let Some(leader) = told.leader.filter(|_| is_news) else { return };
         if leader == cx.id {
             // They follow this node for what it won before it restarted: it asks again.
