@@ -8,15 +8,17 @@
 //! 1. The peer's incarnation differs from the known one: go down if up, and remember it.
 //! 2. Going down, and forgetting a peer, takes a new token; message numbers start over.
 //! 3. Meet when the peer echoes the present incarnation and both are willing.
-//! 4. Go up only when the peer answers a random challenge while they have met.
+//! 4. Go up only when the peer has answered a random challenge since they met, and was answered: then both ends are up at the
+//!    same moment, and neither sends messages that the other does not take yet.
 //! 5. Messages count only where they echo the present incarnation and come from the known epoch, and the link is up.
 //!
 //! ```text
-//!          echo of my incarnation, both willing          answer to my challenge
-//!   Down ────────────────────────────────────────► Met ──────────────────────────► Up
-//!    ▲                                              │                              │
-//!    └──────────────────────────────────────────────┴──────────────────────────────┘
-//!      new incarnation, unwilling; and where it was up: no session, silence, quality, unacknowledged (new token)
+//!                             its answer to mine ┌──► Proven ────┐ its challenge
+//!   Down ────────────────────────────────► Met ──┤               ├──► Up
+//!    ▲    echo of my incarnation,                └──► Challenged ┘     │
+//!    │    both willing              its challenge        its answer    │
+//!    └─────────────────────────────────────────────────────────────────┘
+//!      from everywhere: new incarnation; from Up also: unwilling, no session, silence, quality, unacknowledged (new token)
 //! ```
 //! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer is there now.
 
@@ -82,6 +84,10 @@ enum Stage {
     Down,
     /// The peer has echoed this incarnation and wants the link.
     Met,
+    /// And it has answered a challenge.
+    Proven,
+    /// It has challenged this end and was answered, but has not answered itself.
+    Challenged,
     Up,
 }
 
@@ -114,7 +120,7 @@ impl Session {
 
     /// Whether the peer has to answer a challenge before the link comes up.
     pub const fn has_met(&self) -> bool {
-        matches!(self.stage, Stage::Met)
+        matches!(self.stage, Stage::Met | Stage::Challenged)
     }
 
     /// The boot of the peer that this end means.
@@ -180,29 +186,41 @@ impl Session {
         }
         match (self.is_up(), they_want) {
             (true, false) => self.fall(Reason::Unwilling, token),
-            (false, true) if i_want => self.meet(),
+            (false, true) if i_want => self.meet(Stage::Met),
             _ => Turn::Stays,
         }
     }
 
-    fn meet(&mut self) -> Turn {
-        self.stage = Stage::Met;
-        Turn::Met
+    /// Comes as far as this stage at least, without the peer's answer.
+    fn meet(&mut self, stage: Stage) -> Turn {
+        match (self.stage, stage) {
+            (Stage::Down, _) | (Stage::Met, Stage::Challenged) => self.stage = stage,
+            (Stage::Proven, Stage::Challenged) => {
+                self.stage = Stage::Up;
+                return Turn::Up;
+            }
+            _ => {}
+        }
+        if self.has_met() { Turn::Met } else { Turn::Stays }
     }
 
     fn forget_meeting(&mut self) {
-        if self.stage == Stage::Met {
+        if !self.is_up() {
             self.stage = Stage::Down;
         }
     }
 
     /// The peer has answered a challenge, in the session that this end means.
     pub fn receive_answer(&mut self, i_want: bool) -> Turn {
-        if self.stage != Stage::Met || !i_want {
-            return Turn::Stays;
+        match self.stage {
+            Stage::Met if i_want => self.stage = Stage::Proven,
+            Stage::Challenged if i_want => {
+                self.stage = Stage::Up;
+                return Turn::Up;
+            }
+            _ => {}
         }
-        self.stage = Stage::Up;
-        Turn::Up
+        Turn::Stays
     }
 
     /// A frame with messages, acknowledgements or a challenge came; its sender wants the link. None where it belongs to no
@@ -212,7 +230,7 @@ impl Session {
         match (is_known, self.is_up()) {
             (false, _) => None,
             (true, true) => Some(Turn::Stays),
-            (true, false) => i_want.then(|| self.meet()),
+            (true, false) => i_want.then(|| self.meet(Stage::Challenged)),
         }
     }
 
@@ -275,7 +293,8 @@ mod tests {
         assert_eq!(session.receive_hello(inc(9, 4), earlier, true, true, || 2), Turn::Stays, "another boot's echo");
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Met);
-        assert_eq!(session.receive_answer(true), Turn::Up);
+        assert_eq!(session.receive_answer(true), Turn::Stays, "the peer does not know yet whether this end is there");
+        assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), Some(Turn::Up), "now it asks");
         let changed = session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2);
         assert_eq!(changed, Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.mine(), inc(5, 2), "a new token after every fall");
@@ -300,7 +319,9 @@ mod tests {
         assert_eq!(session.receive_hello(inc(9, 5), 0, true, true, || 2), Turn::Stays, "another incarnation");
         assert_eq!(session.receive_answer(true), Turn::Stays, "which has not met this end");
         assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met);
-        assert_eq!(session.receive_answer(true), Turn::Up);
+        assert_eq!(session.receive_answer(true), Turn::Stays);
+        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Stays, "its challenge is to come");
+        assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Up));
         assert!(session.is_up());
     }
 

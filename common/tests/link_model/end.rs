@@ -210,7 +210,11 @@ impl End {
     /// Takes meeting for proof, where that is to be shown not to be enough.
     fn trust(&mut self, trust: Trust) {
         if let (Trust::Blind, Some(known)) = (trust, &mut self.known) {
-            let turn = known.session.receive_answer(!self.is_held);
+            let (mine, theirs) = (known.session.mine(), known.session.their_epoch());
+            let is_met = known.session.has_met();
+            let asked =
+                theirs.filter(|_| is_met).and_then(|theirs| known.session.receive_rel(theirs, mine.echo(), true));
+            let turn = if asked.is_some() { known.session.receive_answer(!self.is_held) } else { Turn::Stays };
             self.turned(turn);
         }
     }
