@@ -17,10 +17,11 @@
 //!   Down ────────────────────────────────► Met ──┤               ├──► Up
 //!    ▲    echo of my incarnation,                └──► Challenged ┘     │
 //!    │    both willing              its challenge        its answer    │
-//!    └─────────────────────────────────────────────────────────────────┘
+//!    └─────────────────────────────────────────────────────────────────┘  (an answer that says that it is up leads to Up)
 //!      from everywhere: new incarnation; from Up also: unwilling, no session, silence, quality, unacknowledged (new token)
 //! ```
-//! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer is there now.
+//! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer was there a moment ago. What it proves
+//! lasts until the peer's next hello.
 
 use crate::notice::Reason;
 
@@ -194,7 +195,7 @@ impl Session {
     /// Comes as far as this stage at least, without the peer's answer.
     fn meet(&mut self, stage: Stage) -> Turn {
         match (self.stage, stage) {
-            (Stage::Down, _) | (Stage::Met, Stage::Challenged) => self.stage = stage,
+            (Stage::Down, _) | (Stage::Met, Stage::Challenged) | (Stage::Proven, Stage::Met) => self.stage = stage,
             (Stage::Proven, Stage::Challenged) => {
                 self.stage = Stage::Up;
                 return Turn::Up;
@@ -210,17 +211,20 @@ impl Session {
         }
     }
 
-    /// The peer has answered a challenge, in the session that this end means.
-    pub fn receive_answer(&mut self, i_want: bool) -> Turn {
+    /// The peer has answered a challenge, in the session that this end means, and says whether its own end is up.
+    pub fn receive_answer(&mut self, they_are_up: bool, i_want: bool) -> Turn {
         match self.stage {
-            Stage::Met if i_want => self.stage = Stage::Proven,
-            Stage::Challenged if i_want => {
-                self.stage = Stage::Up;
-                return Turn::Up;
+            Stage::Down | Stage::Up => Turn::Stays,
+            _ if !i_want => Turn::Stays,
+            Stage::Met | Stage::Proven if !they_are_up => {
+                self.stage = Stage::Proven;
+                Turn::Stays
             }
-            _ => {}
+            Stage::Met | Stage::Proven | Stage::Challenged => {
+                self.stage = Stage::Up;
+                Turn::Up
+            }
         }
-        Turn::Stays
     }
 
     /// A frame with messages, acknowledgements or a challenge came; its sender wants the link. None where it belongs to no
@@ -293,14 +297,15 @@ mod tests {
         assert_eq!(session.receive_hello(inc(9, 4), earlier, true, true, || 2), Turn::Stays, "another boot's echo");
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Met);
-        assert_eq!(session.receive_answer(true), Turn::Stays, "the peer does not know yet whether this end is there");
+        let answered = session.receive_answer(false, true);
+        assert_eq!(answered, Turn::Stays, "the peer does not know yet whether this end is there");
         assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), Some(Turn::Up), "now it asks");
         let changed = session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2);
         assert_eq!(changed, Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.mine(), inc(5, 2), "a new token after every fall");
         let echoed = session.receive_rel(9, inc(5, 2).echo(), true);
         assert_eq!(echoed, Some(Turn::Met), "a message echoes as well as a hello");
-        assert_eq!(session.receive_answer(true), Turn::Up);
+        assert_eq!(session.receive_answer(false, true), Turn::Up);
         assert_eq!(session.receive_epoch(10, || 3), Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.receive_rel(10, inc(5, 3).echo(), true), None);
     }
@@ -309,18 +314,19 @@ mod tests {
     fn who_does_not_answer_a_challenge_gets_no_link() {
         let mut session = Session::new(inc(5, 1));
         let echo = inc(5, 1).echo();
-        assert_eq!(session.receive_answer(true), Turn::Stays, "they have not met");
+        assert_eq!(session.receive_answer(true, true), Turn::Stays, "they have not met");
         for _ in 0..3 {
             assert_eq!(session.receive_hello(inc(9, 4), echo, true, true, || 2), Turn::Met);
             assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Met));
             assert!(!session.is_up());
         }
-        assert_eq!(session.receive_answer(false), Turn::Stays, "this end does not want it any more");
+        assert_eq!(session.receive_answer(true, false), Turn::Stays, "this end does not want it any more");
         assert_eq!(session.receive_hello(inc(9, 5), 0, true, true, || 2), Turn::Stays, "another incarnation");
-        assert_eq!(session.receive_answer(true), Turn::Stays, "which has not met this end");
+        assert_eq!(session.receive_answer(true, true), Turn::Stays, "which has not met this end");
         assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met);
-        assert_eq!(session.receive_answer(true), Turn::Stays);
-        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Stays, "its challenge is to come");
+        assert_eq!(session.receive_answer(false, true), Turn::Stays);
+        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met, "that was a hello ago");
+        assert_eq!(session.receive_answer(false, true), Turn::Stays);
         assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Up));
         assert!(session.is_up());
     }
