@@ -178,7 +178,10 @@ const NAME: &[Unit] = &[
 const RING: Group = repeated(
     "Ring",
     Count::IfAny,
-    &[whole(1, &[field("ring_leader", "Position of the ring's leader", BYTE, Shown::Named(POSITIONS))])],
+    &[
+        whole(1, &[field("ring_leader", "Position of the ring's leader", BYTE, Shown::Named(POSITIONS))]),
+        whole(2, &[field("ring_election", "Number of its election", HALF, Shown::Decimal)]),
+    ],
 );
 
 const RING_ENTRIES: Group = repeated(

@@ -80,7 +80,7 @@ pub trait Above {
         None
     }
 
-    /// A linked neighbour's hello tells this of the ring.
+    /// A neighbour's hello tells this of the ring. Of nodes without a place in the table nothing is told: they may be replayed.
     fn receive_hello(&mut self, _from: NodeId, _told: &[u8]) {}
 
     /// Writes what a hello of this node tells of the ring; returns how many bytes that took.

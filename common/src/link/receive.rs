@@ -116,7 +116,7 @@ impl Links {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
                     self.compare(head.from, hello, above);
-                    if !more.is_empty() && self.table.is_linked(head.from) {
+                    if !more.is_empty() && self.table.find(head.from).is_some() {
                         above.receive_hello(head.from, more);
                     }
                     true

@@ -10,7 +10,6 @@ pub struct Budget {
     pub downs: u8,
     /// Neighbours forgotten.
     pub evictions: u8,
-    /// Reboots.
     pub reboots: u8,
     /// Messages of each node.
     pub letters: [u8; 2],

@@ -20,13 +20,11 @@ const RSSI_DBM: i8 = -60;
 enum Event {
     /// A frame given out with carrier sensing begins.
     Begin(usize),
-    /// It ends.
     End(usize, Vec<u8>),
     /// A timed frame ends.
     TimedEnd(usize, Vec<u8>),
 }
 
-/// One board.
 #[derive(Clone, Debug)]
 pub struct Board {
     pub config: Config,
