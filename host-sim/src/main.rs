@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
-    bench, board, check, conform, demo, dissector, hierarchy, key, merge, monitor, provision, run, scenarios, size,
-    stress, study, swarm, sweep, table, tell, uf2, view,
+    bench, board, check, conform, demo, dissector, gateway, hierarchy, key, merge, monitor, provision, run, scenarios,
+    size, stress, study, swarm, sweep, table, tell, uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -65,6 +65,8 @@ enum Command {
     Provision(provision::Args),
     /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
+    /// Collect readings of boards: into a database, files, an MQTT broker, metrics
+    Gateway(gateway::Args),
     /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
     Dissector(dissector::Args),
     /// Make a board blink, so that you find it
@@ -112,6 +114,7 @@ fn main() -> ExitCode {
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),
+        Some(Command::Gateway(args)) => gateway::run(&args),
         Some(Command::Dissector(args)) => dissector::run(&args),
         Some(Command::Identify(args)) => tell::run(&args, Order::Identify),
         Some(Command::Elect(args)) => tell::run(&args, Order::Elect),

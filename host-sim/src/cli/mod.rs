@@ -7,6 +7,7 @@ pub mod conform;
 pub mod demo;
 pub mod dissector;
 pub mod files;
+pub mod gateway;
 mod graph_kind;
 pub mod hierarchy;
 pub mod key;

@@ -8,6 +8,8 @@ pub mod fleet;
 pub mod key;
 pub mod monitor;
 pub mod provision;
+pub mod quantity;
 pub mod size;
 pub mod talk;
 pub mod uf2;
+pub mod utc;
