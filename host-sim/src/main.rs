@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use host_sim::cli::{
-    bench, board, check, conform, demo, dissector, gateway, hierarchy, key, merge, monitor, provision, run, scenarios,
-    size, stress, study, swarm, sweep, table, tell, uf2, view,
+    bench, board, check, conform, demo, dissector, flash, gateway, hierarchy, join, key, links, merge, monitor,
+    provision, replay, run, scenarios, size, stress, study, swarm, sweep, table, tell, uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -63,6 +63,8 @@ enum Command {
     Key(key::Args),
     /// Give boards their id, network and key, as a page to flash or over a cable
     Provision(provision::Args),
+    /// Bring the right image and page onto every board of a fleet, and prove that they are there
+    Flash(flash::Args),
     /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
     /// Collect readings of boards: into a database, files, an MQTT broker, metrics
@@ -77,6 +79,12 @@ enum Command {
     Restart(tell::Args),
     /// Rank a board in the hierarchy by hand
     Rank(tell::RankArgs),
+    /// Join recordings of several laptops, and export their readings
+    Join(join::Args),
+    /// Show who hears whom in a trace, and how well
+    Links(links::Args),
+    /// Make a scenario of a recorded field, and measure its radio
+    Replay(replay::Args),
     /// Check traces of boards or of the simulator: who led when, how long elections took
     Check(check::Args),
 }
@@ -113,6 +121,7 @@ fn main() -> ExitCode {
         Some(Command::Uf2(args)) => uf2::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
+        Some(Command::Flash(args)) => flash::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),
         Some(Command::Gateway(args)) => gateway::run(&args),
         Some(Command::Dissector(args)) => dissector::run(&args),
@@ -120,6 +129,9 @@ fn main() -> ExitCode {
         Some(Command::Elect(args)) => tell::run(&args, Order::Elect),
         Some(Command::Restart(args)) => tell::run(&args, Order::Restart),
         Some(Command::Rank(args)) => tell::run(&args.to, Order::Rank(args.rank)),
+        Some(Command::Join(args)) => join::run(&args),
+        Some(Command::Links(args)) => links::run(&args),
+        Some(Command::Replay(args)) => replay::run(&args),
         Some(Command::Check(args)) => check::run(&args),
     };
     finish(result)

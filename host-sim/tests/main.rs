@@ -5,6 +5,8 @@ mod bench;
 mod boards;
 mod check;
 mod commands;
+#[cfg(unix)]
+mod flash_fleet;
 mod flashing;
 mod golden;
 mod harness;
@@ -23,6 +25,7 @@ mod provision;
 mod reader;
 #[cfg(unix)]
 mod rehearsal;
+mod replay;
 mod results;
 mod scenarios;
 mod size;

@@ -72,8 +72,8 @@ impl Hearing {
         if neighbour.epoch != epoch || gap >= GAP_MAX {
             *neighbour = fresh(neighbour.told);
         }
-        // The first one shows nothing about those before it.
-        neighbour.expected += gap.min(GAP_MAX).max(u32::from(neighbour.heard == 0));
+        // The first of a boot shows nothing about those before it.
+        neighbour.expected += if neighbour.number == number { 1 } else { gap };
         neighbour.number = number;
         neighbour.heard += 1;
         neighbour.sum_dbm += i32::from(rssi_dbm);
