@@ -33,6 +33,7 @@ mod study;
 mod swarm;
 mod table;
 mod uf2;
+mod users;
 mod view;
 
 use std::path::Path;

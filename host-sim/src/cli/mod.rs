@@ -14,6 +14,7 @@ pub mod hierarchy;
 pub mod join;
 pub mod key;
 pub mod links;
+pub mod manual;
 pub mod merge;
 pub mod monitor;
 pub mod pictures;
