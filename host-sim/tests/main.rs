@@ -27,6 +27,7 @@ mod reader;
 mod rehearsal;
 mod replay;
 mod results;
+mod scale;
 mod scenarios;
 mod size;
 mod study;
