@@ -5,6 +5,7 @@ mod bench;
 mod boards;
 mod check;
 mod commands;
+mod dependencies;
 #[cfg(unix)]
 mod flash_fleet;
 mod flashing;

@@ -11,3 +11,5 @@ mod cables;
 #[path = "../../tests/monitor/fake_board.rs"]
 #[expect(dead_code, reason = "shared with the tests of the monitor, which use all of it")]
 mod fake_board;
+#[cfg(unix)]
+mod rehearsal;
