@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn only_newer_numbers_of_the_leader_break_its_silence() {
         let number = |count| Number { epoch: 3, count };
-        let mut watch = LeaderWatch::new(Duration::from_millis(1_000));
+        let mut watch = LeaderWatch::new(Duration::from_millis(1_000), Duration::ZERO);
         watch.follow(Instant::ZERO, 4, number(10), 0);
         // A leader that is gone goes on being told of, by neighbours that have not noticed.
         for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
