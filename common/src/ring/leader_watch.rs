@@ -62,15 +62,16 @@ impl LeaderWatch {
         self.silent_at = if leader == own { Instant::NEVER } else { now + self.tolerance };
     }
 
-    /// A neighbour has told of this number of a member. True where it is the first newer one of a new leader.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) -> bool {
+    /// A neighbour has told of this number of a member, to which there is now a way or not. True where it is the first newer one of
+    /// a new leader with a way to it.
+    pub fn note_number(&mut self, now: Instant, member: u8, number: Number, has_way: bool) -> bool {
         let is_newer = member == self.leader && number.is_newer_than(self.number);
         if is_newer {
             self.number = number;
             self.silent_at = now + self.tolerance;
         }
-        let is_first = is_newer && self.new_until != Instant::NEVER;
-        if is_newer {
+        let is_first = is_newer && has_way && self.new_until != Instant::NEVER;
+        if is_first {
             self.new_until = Instant::NEVER;
         }
         is_first
