@@ -168,11 +168,11 @@ mod tests {
         watch.follow(Instant::ZERO, 4, number(10), 0);
         // A leader that is gone goes on being told of, by neighbours that have not noticed.
         for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
-            watch.note_number(Instant::from_millis(at), member, number(count));
+            watch.note_number(Instant::from_millis(at), member, number(count), true);
         }
         watch.timeout(Instant::from_millis(1_000));
         assert_eq!(watch.take_silent(), Some(4));
-        watch.note_number(Instant::from_millis(1_500), 4, number(11));
+        watch.note_number(Instant::from_millis(1_500), 4, number(11), true);
         watch.timeout(Instant::from_millis(2_000));
         assert_eq!(watch.take_silent(), None, "it was heard 500 ms ago");
         watch.timeout(Instant::from_millis(2_500));
