@@ -155,3 +155,27 @@ impl LeaderWatch {
         core::mem::take(&mut self.is_disputed).then_some(self.disputant)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LeaderWatch, Number};
+    use crate::time::{Duration, Instant};
+
+    #[test]
+    fn only_newer_numbers_of_the_leader_break_its_silence() {
+        let number = |count| Number { epoch: 3, count };
+        let mut watch = LeaderWatch::new(Duration::from_millis(1_000), Duration::ZERO);
+        watch.follow(Instant::ZERO, 4, number(10), 0);
+        // A leader that is gone goes on being told of, by neighbours that have not noticed.
+        for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
+            watch.note_number(Instant::from_millis(at), member, number(count), true);
+        }
+        watch.timeout(Instant::from_millis(1_000));
+        assert_eq!(watch.take_silent(), Some(4));
+        watch.note_number(Instant::from_millis(1_500), 4, number(11), true);
+        watch.timeout(Instant::from_millis(2_000));
+        assert_eq!(watch.take_silent(), None, "it was heard 500 ms ago");
+        watch.timeout(Instant::from_millis(2_500));
+        assert_eq!(watch.take_silent(), Some(4));
+    }
+}
