@@ -215,11 +215,8 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             self.circle().term = told.term;
             self.begin(cx);
         } else if cx.is_up(leader) {
-            // Whoever followed another leader was away. It may be the one who would win.
-            let was_away = self.leader().is_some_and(|before| before != leader) && self.is_decided();
             self.adopt(told.term, leader, cx);
-            let may_win = if self.goes_by_id() { cx.id > leader } else { was_away };
-            if may_win {
+            if self.goes_by_id() && cx.id > leader {
                 self.begin_soon(cx);
             }
         }
