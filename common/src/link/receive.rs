@@ -57,7 +57,8 @@ impl Links {
     }
 
     /// Time in which others have the channel does not count as time without an acknowledgement. When everybody sends at
-    /// once, acknowledgements come late, and sending again before they can come makes them later.
+    /// once, acknowledgements come late, and sending again before they can come makes them later. Answers to others count by the
+    /// frames that ask for them: whose they are nobody else can tell.
     fn wait_for_others(&mut self, now: Instant, airtime: Duration) {
         if self.exchange.pool.is_empty() {
             return;
@@ -106,6 +107,7 @@ impl Links {
         if head.to != self.id() && head.to != BROADCAST {
             // Somebody else is asked and answers right away.
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
+            self.wait_for_others(now, ANSWER_SLOT);
             return;
         }
         let due_of = due_by(self.patience);
@@ -160,6 +162,7 @@ impl Links {
         if rel.answer {
             let answers = u32::try_from(rel.entries().count()).unwrap_or(0);
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT.times(answers));
+            self.wait_for_others(now, ANSWER_SLOT.times(answers));
         }
         if let Some((turn, entry)) = rel.entries().enumerate().find(|(_, entry)| entry.id == self.id()) {
             let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, entry, rel));
