@@ -180,6 +180,7 @@ pub struct News {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Neighbour {
     pub id: NodeId,
     /// A piece of its serial number; 0 before its first hello.
