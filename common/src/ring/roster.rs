@@ -153,10 +153,10 @@ impl Roster {
 
     /// The members behind one, to one side of it, once round.
     pub fn beyond(&self, member: u8, side: Side) -> impl Iterator<Item = u8> + use<> {
-        let size = u8::try_from(self.size()).unwrap_or(u8::MAX).max(1);
-        let step = if side == Side::Right { 1 } else { size - 1 };
-        (1..size).scan(member, move |at, _| {
-            *at = u8::try_from((u16::from(*at) + u16::from(step)) % u16::from(size)).unwrap_or(0);
+        let members = u8::try_from(self.size()).unwrap_or(u8::MAX).max(1);
+        let step = if side == Side::Right { 1 } else { members - 1 };
+        (1..members).scan(member, move |at, _| {
+            *at = u8::try_from((u16::from(*at) + u16::from(step)) % u16::from(members)).unwrap_or(0);
             Some(*at)
         })
     }
