@@ -1,5 +1,6 @@
 //! From a recorded field to a scenario: links, calibration, replay, and recordings of several laptops as one.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -38,7 +39,7 @@ fn measured_links_are_those_that_the_air_has() {
     let folder = folder("links");
     // Three nodes in a row whose ends do not hear each other, one direction weaker than the other.
     std::fs::write(folder.join("true.csv"), "from,to,loss_db\n1,2,70\n2,1,76.5\n2,3,80\n3,2,80\n").unwrap();
-    let nodes: String = (1..4).map(|id| format!("[[node]]\nid = {id}\nat = [{id}, 0]\n")).collect();
+    let nodes = [1, 2, 3].map(|id| format!("[[node]]\nid = {id}\nat = [{id}, 0]\n")).concat();
     let text = format!(
         "name = \"t\"\nduration = \"60 s\"\n[protocol]\nkind = \"height\"\n[radio]\nmodel = \"table\"\nlinks = \"true.csv\"\n{nodes}"
     );
@@ -122,10 +123,11 @@ fn recording(utc: &str, chips: &[(&str, u16)], later: &str) -> String {
         "{{\"time_us\":0,\"node\":null,\"event\":\"recording\",\"utc\":\"{utc}\",\"program\":\"ringleader\"}}\n"
     );
     for (node, (chip, id)) in chips.iter().enumerate() {
-        text += &format!("{{\"time_us\":1000,\"node\":{node},\"event\":\"id\",\"id\":{id}}}\n");
-        text += &format!(
+        let _ = writeln!(text, "{{\"time_us\":1000,\"node\":{node},\"event\":\"id\",\"id\":{id}}}");
+        let _ = writeln!(
+            text,
             "{{\"time_us\":1000,\"node\":{node},\"event\":\"board\",\"network\":\"0x0007\",\"kind\":\"nrf52840-dk\",\
-             \"chip\":\"{chip}\",\"build\":\"00\",\"epoch\":1}}\n"
+             \"chip\":\"{chip}\",\"build\":\"00\",\"epoch\":1}}"
         );
     }
     text + later
