@@ -94,11 +94,14 @@ fn a_replayed_field_elects_as_fast_as_the_field_did() {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for seed in 0..FIELDS {
         before.push(elected(&ok(&folder, &format!("run field.toml --seed {seed} --json --trace t.jsonl"))));
+        let _ = std::fs::remove_file(folder.join("again.toml"));
         ok(&folder, "replay t.jsonl --out again.toml");
         let text = std::fs::read_to_string(folder.join("again.toml")).unwrap();
         assert_eq!(text.matches("kind = \"crash\"").count(), 1, "{text}");
         after.push(elected(&ok(&folder, &format!("run again.toml --seed {seed} --json"))));
     }
+    let again = ringleader(&folder, "replay t.jsonl --out again.toml");
+    assert!(String::from_utf8(again.stderr).unwrap().contains("looks like a scenario"), "it may be somebody's work");
     before.sort_unstable();
     after.sort_unstable();
     for at in [FIELDS / 2, FIELDS * 9 / 10] {
