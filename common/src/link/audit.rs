@@ -19,6 +19,9 @@ const QUIET_AHEAD_MAX: Duration = Duration::from_millis(100);
 impl Links {
     pub fn audit(&mut self, now: Instant) {
         self.hellos.trickle.audit(now, &mut self.rng);
+        self.hellos.beat.audit(now);
+        self.life.audit(now);
+        self.watch();
         self.exchange.audit(now + QUIET_AHEAD_MAX);
         for slot in 0..TABLE_MAX {
             self.audit_slot(now, Slot(slot));

@@ -7,6 +7,7 @@
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
 mod audit;
+mod beat;
 pub mod body;
 #[cfg(feature = "corruption")]
 mod corruption;
@@ -21,6 +22,7 @@ mod life;
 mod load;
 pub mod neighbour;
 mod numbering;
+pub mod patience;
 pub mod pool;
 pub mod quality;
 mod receive;
@@ -41,8 +43,9 @@ use self::exchange::Exchange;
 use self::hellos::Hellos;
 use self::life::Life;
 use self::load::Load;
-use self::neighbour::{News, Patience};
+use self::neighbour::News;
 use self::numbering::Numbering;
+use self::patience::{Patience, Watch};
 use self::pool::{Slot, Slots};
 use self::session::{Incarnation, Session, Tokens, Turn};
 use self::table::{Table, those_beside};
@@ -112,7 +115,7 @@ impl Links {
             numbering: Numbering::new(config, boot),
             twins: Twins::new(config, boot),
             crowd: Crowd::new(config.timings.hello_max()),
-            life: Life::NOBODY,
+            life: Life::new(config.timings.hello_min()),
             table: Table::new(those_beside(config)),
             hellos: Hellos::new(config),
             tokens: Tokens::default(),
@@ -234,9 +237,31 @@ impl Links {
         Some(id)
     }
 
-    /// Whether this leader is known to be there.
-    pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
-        self.life.is_lively(now, leader)
+    /// Whether this leader is known to have been there at that time.
+    pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
+        self.life.was_there(then, leader)
+    }
+
+    /// This node's place among those that are to succeed the leader.
+    pub fn rank(&self) -> Option<u8> {
+        self.life.rank()
+    }
+
+    /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often.
+    pub fn follow(&mut self, now: Instant, leader: NodeId) {
+        let leads = leader == self.id() && self.table.links() > 0 && !self.hellos.is_on_ring();
+        self.hellos.beat.lead(now, leads, &mut self.rng);
+        self.life.follow(now, leader);
+        self.watch();
+    }
+
+    /// Watches the leader as closely as this node is to.
+    fn watch(&mut self) {
+        let watch = if self.hellos.is_on_ring() { Watch::NOBODY } else { self.life.watch() };
+        if self.patience.watch != watch {
+            self.patience.watch = watch;
+            self.table.forget_due();
+        }
     }
 
     /// A random number below this one.
@@ -397,6 +422,9 @@ impl Links {
         self.exchange.forget(slot, id);
         count(&mut self.counters.links_down);
         self.hellos.trickle.reset(now, &mut self.rng);
+        if id == self.patience.watch.of && matches!(reason, Reason::Unacknowledged | Reason::Silent) {
+            self.hellos.beat.ask(now);
+        }
     }
 
     fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {

@@ -74,7 +74,9 @@ impl Links {
             return;
         }
         self.crowd.hear(now, head.from);
-        self.life.hear(now, head.from, above.leader());
+        self.life.follow(now, above.leader());
+        self.life.hear(now, head.from);
+        self.watch();
         let slot = self.table.find(head.from);
         let known = slot.and_then(|slot| self.table.get(slot)).filter(|neighbour| !neighbour.may_be_another(now));
         if known.is_some_and(|neighbour| head.number() <= neighbour.last) {
@@ -95,7 +97,9 @@ impl Links {
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
-                    self.compare(head.from, hello, above);
+                    if !hello.is_brief() {
+                        self.compare(head.from, hello, above);
+                    }
                     if !more.is_empty() && self.table.is_linked(head.from) {
                         above.receive_hello(head.from, more);
                     }

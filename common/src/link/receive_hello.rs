@@ -64,7 +64,9 @@ impl Links {
         rssi_dbm: i8,
         leader: NodeId,
     ) {
-        let Some(slot) = slot.or_else(|| self.admit(now, head, hello, rssi_dbm, leader)) else {
+        let is_brief = hello.is_brief();
+        let admitted = slot.or_else(|| if is_brief { None } else { self.admit(now, head, hello, rssi_dbm, leader) });
+        let Some(slot) = admitted else {
             count(&mut self.counters.refused);
             return;
         };
@@ -73,7 +75,10 @@ impl Links {
             self.on_twin(now);
         }
         self.note_hello(now, slot, head, hello, rssi_dbm, leader);
-        self.object(now, hello, leader);
+        if !self.hellos.is_on_ring() {
+            self.hear_of_leader(now, head.from, hello, leader);
+        }
+        self.share_suspicion(now, hello);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
@@ -85,20 +90,23 @@ impl Links {
                 neighbour.session.receive_hello(theirs, echo, willing, i_want, || token)
             }
             _ => {
-                neighbour.unlisted = neighbour.unlisted.saturating_add(1);
+                neighbour.unlisted = neighbour.unlisted.saturating_add(u8::from(!is_brief));
                 neighbour.session.receive_epoch(epoch, || token)
             }
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
         let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
         let is_refused = hello.is_full && !is_linked && name.is_none_or(|name| !name.willing);
-        neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
-        let is_new = !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
+        if !is_brief {
+            neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
+        }
+        let is_new = !is_brief && !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
         if matches!(turn, Turn::Down(_)) {
             self.tokens.take();
         }
         self.turned(now, slot, turn);
-        if is_linked && is_bad {
+        // A leader is lost when it is silent, not when much of what it says is.
+        if is_linked && is_bad && (head.from != leader || self.hellos.is_on_ring()) {
             self.take_down(now, slot, Reason::Quality);
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, slot, Reason::NoSession);
@@ -145,23 +153,46 @@ impl Links {
         neighbour.interval_log2 = hello.interval_log2;
         neighbour.leader = hello.leader;
         neighbour.is_alone = hello.links == 0;
-        neighbour.shared = u8::try_from(shared).unwrap_or(u8::MAX);
-        neighbour.dissent = if hello.leader == leader { 0 } else { neighbour.dissent.saturating_add(1) };
+        if !hello.is_brief() {
+            neighbour.shared = u8::try_from(shared).unwrap_or(u8::MAX);
+        }
+        // Brief hellos come several times while an election passes.
+        let more = u8::from(!hello.is_brief());
+        neighbour.dissent = if hello.leader == leader { 0 } else { neighbour.dissent.saturating_add(more) };
         neighbour.calm(now);
         self.is_there(now, slot);
-        self.share_suspicion(now, hello);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
-    /// Where the sender has lost the leader that this node knows to be there, says so at once.
-    fn object(&mut self, now: Instant, hello: &Hello, leader: NodeId) {
-        let is_lively = self.life.is_lively(now, leader);
-        let has_lost = |name: &Name| name.id == leader && !name.willing && name.heard == 0;
+    /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
+    /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
+    /// node lets go of it as well, without asking it: so all do at about the same time.
+    fn hear_of_leader(&mut self, now: Instant, from: NodeId, hello: &Hello, leader: NodeId) {
         if hello.leader == leader {
-            self.life.vouch(now, leader, hello.age);
-            if is_lively && hello.names.iter().any(has_lost) {
-                self.hurry(now);
-            }
+            self.life.vouch(now, hello.age);
+        }
+        if from == leader && !hello.is_brief() {
+            let links = hello.names.iter().take(usize::from(hello.links));
+            self.life.note_rank(links.map(|name| name.id).position(|id| id == self.id()));
+        }
+        self.watch();
+        let slot = self.table.find(leader);
+        // It was asked after because nobody was known to hear it.
+        if let Some((slot, neighbour)) = slot.and_then(|slot| Some((slot, self.table.get(slot)?)))
+            && neighbour.arq.is_probe
+            && neighbour.suspect_at(self.patience) > now
+            && self.life.was_there(now, leader)
+        {
+            self.is_there(now, slot);
+        }
+        let missed = hello.names.iter().find(|name| name.id == leader && name.heard == 0);
+        let Some(missed) = missed else { return };
+        if self.life.was_there(now, leader) {
+            self.hellos.beat.object(now, &mut self.rng);
+        } else if !missed.willing
+            && let Some(slot) = slot
+        {
+            self.take_down(now, slot, Reason::Silent);
         }
     }
 
