@@ -172,6 +172,10 @@ impl Links {
             return Status::NoSession;
         }
         self.acknowledged(now, slot, entry.ack);
+        // Where the ends did not count alike, the link is down, and these messages belong to no session any more.
+        if !self.table.linked_slots().contains(slot) {
+            return Status::NoSession;
+        }
         let messages = rel.messages_len;
         if messages == 0 {
             return Status::Accepted;
@@ -224,7 +228,10 @@ impl Links {
         self.exchange.pool.delivered(slot, messages);
         let is_more = self.exchange.pool.count(slot) > 0;
         if let Some(neighbour) = self.table.get_mut(slot) {
+            // A frame that repeats these may carry more, and have arrived: what is left of it was sent as well.
+            let left = neighbour.arq.outstanding.saturating_sub(messages);
             neighbour.settle();
+            neighbour.arq.outstanding = left;
             if is_more {
                 neighbour.arq.due = now;
             }
