@@ -150,7 +150,12 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
                 self.circle().place = place;
                 self.begin_soon(cx);
             }
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+            Signal::LeaderHeard
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit
+            | Signal::StepDown => {}
         }
     }
 

@@ -405,7 +405,7 @@ impl Protocol for Frlle {
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed | Signal::Rank(_) | Signal::Resend => {
                 self.heed(signal, cx);
             }
-            Signal::Audit => {}
+            Signal::Audit | Signal::StepDown => {}
         }
     }
 

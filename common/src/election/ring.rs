@@ -217,7 +217,12 @@ impl Protocol for Ring {
             Signal::LeaderLost if self.waiting => {}
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
             Signal::Ring(_) | Signal::Disturbed => self.begin_soon(cx),
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+            Signal::LeaderHeard
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit
+            | Signal::StepDown => {}
         }
     }
 

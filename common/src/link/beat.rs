@@ -11,6 +11,10 @@ use crate::time::{Duration, Instant};
 /// once.
 const JITTER: u32 = 8;
 
+/// A leader that steps down says so this often, this far apart: one of so many arrives.
+const FAREWELLS: u8 = 8;
+const FAREWELL_APART: Duration = Duration::from_millis(6);
+
 /// Whoever objects does so within this time, so that not all that hear the leader speak at once.
 const SPREAD_US: u32 = 40_000;
 
@@ -23,6 +27,8 @@ pub struct Beat {
     every: Duration,
     /// Whether this node leads others.
     leads: bool,
+    /// How often this node still says that it steps down.
+    farewells: u8,
     /// Never, where none is wanted.
     due: Instant,
     /// When the last hello was sent, brief or not.
@@ -31,7 +37,7 @@ pub struct Beat {
 
 impl Beat {
     pub const fn new(every: Duration) -> Self {
-        Self { every, leads: false, due: Instant::NEVER, sent_at: Instant::ZERO }
+        Self { every, leads: false, farewells: 0, due: Instant::NEVER, sent_at: Instant::ZERO }
     }
 
     pub fn leads(&self) -> bool {
@@ -48,8 +54,21 @@ impl Beat {
     pub fn lead(&mut self, now: Instant, leads: bool, rng: &mut Rng) {
         if self.leads != leads {
             self.leads = leads;
+            self.farewells = 0;
             self.due = if leads { now + self.apart(rng) } else { Instant::NEVER };
         }
+    }
+
+    /// This node will lead no more.
+    pub fn step_down(&mut self, now: Instant) {
+        if self.leads {
+            self.farewells = FAREWELLS;
+            self.due = now;
+        }
+    }
+
+    pub fn is_leaving(&self) -> bool {
+        self.farewells > 0
     }
 
     /// This node asks for the leader: at once.
@@ -81,9 +100,13 @@ impl Beat {
     pub fn sent(&mut self, now: Instant, rng: &mut Rng) {
         self.sent_at = now;
         self.due = if self.leads { now + self.apart(rng) } else { Instant::NEVER };
+        self.farewells = self.farewells.saturating_sub(1);
     }
 
     fn apart(&self, rng: &mut Rng) -> Duration {
+        if self.farewells > 1 {
+            return FAREWELL_APART;
+        }
         let every = self.every.as_micros();
         let jitter = u32::try_from(every).unwrap_or(u32::MAX) / JITTER;
         Duration::from_micros(every - u64::from(jitter) + u64::from(rng.below(2 * jitter)))

@@ -28,6 +28,10 @@ const NO_RANK: u8 = u8::MAX;
 /// change and the channel is busy.
 const NEW: Duration = Duration::from_millis(3_000);
 
+/// A successor that asked a leader nearly as often as it would ask a dead one, and was wrong, does not watch for this long. Its
+/// link fades, as links do in bursts, and the next fade may be longer.
+const BLIND: Duration = Duration::from_millis(60_000);
+
 /// The last sign of life of the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
@@ -37,6 +41,10 @@ pub struct Life {
     since: Instant,
     /// This node's place among the leader's successors, from 0.
     rank: u8,
+    /// Until when this node does not watch, because it was wrong.
+    blind_until: Instant,
+    /// Whether it has said, at its last sign of life, that it steps down.
+    pub(super) has_left: bool,
     /// How far apart a leader's hellos are.
     beat: Duration,
 }
@@ -44,15 +52,36 @@ pub struct Life {
 impl Life {
     /// Of nobody, where leaders say hello this often.
     pub const fn new(beat: Duration) -> Self {
-        Self { of: NodeId(0), at: Instant::ZERO, since: Instant::ZERO, rank: NO_RANK, beat }
+        Self {
+            of: NodeId(0),
+            at: Instant::ZERO,
+            since: Instant::ZERO,
+            rank: NO_RANK,
+            blind_until: Instant::ZERO,
+            has_left: false,
+            beat,
+        }
     }
-
 
     /// This node follows a leader. One that is new to it has just been elected.
     pub fn follow(&mut self, now: Instant, leader: NodeId) {
         if self.of != leader {
-            *self = Self { of: leader, at: now, since: now, ..Self::new(self.beat) };
+            let blind_until = self.blind_until;
+            *self = Self { of: leader, at: now, since: now, blind_until, ..Self::new(self.beat) };
         }
+    }
+
+    /// The leader's own hello tells an age, which only one that steps down does.
+    pub fn note_leaving(&mut self, now: Instant, age: u8) {
+        if age == AGE_MAX && !self.has_left {
+            self.has_left = true;
+            self.since = now;
+        }
+    }
+
+    /// Since when the leader is known to step down.
+    pub fn left_at(&self) -> Option<Instant> {
+        self.has_left.then_some(self.since)
     }
 
     /// A frame came from a node.
@@ -82,12 +111,17 @@ impl Life {
 
     pub fn watch(&self) -> Watch {
         match self.rank() {
-            Some(_) => Watch { of: self.of, alive_at: self.at.max(self.since + NEW) },
+            Some(_) => Watch { of: self.of, alive_at: self.at.max(self.since + NEW).max(self.blind_until) },
             None => Watch::NOBODY,
         }
     }
 
-    /// The age to tell; of oneself it is nothing.
+    /// This node nearly took a leader for lost that is there.
+    pub fn blind(&mut self, now: Instant) {
+        self.blind_until = now + BLIND;
+    }
+
+    /// The age to tell; of oneself it is nothing, and none is younger.
     pub fn age(&self, now: Instant, own: NodeId) -> u8 {
         if self.of == own {
             return 0;
@@ -104,6 +138,7 @@ impl Life {
     pub fn audit(&mut self, now: Instant) {
         self.at = self.at.min(now);
         self.since = self.since.min(now);
+        self.blind_until = self.blind_until.min(now + BLIND);
     }
 }
 

@@ -90,6 +90,12 @@ pub trait Above {
     }
 }
 
+/// How long what can wait is not repeated: an election has passed by then.
+const LAZY: Duration = Duration::from_millis(300);
+
+/// It waits so for the first attempts only: whoever does not answer then may be gone.
+const LAZY_ATTEMPTS: u8 = 2;
+
 #[derive(Clone, Debug)]
 pub struct Links {
     numbering: Numbering,
@@ -222,6 +228,11 @@ impl Links {
         })
     }
 
+    /// Whether a neighbour was heard after `since` that follows another than this lost leader.
+    pub fn is_succeeded(&self, since: Instant, leader: NodeId) -> bool {
+        self.table.iter().any(|(_, other)| other.heard_at > since && other.leader != leader && other.leader.0 != 0)
+    }
+
     /// A neighbour that has no room for this node, and the leader that it names. Of several, one with the least leader, so
     /// that nodes in the same place choose alike.
     pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
@@ -245,6 +256,20 @@ impl Links {
     /// This node's place among those that are to succeed the leader.
     pub fn rank(&self) -> Option<u8> {
         self.life.rank()
+    }
+
+    /// This node will lead no more: says so at once, and several times, as some of it is lost.
+    pub fn step_down(&mut self, now: Instant) {
+        self.hellos.beat.step_down(now);
+    }
+
+    /// Since when the leader is known to step down.
+    pub fn left_at(&self) -> Option<Instant> {
+        self.life.left_at()
+    }
+
+    pub fn has_taken_over(&mut self) {
+        self.life.has_left = false;
     }
 
     /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often.
@@ -340,13 +365,23 @@ impl Links {
         }
         self.exchange.pool.add(parcel, set, is_latest_value)?;
         for slot in set.iter() {
-            if let Some(neighbour) = self.table.get_mut(slot)
-                && !neighbour.arq.is_busy()
-            {
+            let Some(neighbour) = self.table.get_mut(slot) else { continue };
+            neighbour.arq.is_lazy = false;
+            if !neighbour.arq.is_busy() {
                 neighbour.arq.due = now;
             }
         }
         Ok(())
+    }
+
+    /// What a neighbour is still to get changes nothing that it does: where it has to be repeated, it makes way for what does.
+    pub fn relax(&mut self, now: Instant, peer: NodeId) {
+        let Some(slot) = self.table.find(peer) else { return };
+        let Some(neighbour) = self.table.get_mut(slot).filter(|neighbour| !neighbour.arq.is_lazy) else { return };
+        neighbour.arq.is_lazy = true;
+        if neighbour.arq.attempts > 0 && neighbour.arq.due != Instant::NEVER {
+            neighbour.arq.due = neighbour.arq.due.max(now + LAZY);
+        }
     }
 
     /// Drops the older states that a newer one makes pointless for a neighbour.

@@ -64,8 +64,9 @@ const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
 /// two of its hellos are lost by then, and the third is not due yet.
 const WATCH_EIGHTHS: u8 = 20;
 
-/// More than this many of eight hellos make nobody a better successor.
-const SUCCESSOR_HEARD: u8 = 6;
+/// More than this many of eight hellos make nobody a better successor: an order that changes with every lost hello makes two
+/// believe that it is their turn.
+const SUCCESSOR_HEARD: u8 = 4;
 
 /// How many of eight hellos of a leader must arrive at whoever watches it closely.
 const WATCH_HEARD: u8 = 3;
@@ -75,6 +76,10 @@ const WATCH_GAP: Duration = Duration::from_millis(8);
 
 /// After this many attempts others are asked whether they hear it; the rest of the attempts is their time to object.
 pub const DOUBT_ATTEMPTS: u8 = 4;
+
+/// After this many attempts an answer comes too late for whoever asks to be a judge. Where one in five frames is lost, six
+/// questions in a row are lost once in two hours.
+const BLIND_ATTEMPTS: u8 = 7;
 
 /// Sending and waiting for acknowledgements: one frame at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,13 +94,22 @@ pub struct Arq {
     pub is_asked: bool,
     /// Whether somebody else has lost this neighbour.
     pub is_doubted: bool,
+    /// Whether the messages change nothing that the neighbour does, and may be repeated later.
+    pub is_lazy: bool,
     /// When it is to be sent (again).
     pub due: Instant,
 }
 
 impl Arq {
-    const IDLE: Self =
-        Self { outstanding: 0, attempts: 0, is_probe: false, is_asked: false, is_doubted: false, due: Instant::NEVER };
+    const IDLE: Self = Self {
+        outstanding: 0,
+        attempts: 0,
+        is_probe: false,
+        is_asked: false,
+        is_doubted: false,
+        is_lazy: false,
+        due: Instant::NEVER,
+    };
 
     /// Whether a frame waits for its acknowledgement or to be sent.
     pub fn is_busy(&self) -> bool {
@@ -242,6 +256,11 @@ impl Neighbour {
     /// Whether it is a watched leader that was asked several times in vain.
     pub fn is_in_doubt(&self, patience: Patience) -> bool {
         self.session.is_up() && self.arq.attempts >= DOUBT_ATTEMPTS && self.is_watched(patience)
+    }
+
+    /// Whether it is a watched leader that was all but given up.
+    pub fn is_all_but_lost(&self, patience: Patience) -> bool {
+        self.arq.attempts >= BLIND_ATTEMPTS && self.is_watched(patience)
     }
 
     /// The middle of the time to wait before the next attempt.

@@ -225,6 +225,9 @@ impl Links {
     }
 
     fn delivered(&mut self, now: Instant, slot: Slot, messages: u8) {
+        if self.table.get(slot).is_some_and(|neighbour| neighbour.is_all_but_lost(self.patience)) {
+            self.life.blind(now);
+        }
         self.exchange.pool.delivered(slot, messages);
         let is_more = self.exchange.pool.count(slot) > 0;
         if let Some(neighbour) = self.table.get_mut(slot) {

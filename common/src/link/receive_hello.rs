@@ -171,6 +171,9 @@ impl Links {
         if hello.leader == leader {
             self.life.vouch(now, hello.age);
         }
+        if from == leader {
+            self.life.note_leaving(now, hello.age);
+        }
         if from == leader && !hello.is_brief() {
             let links = hello.names.iter().take(usize::from(hello.links));
             self.life.note_rank(links.map(|name| name.id).position(|id| id == self.id()));
@@ -184,6 +187,10 @@ impl Links {
             && self.life.was_there(now, leader)
         {
             self.is_there(now, slot);
+        }
+        let is_wrong = slot.and_then(|slot| self.table.get(slot)).is_some_and(|other| other.is_lost(now));
+        if is_wrong && self.life.was_there(now, leader) {
+            self.life.blind(now);
         }
         let missed = hello.names.iter().find(|name| name.id == leader && name.heard == 0);
         let Some(missed) = missed else { return };

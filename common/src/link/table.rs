@@ -233,7 +233,8 @@ mod tests {
     use crate::types::NodeId;
 
     fn due(neighbour: &Neighbour) -> Due {
-        let patience = Patience { attempts: 10, suspect_eighths: 14, hold_down_ms: 2_000, slack_ms: 0, watch: Watch::NOBODY };
+        let patience =
+            Patience { attempts: 10, suspect_eighths: 14, hold_down_ms: 2_000, slack_ms: 0, watch: Watch::NOBODY };
         neighbour.due(patience)
     }
 

@@ -7,11 +7,12 @@ use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::digest::digest;
 use super::exchange::{Flight, InFlight};
 use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind};
+use super::life::AGE_MAX;
 use super::neighbour::DOUBT_ATTEMPTS;
 use super::pool::{PoolIndex, Slot, Slots};
 use super::security::TAG_BYTES;
 use super::timeout::due_by;
-use super::{Above, Links, count};
+use super::{Above, LAZY, LAZY_ATTEMPTS, Links, count};
 use crate::config::BROADCAST;
 use crate::limits::{BUNDLE_MAX, NAMED_MAX};
 use crate::mac::phy::FRAME_MAX;
@@ -104,12 +105,13 @@ impl Links {
     }
 
     fn transmit_full(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
+        let is_leaving = self.hellos.beat.is_leaving();
         self.hellos.trickle.sent(now);
         self.hellos.beat.sent(now, &mut self.rng);
         let slower = if self.is_only_leader(above.leader()) { 0 } else { self.crowd.slower() };
         self.hellos.trickle.slow(slower);
         let composed = self.hellos.compose(now, &self.table, self.patience, above.leader());
-        self.write_hello(now, composed, buf, above)
+        self.write_hello(now, composed, is_leaving, buf, above)
     }
 
     /// Writes a brief hello where one is due, or a whole one where there is nothing to leave out.
@@ -117,23 +119,26 @@ impl Links {
         if !self.hellos.beat.is_due(now) {
             return None;
         }
+        let is_leaving = self.hellos.beat.is_leaving();
         let Some(composed) = self.hellos.compose_brief(now, &self.table, self.patience, above.leader()) else {
             return self.transmit_full(now, buf, above);
         };
         self.hellos.beat.sent(now, &mut self.rng);
-        self.write_hello(now, composed, buf, above)
+        self.write_hello(now, composed, is_leaving, buf, above)
     }
 
     fn write_hello(
         &mut self,
         now: Instant,
         composed: Hello,
+        is_leaving: bool,
         buf: &mut [u8; FRAME_MAX],
         above: &mut dyn Above,
     ) -> Option<usize> {
         let head = self.next_head(BROADCAST, Kind::Hello)?;
         self.life.follow(now, above.leader());
-        let (age, device) = (self.life.age(now, self.id()), self.twins.device());
+        let age = if is_leaving { AGE_MAX } else { self.life.age(now, self.id()) };
+        let device = self.twins.device();
         let digest = above.told().map_or(0, |told| digest(told, composed.number));
         let hello = Hello { age, device, digest, ..composed };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
@@ -319,7 +324,9 @@ impl Links {
                 // longer to get through; a question whether a neighbour is there is one frame at any time.
                 let crowded = if neighbour.arq.is_probe { 0 } else { slower };
                 let gap = (neighbour.gap(now, patience).as_micros() << crowded) * (512 + u64::from(chance)) / 1_024;
-                neighbour.arq.due = now + wait + Duration::from_micros(gap);
+                let can_wait = neighbour.arq.is_lazy && neighbour.arq.attempts <= LAZY_ATTEMPTS;
+                let lazy = if can_wait { LAZY } else { Duration::ZERO };
+                neighbour.arq.due = now + wait.max(lazy) + Duration::from_micros(gap);
                 if neighbour.arq.attempts == DOUBT_ATTEMPTS && neighbour.is_in_doubt(patience) {
                     self.hellos.beat.ask(now);
                 }

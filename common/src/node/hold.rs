@@ -36,8 +36,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub const NOBODY: Self =
-        Self { peer: NodeId(0), since: Instant::ZERO, until: Instant::NEVER, is_seat: false };
+    pub const NOBODY: Self = Self { peer: NodeId(0), since: Instant::ZERO, until: Instant::NEVER, is_seat: false };
 
     /// When the election is told; never, where it has been.
     pub fn until(&self) -> Instant {

@@ -137,7 +137,10 @@ impl Node {
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        let has_news = self.hold.is_seat || self.links.table().links() == 0 || self.links.has_news();
+        let has_news = self.hold.is_seat
+            || self.links.left_at().is_some()
+            || self.links.table().links() == 0
+            || self.links.has_news();
         if now != Instant::NEVER && (self.ring.is_some() || has_news) {
             self.work(now);
         }
@@ -170,7 +173,11 @@ impl Node {
     /// Something else happened: a button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
         self.finish();
-        self.engine.handle_signal(now, signal);
+        if signal == Signal::StepDown {
+            self.step_down(now);
+        } else {
+            self.engine.handle_signal(now, signal);
+        }
         self.work(now);
     }
 
@@ -215,7 +222,7 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until()).filter(|&until| until != Instant::NEVER);
+        let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
         earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
     }
 
@@ -275,6 +282,7 @@ impl Node {
                 self.collect(now);
             }
             self.succeed(now);
+            self.take_over(now);
             self.collect(now);
             if self.links.must_rename() {
                 self.rename(now);
@@ -332,6 +340,7 @@ impl Node {
                 (Some((&FOR_ELECTION, [])), None) => self.engine.handle_signal(now, Signal::Resend),
                 (Some((&FOR_ELECTION, bytes)), None) => {
                     self.engine.handle_message(now, *from, bytes);
+                    self.relax(now, *from);
                     self.let_go(now, true);
                 }
                 (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
@@ -358,6 +367,7 @@ impl Node {
             let mut bytes = [0; PARCEL_MAX];
             let message = postcard::to_slice(&msg, &mut bytes).map_or(&[][..], |used| used);
             self.send(now, |id| to.contains(&id), FOR_ELECTION, message, msg.is_latest_value());
+            to.iter().for_each(|&peer| self.relax(now, peer));
         }
     }
 
