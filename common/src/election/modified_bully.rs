@@ -164,7 +164,8 @@ impl Protocol for ModifiedBully {
             | Signal::Rank(_)
             | Signal::Resend
             | Signal::StepDown
-            | Signal::Audit => {}
+            | Signal::Audit
+            | Signal::Outcome(_) => {}
         }
     }
 

@@ -1,20 +1,27 @@
 //! Sessions: when a link is up, and how both ends know that they mean the same up-interval.
 //!
-//! Model: frames between two nodes are lost at will, but never reordered or repeated, since their numbers must rise. Each end
-//! owns an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no
-//! token is used twice in an epoch. Each end echoes the other's. The rules:
+//! Model: frames between two nodes are lost at will. While one knows the other they are neither reordered nor repeated, since
+//! their numbers must rise; but an outsider keeps what it hears, and plays it to whoever does not know the sender. Each end owns
+//! an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no token is
+//! used twice in an epoch. Each end echoes the other's. The rules:
 //!
 //! 1. The peer's incarnation differs from the known one: go down if up, and remember it.
 //! 2. Going down, and forgetting a peer, takes a new token; message numbers start over.
-//! 3. Go up only when the peer echoes the present incarnation and both are willing.
-//! 4. Messages count only where they echo the present incarnation and come from the known epoch.
+//! 3. Meet when the peer echoes the present incarnation and both are willing.
+//! 4. Go up only when the peer has answered a random challenge since they met, and was answered: then both ends are up at the
+//!    same moment, and neither sends messages that the other does not take yet.
+//! 5. Messages count only where they echo the present incarnation and come from the known epoch, and the link is up.
 //!
 //! ```text
-//!            echo of my incarnation, both willing
-//!   Down ──────────────────────────────────────────► Up
-//!    ▲     new incarnation, unwilling, no session,    │
-//!    └──── silence, quality, unacknowledged ──────────┘  (new token)
+//!                             its answer to mine ┌──► Proven ────┐ its challenge
+//!   Down ────────────────────────────────► Met ──┤               ├──► Up
+//!    ▲    echo of my incarnation,                └──► Challenged ┘     │
+//!    │    both willing              its challenge        its answer    │
+//!    └─────────────────────────────────────────────────────────────────┘  (an answer that says that it is up leads to Up)
+//!      from everywhere: new incarnation; from Up also: unwilling, no session, silence, quality, unacknowledged (new token)
 //! ```
+//! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer was there a moment ago. What it proves
+//! lasts until the peer's next hello.
 
 use crate::notice::Reason;
 
@@ -31,6 +38,9 @@ pub struct Incarnation {
 }
 
 impl Incarnation {
+    /// Nothing is known; no end has this one.
+    const UNKNOWN: Self = Self { epoch: 0, token: 0 };
+
     /// How it is echoed: the token and the last four bits of the epoch.
     pub const fn echo(self) -> u16 {
         (self.epoch & 15) << 12 | self.token & TOKEN_MAX
@@ -53,22 +63,42 @@ impl Tokens {
         self.last = self.next();
         self.last
     }
+
+    /// Whether the last one was taken: the next would be one that was used before.
+    pub const fn is_spent(&self) -> bool {
+        self.last >= TOKEN_MAX
+    }
 }
 
 /// What a step did to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Stays,
+    /// The ends have met. The peer is to be challenged.
+    Met,
     Up,
     Down(Reason),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Down,
+    /// The peer has echoed this incarnation and wants the link.
+    Met,
+    /// And it has answered a challenge.
+    Proven,
+    /// It has challenged this end and was answered, but has not answered itself.
+    Challenged,
+    Up,
 }
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
     mine: Incarnation,
-    theirs: Option<Incarnation>,
-    is_up: bool,
+    /// As last heard; token 0 where nothing is known.
+    theirs: Incarnation,
+    stage: Stage,
     /// The number of the oldest message that is not acknowledged.
     oldest: u8,
     /// The number of the message expected next.
@@ -78,20 +108,34 @@ pub struct Session {
 impl Session {
     /// A link that is down, to a peer of which nothing is known.
     pub const fn new(mine: Incarnation) -> Self {
-        Self { mine, theirs: None, is_up: false, oldest: 0, expected: 0 }
+        Self { mine, theirs: Incarnation::UNKNOWN, stage: Stage::Down, oldest: 0, expected: 0 }
     }
 
     pub const fn is_up(&self) -> bool {
-        self.is_up
+        matches!(self.stage, Stage::Up)
     }
 
     pub const fn mine(&self) -> Incarnation {
         self.mine
     }
 
+    /// Whether the peer has to answer a challenge before the link comes up.
+    pub const fn has_met(&self) -> bool {
+        matches!(self.stage, Stage::Met | Stage::Challenged)
+    }
+
+    /// The boot of the peer that this end means.
+    pub const fn their_epoch(&self) -> Option<u16> {
+        if self.is_known() { Some(self.theirs.epoch) } else { None }
+    }
+
     /// The other end's incarnation, as last heard; it is echoed as 0 while nothing is known.
     pub fn echo(&self) -> u16 {
-        self.theirs.map_or(0, Incarnation::echo)
+        if self.is_known() { self.theirs.echo() } else { 0 }
+    }
+
+    const fn is_known(&self) -> bool {
+        self.theirs.token != 0
     }
 
     /// The number of the oldest message that is not acknowledged.
@@ -107,17 +151,18 @@ impl Session {
     /// Takes the link down, with a new token; where it was down already, only the token is new.
     pub fn down(&mut self, token: u16) {
         self.mine.token = token;
-        self.is_up = false;
+        self.stage = Stage::Down;
         self.oldest = 0;
         self.expected = 0;
     }
 
     /// A hello that does not name this node came from this epoch: an earlier life of the peer is over.
     pub fn receive_epoch(&mut self, epoch: u16, token: impl FnOnce() -> u16) -> Turn {
-        if self.theirs.is_none_or(|theirs| theirs.epoch == epoch) {
+        if !self.is_known() || self.theirs.epoch == epoch {
             return Turn::Stays;
         }
-        self.theirs = None;
+        self.theirs = Incarnation::UNKNOWN;
+        self.forget_meeting();
         self.fall(Reason::NewIncarnation, token)
     }
 
@@ -130,41 +175,71 @@ impl Session {
         i_want: bool,
         token: impl FnOnce() -> u16,
     ) -> Turn {
-        if self.theirs != Some(theirs) {
-            self.theirs = Some(theirs);
-            if self.is_up {
+        if self.theirs != theirs {
+            self.theirs = theirs;
+            self.forget_meeting();
+            if self.is_up() {
                 return self.fall(Reason::NewIncarnation, token);
             }
         }
         if echo != self.mine.echo() {
             return Turn::Stays;
         }
-        match (self.is_up, they_want) {
+        match (self.is_up(), they_want) {
             (true, false) => self.fall(Reason::Unwilling, token),
-            (false, true) if i_want => {
-                self.is_up = true;
-                Turn::Up
-            }
+            (false, true) if i_want => self.meet(Stage::Met),
             _ => Turn::Stays,
         }
     }
 
-    /// A frame with messages or acknowledgements came; its sender wants the link. None where it belongs to no session of this
-    /// end.
+    /// Comes as far as this stage at least, without the peer's answer.
+    fn meet(&mut self, stage: Stage) -> Turn {
+        match (self.stage, stage) {
+            (Stage::Down, _) | (Stage::Met, Stage::Challenged) | (Stage::Proven, Stage::Met) => self.stage = stage,
+            (Stage::Proven, Stage::Challenged) => {
+                self.stage = Stage::Up;
+                return Turn::Up;
+            }
+            _ => {}
+        }
+        if self.has_met() { Turn::Met } else { Turn::Stays }
+    }
+
+    fn forget_meeting(&mut self) {
+        if !self.is_up() {
+            self.stage = Stage::Down;
+        }
+    }
+
+    /// The peer has answered a challenge, in the session that this end means, and says whether its own end is up.
+    pub fn receive_answer(&mut self, they_are_up: bool, i_want: bool) -> Turn {
+        match self.stage {
+            Stage::Down | Stage::Up => Turn::Stays,
+            _ if !i_want => Turn::Stays,
+            Stage::Met | Stage::Proven if !they_are_up => {
+                self.stage = Stage::Proven;
+                Turn::Stays
+            }
+            Stage::Met | Stage::Proven | Stage::Challenged => {
+                self.stage = Stage::Up;
+                Turn::Up
+            }
+        }
+    }
+
+    /// A frame with messages, acknowledgements or a challenge came; its sender wants the link. None where it belongs to no
+    /// session of this end.
     pub fn receive_rel(&mut self, epoch: u16, echo: u16, i_want: bool) -> Option<Turn> {
-        let is_known = self.theirs.is_some_and(|theirs| theirs.epoch == epoch) && echo == self.mine.echo();
-        match (is_known, self.is_up) {
+        let is_known = self.is_known() && self.theirs.epoch == epoch && echo == self.mine.echo();
+        match (is_known, self.is_up()) {
             (false, _) => None,
             (true, true) => Some(Turn::Stays),
-            (true, false) => i_want.then(|| {
-                self.is_up = true;
-                Turn::Up
-            }),
+            (true, false) => i_want.then(|| self.meet(Stage::Challenged)),
         }
     }
 
     fn fall(&mut self, reason: Reason, token: impl FnOnce() -> u16) -> Turn {
-        if !self.is_up {
+        if !self.is_up() {
             return Turn::Stays;
         }
         self.down(token());
@@ -214,29 +289,46 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_up_only_between_two_known_incarnations() {
+    fn ends_meet_only_where_each_knows_the_others_incarnation() {
         let mut session = Session::new(inc(5, 1));
         assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), None, "nothing is known of the peer");
         assert_eq!(session.receive_hello(inc(9, 4), 0, true, true, || 2), Turn::Stays, "it has not heard this end");
-        assert_eq!(
-            session.receive_hello(inc(9, 4), inc(4, 1).echo(), true, true, || 2),
-            Turn::Stays,
-            "another boot's echo"
-        );
+        let earlier = inc(4, 1).echo();
+        assert_eq!(session.receive_hello(inc(9, 4), earlier, true, true, || 2), Turn::Stays, "another boot's echo");
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
-        assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Up);
-        assert_eq!(
-            session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2),
-            Turn::Down(Reason::NewIncarnation)
-        );
+        assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Met);
+        let answered = session.receive_answer(false, true);
+        assert_eq!(answered, Turn::Stays, "the peer does not know yet whether this end is there");
+        assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), Some(Turn::Up), "now it asks");
+        let changed = session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2);
+        assert_eq!(changed, Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.mine(), inc(5, 2), "a new token after every fall");
-        assert_eq!(
-            session.receive_rel(9, inc(5, 2).echo(), true),
-            Some(Turn::Up),
-            "a message echoes as well as a hello"
-        );
+        let echoed = session.receive_rel(9, inc(5, 2).echo(), true);
+        assert_eq!(echoed, Some(Turn::Met), "a message echoes as well as a hello");
+        assert_eq!(session.receive_answer(false, true), Turn::Up);
         assert_eq!(session.receive_epoch(10, || 3), Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.receive_rel(10, inc(5, 3).echo(), true), None);
+    }
+
+    #[test]
+    fn who_does_not_answer_a_challenge_gets_no_link() {
+        let mut session = Session::new(inc(5, 1));
+        let echo = inc(5, 1).echo();
+        assert_eq!(session.receive_answer(true, true), Turn::Stays, "they have not met");
+        for _ in 0..3 {
+            assert_eq!(session.receive_hello(inc(9, 4), echo, true, true, || 2), Turn::Met);
+            assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Met));
+            assert!(!session.is_up());
+        }
+        assert_eq!(session.receive_answer(true, false), Turn::Stays, "this end does not want it any more");
+        assert_eq!(session.receive_hello(inc(9, 5), 0, true, true, || 2), Turn::Stays, "another incarnation");
+        assert_eq!(session.receive_answer(true, true), Turn::Stays, "which has not met this end");
+        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met);
+        assert_eq!(session.receive_answer(false, true), Turn::Stays);
+        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met, "that was a hello ago");
+        assert_eq!(session.receive_answer(false, true), Turn::Stays);
+        assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Up));
+        assert!(session.is_up());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) struct LeaderWatch {
     disputant: u8,
     is_silent: bool,
     is_disputed: bool,
+    /// No newer number of the leader has come since this node began to follow it.
+    is_new: bool,
 }
 
 impl LeaderWatch {
@@ -36,6 +38,7 @@ impl LeaderWatch {
             disputant: NOBODY,
             is_silent: false,
             is_disputed: false,
+            is_new: false,
         }
     }
 
@@ -50,16 +53,19 @@ impl LeaderWatch {
         self.leader = leader;
         self.number = number;
         self.settle_dispute();
+        self.is_new = true;
         self.is_silent = false;
         self.silent_at = if leader == own { Instant::NEVER } else { now + self.tolerance };
     }
 
-    /// A neighbour has told of this number of a member.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) {
-        if member == self.leader && number.is_newer_than(self.number) {
+    /// A neighbour has told of this number of a member. True where it is the first newer one of a new leader.
+    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) -> bool {
+        let is_newer = member == self.leader && number.is_newer_than(self.number);
+        if is_newer {
             self.number = number;
             self.silent_at = now + self.tolerance;
         }
+        is_newer && core::mem::take(&mut self.is_new)
     }
 
     /// A neighbour has named the leader that it follows. One dispute is watched at a time.
@@ -127,5 +133,29 @@ impl LeaderWatch {
     /// The neighbour that has disputed the leader for too long; [`NOBODY`] where the dispute has ended since.
     pub fn take_disputed(&mut self) -> Option<u8> {
         core::mem::take(&mut self.is_disputed).then_some(self.disputant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LeaderWatch, Number};
+    use crate::time::{Duration, Instant};
+
+    #[test]
+    fn only_newer_numbers_of_the_leader_break_its_silence() {
+        let number = |count| Number { epoch: 3, count };
+        let mut watch = LeaderWatch::new(Duration::from_millis(1_000));
+        watch.follow(Instant::ZERO, 4, number(10), 0);
+        // A leader that is gone goes on being told of, by neighbours that have not noticed.
+        for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
+            watch.note_number(Instant::from_millis(at), member, number(count));
+        }
+        watch.timeout(Instant::from_millis(1_000));
+        assert_eq!(watch.take_silent(), Some(4));
+        watch.note_number(Instant::from_millis(1_500), 4, number(11));
+        watch.timeout(Instant::from_millis(2_000));
+        assert_eq!(watch.take_silent(), None, "it was heard 500 ms ago");
+        watch.timeout(Instant::from_millis(2_500));
+        assert_eq!(watch.take_silent(), Some(4));
     }
 }

@@ -57,7 +57,7 @@ impl Sealed for Shared<'_> {
 #[cfg(test)]
 mod tests {
     use common::config::{NetworkKey, Protection};
-    use common::link::frame::{Head, Kind, Refusal};
+    use common::link::frame::{HEAD_BYTES, Head, Kind, Refusal};
     use common::link::sealed::Sealed;
     use common::link::security::Keys;
     use common::types::NodeId;
@@ -71,11 +71,19 @@ mod tests {
     #[test]
     fn what_was_opened_before_comes_out_again_and_nothing_else_does() {
         let (ours, others) = (keys(1), keys(2));
-        let head =
-            |counter| Head { pan: 7, to: NodeId(2), from: NodeId(1), key_id: 0, kind: Kind::Rel, epoch: 3, counter };
+        let head = |counter| Head {
+            pan: 7,
+            to: NodeId(2),
+            from: NodeId(1),
+            key_id: 0,
+            kind: Kind::Rel,
+            epoch: 3,
+            counter,
+            device: 1,
+        };
         let sealed = |counter: u32, body: &[u8; 3]| {
             let mut buf = [0; 40];
-            buf[14..17].copy_from_slice(body);
+            buf[HEAD_BYTES..HEAD_BYTES + 3].copy_from_slice(body);
             let length = head(counter).seal(&ours, &mut buf, 3).unwrap();
             buf[..length].to_vec()
         };

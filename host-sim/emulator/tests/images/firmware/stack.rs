@@ -10,7 +10,7 @@ use emulator::board::StackUse;
 use super::bench::{Bench, config, page_of, provisioned};
 
 /// All of it, and what must stay free: an interrupt more, or a path that no test has taken.
-const SIZE: u32 = 12 * 1_024;
+const SIZE: u32 = 16 * 1_024;
 const FREE: u32 = 2 * 1_024;
 
 /// Boards record every call, elect, lose their leader, elect on demand, answer their hosts, and store a configuration.
