@@ -27,6 +27,7 @@ impl Node {
         self.audit_at = now + EVERY;
         self.links.audit(now);
         self.bound_waits(now);
+        self.audit_orders(now);
         if self.ring.is_none() {
             self.audit_peers(now);
             self.engine.handle_signal(now, Signal::Audit);
