@@ -191,8 +191,10 @@ pub enum Outcome {
     Superseded { leader: NodeId, index: u16 },
     /// No leader is known to have ordered it in time, and none will.
     Expired,
-    /// The leader has refused it: the value is out of the register's range there.
+    /// The value is out of the register's range, here or at the leader.
     Refused,
+    /// The node that was to submit it has as many commands without an outcome as it keeps.
+    Busy,
 }
 
 impl Outcome {
@@ -209,7 +211,8 @@ impl fmt::Display for Outcome {
             Self::Applied { by, of } => write!(f, "applied by {by} of {of}"),
             Self::Superseded { leader, index } => write!(f, "superseded by order {index} of leader {leader}"),
             Self::Expired => f.write_str("expired: no leader is known to have ordered it in time"),
-            Self::Refused => f.write_str("refused by the leader: out of range"),
+            Self::Refused => f.write_str("refused: out of range"),
+            Self::Busy => f.write_str("not taken: earlier commands have no outcome yet"),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod provision;
 pub mod run;
 pub mod scenario_file;
 pub mod scenarios;
+pub mod set;
 pub mod shell;
 pub mod size;
 #[cfg(unix)]
