@@ -30,11 +30,11 @@ use crate::protocol::Protocol;
 pub const HEIGHT_STATE_MAX: usize = 768;
 
 /// The most that a whole node may take: neighbours, links, messages waiting, ring, election and orders, in bytes. Orders take 2,320
-/// of it; what is left is for sessions that cannot be replayed.
+/// of it, and sessions that cannot be replayed 112.
 pub const NODE_MAX: usize = 9 * 1_024;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 8760;
+pub const NODE: usize = 8912;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -47,6 +47,10 @@ const _: () = assert!(OUTBOX_MAX <= SENDS_MAX);
 /// deaf to the nodes that it must let in.
 pub const TABLE_MAX: usize = NEIGHBOURS_MAX + 4;
 
+/// Neighbours whose last frame number is kept after they are forgotten: as many as a network has that comes and goes together,
+/// in a hundred bytes.
+pub const FORGOTTEN_MAX: usize = 12;
+
 /// Messages waiting to be sent or acknowledged, over all links.
 pub const POOL_MAX: usize = 24;
 

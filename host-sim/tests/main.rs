@@ -5,6 +5,7 @@ mod bench;
 mod boards;
 mod check;
 mod commands;
+mod dependencies;
 mod flashing;
 mod golden;
 mod harness;

@@ -10,5 +10,6 @@ mod hostile;
 mod insider;
 mod keys;
 mod mesh;
+mod replays;
 mod rings;
 mod twins;

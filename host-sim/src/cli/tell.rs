@@ -11,9 +11,8 @@ use crate::field::command::{Order, tell};
 use crate::outln;
 
 const EXAMPLES: &str = "\
-The board on the cable does it at once, and this command waits until it has said so. With a node's id it goes over the air:
-the leader gives it its place among all commands, and this command tells what becomes of it. Where the node 0 is to elect, the
-leader does.
+The board on the cable acts at once, and this command waits until it confirms. With a node's id it goes over the air: the leader
+gives it its place among all commands, and this command tells what becomes of it. Where node 0 is to elect, the leader does.
 
 Examples:
   ringleader identify 7 --port /dev/ttyACM0
