@@ -92,6 +92,10 @@ impl OrdersWatch {
             return Ok(());
         }
         seen.revision = orders.revision();
+        self.inspect(node, orders)
+    }
+
+    fn inspect(&mut self, node: NodeIndex, orders: &Orders) -> Result<(), String> {
         self.learn(node, orders)?;
         self.check_rising(node, orders)?;
         self.check_prefix(node, orders)
@@ -113,7 +117,7 @@ impl OrdersWatch {
     }
 
     fn check_rising(&mut self, node: NodeIndex, orders: &Orders) -> Result<(), String> {
-        let Some(seen) = self.seen.get_mut(&node) else { return Ok(()) };
+        let seen = self.seen.entry(node).or_default();
         let (id, head) = (id_of(node), orders.head());
         if head < seen.head {
             return Err(format!("node {id} went back from {} to {head}", seen.head));
@@ -198,5 +202,73 @@ impl OrdersWatch {
             latency_ms: Spread::of(latencies_ms.clone()),
             latencies_ms,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::orders::{Command, Key, Mandate, Message, Orders, Register, Told};
+    use common::time::Instant;
+    use common::types::NodeId;
+
+    use super::OrdersWatch;
+    use crate::air::index::NodeIndex;
+
+    const NOW: Instant = Instant::from_millis(5_000);
+
+    /// A node that was told these orders by a neighbour: index, register and value.
+    fn node(id: u16, number: u32, after: u16, told: &[(u16, Register, u32)]) -> Orders {
+        let mut orders = Orders::new(NodeId(id), Some(1), id);
+        orders.link_up(NOW, NodeId(9));
+        tell(&mut orders, number, after, told);
+        orders
+    }
+
+    fn tell(orders: &mut Orders, number: u32, after: u16, told: &[(u16, Register, u32)]) {
+        let mandate = Mandate { number, leader: NodeId(9), epoch: 1 };
+        let told = told.iter().map(|&(index, register, value)| Told {
+            index,
+            command: Command::Set { register, value },
+            age: 0,
+            key: Key { origin: NodeId(9), device: 0, epoch: 1, number: u8::try_from(value % 256).unwrap() },
+        });
+        let chunk: common::orders::Chunk = told.collect();
+        let upto = chunk.last().unwrap().index;
+        let run = Message::Run { mandate, after, upto, chunk };
+        orders.receive(NOW, NodeId(9), &run.encode().unwrap());
+    }
+
+    #[test]
+    fn two_orders_with_one_stamp_are_found() {
+        let mut watch = OrdersWatch::default();
+        watch.inspect(NodeIndex(0), &node(1, 1, 0, &[(1, Register::SAMPLE, 1_000)])).unwrap();
+        watch.inspect(NodeIndex(1), &node(2, 1, 0, &[(1, Register::SAMPLE, 1_000)])).unwrap();
+        let wrong = watch.inspect(NodeIndex(2), &node(3, 1, 0, &[(1, Register::SAMPLE, 2_000)])).unwrap_err();
+        assert!(wrong.contains("as sample=2000, others as sample=1000"), "{wrong}");
+    }
+
+    #[test]
+    fn a_gap_in_a_prefix_is_found_unless_it_is_moot() {
+        let mut watch = OrdersWatch::default();
+        let both = [(1, Register::SAMPLE, 1_000), (2, Register::SEND, 20_000)];
+        watch.inspect(NodeIndex(0), &node(1, 1, 0, &both)).unwrap();
+        let gap = node(2, 1, 0, &both[1..]);
+        let wrong = watch.inspect(NodeIndex(1), &gap).unwrap_err();
+        assert!(wrong.contains("but lacks order 1 of leader 9, mandate 1 for sample"), "{wrong}");
+        let mut later = node(1, 1, 0, &both);
+        tell(&mut later, 1, 2, &[(3, Register::SAMPLE, 3_000)]);
+        watch.inspect(NodeIndex(0), &later).unwrap();
+        watch.inspect(NodeIndex(1), &gap).unwrap();
+    }
+
+    #[test]
+    fn a_head_that_goes_back_is_found() {
+        let mut watch = OrdersWatch::default();
+        watch.inspect(NodeIndex(0), &node(1, 2, 0, &[(1, Register::SAMPLE, 1_000)])).unwrap();
+        assert!(
+            watch.inspect(NodeIndex(0), &node(1, 1, 0, &[(1, Register::SEND, 20_000)])).unwrap_err().contains("back")
+        );
+        watch.forget(NodeIndex(0));
+        watch.inspect(NodeIndex(0), &node(1, 1, 0, &[(1, Register::SEND, 20_000)])).unwrap();
     }
 }

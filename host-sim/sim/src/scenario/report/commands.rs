@@ -23,6 +23,20 @@ pub struct Commands {
 }
 
 impl Commands {
+    /// All in one line.
+    pub fn text(&self) -> String {
+        let Self { submitted, applied, superseded, expired, open, .. } = self;
+        let latency = match &self.latency_ms {
+            Some(Spread { p50, p99, max, .. }) => {
+                format!("; until all had applied it, p50 {p50} ms, p99 {p99} ms, max {max} ms")
+            }
+            None => String::new(),
+        };
+        format!(
+            "Commands: {submitted} submitted, {applied} applied, {superseded} superseded, {expired} expired, {open} without an end{latency}"
+        )
+    }
+
     /// Those of several runs together; `None` where no run had any.
     pub fn of_all<'c>(runs: impl Iterator<Item = &'c Self>) -> Option<Self> {
         let mut all: Option<Self> = None;
