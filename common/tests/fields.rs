@@ -98,10 +98,11 @@ fn a_hello_is_read_by_the_list() {
     ]);
     expected.extend([("id", 7), ("token", 1), ("willing", 0), ("heard", 0), ("echo_epoch", 0), ("echo_token", 0)]);
     assert_eq!(read_body(body("HELLO"), true, &bytes), expected);
-    // What ring mode tells: leader, then members.
-    bytes.extend([3, 1, 9, 0x10, 0x02, 254]);
+    // What ring mode tells: leader, number of the election, then members.
+    bytes.extend([3, 0x0B, 0x0A, 1, 9, 0x10, 0x02, 254]);
     expected.extend([
         ("ring_leader", 3),
+        ("ring_election", 0x0A0B),
         ("position", 1),
         ("member_epoch", 9),
         ("member_count", 0x0210),
