@@ -216,9 +216,13 @@ impl Space for Three {
             Action::Join(one, other) => state.join(one, other),
             Action::Restart(node) => {
                 let others: Vec<usize> = (0..NODES).filter(|other| state.links.contains_key(&(node, *other))).collect();
-                others.iter().for_each(|&other| state.cut(node, other));
+                for &other in &others {
+                    state.cut(node, other);
+                }
                 state.nodes[node] = life(node, state.nodes[node].epoch + 1);
-                others.iter().for_each(|&other| state.join(node, other));
+                for &other in &others {
+                    state.join(node, other);
+                }
             }
         }
         *left -= 1;
