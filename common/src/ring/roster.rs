@@ -82,6 +82,11 @@ impl Roster {
         self.place
     }
 
+    /// Whether this node stands beside nobody, as far as the driver knows.
+    pub fn is_alone(&self) -> bool {
+        self.id_at(self.own).is_some_and(|own| self.place.is_alone(own))
+    }
+
     /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled, and not
     /// before the `next` time at which an election may be set off.
     pub fn add(&mut self, now: Instant, member: u8, next: impl FnOnce(Instant) -> Instant) {
