@@ -30,6 +30,7 @@ mod replay;
 mod results;
 mod scale;
 mod scenarios;
+mod schemas;
 mod size;
 mod study;
 mod swarm;
