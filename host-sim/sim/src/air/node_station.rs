@@ -69,6 +69,11 @@ impl NodeStation {
         self.collect();
     }
 
+    pub fn signal(&mut self, now: Instant, signal: Signal) {
+        self.node.handle_signal(now, signal);
+        self.collect();
+    }
+
     /// Notices are for people; here they are counted.
     fn collect(&mut self) {
         while let Some(notice) = self.node.poll_notice() {
