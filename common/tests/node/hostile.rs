@@ -60,7 +60,7 @@ fn frames() -> u32 {
 #[test]
 fn a_million_hostile_frames_change_nothing() {
     let each = frames() / u32::try_from(Algorithm::ALL.len()).unwrap_or(1);
-    for &algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::ALL {
         stand(algorithm, each);
     }
 }
