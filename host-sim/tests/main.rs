@@ -6,6 +6,8 @@ mod boards;
 mod check;
 mod commands;
 mod dependencies;
+#[cfg(unix)]
+mod flash_fleet;
 mod flashing;
 mod golden;
 mod harness;
@@ -24,13 +26,17 @@ mod provision;
 mod reader;
 #[cfg(unix)]
 mod rehearsal;
+mod replay;
 mod results;
+mod scale;
 mod scenarios;
+mod schemas;
 mod size;
 mod study;
 mod swarm;
 mod table;
 mod uf2;
+mod users;
 mod view;
 
 use std::path::Path;

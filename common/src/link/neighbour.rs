@@ -29,9 +29,9 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
-/// Frames of others put off an attempt by no more than this: as long as the longest gap. In a wave of messages that takes
-/// longer, sending again is right.
-const POSTPONED_MAX_MS: u8 = 128;
+/// Frames of others put off an attempt by no more than this: twice the longest gap. In a wave of messages that takes longer,
+/// sending again is right.
+const POSTPONED_MAX_MS: u8 = 250;
 
 /// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
 /// [`PATIENCE_STEPS`]-th.
@@ -184,6 +184,7 @@ pub struct News {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Neighbour {
     pub id: NodeId,
     /// A piece of its serial number; 0 before its first hello.

@@ -23,10 +23,10 @@ const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 impl Links {
     /// A frame with this node's own id: its own frame replayed, or another board's.
     pub(super) fn on_own_id(&mut self, now: Instant, head: Head) {
-        if head.device != self.twins.device() {
-            self.meet_twin(now);
-        } else {
+        if head.device == self.twins.device() {
             count(&mut self.counters.replayed);
+        } else {
+            self.meet_twin(now);
         }
     }
 
