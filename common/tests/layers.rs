@@ -32,6 +32,7 @@ const ORDER: &[&str] = &[
     // The node, from the radio up.
     "link",
     "ring",
+    "orders",
     "node",
     // What is built on nodes.
     "host_link",

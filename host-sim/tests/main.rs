@@ -19,6 +19,7 @@ mod memories;
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
+mod orders;
 mod output;
 mod outsiders;
 mod overlaps;

@@ -187,7 +187,12 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
                 }
             }
             Signal::Outcome(outcome) => self.learn(outcome, cx),
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+            Signal::LeaderHeard
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit
+            | Signal::StepDown => {}
         }
     }
 

@@ -436,7 +436,7 @@ impl Protocol for Frlle {
             | Signal::Rank(_)
             | Signal::Resend
             | Signal::Outcome(_) => self.heed(signal, cx),
-            Signal::Audit => {}
+            Signal::Audit | Signal::StepDown => {}
         }
     }
 

@@ -210,6 +210,8 @@ impl Protocol for Ring {
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         // The leader is gone, or with the successor perhaps a message of one's own.
         if self.leader == Some(peer) || self.waiting {
+            // Whoever has no leader joins any election, however far apart their numbers are.
+            self.leader = self.leader.filter(|&leader| leader != peer || self.patience.is_zero());
             self.begin_soon(cx);
         }
     }
@@ -269,7 +271,12 @@ impl Protocol for Ring {
             Signal::Ring(_) | Signal::Disturbed if self.is_content(cx) => {}
             Signal::Ring(_) | Signal::Disturbed => self.begin_soon(cx),
             Signal::Outcome(outcome) => self.learn(outcome, cx),
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+            Signal::LeaderHeard
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit
+            | Signal::StepDown => {}
         }
     }
 

@@ -100,7 +100,9 @@ impl Links {
             return;
         }
         self.crowd.hear(now, head.from);
-        self.life.hear(now, head.from, above.leader());
+        self.life.follow(now, above.leader());
+        self.life.hear(now, head.from);
+        self.watch();
         self.load.hear(now, airtime);
         self.patience.slack_ms = self.load.slack_ms(now);
         self.wait_for_others(now, airtime);
@@ -117,7 +119,9 @@ impl Links {
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
-                    self.compare(head.from, hello, above);
+                    if !hello.is_brief() {
+                        self.compare(head.from, hello, above);
+                    }
                     if !more.is_empty() && self.table.find(head.from).is_some() {
                         above.receive_hello(head.from, more);
                     }
@@ -201,6 +205,10 @@ impl Links {
             Belongs::Up => {}
         }
         self.acknowledged(now, slot, entry.ack);
+        // Where the ends did not count alike, the link is down, and these messages belong to no session any more.
+        if !self.table.linked_slots().contains(slot) {
+            return Status::NoSession;
+        }
         if messages == 0 {
             return Status::Accepted;
         }
@@ -249,10 +257,16 @@ impl Links {
     }
 
     fn delivered(&mut self, now: Instant, slot: Slot, messages: u8) {
+        if self.table.get(slot).is_some_and(|neighbour| neighbour.is_all_but_lost(self.patience)) {
+            self.life.blind(now);
+        }
         self.exchange.pool.delivered(slot, messages);
         let is_more = self.exchange.pool.count(slot) > 0;
         if let Some(neighbour) = self.table.get_mut(slot) {
+            // A frame that repeats these may carry more, and have arrived: what is left of it was sent as well.
+            let left = neighbour.arq.outstanding.saturating_sub(messages);
             neighbour.settle();
+            neighbour.arq.outstanding = left;
             if is_more {
                 neighbour.arq.due = now;
             }

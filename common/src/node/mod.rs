@@ -7,16 +7,17 @@ mod guest;
 mod hold;
 mod odds;
 mod on_ring;
+mod orders;
 pub mod snapshot;
+mod succession;
 mod upper;
-mod vacancy;
 
+use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
 
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
 use self::upper::Upper;
-use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
@@ -24,7 +25,7 @@ use crate::election::height::{HeightOptions, HeightRules};
 use crate::election::hs::HsRules;
 use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
-use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
+use crate::limits::{DEEDS_MAX, MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
 use crate::link::sealed::Sealed;
 use crate::link::{LinkEvent, Links};
@@ -33,6 +34,7 @@ use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
 use crate::names::Algorithm;
 use crate::notice::{Event, Fault, Notice, NoticeQueue, Reason};
+use crate::orders::{Action, Orders};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
 use crate::ring::wire::PAYLOAD_MAX;
@@ -46,6 +48,9 @@ const FOR_ELECTION: u8 = 0;
 
 /// A message of ring mode.
 const FOR_RING: u8 = 1;
+
+/// A message of the orders.
+const FOR_ORDERS: u8 = 2;
 
 /// Milliseconds that an election on a ring may take for each member, on top of the configured patience.
 const PATIENCE_PER_MEMBER_MS: u64 = 60;
@@ -71,11 +76,15 @@ pub struct Node {
     hold: Hold,
     /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
     odds_until: Instant,
-    vacancy: Vacancy,
     /// When everything is looked at next.
     audit_at: Instant,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
+    orders: Orders,
+    /// When orders that wait for room look again; never, where none do.
+    orders_at: Instant,
+    /// What the driver is to do.
+    actions: Vec<Action, DEEDS_MAX, u8>,
 }
 
 impl Node {
@@ -107,9 +116,11 @@ impl Node {
             leader_changes: 0,
             hold: Hold::NOBODY,
             odds_until: Instant::NEVER,
-            vacancy: Vacancy::NONE,
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
+            orders: Orders::new(config.id, boot.epoch, boot.device),
+            orders_at: Instant::NEVER,
+            actions: Vec::new(),
         }
     }
 
@@ -118,6 +129,7 @@ impl Node {
             self.notices.push(Notice::Unprotected);
         }
         self.links.start(now);
+        self.orders.start(now);
         if let Some(ring) = &mut self.ring {
             ring.start(now);
         }
@@ -140,7 +152,11 @@ impl Node {
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if now != Instant::NEVER && (self.ring.is_some() || self.links.table().links() == 0 || self.links.has_news()) {
+        let has_news = self.hold.is_seat
+            || self.links.left_at().is_some()
+            || self.links.table().links() == 0
+            || self.links.has_news();
+        if now != Instant::NEVER && (self.ring.is_some() || has_news) {
             self.work(now);
         }
     }
@@ -164,7 +180,6 @@ impl Node {
             self.engine.handle_timeout(now);
         }
         self.let_go(now, false);
-        self.fill_vacancy(now);
         self.watch_odds(now);
         self.audit(now);
         self.work(now);
@@ -173,7 +188,11 @@ impl Node {
     /// Something else happened: a button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
         self.finish();
-        self.engine.handle_signal(now, signal);
+        if signal == Signal::StepDown {
+            self.step_down(now);
+        } else {
+            self.engine.handle_signal(now, signal);
+        }
         self.work(now);
     }
 
@@ -182,6 +201,7 @@ impl Node {
         self.finish();
         self.links.set_epoch(now, epoch);
         self.ring.iter_mut().for_each(|ring| ring.set_epoch(epoch));
+        self.orders.set_identity(self.id(), Some(epoch));
         self.work(now);
     }
 
@@ -218,8 +238,9 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until().min(self.vacancy.at())).filter(|&until| until != Instant::NEVER);
-        earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
+        let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
+        let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
+        earlier(due, self.orders_due())
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -277,6 +298,8 @@ impl Node {
                 self.on_link(now, &event);
                 self.collect(now);
             }
+            self.succeed(now);
+            self.take_over(now);
             self.collect(now);
             if self.links.must_rename() {
                 self.rename(now);
@@ -297,6 +320,8 @@ impl Node {
                 self.notices.push(Notice::Guest(host));
             }
         }
+        self.links.follow(now, leader.unwrap_or(NodeId(0)));
+        self.carry_orders(now);
         self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
@@ -313,6 +338,7 @@ impl Node {
         match event {
             LinkEvent::Up(peer) => {
                 self.notices.push(Notice::LinkUp(*peer));
+                self.orders.link_up(now, *peer);
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
                 } else if self.is_held_again(now, *peer) {
@@ -323,7 +349,7 @@ impl Node {
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
-                self.note_vacancy(now, *peer, *reason);
+                self.orders.link_down(*peer);
                 let is_condemned = self.is_silent_leader(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
@@ -338,9 +364,11 @@ impl Node {
                 (Some((&FOR_ELECTION, [])), None) => self.engine.handle_signal(now, Signal::Resend),
                 (Some((&FOR_ELECTION, bytes)), None) => {
                     self.engine.handle_message(now, *from, bytes);
+                    self.relax(now, *from);
                     self.let_go(now, true);
                 }
                 (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
+                (Some((&FOR_ORDERS, bytes)), _) => self.receive_orders(now, *from, bytes),
                 _ => self.notices.push(Notice::BadMessage(*from)),
             },
         }
@@ -365,6 +393,7 @@ impl Node {
             let mut bytes = [0; PARCEL_MAX];
             let message = postcard::to_slice(&msg, &mut bytes).map_or(&[][..], |used| used);
             self.send(now, |id| to.contains(&id), FOR_ELECTION, message, msg.is_latest_value());
+            to.iter().for_each(|&peer| self.relax(now, peer));
         }
     }
 
@@ -386,6 +415,7 @@ impl Node {
         // Of sixty-five thousand ids a few dozen are taken.
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
         self.links.rename(now, id);
+        self.orders.set_identity(id, self.links.epoch());
         self.notices.push(Notice::Renamed(id));
         self.begin_anew(now);
     }

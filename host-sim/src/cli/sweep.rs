@@ -113,6 +113,9 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
             outln!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}")?;
         }
     }
+    if let Some(commands) = &sweep.commands {
+        outln!("  {}", commands.text())?;
+    }
     let failed: Vec<&Row> = sweep.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
     for row in failed.iter().take(FAILURES_SHOWN) {
         let failure = row.failure.as_ref().map(Failure::line).unwrap_or_default();

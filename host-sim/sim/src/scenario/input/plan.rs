@@ -11,6 +11,7 @@ use crate::air::index::NodeIndex;
 use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
+use crate::scenario::input::commands::CommandPlan;
 pub use crate::scenario::input::topology::Topology;
 use crate::scenario::judge::checker::HOLD_US;
 
@@ -31,6 +32,7 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// What nodes measure of themselves, in the order of the file. Where there is nothing, no node measures.
     pub loads: Vec<LoadPlan>,
+    pub commands: Vec<CommandPlan>,
     /// The nodes must agree within this time after every change.
     pub within_us: u64,
     /// Who must lead its component at the end, if the scenario asks for it.
@@ -332,6 +334,10 @@ pub enum Harm {
     CorruptState {
         who: Who,
     },
+    /// Tells nodes to lead no more.
+    StepDown {
+        who: Who,
+    },
     Attack(Attack),
     /// Carries these nodes to other places, each to its own.
     Move {
@@ -349,7 +355,7 @@ impl Harm {
             | Self::Drift { lasts_us, .. }
             | Self::Corrupt { lasts_us, .. } => *lasts_us,
             Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
-            Self::Restart { .. } | Self::CorruptState { .. } | Self::Move { .. } => None,
+            Self::Restart { .. } | Self::CorruptState { .. } | Self::StepDown { .. } | Self::Move { .. } => None,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::air::world::Watcher;
 use crate::fnv;
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
+use crate::scenario::judge::orders::OrdersWatch;
 use crate::scenario::judge::scenery::{self, Obstacle, Scenery};
 use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
@@ -43,6 +44,7 @@ pub struct Violation {
 
 pub struct Observer {
     safety: Safety,
+    pub orders: OrdersWatch,
     /// What each node last looked like, and whom it followed.
     seen: Vec<Option<(View, Option<NodeId>)>>,
     /// Whether a leader has changed since this was last cleared.
@@ -76,6 +78,7 @@ impl Observer {
     pub fn new(nodes: usize, radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
+            orders: OrdersWatch::default(),
             seen: Vec::new(),
             leaders_changed: true,
             violation: None,
@@ -182,6 +185,7 @@ impl Observer {
 
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
+        self.orders.forget(node);
         self.forget(node);
     }
 
@@ -270,6 +274,9 @@ impl Watcher<Program> for Observer {
         {
             self.noticed_us = Some(world_us);
             self.concerned.clear();
+        }
+        if let Err(what) = self.orders.look(node, program) {
+            self.object(world_us, node, what);
         }
         let now = (program.view(), program.leader());
         if self.seen.len() <= node.0 {

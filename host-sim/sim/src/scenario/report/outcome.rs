@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::commands::Commands;
 use crate::scenario::input::units::secs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,6 +236,9 @@ pub struct Outcome {
     /// Events that the simulator processed.
     pub events: u64,
     pub nodes: Vec<NodeUse>,
+    /// What became of the scenario's commands, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
     /// A fingerprint of every frame with its time and sender.
     pub digest: String,
 }

@@ -129,6 +129,7 @@ impl<'s> Run<'s> {
             self.note_measured(next);
             self.update_long_fades(next);
             self.check_agreement(next);
+            self.check_orders(next);
             if self.observer.has_details() && next / METERED_US != now / METERED_US {
                 self.read_meters(next);
             }
@@ -152,6 +153,7 @@ impl<'s> Run<'s> {
     /// Something has changed, from which on agreement must be found anew.
     pub(super) fn change(&mut self, now: u64, what: String) {
         let found = self.find_components();
+        self.observer.orders.note_change(now);
         self.judge.begin_change(now, what, found, &self.world, &mut self.observer);
     }
 
@@ -207,6 +209,7 @@ impl<'s> Run<'s> {
             events: self.world.events(),
             nodes,
             digest: self.observer.digest(),
+            commands: self.observer.orders.commands(),
             reigns: self.judge.into_reigns(),
             follows: self.observer.follows,
         }
