@@ -1,6 +1,7 @@
 //! The whole path without hardware: emulated boards as serial ports are provisioned, watched, recorded and collected into
 //! a database and on a broker; their leader loses its power; and the recorded field, replayed, elects as the boards did.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -158,4 +159,24 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
         agreed_ms < field_ms * 2 && field_ms < agreed_ms * 2,
         "{field_ms} ms in the field, replayed {agreed_ms} ms"
     );
+}
+
+#[test]
+fn a_scenario_stands_in_for_boards() {
+    let folder = folder("scenario");
+    std::fs::write(folder.join("desk.toml"), SCENARIO).unwrap();
+    std::fs::write(folder.join("image.elf"), images::elf("firmware").expect("the image builds")).unwrap();
+    let desk = Desk { program: ringleader(), folder };
+    let mut gateway = desk.start("gateway --scenario desk.toml --elf image.elf --db try.sqlite");
+    let database = desk.folder.join("try.sqlite");
+    let nodes = || -> BTreeSet<u16> {
+        let stored = Spool::open(&database).and_then(|spool| spool.latest()).unwrap_or_default();
+        stored.iter().map(|latest| latest.node).collect()
+    };
+    until("every node has measured something", || database.exists() && nodes().len() == usize::from(BOARDS));
+    // Asked to end, it takes its boards along.
+    let pid = gateway.0.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(gateway.0.wait().unwrap().success());
+    assert!(!std::env::temp_dir().join(format!("ringleader-gateway-{pid}")).exists());
 }

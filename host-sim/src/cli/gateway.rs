@@ -25,10 +25,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
              cargo build --release --package gateway"
         );
     };
-    let status = Command::new(&program).args(&args.options).status();
-    let status = status.with_context(|| format!("cannot start {}", program.display()))?;
-    // Ended by a signal it has no code; a shell says 128 and more.
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+    start(Command::new(&program).args(&args.options)).with_context(|| format!("cannot start {}", program.display()))
+}
+
+/// In the place of this program, so that whoever ends it ends the gateway.
+#[cfg(unix)]
+fn start(gateway: &mut Command) -> std::io::Result<ExitCode> {
+    use std::os::unix::process::CommandExt as _;
+    Err(gateway.exec())
+}
+
+#[cfg(not(unix))]
+fn start(gateway: &mut Command) -> std::io::Result<ExitCode> {
+    let code = gateway.status()?.code();
+    Ok(ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
 fn program() -> Option<PathBuf> {
