@@ -228,6 +228,8 @@ pub enum Call {
         /// When it then wanted its next turn.
         next: Option<Instant>,
     },
+    /// The node was asked to lead no more.
+    StepDown,
     /// The node was given a command.
     Submit(Command),
 }

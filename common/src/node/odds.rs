@@ -7,7 +7,6 @@
 
 use super::Node;
 use super::hold::Hold;
-use super::vacancy::Vacancy;
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 
@@ -47,7 +46,7 @@ impl Node {
         while self.links.poll_event().is_some() {}
         // Nobody else hears that the links are down.
         self.orders.audit(now, &[]);
-        (self.hold, self.vacancy) = (Hold::NOBODY, Vacancy::NONE);
+        self.hold = Hold::NOBODY;
         self.engine = self.wanted.engine(self.id(), self.boot, None);
         self.engine.handle_start(now);
         self.collect(now);

@@ -83,6 +83,11 @@ impl NodeStation {
         self.collect();
     }
 
+    pub fn signal(&mut self, now: Instant, signal: Signal) {
+        self.node.handle_signal(now, signal);
+        self.collect();
+    }
+
     /// Notices are for people; here they are counted.
     fn collect(&mut self) {
         self.outcomes.extend(std::iter::from_fn(|| self.node.poll_outcome()));
