@@ -60,7 +60,7 @@ fn frames() -> u32 {
 #[test]
 fn a_million_hostile_frames_change_nothing() {
     let each = frames() / u32::try_from(Algorithm::ALL.len()).unwrap_or(1);
-    for &algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::ALL {
         stand(algorithm, each);
     }
 }
@@ -70,6 +70,8 @@ fn stand(algorithm: Algorithm, frames: u32) {
     let seed = 11;
     let boards = 5;
     let mut ether = network(seed, algorithm);
+    // Everybody hears everybody, so whatever is repeated is known to be old.
+    ether.cuts.clear();
     ether.heard = Some(Vec::new());
     ether.run(seconds(30));
     let mut rng = Rng::stream(seed, 99);
