@@ -233,7 +233,10 @@ impl Protocol for Ring {
         if Age::of(msg.term, self.term, self.leader.is_some()) == Age::Stale {
             // The sender was away. Its next election has a term above this one's.
             cx.note(Event::Stale);
-            if !self.waiting && !self.is_content(cx) {
+            if !self.waiting && msg.term.ahead_of(self.term).is_none() {
+                // Too far apart to compare: whoever is in an election joins the other's.
+                self.begin(cx);
+            } else if !self.waiting && !self.is_content(cx) {
                 self.begin_soon(cx);
             }
             return;

@@ -53,7 +53,7 @@ fn list() -> anyhow::Result<ExitCode> {
 /// Gives the network a command through a board, and says what becomes of it.
 pub fn submit(to: &OnePort, command: Command) -> anyhow::Result<ExitCode> {
     let endpoint = to.endpoint()?;
-    let outcome = command::submit(&endpoint, command, |outcome| outln!("{command}: {outcome}").map_err(Into::into))?;
+    let outcome = command::submit(&endpoint, command, |outcome| outln!("{command}: {outcome}"))?;
     match outcome {
         Outcome::Applied { by, of } if by >= of => Ok(ExitCode::SUCCESS),
         Outcome::Refused | Outcome::Busy => bail!("the board did not take it"),
