@@ -144,7 +144,7 @@ impl Protocol for TimerBased {
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             // This algorithm has no patience: nothing else would end an election of which a part was lost.
-            Signal::Disturbed => self.begin(cx),
+            Signal::Disturbed | Signal::LeaderLost => self.begin(cx),
             Signal::Ring(place) => {
                 self.circle.place = place;
                 self.begin(cx);
