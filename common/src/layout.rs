@@ -29,12 +29,12 @@ use crate::protocol::Protocol;
 /// The most that a node of the height algorithm may take for its state, neighbours included, in bytes.
 pub const HEIGHT_STATE_MAX: usize = 768;
 
-/// The most that a whole node may take: neighbours, links, messages waiting, ring and election, in bytes. Of the last 256, what
-/// keeps crowds, bursts and restarted members in order takes most; the rest is left for sessions that cannot be replayed.
-pub const NODE_MAX: usize = 6 * 1_024 + 600;
+/// The most that a whole node may take: neighbours, links, messages waiting, ring, election and collection, in bytes. Collection
+/// takes four kilobytes of it: frames that wait, marks of 64 origins and the ways back to them.
+pub const NODE_MAX: usize = 10 * 1_024 + 600;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 6424;
+pub const NODE: usize = 10384;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

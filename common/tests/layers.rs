@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "coefficient",
     "causal_clock",
     "names",
+    "quantity",
     "notice",
     // What a node is told, and how its frames get on the air.
     "config",
@@ -32,6 +33,7 @@ const ORDER: &[&str] = &[
     // The node, from the radio up.
     "link",
     "ring",
+    "data",
     "node",
     // What is built on nodes.
     "host_link",

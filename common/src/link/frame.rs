@@ -42,6 +42,8 @@ pub enum Kind {
     Hello,
     /// Messages of links, and acknowledgements of them.
     Rel,
+    /// Blocks of samples on their way to the leader, and commits on their way back.
+    Data,
 }
 
 impl Kind {
@@ -49,6 +51,7 @@ impl Kind {
         match self {
             Self::Hello => 1,
             Self::Rel => 2,
+            Self::Data => 3,
         }
     }
 
@@ -56,6 +59,7 @@ impl Kind {
         match number {
             1 => Some(Self::Hello),
             2 => Some(Self::Rel),
+            3 => Some(Self::Data),
             _ => None,
         }
     }

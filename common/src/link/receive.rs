@@ -111,6 +111,7 @@ impl Links {
                 }
                 rel.is_some()
             }
+            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, rssi_dbm, above),
         };
         let after = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
@@ -189,7 +190,7 @@ impl Links {
         Status::Accepted
     }
 
-    fn answer(&mut self, at: Instant, head: Head, status: Status) {
+    pub(super) fn answer(&mut self, at: Instant, head: Head, status: Status) {
         if let Some(bytes) = self.numbering.acknowledge(&head, status) {
             self.exchange.owe(Reply { bytes, at });
         }
@@ -228,6 +229,10 @@ impl Links {
     }
 
     fn on_ack(&mut self, now: Instant, ack: [u8; ACK_BYTES]) {
+        if self.on_data_ack(now, ack) {
+            count(&mut self.counters.accepted);
+            return;
+        }
         let Some(asked) = self.exchange.asked() else { return };
         let status = asked.to.iter().find_map(|slot| {
             let status = self.numbering.status(asked.answered, self.table.get(slot)?.id, ack)?;

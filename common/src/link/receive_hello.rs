@@ -25,7 +25,7 @@ impl Links {
     pub(super) fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
         let twin = match head.kind {
             Kind::Hello => Hello::split(body).is_some_and(|(hello, _)| hello.device != self.twins.device()),
-            Kind::Rel => false,
+            Kind::Rel | Kind::Data => false,
         };
         if twin {
             self.on_twin(now);

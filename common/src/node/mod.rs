@@ -3,6 +3,7 @@
 mod audit;
 #[cfg(feature = "corruption")]
 mod corruption;
+mod data;
 mod guest;
 mod hold;
 mod odds;
@@ -20,6 +21,7 @@ use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
+use crate::data::Data;
 use crate::election::height::{HeightOptions, HeightRules};
 use crate::election::hs::HsRules;
 use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
@@ -65,6 +67,7 @@ pub struct Node {
     links: Links,
     engine: NodeEngine,
     ring: Option<RingKeeper>,
+    data: Data,
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
@@ -101,6 +104,7 @@ impl Node {
             ring: keeper,
             is_open: config.protection == Protection::Open,
             links: Links::new(config, boot),
+            data: Data::new(config.id, boot),
             engine: wanted.engine(config.id, boot, config.ring.as_ref()),
             notices: NoticeQueue::new(),
             leader: None,
@@ -131,7 +135,8 @@ impl Node {
     /// election see the frame.
     pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
         self.finish();
-        let mut above = Upper { now, leader: self.leader, election: self.engine.protocol(), ring: self.ring.as_mut() };
+        let (data, ring) = (&mut self.data, self.ring.as_mut());
+        let mut above = Upper { data, now, leader: self.leader, election: self.engine.protocol(), ring };
         self.links.receive(now, frame, rssi_dbm, &mut above);
         self.unfinished = now;
     }
@@ -191,7 +196,8 @@ impl Node {
             return Some(answer);
         }
         self.finish();
-        let mut above = Upper { now, leader: self.leader, election: self.engine.protocol(), ring: self.ring.as_mut() };
+        let (data, ring) = (&mut self.data, self.ring.as_mut());
+        let mut above = Upper { data, now, leader: self.leader, election: self.engine.protocol(), ring };
         let transmit = self.links.poll_transmit(now, buf, &mut above);
         self.hurry(now);
         transmit
@@ -219,7 +225,7 @@ impl Node {
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
         let held = Some(self.hold.until().min(self.vacancy.at())).filter(|&until| until != Instant::NEVER);
-        earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held))
+        earlier(earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held)), self.data_due())
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -297,6 +303,7 @@ impl Node {
                 self.notices.push(Notice::Guest(host));
             }
         }
+        self.collect_data(now);
         self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);

@@ -1,0 +1,146 @@
+//! DATA frames on the air: one at a time, to one linked neighbour, acknowledged at once.
+//!
+//! ```text
+//! idle -> with the driver -> sent, answer awaited -> answered or missing -> told to the layer above -> idle
+//! ```
+//! They have no session, no numbers and no retries here: what is in them may arrive twice or not at all, and the layer above
+//! knows what to do. They are sent only when the election has nothing to send, and nothing that becomes of them changes a link.
+
+use super::exchange::InFlight;
+use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, Status};
+use super::pool::Slot;
+use super::security::TAG_BYTES;
+use super::{Above, Links, count};
+use crate::mac::phy::FRAME_MAX;
+use crate::mac::{ANSWER_SLOT, Sent, TURN_ROUND};
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// How long after the answer's slot a node still waits: for its end, and for clocks that differ.
+const ANSWER_WAIT: Duration = Duration::from_micros(700);
+
+/// A frame that the driver has, or whose answer is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataFlight {
+    answered: Answered,
+    to: NodeId,
+}
+
+/// What became of a DATA frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataOutcome {
+    Answered(Status),
+    NoAnswer,
+    /// The channel was never clear.
+    Unsent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataExchange {
+    Idle,
+    WithDriver,
+    Awaiting { flight: DataFlight, until: Instant },
+    Over(DataOutcome),
+}
+
+impl Links {
+    /// Writes the next DATA frame, where nothing is more urgent.
+    pub(super) fn transmit_data(&mut self, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
+        if self.data != DataExchange::Idle || !self.exchange.pool.is_empty() {
+            return None;
+        }
+        let (to, length) = above.compose_data(buf.get_mut(HEAD_BYTES..FRAME_MAX - TAG_BYTES)?)?;
+        if !self.table.is_linked(to) {
+            self.data = DataExchange::Over(DataOutcome::NoAnswer);
+            return None;
+        }
+        let sealed = self.next_head(to, Kind::Data).and_then(|head| {
+            let answered = Answered { sender: self.id(), epoch: head.epoch, counter: head.counter };
+            Some((DataFlight { answered, to }, self.numbering.seal(head, buf, length)?))
+        });
+        let Some((flight, length)) = sealed else {
+            self.data = DataExchange::Over(DataOutcome::Unsent);
+            return None;
+        };
+        self.data = DataExchange::WithDriver;
+        self.exchange.launch(InFlight::Data(flight));
+        Some(length)
+    }
+
+    /// The driver is done with a DATA frame.
+    pub(super) fn data_sent(&mut self, now: Instant, flight: DataFlight, sent: Sent) {
+        self.data = match sent {
+            Sent::Done => {
+                let until = now + TURN_ROUND + ANSWER_SLOT + ANSWER_WAIT;
+                self.exchange.await_answers(until);
+                DataExchange::Awaiting { flight, until }
+            }
+            Sent::ChannelBusy => {
+                count(&mut self.counters.busy);
+                DataExchange::Over(DataOutcome::Unsent)
+            }
+        };
+    }
+
+    /// Whether an acknowledgement answers the DATA frame that was sent last. It is a sign of life of its sender.
+    pub(super) fn on_data_ack(&mut self, now: Instant, ack: [u8; ACK_BYTES]) -> bool {
+        let DataExchange::Awaiting { flight, .. } = self.data else { return false };
+        let Some(status) = self.numbering.status(flight.answered, flight.to, ack) else { return false };
+        self.data = DataExchange::Over(DataOutcome::Answered(status));
+        if let Some(neighbour) = self.table.find(flight.to).and_then(|slot| self.table.touch(slot)) {
+            neighbour.heard_at = now;
+        }
+        true
+    }
+
+    /// A DATA frame for this node. Only those of linked neighbours are taken. Whether it makes sense.
+    pub(super) fn on_data(
+        &mut self,
+        now: Instant,
+        head: Head,
+        slot: Option<Slot>,
+        body: &[u8],
+        rssi_dbm: i8,
+        above: &mut dyn Above,
+    ) -> bool {
+        let neighbour = slot.and_then(|slot| self.table.touch(slot));
+        let is_linked = neighbour.is_some_and(|neighbour| {
+            neighbour.last = head.number();
+            neighbour.heard_at = now;
+            neighbour.quality.strengthen(rssi_dbm);
+            neighbour.session.is_up()
+        });
+        if let Some(slot) = slot {
+            self.is_there(now, slot);
+        }
+        let status = if is_linked { above.receive_data(head.from, body) } else { Some(Status::NoSession) };
+        if let Some(status) = status {
+            self.answer(now + TURN_ROUND, head, status);
+        }
+        status.is_some()
+    }
+
+    /// What became of the last DATA frame, once.
+    pub fn take_data_outcome(&mut self, now: Instant) -> Option<DataOutcome> {
+        let outcome = match self.data {
+            DataExchange::Over(outcome) => outcome,
+            DataExchange::Awaiting { until, .. } if until <= now => DataOutcome::NoAnswer,
+            _ => return None,
+        };
+        self.data = DataExchange::Idle;
+        Some(outcome)
+    }
+
+    /// When a DATA frame that is due at this time could be sent, or when the answer to the last one is missing.
+    pub fn data_due(&self, due: Instant) -> Instant {
+        match self.data {
+            DataExchange::Awaiting { until, .. } => until,
+            DataExchange::WithDriver => Instant::NEVER,
+            DataExchange::Over(_) => Instant::ZERO,
+            DataExchange::Idle => {
+                let is_free = !self.exchange.is_in_flight() && self.exchange.pool.is_empty() && self.epoch().is_some();
+                if is_free && due != Instant::NEVER { due.max(self.quiet_until()) } else { Instant::NEVER }
+            }
+        }
+    }
+}
