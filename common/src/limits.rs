@@ -91,6 +91,6 @@ pub const ORIGINS_MAX: usize = 64;
 pub const WINDOW_MAX: usize = 4;
 
 /// Blocks of others that a node remembers to have taken, so that one whose acknowledgement was lost is not passed on twice.
-pub const TAKEN_MAX: usize = 16;
+pub const TAKEN_MAX: usize = 32;
 
 const _: () = assert!(WINDOW_MAX <= 16, "a commit and a mark have 16 bits");

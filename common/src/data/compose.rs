@@ -7,7 +7,7 @@ use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
 /// Gaps before a frame that got no answer is sent again, in milliseconds; half of it and up to as much again.
-const GAPS_MS: [u32; 7] = [6, 12, 24, 48, 96, 192, 384];
+const GAPS_MS: [u32; 7] = [10, 20, 40, 80, 160, 320, 640];
 
 /// A frame is given up after this many misses; its origin sends it again.
 const MISSES_MAX: u8 = 12;
@@ -16,8 +16,12 @@ const MISSES_MAX: u8 = 12;
 const NOT_TAKEN_MS: u32 = 30;
 const DOUBLINGS_MAX: u8 = 4;
 
-/// Where no neighbour is nearer to the leader, this long passes before the next look.
-const NO_WAY: Duration = Duration::from_millis(250);
+/// Once a neighbour has missed this many frames in a row, the links are to ask it whether it is there.
+const DOUBTED: u8 = 5;
+
+/// A node that has sent a frame sends no other for this long, and up to as long again: the neighbour passes it on meanwhile, and
+/// would collide with the next one.
+const PAUSE_US: u32 = 6_000;
 
 /// The frame that the links are sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +45,7 @@ pub enum Answer {
 impl Data {
     /// Writes the body of the next frame; to whom it goes, and its length.
     pub fn compose(&mut self, now: Instant, ways: &dyn Ways, buf: &mut [u8]) -> Option<(NodeId, usize)> {
-        if now < self.rest_until || !self.is_gathering() || self.sending != Sending::Nothing {
+        if now < self.rest_until.max(self.pause_until) || !self.is_gathering() || self.sending != Sending::Nothing {
             return None;
         }
         self.compose_commits(now, ways, buf).or_else(|| self.compose_block(now, ways, buf))
@@ -72,10 +76,13 @@ impl Data {
         }
         let waiting = self.queue.iter().filter(|queued| !queued.is_logging && queued.due <= now);
         let first = waiting.min_by_key(|queued| queued.due)?;
-        let (key, misses) = (first.key, first.misses);
-        let Some(to) = self.learned.up(now, ways, misses) else {
-            self.queue.find(key)?.due = now + NO_WAY;
-            return None;
+        let key = first.key;
+        let to = match self.learned.up(now, ways) {
+            Ok(to) => to,
+            Err(again) => {
+                self.pause_until = again;
+                return None;
+            }
         };
         let queued = self.queue.find(key)?;
         let length = match Body::read(&queued.body)? {
@@ -96,13 +103,19 @@ impl Data {
         let sending = core::mem::replace(&mut self.sending, Sending::Nothing);
         let (Sending::Block { to, .. } | Sending::Commits { to }) = sending else { return };
         match answer {
-            Answer::Taken | Answer::NotTaken => self.learned.note(to, true),
+            Answer::Taken | Answer::NotTaken => {
+                self.learned.note(now, to, true);
+            }
             Answer::Missing => {
-                self.learned.note(to, false);
+                if self.learned.note(now, to, false) == DOUBTED {
+                    self.doubted = Some(to);
+                }
                 count(&mut self.counters.missed);
             }
             Answer::Unsent => {}
         }
+        let pause = u64::from(PAUSE_US + self.rng.below(PAUSE_US));
+        self.pause_until = now + Duration::from_micros(pause);
         match sending {
             Sending::Block { key, .. } => self.block_answered(now, key, to, answer),
             Sending::Commits { .. } if answer == Answer::Taken => self.commits.delivered(),

@@ -45,7 +45,10 @@ const HOPS_MAX: u8 = 24;
 const REST_MS: u32 = 1_000;
 
 /// How long a leader waits for more commits that go the same way.
-const GATHER: Duration = Duration::from_millis(30);
+const GATHER: Duration = Duration::from_millis(600);
+
+/// How long a relay waits for more of them.
+const GATHER_RELAY: Duration = Duration::from_millis(40);
 
 /// What the driver is to do with its flash. It does one thing at a time and says what came of it with
 /// [`Done`] before it asks for the next.
@@ -116,6 +119,16 @@ enum Doing {
     Logging(Key),
 }
 
+/// What a relay needs of a frame on its way up.
+#[derive(Clone, Copy, Debug)]
+struct Upward {
+    key: Key,
+    turn: u8,
+    hops_left: u8,
+    /// Of a gap, the first block behind it.
+    gap_end: Option<u32>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Data {
     id: NodeId,
@@ -132,6 +145,10 @@ pub struct Data {
     is_alone: bool,
     /// Nothing is sent before, because the leader has just changed.
     rest_until: Instant,
+    /// Nothing is sent before, so that the neighbour can pass on what it was sent last.
+    pause_until: Instant,
+    /// A neighbour that answers no frame any more, for the links.
+    doubted: Option<NodeId>,
     rng: Rng,
     counters: Counters,
 }
@@ -152,6 +169,8 @@ impl Data {
             leader: None,
             is_alone: true,
             rest_until: Instant::ZERO,
+            pause_until: Instant::ZERO,
+            doubted: None,
             rng: Rng::stream(boot.seed, 0xDA7A),
             counters: Counters::default(),
         }
@@ -191,6 +210,7 @@ impl Data {
             let rest = u64::from(REST_MS + self.rng.below(REST_MS / 2));
             self.rest_until = now + Duration::from_millis(rest);
             self.origin.begin_again(self.rest_until);
+            self.queue.drop_others();
         }
     }
 
@@ -211,6 +231,11 @@ impl Data {
     /// The first own block that is not committed, and the next one to be stored.
     pub fn custody(&self) -> core::ops::Range<u32> {
         self.origin.base..self.origin.next
+    }
+
+    /// A neighbour that answers no frame any more, once.
+    pub fn take_doubted(&mut self) -> Option<NodeId> {
+        self.doubted.take()
     }
 
     fn leads(&self) -> bool {
@@ -249,7 +274,7 @@ impl Data {
         let waits = |queued: &&queue::Queued| !queued.is_logging && !self.leads();
         let frames = self.queue.iter().filter(waits).map(|queued| queued.due).min().unwrap_or(Instant::NEVER);
         let first = frames.min(self.commits.due());
-        if first == Instant::NEVER { first } else { first.max(self.rest_until) }
+        if first == Instant::NEVER { first } else { first.max(self.rest_until).max(self.pause_until) }
     }
 
     /// The next thing that the driver is to do with its flash, with what it needs in `buf`.
@@ -330,20 +355,22 @@ impl Data {
         } else {
             AGE_UNKNOWN
         };
-        let records = Records { hops_left: HOPS_MAX, key: self.own_key(number), age, block };
-        self.queue_own(now, number, |buf| records.write(buf).ok());
+        let turn = self.origin.turn(number);
+        let records = Records { turn, hops_left: HOPS_MAX, key: self.own_key(number), age, block };
+        self.queue_own(now, number, turn, |buf| records.write(buf).ok());
     }
 
     fn queue_gap(&mut self, now: Instant, first: u32, end: u32) {
-        let gap = Gap { hops_left: HOPS_MAX, key: self.own_key(first), end };
-        self.queue_own(now, first, |buf| gap.write(buf).ok());
+        let turn = self.origin.turn(first);
+        let gap = Gap { turn, hops_left: HOPS_MAX, key: self.own_key(first), end };
+        self.queue_own(now, first, turn, |buf| gap.write(buf).ok());
     }
 
-    fn queue_own(&mut self, now: Instant, number: u32, write: impl FnOnce(&mut [u8]) -> Option<usize>) {
+    fn queue_own(&mut self, now: Instant, number: u32, turn: u8, write: impl FnOnce(&mut [u8]) -> Option<usize>) {
         let mut body = [0; BODY_MAX];
         let length = write(&mut body).unwrap_or(0);
         let body = body.get(..length).unwrap_or(&[]);
-        if !body.is_empty() && self.queue.add(now, self.own_key(number), true, body).is_ok() {
+        if !body.is_empty() && self.queue.add(now, self.own_key(number), turn, true, body).is_ok() {
             self.origin.queued(number);
         } else {
             let wait = u64::from(100 + self.rng.below(200));
@@ -381,8 +408,12 @@ impl Data {
     /// A linked neighbour has sent a DATA frame.
     pub fn receive(&mut self, now: Instant, from: NodeId, body: &[u8]) -> Verdict {
         let verdict = match Body::read(body) {
-            Some(Body::Records(Records { hops_left, key, .. })) => self.receive_up(now, from, key, hops_left, body),
-            Some(Body::Gap(Gap { hops_left, key, .. })) => self.receive_up(now, from, key, hops_left, body),
+            Some(Body::Records(Records { turn, hops_left, key, .. }) ) => {
+                self.receive_up(now, from, Upward { key, turn, hops_left, gap_end: None }, body)
+            }
+            Some(Body::Gap(Gap { turn, hops_left, key, end })) => {
+                self.receive_up(now, from, Upward { key, turn, hops_left, gap_end: Some(end) }, body)
+            }
             Some(Body::Commit(commits)) => {
                 self.receive_commits(now, commits);
                 Verdict::Taken
@@ -397,13 +428,14 @@ impl Data {
         verdict
     }
 
-    fn receive_up(&mut self, now: Instant, from: NodeId, key: Key, hops_left: u8, body: &[u8]) -> Verdict {
+    fn receive_up(&mut self, now: Instant, from: NodeId, upward: Upward, body: &[u8]) -> Verdict {
+        let Upward { key, turn, hops_left, gap_end } = upward;
         if key.origin == self.id {
             // It went in a circle. Its origin has it anyway.
             return Verdict::Taken;
         }
         self.learned.learn(now, key.origin, from);
-        if self.queue.has(now, key) {
+        if self.queue.has(key, turn) {
             return Verdict::Taken;
         }
         let Some(hops_left) = hops_left.checked_sub(1) else {
@@ -411,16 +443,12 @@ impl Data {
             return Verdict::Taken;
         };
         if self.leads() {
-            let gap = match Body::read(body) {
-                Some(Body::Gap(gap)) => Some(gap.end),
-                _ => None,
-            };
             // Of a gap the last block decides: it is settled once the gap is.
-            match self.marks.standing(key.with(gap.map_or(key.number, |end| end - 1))) {
+            match self.marks.standing(key.with(gap_end.map_or(key.number, |end| end - 1))) {
                 Standing::New => {}
                 Standing::Settled => {
                     count(&mut self.counters.repeated);
-                    let commit = gap.map_or_else(|| self.marks.commit(key), |end| gap_commit(key, end));
+                    let commit = gap_end.map_or_else(|| self.marks.commit(key), |end| gap_commit(key, end));
                     self.tell(now, commit, Duration::ZERO);
                     return Verdict::Taken;
                 }
@@ -436,7 +464,7 @@ impl Data {
         if let Some(hops) = copied.get_mut(1) {
             *hops = hops_left;
         }
-        if self.queue.add(now, key, false, copied).is_ok() { Verdict::Taken } else { Verdict::NotTaken }
+        if self.queue.add(now, key, turn, false, copied).is_ok() { Verdict::Taken } else { Verdict::NotTaken }
     }
 
     fn receive_commits(&mut self, now: Instant, commits: CommitBytes<'_>) {
@@ -444,7 +472,7 @@ impl Data {
             if commit.key.origin == self.id {
                 self.origin.commit(commit);
             } else if let Some(hops_left) = commits.hops_left.checked_sub(1) {
-                self.commits.add(commit, commits.leader, hops_left, now);
+                self.commits.add(commit, commits.leader, hops_left, now + GATHER_RELAY);
             }
         }
     }

@@ -16,6 +16,9 @@ use crate::limits::WINDOW_MAX;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
+const WINDOW: u8 = 4;
+const _: () = assert!(WINDOW as usize == WINDOW_MAX);
+
 /// How long a commit is waited for at first, and at most.
 const COMMIT_WAIT_MS: u64 = 2_000;
 const COMMIT_WAIT_MAX_MS: u64 = 60_000;
@@ -55,13 +58,15 @@ struct Flight {
     /// When it is to be sent, again or for the first time.
     due: Instant,
     tries: u8,
+    /// Counts every time that it is sent, to any leader.
+    turn: u8,
     /// Whether it waits in the queue.
     is_queued: bool,
     is_committed: bool,
 }
 
 impl Flight {
-    const NEW: Self = Self { due: Instant::ZERO, tries: 0, is_queued: false, is_committed: false };
+    const NEW: Self = Self { due: Instant::ZERO, tries: 0, turn: 0, is_queued: false, is_committed: false };
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +83,8 @@ pub struct Origin {
     /// Up to where the driver knows what is committed.
     released: u32,
     flights: [Flight; WINDOW_MAX],
+    /// How many of them may be under way: one at first and after a commit that did not come in time, one more for each that did.
+    window: u8,
     every: Duration,
     stretch: u8,
     /// Whether the phase of the blocks is drawn: boards that start together do not all send together.
@@ -98,6 +105,7 @@ impl Origin {
             oldest: 0,
             released: 0,
             flights: [Flight::NEW; WINDOW_MAX],
+            window: 1,
             every: EVERY_MAX,
             stretch: 0,
             has_phase: false,
@@ -200,7 +208,7 @@ impl Origin {
 
     /// The blocks of the window that are not committed and not in the queue.
     fn candidates(&self) -> impl Iterator<Item = (u32, &Flight)> {
-        let count = if self.has_gap() { 1 } else { self.next.saturating_sub(self.base) };
+        let count = if self.has_gap() { 1 } else { self.next.saturating_sub(self.base).min(u32::from(self.window)) };
         let numbers = self.base..self.base.saturating_add(count);
         numbers.zip(&self.flights).filter(|(_, flight)| !flight.is_queued && !flight.is_committed)
     }
@@ -216,9 +224,15 @@ impl Origin {
         self.flights.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
 
+    /// The try of a block that is sent next.
+    pub fn turn(&mut self, number: u32) -> u8 {
+        self.flight(number).map_or(0, |flight| flight.turn & 0x0F)
+    }
+
     pub fn queued(&mut self, number: u32) {
         if let Some(flight) = self.flight(number) {
             flight.is_queued = true;
+            flight.turn = flight.turn.wrapping_add(1);
         }
     }
 
@@ -239,6 +253,7 @@ impl Origin {
         // A quarter less to a quarter more.
         flight.due = now + Duration::from_micros(wait * 1_000 * (768 + chance) / 1_024);
         if flight.tries > 1 {
+            self.window = 1;
             self.slow_down();
         }
     }
@@ -250,6 +265,7 @@ impl Origin {
 
     /// There is another leader: whatever is not committed is sent to it, from then on.
     pub fn begin_again(&mut self, from: Instant) {
+        self.window = 1;
         for flight in self.flights.iter_mut().filter(|flight| !flight.is_committed) {
             flight.due = from;
             flight.tries = 0;
@@ -272,8 +288,10 @@ impl Origin {
         let numbers = (0..16).filter(|bit| bits & 1 << bit != 0).map(|bit| key.number.saturating_add(bit));
         for number in numbers.filter(|number| (base..next).contains(number)) {
             let Some(flight) = self.flight(number) else { continue };
+            let is_in_time = flight.tries <= 1 && !core::mem::replace(&mut flight.is_committed, true);
             flight.is_committed = true;
-            if flight.tries <= 1 {
+            if is_in_time {
+                self.window = (self.window + 1).min(WINDOW);
                 self.stretch = self.stretch.saturating_sub(1);
             }
         }
@@ -298,6 +316,8 @@ impl Origin {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::{Origin, Recovered, Wanted};
     use crate::data::block::Sample;
     use crate::data::wire::{Commit, Key};
@@ -322,24 +342,37 @@ mod tests {
 
     #[test]
     fn at_most_a_window_is_under_way_and_commits_move_it_on() {
-        let (mut origin, mut rng) = (with_blocks(10), Rng::new(1));
-        for number in 0..4 {
-            assert_eq!(origin.wanted(NOW), Some(Wanted::Block(number)));
-            origin.queued(number);
-            origin.left(NOW, number, &mut rng);
-        }
-        assert_eq!(origin.wanted(NOW), None, "no more than {WINDOW_MAX}");
-        origin.commit(commit(1, 0b11));
-        assert_eq!((origin.base, origin.wanted(NOW)), (0, None), "the first is still missing");
+        let (mut origin, mut rng) = (with_blocks(13), Rng::new(1));
+        assert_eq!(send(&mut origin, &mut rng), [0], "one at first");
         origin.commit(commit(0, 0b1));
-        assert_eq!((origin.take_release(), origin.take_release()), (Some(3), None));
-        assert_eq!(origin.wanted(NOW), Some(Wanted::Block(4)));
-        let later = NOW + Duration::from_millis(2_500);
-        origin.queued(4);
-        assert_eq!(origin.wanted(later), Some(Wanted::Block(3)), "no commit in two seconds and a half");
-        let other = Commit { key: Key { store: 8, ..commit(3, 1).key }, bits: 1 };
+        assert_eq!(send(&mut origin, &mut rng), [1, 2], "one more after each commit");
+        origin.commit(commit(1, 0b11));
+        assert_eq!(send(&mut origin, &mut rng), [3, 4, 5, 6]);
+        assert_eq!(origin.wanted(NOW), None, "no more than {WINDOW_MAX}");
+        origin.commit(commit(4, 0b11));
+        assert_eq!((origin.base, origin.wanted(NOW)), (3, None), "the first is still missing");
+        origin.commit(commit(3, 0b1));
+        assert_eq!((origin.take_release(), origin.take_release()), (Some(6), None));
+        assert_eq!(origin.wanted(NOW), Some(Wanted::Block(7)));
+        let other = Commit { key: Key { store: 8, ..commit(6, 1).key }, bits: 1 };
         origin.commit(other);
-        assert_eq!(origin.base, 3, "another store's");
+        assert_eq!(origin.base, 6, "another store's");
+        let later = NOW + Duration::from_millis(2_500);
+        assert_eq!(origin.wanted(later), Some(Wanted::Block(6)), "no commit in two seconds and a half");
+        origin.queued(6);
+        origin.left(later, 6, &mut rng);
+        assert_eq!(origin.wanted(later), None, "one at a time again");
+    }
+
+    /// Sends whatever may be sent; the numbers of the blocks.
+    fn send(origin: &mut Origin, rng: &mut Rng) -> Vec<u32> {
+        let mut sent = Vec::new();
+        while let Some(Wanted::Block(number)) = origin.wanted(NOW) {
+            origin.queued(number);
+            origin.left(NOW, number, rng);
+            sent.push(number);
+        }
+        sent
     }
 
     #[test]

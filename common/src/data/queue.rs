@@ -6,15 +6,11 @@ use heapless::Vec;
 use super::wire::{BODY_MAX, Key};
 use crate::Full;
 use crate::limits::{DATA_QUEUE_MAX, TAKEN_MAX};
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 
 /// A node's own frames take no more places than this, and leave this many for those of others.
 const OWN_MAX: usize = 4;
 const LEFT_FOR_OTHERS: usize = 2;
-
-/// A frame that comes again within this time is the same one, whose acknowledgement was lost: an origin waits longer before it
-/// sends a block again.
-const SAME_WITHIN: Duration = Duration::from_millis(1_400);
 
 /// A frame that waits.
 #[derive(Clone, Debug)]
@@ -35,17 +31,11 @@ pub struct Queued {
     pub is_logging: bool,
 }
 
-/// A block that was taken lately.
-#[derive(Clone, Copy, Debug)]
-struct Taken {
-    key: Key,
-    at: Instant,
-}
-
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     waiting: Vec<Queued, DATA_QUEUE_MAX, u8>,
-    taken: Vec<Taken, TAKEN_MAX, u8>,
+    /// The last frames of others that were taken, each as a hash of block and try.
+    taken: Vec<u32, TAKEN_MAX, u8>,
     high_water: u8,
 }
 
@@ -67,10 +57,14 @@ impl Queue {
         Some(self.waiting.remove(at))
     }
 
-    /// Whether a block of this key waits here or was taken just now.
-    pub fn has(&self, now: Instant, key: Key) -> bool {
-        let is_recent = |taken: &Taken| taken.key == key && now.since(taken.at) < SAME_WITHIN;
-        self.waiting.iter().any(|queued| queued.key == key) || self.taken.iter().any(is_recent)
+    /// Whether a block waits here, or was taken in the same try of its origin.
+    pub fn has(&self, key: Key, turn: u8) -> bool {
+        self.waiting.iter().any(|queued| queued.key == key) || self.taken.contains(&hash(key, turn))
+    }
+
+    /// Drops the frames of others, which their origins send again.
+    pub fn drop_others(&mut self) {
+        self.waiting.retain(|queued| queued.is_own || queued.is_logging);
     }
 
     /// The most frames that ever waited.
@@ -78,7 +72,7 @@ impl Queue {
         self.high_water
     }
 
-    pub fn add(&mut self, now: Instant, key: Key, is_own: bool, body: &[u8]) -> Result<(), Full> {
+    pub fn add(&mut self, now: Instant, key: Key, turn: u8, is_own: bool, body: &[u8]) -> Result<(), Full> {
         let own = self.waiting.iter().filter(|queued| queued.is_own).count();
         if is_own && (own >= OWN_MAX || self.waiting.len() + LEFT_FOR_OTHERS >= DATA_QUEUE_MAX) {
             return Err(Full);
@@ -89,16 +83,19 @@ impl Queue {
         self.waiting.push(queued).map_err(|_| Full)?;
         self.high_water = self.high_water.max(u8::try_from(self.waiting.len()).unwrap_or(u8::MAX));
         if !is_own {
-            self.note_taken(Taken { key, at: now });
+            if self.taken.is_full() {
+                self.taken.remove(0);
+            }
+            // There is room now.
+            let _ = self.taken.push(hash(key, turn));
         }
         Ok(())
     }
+}
 
-    fn note_taken(&mut self, taken: Taken) {
-        if self.taken.is_full() {
-            self.taken.remove(0);
-        }
-        // There is room now.
-        let _ = self.taken.push(taken);
-    }
+/// Spreads what names a try of a block over 32 bits.
+fn hash(Key { origin, store, number }: Key, turn: u8) -> u32 {
+    let mixed = (u32::from(origin.0) << 16 | u32::from(store)).wrapping_mul(0x85EB_CA6B);
+    let mixed = (mixed ^ mixed >> 13 ^ (number << 4 | u32::from(turn))).wrapping_mul(0xC2B2_AE35);
+    mixed ^ mixed >> 16
 }

@@ -18,8 +18,15 @@ pub trait Ways {
 /// A way back that no block has come for this long may have changed.
 const STALE: Duration = Duration::from_millis(600_000);
 
-/// After this many misses in a row another neighbour is tried.
+/// A neighbour that has missed this many frames in a row is left alone for a while, twice as long with each further one. Another
+/// one is tried meanwhile; where there is none, nothing is sent. So whoever loses its leader does not fill the channel with
+/// frames that nobody answers, before the election has even begun.
 const MISSES: u8 = 3;
+const REST_MS: u64 = 100;
+const DOUBLINGS_MAX: u8 = 5;
+
+/// Where no neighbour is nearer to the leader, this long passes before the next look.
+const NO_WAY: Duration = Duration::from_millis(250);
 
 /// A share of frames that were taken: 255 is all.
 const ALL: u8 = u8::MAX;
@@ -30,8 +37,10 @@ struct Taker {
     id: NodeId,
     /// The share of frames that it acknowledged, a moving average.
     share: u8,
-    /// It has no room until about then.
-    full_until: Instant,
+    /// Frames in a row without an answer.
+    misses: u8,
+    /// It is left alone until then: it does not answer, or has no room.
+    rest_until: Instant,
 }
 
 /// The way back to an origin.
@@ -77,7 +86,7 @@ impl Learned {
 
     fn taker(&self, id: NodeId) -> Taker {
         let known = self.takers.iter().find(|taker| taker.id == id);
-        known.copied().unwrap_or(Taker { id, share: ALL, full_until: Instant::ZERO })
+        known.copied().unwrap_or(Taker { id, share: ALL, misses: 0, rest_until: Instant::ZERO })
     }
 
     fn taker_mut(&mut self, id: NodeId) -> Option<&mut Taker> {
@@ -91,34 +100,45 @@ impl Learned {
         self.takers.get_mut(at)
     }
 
-    /// A neighbour has answered a frame, or has not.
-    pub fn note(&mut self, id: NodeId, has_answered: bool) {
-        if let Some(taker) = self.taker_mut(id) {
-            let step = taker.share / 8;
-            taker.share = if has_answered { taker.share.saturating_add((ALL - taker.share) / 8 + 1) } else { taker.share - step };
+    /// A neighbour has answered a frame, or has not. How many it has missed in a row.
+    pub fn note(&mut self, now: Instant, id: NodeId, has_answered: bool) -> u8 {
+        let Some(taker) = self.taker_mut(id) else { return 0 };
+        if has_answered {
+            taker.share = taker.share.saturating_add((ALL - taker.share) / 8 + 1);
+            taker.misses = 0;
+            taker.rest_until = now;
+            return 0;
         }
+        taker.share -= taker.share / 8;
+        taker.misses = taker.misses.saturating_add(1);
+        if let Some(more) = taker.misses.checked_sub(MISSES) {
+            taker.rest_until = now + Duration::from_millis(REST_MS << more.min(DOUBLINGS_MAX));
+        }
+        taker.misses
     }
 
     /// A neighbour has no room for a while.
     pub fn note_full(&mut self, id: NodeId, until: Instant) {
         if let Some(taker) = self.taker_mut(id) {
-            taker.full_until = until;
+            taker.rest_until = until;
         }
     }
 
-    /// The neighbour to send to: that with the fewest transmissions to the leader. A frame that was missed tries others in turn.
-    pub fn up(&self, now: Instant, ways: &dyn Ways, misses: u8) -> Option<NodeId> {
-        let mut choices: Vec<(u32, NodeId), NEIGHBOURS_MAX, u8> = Vec::new();
+    /// The neighbour to send to: of those that are not left alone, that with the fewest transmissions to the leader. Where there
+    /// is none, the time at which to look again.
+    pub fn up(&self, now: Instant, ways: &dyn Ways) -> Result<NodeId, Instant> {
+        let (mut best, mut again) = (None, now + NO_WAY);
         ways.up(&mut |id, hops| {
-            let Taker { share, full_until, .. } = self.taker(id);
+            let Taker { share, rest_until, .. } = self.taker(id);
             let transmissions = 16 * u32::from(ALL) / u32::from(share.max(16));
-            let full = if now < full_until { 32 } else { 0 };
-            // More neighbours than there is room for are not linked.
-            let _ = choices.push((16 * u32::from(hops) + transmissions + full, id));
+            let cost = (16 * u32::from(hops) + transmissions, id);
+            if now < rest_until {
+                again = again.min(rest_until);
+            } else if best.is_none_or(|best| cost < best) {
+                best = Some(cost);
+            }
         });
-        choices.sort_unstable();
-        let turn = usize::from(misses / MISSES).checked_rem(choices.len())?;
-        choices.get(turn).map(|&(_, id)| id)
+        best.map(|(_, id)| id).ok_or(again)
     }
 }
 
@@ -145,14 +165,22 @@ mod tests {
     #[test]
     fn the_nearer_neighbour_is_left_once_it_takes_too_few() {
         let (mut learned, now) = (Learned::new(), Instant::ZERO);
-        assert_eq!(learned.up(now, &Two, 0), Some(NodeId(3)));
-        assert_eq!(learned.up(now, &Two, 3), Some(NodeId(4)), "three misses");
-        (0..12).for_each(|_| learned.note(NodeId(3), false));
-        assert_eq!(learned.up(now, &Two, 0), Some(NodeId(4)));
-        (0..40).for_each(|_| learned.note(NodeId(3), true));
-        assert_eq!(learned.up(now, &Two, 0), Some(NodeId(3)));
+        assert_eq!(learned.up(now, &Two), Ok(NodeId(3)));
+        assert_eq!([(); 3].map(|()| learned.note(now, NodeId(3), false)), [1, 2, 3]);
+        assert_eq!(learned.up(now, &Two), Ok(NodeId(4)), "three misses");
+        assert_eq!(learned.up(Instant::from_millis(100), &Two), Ok(NodeId(3)), "its rest is over");
+        for _ in 0..9 {
+            learned.note(now, NodeId(3), false);
+        }
+        assert_eq!(learned.up(Instant::from_millis(10_000), &Two), Ok(NodeId(4)), "it took too few");
+        for _ in 0..40 {
+            learned.note(now, NodeId(3), true);
+        }
+        assert_eq!(learned.up(now, &Two), Ok(NodeId(3)));
         learned.note_full(NodeId(3), Instant::from_millis(1));
-        assert_eq!(learned.up(now, &Two, 0), Some(NodeId(4)), "it is full");
+        assert_eq!(learned.up(now, &Two), Ok(NodeId(4)), "it is full");
+        learned.note_full(NodeId(4), Instant::from_millis(2));
+        assert_eq!(learned.up(now, &Two), Err(Instant::from_millis(1)), "both are");
     }
 
     #[test]

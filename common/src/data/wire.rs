@@ -1,10 +1,11 @@
 //! The bodies of DATA frames.
 //!
 //! ```text
-//! RECORDS  type 1 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 95
-//! GAP      type 1 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
-//! COMMIT   type 1 = 3 | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
+//! RECORDS  try4 type4 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 95
+//! GAP      try4 type4 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
+//! COMMIT   0 type4 = 3    | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
 //! ```
+//! An origin counts how often it has sent a block, so that relays can tell its next try from a frame whose acknowledgement was lost.
 //! Types 4 and 5 are kept for questions to nodes and their answers. All numbers are little-endian.
 
 use heapless::Vec;
@@ -27,6 +28,10 @@ const _: () = assert!(4 + COMMITS_MAX * COMMIT_BYTES <= BODY_MAX);
 const RECORDS: u8 = 1;
 const GAP: u8 = 2;
 const COMMIT: u8 = 3;
+
+/// The type is in the low bits of the first byte, the try above it.
+const KIND: u8 = 0x0F;
+const TURN_AT: u8 = 4;
 
 /// Bytes of an entry of a COMMIT.
 const COMMIT_BYTES: usize = 9;
@@ -60,6 +65,8 @@ pub enum Body<'b> {
 /// A block on its way to the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records<'b> {
+    /// The origin's try, 4 bits.
+    pub turn: u8,
     pub hops_left: u8,
     pub key: Key,
     /// How long ago the first sample was taken, in units of 10 ms.
@@ -70,6 +77,8 @@ pub struct Records<'b> {
 /// Blocks that their origin can no longer send, because it had to overwrite them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
+    /// The origin's try, 4 bits.
+    pub turn: u8,
     pub hops_left: u8,
     /// The first of them.
     pub key: Key,
@@ -121,8 +130,9 @@ impl Key {
 impl<'b> Body<'b> {
     /// Reads a body; none where anything about it is not as it must be.
     pub fn read(body: &'b [u8]) -> Option<Self> {
-        let (&[kind, hops_left], rest) = body.split_first_chunk::<2>()?;
-        if kind == COMMIT {
+        let (&[first, hops_left], rest) = body.split_first_chunk::<2>()?;
+        let (turn, kind) = (first >> TURN_AT, first & KIND);
+        if first == COMMIT {
             let (&[l0, l1], entries) = rest.split_first_chunk::<2>()?;
             let count = entries.len() / COMMIT_BYTES;
             let is_whole = entries.len() % COMMIT_BYTES == 0 && (1..=COMMITS_MAX).contains(&count);
@@ -134,9 +144,9 @@ impl<'b> Body<'b> {
         let (key, last) = (Key::read(key)?, u32::from_le_bytes([a0, a1, a2, 0]));
         match kind {
             RECORDS if BlockBytes::read(block).is_some() && key.number < NUMBER_MAX => {
-                Some(Self::Records(Records { hops_left, key, age: last, block }))
+                Some(Self::Records(Records { turn, hops_left, key, age: last, block }))
             }
-            GAP if block.is_empty() && key.number < last => Some(Self::Gap(Gap { hops_left, key, end: last })),
+            GAP if block.is_empty() && key.number < last => Some(Self::Gap(Gap { turn, hops_left, key, end: last })),
             _ => None,
         }
     }
@@ -146,7 +156,7 @@ impl Records<'_> {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let [a0, a1, a2, _] = self.age.min(AGE_UNKNOWN).to_le_bytes();
-        write(buf, &[&[RECORDS, self.hops_left], &self.key.bytes(), &[a0, a1, a2], self.block])
+        write(buf, &[&[self.turn << TURN_AT | RECORDS, self.hops_left], &self.key.bytes(), &[a0, a1, a2], self.block])
     }
 }
 
@@ -154,7 +164,7 @@ impl Gap {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let [e0, e1, e2, _] = self.end.to_le_bytes();
-        write(buf, &[&[GAP, self.hops_left], &self.key.bytes(), &[e0, e1, e2]])
+        write(buf, &[&[self.turn << TURN_AT | GAP, self.hops_left], &self.key.bytes(), &[e0, e1, e2]])
     }
 }
 
@@ -214,11 +224,11 @@ mod tests {
     #[test]
     fn bodies_come_back() {
         let (mut buf, block) = ([0; BODY_MAX], block());
-        let records = Records { hops_left: 9, key: KEY, age: AGE_UNKNOWN, block: block.bytes() };
+        let records = Records { turn: 11, hops_left: 9, key: KEY, age: AGE_UNKNOWN, block: block.bytes() };
         let Ok(length) = records.write(&mut buf) else { panic!("it fits") };
         assert_eq!(Body::read(&buf[..length]), Some(Body::Records(records)));
         assert_eq!(Body::read(&buf[..length - 1]), None, "the block is not whole");
-        let gap = Gap { hops_left: 9, key: KEY, end: KEY.number + 1 };
+        let gap = Gap { turn: 15, hops_left: 9, key: KEY, end: KEY.number + 1 };
         let Ok(length) = gap.write(&mut buf) else { panic!("it fits") };
         assert_eq!(Body::read(&buf[..length]), Some(Body::Gap(gap)));
         let Ok(length) = Gap { end: KEY.number, ..gap }.write(&mut buf) else { panic!("it fits") };

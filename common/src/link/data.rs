@@ -19,6 +19,11 @@ use crate::types::NodeId;
 /// How long after the answer's slot a node still waits: for its end, and for clocks that differ.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
 
+/// Whether a frame is one of DATA, whoever sent it.
+pub(super) fn is_data(frame: &[u8]) -> bool {
+    Head::read(frame).is_ok_and(|head| head.kind == Kind::Data)
+}
+
 /// A frame that the driver has, or whose answer is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataFlight {
@@ -46,7 +51,7 @@ pub enum DataExchange {
 impl Links {
     /// Writes the next DATA frame, where nothing is more urgent.
     pub(super) fn transmit_data(&mut self, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
-        if self.data != DataExchange::Idle || !self.exchange.pool.is_empty() {
+        if self.data != DataExchange::Idle || self.has_more_urgent() {
             return None;
         }
         let (to, length) = above.compose_data(buf.get_mut(HEAD_BYTES..FRAME_MAX - TAG_BYTES)?)?;
@@ -67,6 +72,11 @@ impl Links {
         Some(length)
     }
 
+    /// Whether the election has messages under way, or a neighbour is being asked whether it is there.
+    fn has_more_urgent(&self) -> bool {
+        !self.exchange.pool.is_empty() || self.table.linked().any(|(_, neighbour)| neighbour.arq.is_probe)
+    }
+
     /// The driver is done with a DATA frame.
     pub(super) fn data_sent(&mut self, now: Instant, flight: DataFlight, sent: Sent) {
         self.data = match sent {
@@ -82,13 +92,22 @@ impl Links {
         };
     }
 
-    /// Whether an acknowledgement answers the DATA frame that was sent last. It is a sign of life of its sender.
+    /// DATA was heard of a neighbour. It answers the question whether it is there, but where nobody asks it does not count as a
+    /// sign of life: silence is reckoned from the last hello, or whoever talks much would be missed later when it is gone.
+    fn may_be_there(&mut self, now: Instant, slot: Slot) {
+        if let Some(neighbour) = self.table.touch(slot).filter(|neighbour| neighbour.arq.is_probe) {
+            neighbour.heard_at = now;
+            self.is_there(now, slot);
+        }
+    }
+
+    /// Whether an acknowledgement answers the DATA frame that was sent last.
     pub(super) fn on_data_ack(&mut self, now: Instant, ack: [u8; ACK_BYTES]) -> bool {
         let DataExchange::Awaiting { flight, .. } = self.data else { return false };
         let Some(status) = self.numbering.status(flight.answered, flight.to, ack) else { return false };
         self.data = DataExchange::Over(DataOutcome::Answered(status));
-        if let Some(neighbour) = self.table.find(flight.to).and_then(|slot| self.table.touch(slot)) {
-            neighbour.heard_at = now;
+        if let Some(slot) = self.table.find(flight.to) {
+            self.may_be_there(now, slot);
         }
         true
     }
@@ -106,18 +125,28 @@ impl Links {
         let neighbour = slot.and_then(|slot| self.table.touch(slot));
         let is_linked = neighbour.is_some_and(|neighbour| {
             neighbour.last = head.number();
-            neighbour.heard_at = now;
             neighbour.quality.strengthen(rssi_dbm);
             neighbour.session.is_up()
         });
         if let Some(slot) = slot {
-            self.is_there(now, slot);
+            self.may_be_there(now, slot);
         }
         let status = if is_linked { above.receive_data(head.from, body) } else { Some(Status::NoSession) };
         if let Some(status) = status {
             self.answer(now + TURN_ROUND, head, status);
         }
         status.is_some()
+    }
+
+    /// A neighbour has answered no DATA frame for a while. Where its last hello is not recent either, it is asked whether it is
+    /// there, a little sooner than silence alone would have it; only what comes of that question can end the link.
+    pub fn ask_whether_there(&mut self, now: Instant, id: NodeId) {
+        let neighbour = self.table.find(id).and_then(|slot| self.table.get_mut(slot));
+        if let Some(neighbour) = neighbour.filter(|neighbour| neighbour.session.is_up())
+            && now.since(neighbour.heard_at).times(2) > neighbour.interval()
+        {
+            neighbour.suspect(now);
+        }
     }
 
     /// What became of the last DATA frame, once.
@@ -138,8 +167,8 @@ impl Links {
             DataExchange::WithDriver => Instant::NEVER,
             DataExchange::Over(_) => Instant::ZERO,
             DataExchange::Idle => {
-                let is_free = !self.exchange.is_in_flight() && self.exchange.pool.is_empty() && self.epoch().is_some();
-                if is_free && due != Instant::NEVER { due.max(self.quiet_until()) } else { Instant::NEVER }
+                let is_free = !self.exchange.is_in_flight() && self.epoch().is_some();
+                if is_free && due != Instant::NEVER && !self.has_more_urgent() { due.max(self.quiet_until()) } else { Instant::NEVER }
             }
         }
     }

@@ -111,7 +111,7 @@ pub const ACK: &[Unit] = &[
 ];
 
 /// The numbers of the kinds of frames.
-pub const KINDS: &[(u32, &str)] = &[(Kind::Hello.number() as u32, "HELLO"), (Kind::Rel.number() as u32, "REL")];
+pub const KINDS: &[(u32, &str)] = &[(Kind::Hello.number() as u32, "HELLO"), (Kind::Rel.number() as u32, "REL"), (Kind::Data.number() as u32, "DATA")];
 
 /// Every kind of body.
 pub const BODIES: &[Body] = &[

@@ -1,6 +1,7 @@
 //! Receiving: messages and acknowledgements. Hellos have a file of their own.
 
 use super::body::{Entry, Hello, RelBytes};
+use super::data::is_data;
 use super::exchange::Reply;
 use super::frame::{ACK_BYTES, Head, Kind, Refusal, Status, as_ack};
 use super::pool::Slot;
@@ -25,7 +26,10 @@ const ACK_DELAY_MIN_US: u32 = 8_000;
 impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8, above: &mut dyn Above) {
-        self.load.hear(now, airtime(frame.bytes().len()));
+        // Hellos go before data, so however much of that is on the channel, they are not late because of it.
+        if !is_data(frame.bytes()) {
+            self.load.hear(now, airtime(frame.bytes().len()));
+        }
         self.patience.slack_ms = self.load.slack_ms(now);
         self.wait_for_others(now, frame.bytes().len());
         if let Some(ack) = as_ack(frame.bytes()) {

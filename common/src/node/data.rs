@@ -93,6 +93,9 @@ impl Node {
                 DataOutcome::Unsent => Answer::Unsent,
             });
         }
+        if let Some(doubted) = self.data.take_doubted() {
+            self.links.ask_whether_there(now, doubted);
+        }
         self.data.set_identity(self.links.id(), self.links.epoch());
         self.data.follow(now, self.leader, self.links.table().links() == 0);
         self.data.tick(now);

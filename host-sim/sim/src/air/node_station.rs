@@ -10,6 +10,8 @@ use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
 
+use super::collector::Collector;
+use super::flash::SharedFlash;
 use super::opening::{LastOpened, Shared};
 use super::soft_state::Tally;
 use super::station::{Room, Sent, Station, Transmit};
@@ -19,12 +21,24 @@ use super::station::{Room, Sent, Station, Transmit};
 pub struct NodeStation {
     node: Node,
     tally: Tally,
+    collector: Option<Box<Collector>>,
 }
 
 impl NodeStation {
     /// A station that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
-        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default() })
+        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default(), collector: None })
+    }
+
+    /// The same, with a driver that measures, stores and logs.
+    #[must_use]
+    pub fn collecting(self, collector: Collector) -> Self {
+        Self { collector: Some(Box::new(collector)), ..self }
+    }
+
+    /// What its driver has stored and logged.
+    pub fn flash(&self) -> Option<&SharedFlash> {
+        self.collector.as_ref().map(|collector| collector.flash())
     }
 
     pub fn node(&self) -> &Node {
@@ -54,23 +68,26 @@ impl NodeStation {
     /// The driver has stored an epoch after all.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.node.handle_epoch(now, epoch);
-        self.collect();
+        self.collect(now);
     }
 
     /// A button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
         self.node.handle_signal(now, signal);
-        self.collect();
+        self.collect(now);
     }
 
     /// Its memory goes wrong: in part it is what it was at another time.
     pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
         self.node.corrupt(now, rng, other.node.clone());
-        self.collect();
+        self.collect(now);
     }
 
-    /// Notices are for people; here they are counted.
-    fn collect(&mut self) {
+    /// Notices are for people; here they are counted. What the node wants stored is stored.
+    fn collect(&mut self, now: Instant) {
+        if let Some(collector) = &mut self.collector {
+            collector.work(now, &mut self.node);
+        }
         while let Some(notice) = self.node.poll_notice() {
             match notice {
                 Notice::Event(Event::ElectedSelf) => self.tally.elections += 1,
@@ -89,8 +106,11 @@ thread_local! {
 
 impl Station for NodeStation {
     fn handle_start(&mut self, now: Instant) {
+        if let Some(collector) = &mut self.collector {
+            collector.start(now, &mut self.node);
+        }
         self.node.handle_start(now);
-        self.collect();
+        self.collect(now);
     }
 
     fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64) {
@@ -98,17 +118,20 @@ impl Station for NodeStation {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
         let rssi_dbm = rssi_dbm.round() as i8;
         LAST_OPENED.with_borrow_mut(|last| self.node.handle_frame(now, &mut Shared { frame, last }, rssi_dbm));
-        self.collect();
+        self.collect(now);
     }
 
     fn handle_sent(&mut self, now: Instant, sent: Sent) {
         self.node.handle_sent(now, sent);
-        self.collect();
+        self.collect(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if let Some(collector) = &mut self.collector {
+            collector.measure(now, &mut self.node);
+        }
         self.node.handle_timeout(now);
-        self.collect();
+        self.collect(now);
     }
 
     /// The node knows itself what it has given out: one frame that waits for the channel, and one acknowledgement, which is
@@ -118,7 +141,8 @@ impl Station for NodeStation {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.node.poll_timeout()
+        let sample = self.collector.as_ref().map(|collector| collector.due()).filter(|&due| due != Instant::NEVER);
+        self.node.poll_timeout().into_iter().chain(sample).min()
     }
 
     fn quiet_until(&self) -> Instant {

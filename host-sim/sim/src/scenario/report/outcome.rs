@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::collected::Collected;
 use crate::scenario::input::units::secs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,6 +236,9 @@ pub struct Outcome {
     /// Events that the simulator processed.
     pub events: u64,
     pub nodes: Vec<NodeUse>,
+    /// What became of readings, where the scenario collects any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collect: Option<Collected>,
     /// A fingerprint of every frame with its time and sender.
     pub digest: String,
 }

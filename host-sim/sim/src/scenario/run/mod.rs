@@ -2,6 +2,7 @@
 
 pub mod agenda;
 pub mod boards;
+mod collection;
 pub mod drive;
 pub(super) mod faults;
 mod loads;

@@ -20,6 +20,7 @@ use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
 use crate::scenario::run::program::Programs;
 
+mod collect;
 mod data_file;
 mod expectation;
 mod fault;
@@ -90,6 +91,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     let mobility = root.section("mobility")?;
     let faults = root.sections("fault")?;
     let loads = root.sections("load")?;
+    let collect = root.section("collect")?;
     let expect = root.section("expect")?;
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
     let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
@@ -117,6 +119,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
             .iter()
             .map(|section| load::read(section, nodes, &special, protocol.program))
             .collect::<Result<_, _>>()?,
+        collect: collect.map(|section| collect::read(&section, nodes, &special, protocol.program)).transpose()?,
         nodes: special,
         protocol,
         within_us,
