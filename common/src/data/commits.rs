@@ -70,11 +70,7 @@ impl Commits {
     }
 
     /// Takes all commits of a leader, due or not, that go the same way. They stay here until the frame is acknowledged.
-    pub fn gather(
-        &mut self,
-        leader: NodeId,
-        goes: impl Fn(NodeId) -> bool,
-    ) -> (Vec<Commit, COMMITS_MAX, u8>, u8) {
+    pub fn gather(&mut self, leader: NodeId, goes: impl Fn(NodeId) -> bool) -> (Vec<Commit, COMMITS_MAX, u8>, u8) {
         let (mut gathered, mut hops_left) = (Vec::new(), u8::MAX);
         let same = self.waiting.iter_mut().filter(|one| one.leader == leader && goes(one.commit.key.origin));
         for waiting in same {

@@ -37,7 +37,9 @@ pub struct LogEntry<'b> {
 pub enum Contents<'b> {
     Block(&'b [u8]),
     /// Blocks up to before this one are lost.
-    Gap { end: u32 },
+    Gap {
+        end: u32,
+    },
 }
 
 impl<'b> LogEntry<'b> {

@@ -408,7 +408,7 @@ impl Data {
     /// A linked neighbour has sent a DATA frame.
     pub fn receive(&mut self, now: Instant, from: NodeId, body: &[u8]) -> Verdict {
         let verdict = match Body::read(body) {
-            Some(Body::Records(Records { turn, hops_left, key, .. }) ) => {
+            Some(Body::Records(Records { turn, hops_left, key, .. })) => {
                 self.receive_up(now, from, Upward { key, turn, hops_left, gap_end: None }, body)
             }
             Some(Body::Gap(Gap { turn, hops_left, key, end })) => {

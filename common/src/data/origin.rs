@@ -115,8 +115,15 @@ impl Origin {
 
     pub fn recover(&mut self, Recovered { store, next, base, oldest }: Recovered) {
         let next = next.max(oldest);
-        *self =
-            Self { store: Some(store), next, base: base.min(next), oldest, released: base, every: self.every, ..Self::new() };
+        *self = Self {
+            store: Some(store),
+            next,
+            base: base.min(next),
+            oldest,
+            released: base,
+            every: self.every,
+            ..Self::new()
+        };
     }
 
     pub fn store(&self) -> Option<u16> {

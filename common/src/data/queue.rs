@@ -78,8 +78,7 @@ impl Queue {
             return Err(Full);
         }
         let body = Vec::from_slice(body).map_err(|_| Full)?;
-        let queued =
-            Queued { body, key, is_own, since: now, due: now, misses: 0, refusals: 0, is_logging: false };
+        let queued = Queued { body, key, is_own, since: now, due: now, misses: 0, refusals: 0, is_logging: false };
         self.waiting.push(queued).map_err(|_| Full)?;
         self.high_water = self.high_water.max(u8::try_from(self.waiting.len()).unwrap_or(u8::MAX));
         if !is_own {

@@ -168,7 +168,11 @@ impl Links {
             DataExchange::Over(_) => Instant::ZERO,
             DataExchange::Idle => {
                 let is_free = !self.exchange.is_in_flight() && self.epoch().is_some();
-                if is_free && due != Instant::NEVER && !self.has_more_urgent() { due.max(self.quiet_until()) } else { Instant::NEVER }
+                if is_free && due != Instant::NEVER && !self.has_more_urgent() {
+                    due.max(self.quiet_until())
+                } else {
+                    Instant::NEVER
+                }
             }
         }
     }

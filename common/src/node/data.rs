@@ -86,12 +86,15 @@ impl Node {
     /// Tells collection what happened to the last DATA frame, and whom the node follows.
     pub(super) fn collect_data(&mut self, now: Instant) {
         if let Some(outcome) = self.links.take_data_outcome(now) {
-            self.data.answered(now, match outcome {
-                DataOutcome::Answered(Status::Accepted) => Answer::Taken,
-                DataOutcome::Answered(Status::NoRoom) => Answer::NotTaken,
-                DataOutcome::Answered(Status::NoSession) | DataOutcome::NoAnswer => Answer::Missing,
-                DataOutcome::Unsent => Answer::Unsent,
-            });
+            self.data.answered(
+                now,
+                match outcome {
+                    DataOutcome::Answered(Status::Accepted) => Answer::Taken,
+                    DataOutcome::Answered(Status::NoRoom) => Answer::NotTaken,
+                    DataOutcome::Answered(Status::NoSession) | DataOutcome::NoAnswer => Answer::Missing,
+                    DataOutcome::Unsent => Answer::Unsent,
+                },
+            );
         }
         if let Some(doubted) = self.data.take_doubted() {
             self.links.ask_whether_there(now, doubted);

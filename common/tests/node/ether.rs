@@ -11,6 +11,8 @@ use common::rng::Rng;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
+use crate::data::Flash;
+
 /// Strength of every frame.
 const RSSI_DBM: i8 = -60;
 
@@ -33,6 +35,8 @@ pub struct Board {
     pub is_on: bool,
     pub epoch: u16,
     pub notices: Vec<(Instant, Notice)>,
+    /// What it stores and logs, where it collects anything.
+    pub flash: Option<Flash>,
     waiting: Option<Vec<u8>>,
 }
 
@@ -78,7 +82,15 @@ impl Ether {
         };
         for (index, config) in configs.into_iter().enumerate() {
             let node = make(&config, seed, index, 1);
-            ether.boards.push(Board { config, node, is_on: false, epoch: 1, notices: Vec::new(), waiting: None });
+            ether.boards.push(Board {
+                config,
+                node,
+                is_on: false,
+                epoch: 1,
+                notices: Vec::new(),
+                flash: None,
+                waiting: None,
+            });
         }
         ether
     }
@@ -95,6 +107,9 @@ impl Ether {
         state.epoch += 1;
         state.is_on = true;
         state.waiting = None;
+        if let Some(flash) = &state.flash {
+            flash.recover(&mut state.node);
+        }
         state.node.handle_start(now);
         self.settle(board);
     }
@@ -271,6 +286,10 @@ impl Ether {
     fn settle(&mut self, board: usize) {
         let now = self.now;
         let mut buf = [0; FRAME_MAX];
+        let Board { node, flash, .. } = &mut self.boards[board];
+        if let Some(flash) = flash {
+            flash.work(now, node);
+        }
         while let Some(transmit) = self.boards[board].node.poll_transmit(now, &mut buf) {
             let bytes = buf[..transmit.length].to_vec();
             match transmit.access {

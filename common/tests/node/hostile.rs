@@ -4,6 +4,7 @@ use common::node::snapshot::Counters;
 use common::rng::Rng;
 use common::types::NodeId;
 
+use crate::data::{collecting, measure};
 use crate::ether::Ether;
 use crate::mesh::{mesh, seconds};
 
@@ -52,9 +53,13 @@ fn counters(ether: &Ether, board: usize) -> Counters {
 #[test]
 fn a_million_hostile_frames_change_nothing() {
     let seed = 11;
-    let mut ether = mesh(seed, 4, 0);
+    // With readings under way, so that every kind of frame is among those that are bent and thrown back.
+    let mut ether = collecting(mesh(seed, 4, 0), 1_000);
     ether.heard = Some(Vec::new());
-    ether.run(seconds(30));
+    measure(&mut ether, 30);
+    let is_data = |frame: &&Vec<u8>| frame.len() > 18 && frame[9] & 3 == 3;
+    let data: Vec<_> = ether.heard.iter().flatten().filter(is_data).cloned().collect();
+    assert!(data.len() > 20);
     let mut rng = Rng::stream(seed, 99);
     let before: Vec<_> = (0..4).map(|board| counters(&ether, board)).collect();
     let leader = ether.agreed(0..4).expect("agreement");
@@ -66,7 +71,14 @@ fn a_million_hostile_frames_change_nothing() {
         let recent = heard.len().saturating_sub(64);
         for round in 0..20_000_u32 {
             let board = (round % 4) as usize;
-            let frame = hostile(&mut rng, if round % 8 < 4 { &heard } else { &heard[recent..] });
+            let frame = hostile(
+                &mut rng,
+                match round % 16 {
+                    0..4 => &data,
+                    4..8 => &heard,
+                    _ => &heard[recent..],
+                },
+            );
             let accepted = counters(&ether, board).accepted;
             refused_acks += u32::from(frame.len() == 8);
             ether.inject(board, &frame);

@@ -58,7 +58,8 @@ impl Collector {
     }
 
     pub fn measure(&mut self, now: Instant, node: &mut Node) {
-        let Some(Sampling { every, quantities, .. }) = self.sampling.as_ref().filter(|_| self.next_sample <= now) else {
+        let Some(Sampling { every, quantities, .. }) = self.sampling.as_ref().filter(|_| self.next_sample <= now)
+        else {
             return;
         };
         let mut sample = Sample::default();

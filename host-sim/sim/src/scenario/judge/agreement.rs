@@ -67,9 +67,12 @@ impl Judge {
 
     /// The nodes that follow a leader on whom all of their component have agreed for a while, and that have a link to anybody.
     pub fn followers_of_agreed(&self, world: &World<Program>) -> BTreeSet<NodeIndex> {
-        let settled = self.components.usable.iter().enumerate().filter(|(at, members)| {
-            members.len() > 1 && self.lateness.is_settled(ComponentIndex(*at))
-        });
+        let settled = self
+            .components
+            .usable
+            .iter()
+            .enumerate()
+            .filter(|(at, members)| members.len() > 1 && self.lateness.is_settled(ComponentIndex(*at)));
         let members = settled.flat_map(|(_, members)| members.iter().copied());
         members.filter(|&node| !world.station(node).links().is_empty()).collect()
     }

@@ -129,7 +129,13 @@ impl CollectionCheck {
             self.connected.get(&origin).is_some_and(|&since| now_us > since.max(stored_us) + WITHIN_US)
         };
         let Some(&late) = self.pending.iter().find(is_late) else { return Ok(()) };
-        self.report.lost += self.pending.iter().filter(is_late).filter_map(|key| self.blocks.get(key)).map(|stored| stored.readings).sum::<u64>();
+        self.report.lost += self
+            .pending
+            .iter()
+            .filter(is_late)
+            .filter_map(|key| self.blocks.get(key))
+            .map(|stored| stored.readings)
+            .sum::<u64>();
         let node = NodeIndex(usize::from(late.origin.0).saturating_sub(1));
         let stored_s = self.blocks.get(&late).map_or(0, |stored| stored.at_us / 1_000_000);
         Err((node, format!("{}, stored at {stored_s} s, is in no log and no declared gap", name(late))))

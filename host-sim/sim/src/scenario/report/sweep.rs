@@ -39,12 +39,38 @@ pub struct Row {
 
 impl From<Outcome> for Row {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { seed, verdict, failure, changes, relapses, steadiness, sent, digest, nodes, link_changes, collect, .. } = outcome;
+        let Outcome {
+            seed,
+            verdict,
+            failure,
+            changes,
+            relapses,
+            steadiness,
+            sent,
+            digest,
+            nodes,
+            link_changes,
+            collect,
+            ..
+        } = outcome;
         let count = nodes.len().max(1) as u64;
         let airtime_ppm = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / count;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
         let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
-        Self { seed, verdict, failure, changes, relapses, steadiness, sent, airtime_ppm, charge_nah, link_changes, collect, digest }
+        Self {
+            seed,
+            verdict,
+            failure,
+            changes,
+            relapses,
+            steadiness,
+            sent,
+            airtime_ppm,
+            charge_nah,
+            link_changes,
+            collect,
+            digest,
+        }
     }
 }
 

@@ -44,12 +44,14 @@ pub(super) fn read(
         return Err(section.problem("[collect] is for whole nodes: kind = \"soft-state\" has no links to collect over"));
     }
     if let Some(board) = special.iter().find(|(_, plan)| plan.is_board) {
-        let what = format!("[collect] is for simulated nodes: node {} is a board, which measures by itself", board.0.0 + 1);
+        let what =
+            format!("[collect] is for simulated nodes: node {} is a board, which measures by itself", board.0.0 + 1);
         return Err(section.problem(what));
     }
     let measuring = from.as_ref().map_or(nodes, BTreeSet::len);
     if measuring > ORIGINS_MAX {
-        let what = format!("a leader gathers from up to {ORIGINS_MAX} nodes, and {measuring} measure; name fewer in `from`");
+        let what =
+            format!("a leader gathers from up to {ORIGINS_MAX} nodes, and {measuring} measure; name fewer in `from`");
         return Err(section.problem_at("from", &what));
     }
     Ok(CollectPlan {
@@ -68,8 +70,7 @@ fn read_from(section: &Section<'_>, nodes: usize) -> Result<(Option<BTreeSet<Nod
         return Ok((None, section.quantity("from", Unit::Time)?.map_or(0, micros)));
     }
     let ids = section.integers("from", 1..nodes as u64 + 1)?.unwrap_or_default();
-    let from: BTreeSet<NodeIndex> =
-        ids.iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect();
+    let from: BTreeSet<NodeIndex> = ids.iter().filter_map(|id| usize::try_from(id - 1).ok()).map(NodeIndex).collect();
     if from.is_empty() || from.len() < ids.len() {
         return Err(section.problem_at("from", "must name at least one node, and none twice"));
     }
