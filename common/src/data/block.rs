@@ -208,7 +208,9 @@ mod tests {
             taken(123_456_794_012, &[]),
         ];
         let mut block = Block::new();
-        all.iter().for_each(|taken| assert!(block.push(7, *taken).is_ok()));
+        for taken in all {
+            assert!(block.push(7, taken).is_ok());
+        }
         let Some(read) = BlockBytes::read(block.bytes()) else { panic!("it is whole") };
         assert_eq!((read.epoch, read.clock_ms, read.samples_len), (7, 123_456_789_012, 3));
         assert_eq!(read.samples().collect::<Vec<_>>(), all);

@@ -93,6 +93,12 @@ pub struct Origin {
     pub unstored: u32,
 }
 
+impl Default for Origin {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Origin {
     pub const fn new() -> Self {
         Self {
