@@ -30,11 +30,12 @@ use crate::protocol::Protocol;
 pub const HEIGHT_STATE_MAX: usize = 768;
 
 /// The most that a whole node may take: neighbours, links, messages waiting, ring, election and collection, in bytes. Collection
-/// takes four kilobytes of it: frames that wait, marks of 64 origins and the ways back to them.
+/// takes four kilobytes of it: frames that wait, marks of 64 origins and the ways back to them. Sessions that cannot be replayed
+/// take 112 bytes.
 pub const NODE_MAX: usize = 10 * 1_024 + 600;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 10256;
+pub const NODE: usize = 10416;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -47,6 +47,10 @@ const _: () = assert!(OUTBOX_MAX <= SENDS_MAX);
 /// deaf to the nodes that it must let in.
 pub const TABLE_MAX: usize = NEIGHBOURS_MAX + 4;
 
+/// Neighbours whose last frame number is kept after they are forgotten: as many as a network has that comes and goes together,
+/// in a hundred bytes.
+pub const FORGOTTEN_MAX: usize = 12;
+
 /// Messages waiting to be sent or acknowledged, over all links.
 pub const POOL_MAX: usize = 24;
 
@@ -73,7 +77,7 @@ const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits")
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);
 
 /// Bytes of a block of samples: what is left of a frame beside heads and tag.
-pub const BLOCK_MAX: usize = 95;
+pub const BLOCK_MAX: usize = 93;
 
 /// Commits in one frame.
 pub const COMMITS_MAX: usize = 11;

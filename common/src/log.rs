@@ -114,6 +114,7 @@ words! {
         Self::Stale => "step: refused a message of an earlier election";
         Self::Unsent(id) => "step: no link to {}, so nothing was sent" id;
         Self::OutOfTime(id) => "step: refused {}, whose time cannot be" id;
+        Self::Disputed(id) => "step: {} tells of another board that leads under this id" id;
     }
     Notice {
         Self::Leader(None) => "no leader";

@@ -44,6 +44,9 @@ pub enum Event {
     Unsent(NodeId),
     /// What this neighbour says has a time that no message can have now.
     OutOfTime(NodeId),
+    /// Heights: this peer tells again and again of a leadership under this node's id that is not this node's. It is followed
+    /// for now: another board must have this id.
+    Disputed(NodeId),
 }
 
 /// Why a link went down.
@@ -107,7 +110,7 @@ pub enum Notice {
     /// Frames are not protected: anybody in range can read and forge.
     Unprotected,
     /// Every frame of this epoch is used up, or there is no epoch: the node only listens until the driver has stored
-    /// another and calls [`Node::handle_epoch`](crate::node::Node::handle_epoch).
+    /// another and calls [`Node::handle_epoch`](crate::node::Node::handle_epoch). Said again each second until then.
     EpochNeeded,
     /// The node's neighbours on its ring are now these.
     RingPlace(NodeId, NodeId),

@@ -13,7 +13,7 @@ use crate::outbox::{Command, Dest, Outbox};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::timer::TimerKey;
-use crate::types::{NodeId, RingPlace};
+use crate::types::{NodeId, Outcome, RingPlace};
 
 /// A message of an election algorithm: a value with a known largest encoding.
 pub trait Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + MaxSize {
@@ -58,6 +58,8 @@ pub enum Signal {
     Audit,
     /// Messages of an election may have been lost on their way. Some node must start again, not necessarily this one.
     Disturbed,
+    /// A member of the ring says that its election gave this leader, which is alive.
+    Outcome(Outcome),
 }
 
 /// One thing that happens to a protocol, as a value. An engine then needs one path for all of them, and a board one copy
@@ -108,6 +110,10 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     }
     /// The leader this node follows, itself included.
     fn leader(&self) -> Option<NodeId>;
+    /// How far this node is, where elections are numbered or a leader needs no number.
+    fn outcome(&self) -> Outcome {
+        Outcome { leader: self.leader(), ..Outcome::default() }
+    }
     /// A number that stands for the state that this node has told all its peers, where it tells such a state.
     fn told(&self) -> Option<u32> {
         None

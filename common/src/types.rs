@@ -39,6 +39,28 @@ impl Term {
     const NEAR: u32 = 1 << 30;
 }
 
+/// How far a node is with its elections: the one that it is in or has last been in, and the leader that this one gave, where
+/// the node knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Outcome {
+    pub term: Term,
+    pub leader: Option<NodeId>,
+}
+
+impl Outcome {
+    /// Whether a node that is this far learns something from one that is as far as `other`: the leader of its own election, or
+    /// of a later one. Of two leaders that one election gave to two parts of a ring, the higher one leads both.
+    pub fn is_behind(self, other: Self) -> bool {
+        other.leader.is_some()
+            && match other.term.ahead_of(self.term) {
+                Some(0) => other.leader > self.leader,
+                Some(ahead) => ahead > 0,
+                None => self.leader.is_none(),
+            }
+    }
+}
+
 /// A direction on a ring, and at the same time the port through which a message leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

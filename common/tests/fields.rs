@@ -77,7 +77,6 @@ fn a_hello_is_read_by_the_list() {
         interval_log2: 10,
         is_full: true,
         leader: NodeId(0x0304),
-        device: 0xBEEF,
         links: 3,
         digest: 2,
         age: 255,
@@ -91,7 +90,6 @@ fn a_hello_is_read_by_the_list() {
         ("digest", 2),
         ("is_full", 1),
         ("leader", 0x0304),
-        ("device", 0xBEEF),
         ("links", 3),
         ("age", 255),
     ];
@@ -105,10 +103,11 @@ fn a_hello_is_read_by_the_list() {
     ]);
     expected.extend([("id", 7), ("token", 1), ("willing", 0), ("heard", 0), ("echo_epoch", 0), ("echo_token", 0)]);
     assert_eq!(read_body(body("HELLO"), true, &bytes), expected);
-    // What ring mode tells: leader, then members.
-    bytes.extend([3, 1, 9, 0x10, 0x02, 254]);
+    // What ring mode tells: leader, number of the election, then members.
+    bytes.extend([3, 0x0B, 0x0A, 1, 9, 0x10, 0x02, 254]);
     expected.extend([
         ("ring_leader", 3),
+        ("ring_election", 0x0A0B),
         ("position", 1),
         ("member_epoch", 9),
         ("member_count", 0x0210),
@@ -122,11 +121,13 @@ fn a_rel_is_read_by_the_list_whomever_it_is_for() {
     let entry = Entry { id: NodeId(0x0203), echo: 0x4009, number: 2, ack: 7 };
     let rel = Rel {
         answer: true,
+        challenge: Some(0xC0FF_EE42),
         entries: [entry].into_iter().collect(),
         acks: [AckEntry { id: NodeId(0x0304), echo: 0x1001, ack: 1 }].into_iter().collect(),
         messages: [b"one".as_slice(), b""].map(|bytes| bytes.iter().copied().collect()).into_iter().collect(),
     };
-    let head = [("answer", 1), ("messages", 2), ("entries", 1), ("rel_unused", 0), ("acks", 1)];
+    let counts = [("answer", 1), ("messages", 2), ("entries", 1), ("challenged", 1), ("rel_unused", 0), ("acks", 1)];
+    let head = [&counts[..], &[("challenge", 0xC0FF_EE42)]].concat();
     let entry = [("entry_echo", 0x4009), ("first", 2), ("expected", 7)];
     let ack = [("ack_echo", 0x1001), ("ack_expected", 1)];
     let messages = [("length", 3), ("length", 0)];
@@ -172,13 +173,14 @@ fn a_head_and_an_acknowledgement_are_read_by_the_list() {
         kind: Kind::Rel,
         epoch: 0x0123,
         counter: 0x0045_6789,
+        device: 0xBEEF,
     };
     let bytes = head.bytes();
     let mut values = Values::new();
     let own: usize = HEAD.iter().map(|unit| unit.bytes).sum();
     assert_eq!(read_units(HEAD, &bytes[HEAD_BYTES - own..], &mut values), []);
     let version = ("version", u32::from(VERSION));
-    let rest = [("key_id", 2), ("kind", 2), ("epoch", 0x0123), ("counter_high", 0x4567)];
+    let rest = [("key_id", 2), ("kind", 2), ("epoch", 0x0123), ("counter_high", 0x4567), ("device", 0xBEEF)];
     assert_eq!(values, [&[("reserved", 0), version][..], &rest].concat());
     let mut values = Values::new();
     assert_eq!(read_units(ACK, &[5, 2, 0xDE, 0xDA, 0x5C, 0xC9], &mut values), []);
@@ -190,8 +192,9 @@ fn a_head_and_an_acknowledgement_are_read_by_the_list() {
 fn the_head_is_neither_6lowpan_nor_zigbee() {
     for key_id in 0..4 {
         for kind in [Kind::Hello, Kind::Rel, Kind::Data] {
-            let head = Head { pan: 1, to: BROADCAST, from: NodeId(7), key_id, kind, epoch: 1, counter: 1 }.bytes();
-            let [.., own, _, _, _, _] = head;
+            let head =
+                Head { pan: 1, to: BROADCAST, from: NodeId(7), key_id, kind, epoch: 1, counter: 1, device: 1 }.bytes();
+            let [.., own, _, _, _, _, _, _] = head;
             assert_eq!(own >> 6, 0, "RFC 4944 reserves these for what is not 6LoWPAN");
             assert!(!(1..=3).contains(&(own >> 2 & 15)), "versions of Zigbee's network layer");
         }

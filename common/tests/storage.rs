@@ -186,8 +186,9 @@ fn a_power_cut_at_any_byte_leaves_the_old_or_the_new_value() {
             assert!(seen == before || seen == after, "{at}: {seen:?} is neither {before:?} nor {after:?}");
             // Life goes on, with an epoch that was never used.
             let mut revived = store(&torn, usize::MAX);
-            let history = done(revived.begin_boot(CRASH)).unwrap_or_else(|error| panic!("{at}, next boot: {error}"));
-            assert!(history.epoch > before.history.epoch, "{at}: epoch {} again", history.epoch);
+            done(revived.begin_boot(CRASH)).unwrap_or_else(|error| panic!("{at}, next boot: {error}"));
+            let epoch = done(revived.next_epoch()).unwrap_or_else(|error| panic!("{at}, next epoch: {error}"));
+            assert!(epoch > before.history.epoch, "{at}: epoch {epoch} again");
             assert_eq!(contents(&revived.into_flash()).map(|seen| seen.config), Ok(seen.config), "{at}");
             cuts += 1;
         }
@@ -239,10 +240,27 @@ fn the_longer_account_of_a_run_counts() {
     let mut store = store(&Flash::blank(), usize::MAX);
     done(store.begin_boot(CRASH)).expect("room");
     done(store.checkpoint(3_600)).expect("room");
-    let second = done(store.begin_boot(Run { lasted_s: 10, ending: Ending::PowerLost })).expect("room");
+    let second = done(store.begin_boot(Run { lasted_s: 10, ending: Ending::PowerLost })).expect("room").history;
     assert_eq!(second.runs.as_slice(), [Run { lasted_s: 3_600, ending: Ending::PowerLost }]);
-    let third = done(store.begin_boot(Run { lasted_s: 10, ending: Ending::PowerLost })).expect("room");
+    let third = done(store.begin_boot(Run { lasted_s: 10, ending: Ending::PowerLost })).expect("room").history;
     assert_eq!(third.runs[1].lasted_s, 10, "a checkpoint of the run before says nothing about this one");
+}
+
+#[test]
+fn a_board_that_waits_before_it_joins_takes_its_epoch_only_then() {
+    let mut store = store(&Flash::blank(), usize::MAX);
+    let brown_out = Run { lasted_s: 1, ending: Ending::PowerLost };
+    assert_eq!(done(store.begin_boot(brown_out)).expect("room").epoch, Some(1), "the first boot");
+    done(store.checkpoint(3_600)).expect("room");
+    assert_eq!(done(store.begin_boot(brown_out)).expect("room").epoch, Some(2), "after an hour");
+    // From here on the supply breaks down each second, and every boot ends while the board still waits.
+    for boot in 0..2_000 {
+        let begun = done(store.begin_boot(brown_out)).expect("room");
+        assert_eq!((begun.epoch, begun.history.epoch), (None, 2), "boot {boot}");
+    }
+    // The long run before is not taken for one of these.
+    assert!(done(store.history()).expect("sound").runs.iter().all(|run| run.lasted_s == 1));
+    assert_eq!(done(store.next_epoch()), Ok(3), "a board that got through its wait");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use common::data::block::{Block, BlockBytes, Sample, Taken};
 use common::data::wire::{Body, Commit, Gap, Key, Records, write_commits};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
-use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status};
+use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::node::Node;
@@ -19,26 +19,32 @@ const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Changing any of these is another [`common::link::frame::VERSION`].
 const GOLDEN: [(&str, &str); 9] = [
-    ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 9b dd 38 76 b5 19 47 d7 2c 02 78 2a e6 2b a5 9f 6b 19 3f"),
+    ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 30 b2 ad e8 6a 9a cb a2 db 04 70 b8 66 4a b4 c0 b6"),
     (
         "rel to all",
-        "41 88 04 34 12 ff ff 02 01 26 03 00 02 01 76 1b d0 2b bd c0 8a 96 75 61 16 7e 14 78 21 c9 f1 60 6c de bd 64 0e 5c aa",
+        "41 88 04 34 12 ff ff 02 01 26 03 00 02 01 ef be be d1 7f d5 c9 82 8c c8 8b a1 e4 51 15 5d 36 97 6b ff 3e 7b 65 3d 53 89 c5",
     ),
-    ("rel to one", "41 88 05 34 12 03 02 02 01 26 03 00 02 01 39 e1 d9 c1 1f 68 be 4e 45 3d bd 3e 40 d2"),
-    ("ack", "02 00 05 00 de da 5c c9"),
+    (
+        "rel to one",
+        "41 88 05 34 12 03 02 02 01 26 03 00 02 01 ef be a3 d8 0e e3 7b ab bc 2a 5e 6b dc ec 3c f8 27 d8 f2 b9",
+    ),
+    ("ack", "02 00 05 00 3e 05 79 6f"),
     (
         "data, records",
-        "41 88 06 34 12 03 02 02 01 27 03 00 02 01 17 fb b6 a3 61 25 2d e0 e6 b3 24 33 81 c3 84 de cc 48 b0 6c 67 ef a8 36 81 ed 59 cd 25 7a b3 b5 d7 f3 90",
+        "41 88 06 34 12 03 02 02 01 27 03 00 02 01 ef be a5 f4 08 91 b8 d1 cd d7 b5 13 1e 2d 1a 27 00 1d f0 1c bd 4d 5a aa 0b 5e 3d 6e 3f f0 ed 27 e3 b1 d0 d1 ad",
     ),
-    ("data, gap", "41 88 07 34 12 03 02 02 01 27 03 00 02 01 a0 d2 09 f6 6a e0 19 fd a2 05 9e 74 23 d1 e2 6a"),
-    ("data, commit", "41 88 08 34 12 03 02 02 01 27 03 00 02 01 1c d1 0a 67 8c 03 df 69 ff 6d 5f f8 2d 1c cf 69 6a"),
+    ("data, gap", "41 88 07 34 12 03 02 02 01 27 03 00 02 01 ef be 13 ab 83 94 84 d5 33 18 17 e5 2a 65 b8 0c 15 19"),
+    (
+        "data, commit",
+        "41 88 08 34 12 03 02 02 01 27 03 00 02 01 ef be 93 42 2e 08 6f 5d dc e6 ba d3 a6 0f 2e c4 b9 49 82",
+    ),
     (
         "hello, AES-CCM",
-        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 dd 2e a9 56 dd 12 ea 5c 38 c5 55 dd 92 a3 62 cb 03 3c 5f",
+        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be ac 75 31 29 ee ff 19 4e e1 42 44 1e e8 4d 18 b3 e2",
     ),
     (
         "hello, open",
-        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 2a 0a 08 03 02 ef be 01 04 03 02 5f 00 09 40 d3 76 0d b0",
+        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 2a 0a 08 03 02 01 04 03 02 5f 00 09 40 5f 60 c7 21",
     ),
 ];
 
@@ -47,7 +53,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn head(kind: Kind, to: NodeId, counter: u32) -> Head {
-    Head { pan: 0x1234, to, from: NodeId(0x0102), key_id: 1, kind, epoch: 3, counter }
+    Head { pan: 0x1234, to, from: NodeId(0x0102), key_id: 1, kind, epoch: 3, counter, device: 0xBEEF }
 }
 
 fn sealed(protection: &Protection, head: Head, body: &[u8]) -> Vec<u8> {
@@ -64,7 +70,6 @@ fn hello() -> Hello {
         interval_log2: 10,
         is_full: false,
         leader: NodeId(0x0203),
-        device: 0xBEEF,
         links: 1,
         digest: 0,
         age: 4,
@@ -76,6 +81,7 @@ fn rel(messages: &[&[u8]]) -> Rel {
     let entry = Entry { id: NodeId(0x0203), echo: 0x4009, number: 2, ack: 7 };
     Rel {
         answer: false,
+        challenge: None,
         entries: [entry].into_iter().collect(),
         acks: [AckEntry { id: NodeId(0x0304), echo: 0x1001, ack: 1 }].into_iter().collect(),
         messages: messages.iter().map(|bytes| bytes.iter().copied().collect()).collect(),
@@ -117,13 +123,15 @@ fn frames() -> [Vec<u8>; 9] {
     let body = written(|buf| hello().write(buf));
     let hello_head = head(Kind::Hello, BROADCAST, 0x0001_0203);
     let to_all = written(|buf| rel(&[b"one", b"two"]).write(true, buf));
-    let to_one = Rel { answer: true, acks: [].into_iter().collect(), ..rel(&[b"one"]) };
+    let to_one = Rel { answer: true, challenge: Some(0xC0FF_EE42), acks: [].into_iter().collect(), ..rel(&[b"one"]) };
     let to_one = written(|buf| to_one.write(false, buf));
-    let answered = Answered { sender: NodeId(0x0102), epoch: 3, counter: 0x0001_0205 };
+    let asked = sealed(&ascon, head(Kind::Rel, NodeId(0x0203), 0x0001_0205), &to_one);
+    let (sender, tag) = (NodeId(0x0102), tag_of(&asked).expect("a tag"));
+    let answered = Answered { sender, device: 0xBEEF, epoch: 3, counter: 0x0001_0205, tag };
     [
         sealed(&ascon, hello_head, &body),
         sealed(&ascon, head(Kind::Rel, BROADCAST, 0x0001_0204), &to_all),
-        sealed(&ascon, head(Kind::Rel, NodeId(0x0203), 0x0001_0205), &to_one),
+        asked,
         answered.acknowledge(&Keys::new(&ascon), NodeId(0x0203), Status::Accepted).to_vec(),
         sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0206), &records()),
         sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0207), &gap()),
@@ -195,10 +203,10 @@ fn name() -> impl Strategy<Value = Name> {
 
 fn any_hello() -> impl Strategy<Value = Hello> {
     let names = prop::collection::vec(name(), 0..=HELLO_NAMES_MAX);
-    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), any::<u16>(), (any::<(u8, u8)>(), 0..4_u8), names).prop_map(
-        |(number, interval_log2, is_full, leader, device, ((links, age), digest), names)| {
+    (any::<u8>(), 0..=20_u8, any::<bool>(), any::<u16>(), (any::<(u8, u8)>(), 0..4_u8), names).prop_map(
+        |(number, interval_log2, is_full, leader, ((links, age), digest), names)| {
             let (leader, names) = (NodeId(leader), names.into_iter().collect());
-            Hello { number, interval_log2, is_full, leader, device, links, digest, age, names }
+            Hello { number, interval_log2, is_full, leader, links, digest, age, names }
         },
     )
 }
@@ -214,13 +222,14 @@ fn any_rel() -> impl Strategy<Value = Rel> {
         (any::<u16>(), any::<u16>(), any::<u8>()).prop_map(|(id, echo, ack)| AckEntry { id: NodeId(id), echo, ack });
     let message = prop::collection::vec(any::<u8>(), 0..=PARCEL_MAX);
     let parts = (
-        any::<bool>(),
+        (any::<bool>(), any::<Option<u32>>()),
         prop::collection::vec(entry, 0..=NAMED_MAX),
         prop::collection::vec(ack, 0..=NAMED_MAX),
         prop::collection::vec(message, 0..=BUNDLE_MAX),
     );
-    parts.prop_map(|(answer, entries, acks, messages)| Rel {
+    parts.prop_map(|((answer, challenge), entries, acks, messages)| Rel {
         answer,
+        challenge,
         entries: entries.into_iter().collect(),
         acks: acks.into_iter().collect(),
         messages: messages.into_iter().map(|bytes| bytes.into_iter().collect()).collect(),

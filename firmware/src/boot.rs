@@ -6,6 +6,7 @@ use common::board::demo::tag;
 use common::board::history::{History, Run};
 use common::board::reset;
 use common::board::retained::{CrashRecord, LastRun};
+use common::board::storage::Begun;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::host_link::{CrashKind, Hello, ResetReason, ToHost, Warning};
@@ -44,13 +45,12 @@ pub async fn run(spawner: Spawner, parts: Parts) {
     let before = Run { lasted_s: last_run.uptime_s, ending: reset::ending(reset, crash.is_some()) };
 
     let mut store = defmt::unwrap!(storage::open(flash));
-    let history = store.begin_boot(before).await;
-    let epoch = history.as_ref().ok().map(|history| history.epoch);
-    let history = history.unwrap_or_else(|error| {
+    // A board that has to wait asks for its epoch when it joins, as one whose flash has failed does again and again.
+    let Begun { history, epoch } = store.begin_boot(before).await.unwrap_or_else(|error| {
         defmt::error!("without an epoch this board only listens");
         storage::warn(error);
         status::set_fault();
-        History::default()
+        Begun { history: History::default(), epoch: None }
     });
     let chip = identity::chip();
     let (config, source) = match store.config_override().await {

@@ -143,7 +143,8 @@ impl Driver<'_> {
                     | Signal::Ring(_)
                     | Signal::Resend
                     | Signal::Audit
-                    | Signal::Disturbed => {}
+                    | Signal::Disturbed
+                    | Signal::Outcome(_) => {}
                 }
                 self.node.handle_signal(now, signal);
             }

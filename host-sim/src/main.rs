@@ -35,7 +35,7 @@ enum Command {
     Board(board::Args),
     /// Run a scenario with many seeds; print percentiles and the seeds that fail
     Sweep(sweep::Args),
-    /// Draw networks that nobody tuned anything to, run them, and report every one in which something does not hold
+    /// Draw networks that nothing was tuned to, run them, and report every one that breaks a promise
     Swarm(swarm::Args),
     /// Join the shards of a sweep
     Merge(merge::Args),
@@ -67,11 +67,11 @@ enum Command {
     Monitor(monitor::Args),
     /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
     Dissector(dissector::Args),
-    /// Make a board blink, so that you find it
+    /// Make a board blink so that you can find it
     Identify(tell::Args),
     /// Make a board ask for an election
     Elect(tell::Args),
-    /// Start a board again
+    /// Restart a board
     Restart(tell::Args),
     /// Rank a board in the hierarchy by hand
     Rank(tell::RankArgs),

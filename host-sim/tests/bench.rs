@@ -5,13 +5,15 @@ use common::election::hs::Hs;
 use common::protocol::Protocol;
 use common::rng::Rng;
 use common::time::Duration;
-use common::types::{NodeId, RingPlace};
+use common::types::NodeId;
 use host_sim::draw::chart::Datum;
 use host_sim::lab::bench::growth::SCENARIOS;
 use host_sim::lab::fit::{Fit, Law, exponent};
 use ideal::big_ring::{BigRing, PhaseCount, Tally, random_uids};
 use ideal::candidates::{Carry, candidates};
+use ideal::index::NodeIndex;
 use ideal::net::Net;
+use ideal::ring;
 
 /// Runs the large ring's driver and checks that all nodes follow the largest uid.
 fn elect(uids: &[u32]) -> Tally {
@@ -24,19 +26,15 @@ fn elect(uids: &[u32]) -> Tally {
 /// The same ring in the ideal network.
 fn elect_in_net(uids: &[u32]) -> Tally {
     let ids: Vec<NodeId> = uids.iter().map(|&uid| NodeId(u16::try_from(uid).unwrap())).collect();
-    let nodes = ids.len();
     let mut net = Net::<Hs, 2>::default();
-    for (at, &id) in ids.iter().enumerate() {
-        let place = RingPlace { left: ids[(at + nodes - 1) % nodes], right: ids[(at + 1) % nodes] };
+    for at in NodeIndex::first(ids.len()) {
+        let (id, place) = (ids[at], ring::place(&ids, at));
         net.add(id, 0, Hs::new(id, RingConfig { place, patience: Duration::ZERO }));
     }
-    (1..nodes).for_each(|at| net.join(at - 1, at));
-    if nodes > 2 {
-        net.join(nodes - 1, 0);
-    }
+    ring::join(&mut net);
     net.start_all();
     net.run_rounds(10_000).expect("an election on an ideal ring ends");
-    assert!((0..nodes).all(|node| net.node(node).leader() == ids.iter().max().copied()));
+    assert!(net.nodes().all(|node| net.node(node).leader() == ids.iter().max().copied()));
     let count =
         |phase| PhaseCount { out: net.counts().in_phase("out", phase), back: net.counts().in_phase("back", phase) };
     let phases = (0..=u8::MAX).map(count).take_while(|count| *count != PhaseCount::default()).collect();

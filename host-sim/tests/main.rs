@@ -6,6 +6,7 @@ mod boards;
 mod check;
 mod collect;
 mod commands;
+mod dependencies;
 mod flashing;
 mod golden;
 mod harness;

@@ -14,6 +14,7 @@ use host_sim::lab::study::scene::Scene;
 use host_sim::lab::study::stats::Group;
 use host_sim::lab::study::{self, Request};
 use ideal::graph::{Graph, Kind};
+use ideal::index::{Direction, Edge, NodeIndex};
 
 const CLOCKS: [ClockKind; 2] = [ClockKind::Lamport, ClockKind::Perfect];
 
@@ -34,11 +35,12 @@ fn measure(line: &str) -> anyhow::Result<Vec<Group>> {
 /// Ids in ascending order.
 fn scene(kind: Kind, nodes: u16, leader: usize) -> Scene {
     let ids = (1..=nodes).map(NodeId).collect();
-    Scene { graph: Graph::new(kind, usize::from(nodes), 0), ids, leader }
+    Scene { graph: Graph::new(kind, usize::from(nodes), 0), ids, leader: NodeIndex(leader) }
 }
 
 fn flips(u: usize, v: usize, up: bool, moment: u64) -> [Flip; 2] {
-    [Flip { moment, from: u, to: v, up }, Flip { moment, from: v, to: u, up }]
+    let edge = Edge { u: NodeIndex(u), v: NodeIndex(v) };
+    edge.directions().map(|direction| Flip { moment, direction, up })
 }
 
 fn run(scene: &Scene, flips: &[Flip], clock: ClockKind, schedule: Schedule) -> Outcome {
@@ -180,13 +182,16 @@ fn both_ends_of_every_link_see_its_changes_in_turn_and_agree_in_the_end() {
         for change in Change::ALL {
             let plans = Schedule::ALL.map(|schedule| change.plan(&scene, schedule, seed));
             for plan in &plans {
-                let mut up: BTreeMap<(usize, usize), bool> =
-                    scene.graph.edges().flat_map(|(u, v)| [((u, v), true), ((v, u), true)]).collect();
+                let mut up: BTreeMap<Direction, bool> =
+                    scene.graph.edges().flat_map(|edge| edge.directions().map(|direction| (direction, true))).collect();
                 for flip in plan.before.iter().chain(&plan.flips) {
-                    let before = up.insert((flip.from, flip.to), flip.up);
+                    let before = up.insert(flip.direction, flip.up);
                     assert_eq!(before, Some(!flip.up), "{change:?} of seed {seed}");
                 }
-                assert!(up.iter().all(|(&(u, v), state)| up[&(v, u)] == *state), "{change:?} of seed {seed}");
+                assert!(
+                    up.iter().all(|(direction, state)| up[&direction.back()] == *state),
+                    "{change:?} of seed {seed}"
+                );
             }
             assert!(!plans[0].flips.is_empty());
             assert_eq!(plans[0].outcome(&scene.graph), plans[1].outcome(&scene.graph), "{change:?} of seed {seed}");

@@ -78,11 +78,12 @@ impl MaxSize for History {
 }
 
 impl History {
-    /// The history at a new boot, after the run before it ended like this. None when the epochs are used up.
-    pub fn next_boot(mut self, before: Option<Run>) -> Option<Self> {
-        self.advance_epoch()?;
+    /// The history after the last run ended like this. It takes no epoch: a board first waits for as long as it has to, and a
+    /// supply that breaks down meanwhile costs nothing that could run out.
+    #[must_use]
+    pub fn with_run(mut self, run: Run) -> Self {
         // At the first boot ever there is no run to remember.
-        if let Some(run) = before.filter(|_| self.epoch > 1) {
+        if self.epoch > 0 {
             if self.runs.is_full() {
                 self.runs.remove(0);
             }
@@ -90,7 +91,7 @@ impl History {
             let _ = self.runs.push(run);
             self.quick_ends = if run.is_quick() { self.quick_ends.saturating_add(1) } else { 0 };
         }
-        Some(self)
+        self
     }
 
     /// Takes the next epoch, if there is one left.
@@ -103,8 +104,13 @@ impl History {
     }
 
     /// How long the board keeps quiet before it joins: two seconds after a quick end, doubled with each further one, up
-    /// to ten minutes.
+    /// to ten minutes. It is ten minutes, too, where no run that is remembered has lasted a minute, however they ended: the
+    /// epochs then last for more than a year.
     pub fn hold_off(&self) -> Duration {
+        let is_wanted = self.runs.last().is_some_and(|run| run.ending == Ending::Deliberate);
+        if self.runs.is_full() && !is_wanted && self.runs.iter().all(|run| run.lasted_s < QUICK_S) {
+            return Duration::from_millis(HOLD_OFF_MAX_S * 1_000);
+        }
         let Some(doublings) = self.quick_ends.checked_sub(1) else { return Duration::ZERO };
         let seconds = HOLD_OFF_FIRST_S.checked_shl(u32::from(doublings.min(32))).unwrap_or(HOLD_OFF_MAX_S);
         Duration::from_millis(seconds.min(HOLD_OFF_MAX_S) * 1_000)
@@ -137,10 +143,10 @@ mod tests {
 
     #[test]
     fn the_first_boot_has_no_run_behind_it() {
-        let first = History::default().next_boot(Some(CRASH)).unwrap();
-        assert_eq!((first.epoch, first.quick_ends, first.runs.len()), (1, 0, 0));
-        let second = first.next_boot(Some(CRASH)).unwrap();
-        assert_eq!((second.epoch, second.quick_ends, second.runs.len()), (2, 1, 1));
+        let mut first = History::default().with_run(CRASH);
+        assert_eq!((first.advance_epoch(), first.quick_ends, first.runs.len()), (Some(1), 0, 0));
+        let second = first.with_run(CRASH);
+        assert_eq!((second.epoch, second.quick_ends, second.runs.len()), (1, 1, 1), "no epoch before the wait");
     }
 
     #[test]
@@ -148,15 +154,15 @@ mod tests {
         let mut history = History { epoch: 1, ..History::default() };
         let mut seconds = std::vec::Vec::new();
         for _ in 0..12 {
-            history = history.next_boot(Some(CRASH)).unwrap();
+            history = history.with_run(CRASH);
             seconds.push(history.hold_off().as_micros() / 1_000_000);
         }
         assert_eq!(seconds, [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600]);
-        let rested = history.clone().next_boot(Some(Run { lasted_s: 60, ending: Ending::Failed })).unwrap();
+        let rested = history.clone().with_run(Run { lasted_s: 60, ending: Ending::Failed });
         assert_eq!(rested.hold_off(), Duration::ZERO);
-        let wanted = history.clone().next_boot(Some(Run { lasted_s: 1, ending: Ending::Deliberate })).unwrap();
+        let wanted = history.clone().with_run(Run { lasted_s: 1, ending: Ending::Deliberate });
         assert_eq!(wanted.hold_off(), Duration::ZERO);
-        let flickering = history.next_boot(Some(Run { lasted_s: 1, ending: Ending::PowerLost })).unwrap();
+        let flickering = history.with_run(Run { lasted_s: 1, ending: Ending::PowerLost });
         assert_eq!(flickering.hold_off(), Duration::from_millis(600_000));
     }
 
@@ -164,19 +170,19 @@ mod tests {
     fn a_pulled_plug_is_no_reset_loop_and_ends_one() {
         let mut history = History { epoch: 1, ..History::default() };
         for lasted_s in [2, 3, 59, 60, 4_000] {
-            history = history.next_boot(Some(Run { lasted_s, ending: Ending::PowerLost })).unwrap();
+            history = history.with_run(Run { lasted_s, ending: Ending::PowerLost });
             assert_eq!(history.hold_off(), Duration::ZERO, "{lasted_s} s");
         }
         let crashing = History { quick_ends: 5, ..history };
         assert!(!crashing.hold_off().is_zero());
-        let unplugged = crashing.next_boot(Some(Run { lasted_s: 2, ending: Ending::PowerLost })).unwrap();
+        let unplugged = crashing.with_run(Run { lasted_s: 2, ending: Ending::PowerLost });
         assert_eq!(unplugged.hold_off(), Duration::ZERO);
     }
 
     #[test]
     fn a_loop_of_any_length_stays_at_the_most() {
         let history = History { epoch: 9, quick_ends: u8::MAX, ..History::default() };
-        let after = history.next_boot(Some(CRASH)).unwrap();
+        let after = history.with_run(CRASH);
         assert_eq!((after.quick_ends, after.hold_off()), (u8::MAX, Duration::from_millis(600_000)));
     }
 
@@ -184,7 +190,7 @@ mod tests {
     fn the_oldest_run_makes_room() {
         let mut history = History { epoch: 1, ..History::default() };
         for lasted_s in 100..100 + 20 {
-            history = history.next_boot(Some(Run { lasted_s, ending: Ending::PowerLost })).unwrap();
+            history = history.with_run(Run { lasted_s, ending: Ending::PowerLost });
         }
         let lengths: std::vec::Vec<u32> = history.runs.iter().map(|run| run.lasted_s).collect();
         assert_eq!(lengths.len(), RUNS_MAX);
@@ -193,9 +199,37 @@ mod tests {
 
     #[test]
     fn no_epoch_is_ever_used_twice() {
-        let last = History { epoch: EPOCH_LAST - 1, ..History::default() }.next_boot(None).unwrap();
-        assert_eq!(last.epoch, EPOCH_LAST);
-        assert_eq!(last.next_boot(None), None);
+        let mut last = History { epoch: EPOCH_LAST - 1, ..History::default() };
+        assert_eq!(last.advance_epoch(), Some(EPOCH_LAST));
+        assert_eq!(last.advance_epoch(), None);
+    }
+
+    /// A supply that breaks down every so many seconds, for ever: how long until the epochs are used up, in hours.
+    fn exhausted_after_h(run_s: u64) -> u64 {
+        let mut history = History { epoch: 1, ..History::default() };
+        let mut elapsed_s = 0;
+        // As far as the waits have settled; from then on every boot is like the last.
+        for boot in 0..200 {
+            let lasted_s = u32::try_from(run_s).unwrap_or(u32::MAX);
+            history = history.with_run(Run { lasted_s, ending: Ending::PowerLost });
+            let wait_s = history.hold_off().as_micros() / 1_000_000;
+            if wait_s <= run_s {
+                history.advance_epoch();
+            }
+            if boot >= 100 {
+                elapsed_s += run_s;
+            }
+        }
+        let taken = u64::from(history.epoch).saturating_sub(101).max(1);
+        elapsed_s * u64::from(EPOCH_LAST) / taken / 3_600
+    }
+
+    #[test]
+    fn a_supply_that_breaks_down_all_the_time_does_not_use_up_the_epochs() {
+        for run_s in [1, 2, 3, 10, 59] {
+            assert!(exhausted_after_h(run_s) > 24 * 60, "{run_s} s: {} h", exhausted_after_h(run_s));
+        }
+        assert!(exhausted_after_h(60) > 24 * 30);
     }
 
     #[test]

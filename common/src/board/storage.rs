@@ -81,6 +81,14 @@ struct Checkpoint {
     uptime_s: u32,
 }
 
+/// A boot that has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    pub history: History,
+    /// The number of this boot; none before the board has waited.
+    pub epoch: Option<u16>,
+}
+
 /// A configuration that came over the cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override<'a> {
@@ -111,15 +119,25 @@ impl<F: NorFlash> Store<F> {
         self.read(HISTORY).await.map(Option::unwrap_or_default)
     }
 
-    /// Begins a boot: closes the run before it, takes the next epoch, stores both and reads them back. Only then may the
-    /// board send. The run's length is the longer of what memory and flash know of it.
-    pub async fn begin_boot(&mut self, before: Run) -> Result<History, StoreError> {
+    /// Begins a boot: closes the run before it, whose length is the longer of what memory and flash know of it. A board that
+    /// need not wait also takes the next epoch and may send; one that must takes it only then, with
+    /// [`next_epoch`](Self::next_epoch).
+    pub async fn begin_boot(&mut self, before: Run) -> Result<Begun, StoreError> {
         let history = self.history().await?;
         let kept = self.read::<Checkpoint>(CHECKPOINT).await?.filter(|checkpoint| checkpoint.epoch == history.epoch);
         let lasted_s = kept.map_or(before.lasted_s, |checkpoint| checkpoint.uptime_s.max(before.lasted_s));
-        let history = history.next_boot(Some(Run { lasted_s, ..before })).ok_or(StoreError::Exhausted)?;
+        let mut history = history.with_run(Run { lasted_s, ..before });
+        let epoch = if history.hold_off().is_zero() {
+            Some(history.advance_epoch().ok_or(StoreError::Exhausted)?)
+        } else {
+            None
+        };
         self.write_history(&history).await?;
-        Ok(history)
+        if epoch.is_none() && kept.is_some() {
+            // What is known of the last run says nothing about this one, which has no epoch of its own yet.
+            self.write(CHECKPOINT, &Checkpoint { epoch: history.epoch, uptime_s: 0 }).await?;
+        }
+        Ok(Begun { history, epoch })
     }
 
     /// Takes the next epoch within a run.

@@ -12,27 +12,30 @@
 //! of leader, and nothing that happens to them ends a link or changes what is thought of it.
 
 pub mod block;
+mod chores;
 mod commits;
 mod compose;
 pub mod log_entry;
 mod marks;
 pub mod origin;
 mod queue;
+mod receive;
 pub mod ways;
 pub mod wire;
 
 use self::block::Sample;
+pub use self::chores::{Chore, Done};
 use self::commits::Commits;
 pub use self::compose::Answer;
 use self::compose::Sending;
 use self::log_entry::{Contents, LogEntry};
-use self::marks::{Marks, Standing};
+use self::marks::Marks;
 use self::origin::{Origin, Recovered, Wanted};
 use self::queue::Queue;
+pub use self::receive::Verdict;
 use self::ways::Learned;
-use self::wire::{AGE_UNKNOWN, BODY_MAX, Body, CommitBytes, Gap, Key, Records};
+use self::wire::{AGE_UNKNOWN, Key};
 use crate::config::Boot;
-use crate::data::block::BlockBytes;
 use crate::limits::BLOCK_MAX;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -46,33 +49,6 @@ const REST_MS: u32 = 1_000;
 
 /// How long a leader waits for more commits that go the same way.
 const GATHER: Duration = Duration::from_millis(600);
-
-/// How long a relay waits for more of them.
-const GATHER_RELAY: Duration = Duration::from_millis(40);
-
-/// What the driver is to do with its flash. It does one thing at a time and says what came of it with
-/// [`Done`] before it asks for the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chore {
-    /// Store the block in the buffer under this number, together with `base`.
-    Store { number: u32, base: u32, length: usize },
-    /// Read a block back.
-    Fetch { number: u32 },
-    /// Append the entry in the buffer to the log. It is not lost, not even with the power, once the driver says that it is done.
-    Log { length: usize },
-    /// Blocks before this one may be overwritten. Nothing is to be said about it.
-    Release { base: u32 },
-}
-
-/// What came of a chore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done<'b> {
-    Stored(bool),
-    /// The block; none where it is not there or was damaged.
-    Fetched(Option<&'b [u8]>),
-    /// Whether it is in the log. One that is not is not committed, and its origin sends it again.
-    Logged(bool),
-}
 
 /// What has happened since the boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,31 +78,12 @@ pub struct Counters {
     pub queue_high_water: u8,
 }
 
-/// What a node makes of a DATA frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Taken,
-    /// There is no room; the sender is to wait.
-    NotTaken,
-    Malformed,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Nothing,
     Storing,
     Fetching(u32),
     Logging(Key),
-}
-
-/// What a relay needs of a frame on its way up.
-#[derive(Clone, Copy, Debug)]
-struct Upward {
-    key: Key,
-    turn: u8,
-    hops_left: u8,
-    /// Of a gap, the first block behind it.
-    gap_end: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -275,206 +232,6 @@ impl Data {
         let frames = self.queue.iter().filter(waits).map(|queued| queued.due).min().unwrap_or(Instant::NEVER);
         let first = frames.min(self.commits.due());
         if first == Instant::NEVER { first } else { first.max(self.rest_until).max(self.pause_until) }
-    }
-
-    /// The next thing that the driver is to do with its flash, with what it needs in `buf`.
-    pub fn poll_chore(&mut self, now: Instant, buf: &mut [u8; log_entry::ENTRY_MAX]) -> Option<Chore> {
-        if self.doing != Doing::Nothing {
-            return None;
-        }
-        self.tick(now);
-        if let Some(base) = self.origin.take_release() {
-            return Some(Chore::Release { base });
-        }
-        if let Some(chore) = self.log_chore(now, buf) {
-            return Some(chore);
-        }
-        let base = self.origin.base;
-        if let Some((number, block)) = self.origin.to_store() {
-            let length = block.bytes().len();
-            buf.get_mut(..length)?.copy_from_slice(block.bytes());
-            self.doing = Doing::Storing;
-            return Some(Chore::Store { number, base, length });
-        }
-        if !self.is_gathering() || now < self.rest_until {
-            return None;
-        }
-        let Some(Wanted::Block(number)) = self.origin.wanted(now) else { return None };
-        self.doing = Doing::Fetching(number);
-        Some(Chore::Fetch { number })
-    }
-
-    fn log_chore(&mut self, now: Instant, buf: &mut [u8; log_entry::ENTRY_MAX]) -> Option<Chore> {
-        if !self.leads() {
-            return None;
-        }
-        let epoch = self.epoch?;
-        let key = self.queue.iter().find(|queued| !queued.is_logging)?.key;
-        let queued = self.queue.find(key)?;
-        queued.is_logging = true;
-        let (contents, age) = match Body::read(&queued.body)? {
-            Body::Records(records) => (Contents::Block(records.block), older(records.age, now.since(queued.since))),
-            Body::Gap(gap) => (Contents::Gap { end: gap.end }, AGE_UNKNOWN),
-            Body::Commit(_) => return None,
-        };
-        let entry = LogEntry { key, epoch, clock_ms: now.as_millis(), age, contents };
-        let length = entry.write(buf).ok()?;
-        self.doing = Doing::Logging(key);
-        Some(Chore::Log { length })
-    }
-
-    /// The driver has done what it was told to.
-    pub fn done(&mut self, now: Instant, done: Done<'_>) {
-        let doing = core::mem::replace(&mut self.doing, Doing::Nothing);
-        match (doing, done) {
-            (Doing::Storing, Done::Stored(is_stored)) => self.origin.stored(is_stored),
-            (Doing::Fetching(number), Done::Fetched(Some(block))) => self.queue_block(now, number, block),
-            (Doing::Fetching(number), Done::Fetched(None)) => self.origin.unreadable(now, number),
-            (Doing::Logging(key), Done::Logged(is_logged)) => self.logged(now, key, is_logged),
-            // The driver speaks of something that it was not asked for.
-            (doing, _) => self.doing = doing,
-        }
-    }
-
-    /// The store had to overwrite blocks: it has none before this one any more.
-    pub fn overwritten(&mut self, oldest: u32) {
-        self.origin.overwritten(oldest);
-    }
-
-    fn own_key(&self, number: u32) -> Key {
-        Key { origin: self.id, store: self.origin.store().unwrap_or(0), number }
-    }
-
-    fn queue_block(&mut self, now: Instant, number: u32, block: &[u8]) {
-        let Some(read) = BlockBytes::read(block) else {
-            self.origin.unreadable(now, number);
-            return;
-        };
-        let age = if Some(read.epoch) == self.epoch {
-            u32::try_from(now.as_millis().saturating_sub(read.clock_ms) / 10).unwrap_or(AGE_UNKNOWN)
-        } else {
-            AGE_UNKNOWN
-        };
-        let turn = self.origin.turn(number);
-        let records = Records { turn, hops_left: HOPS_MAX, key: self.own_key(number), age, block };
-        self.queue_own(now, number, turn, |buf| records.write(buf).ok());
-    }
-
-    fn queue_gap(&mut self, now: Instant, first: u32, end: u32) {
-        let turn = self.origin.turn(first);
-        let gap = Gap { turn, hops_left: HOPS_MAX, key: self.own_key(first), end };
-        self.queue_own(now, first, turn, |buf| gap.write(buf).ok());
-    }
-
-    fn queue_own(&mut self, now: Instant, number: u32, turn: u8, write: impl FnOnce(&mut [u8]) -> Option<usize>) {
-        let mut body = [0; BODY_MAX];
-        let length = write(&mut body).unwrap_or(0);
-        let body = body.get(..length).unwrap_or(&[]);
-        if !body.is_empty() && self.queue.add(now, self.own_key(number), turn, true, body).is_ok() {
-            self.origin.queued(number);
-        } else {
-            let wait = u64::from(100 + self.rng.below(200));
-            self.origin.postpone(number, now + Duration::from_millis(wait));
-            self.origin.slow_down();
-        }
-    }
-
-    fn logged(&mut self, now: Instant, key: Key, is_logged: bool) {
-        let Some(queued) = self.queue.remove(key) else { return };
-        if queued.is_own {
-            self.origin.left(now, key.number, &mut self.rng);
-        }
-        if !is_logged {
-            return;
-        }
-        count(&mut self.counters.logged);
-        let commit = match Body::read(&queued.body) {
-            Some(Body::Gap(gap)) if self.marks.note_gap(key, gap.end).is_ok() => gap_commit(key, gap.end),
-            Some(Body::Records(_)) if self.marks.note(key).is_ok() => self.marks.commit(key),
-            _ => return,
-        };
-        self.tell(now, commit, GATHER);
-    }
-
-    /// Lets an origin know that something of it is logged.
-    fn tell(&mut self, now: Instant, commit: wire::Commit, wait: Duration) {
-        if commit.key.origin == self.id {
-            self.origin.commit(commit);
-        } else {
-            self.commits.add(commit, self.id, HOPS_MAX, now + wait);
-        }
-    }
-
-    /// A linked neighbour has sent a DATA frame.
-    pub fn receive(&mut self, now: Instant, from: NodeId, body: &[u8]) -> Verdict {
-        let verdict = match Body::read(body) {
-            Some(Body::Records(Records { turn, hops_left, key, .. })) => {
-                self.receive_up(now, from, Upward { key, turn, hops_left, gap_end: None }, body)
-            }
-            Some(Body::Gap(Gap { turn, hops_left, key, end })) => {
-                self.receive_up(now, from, Upward { key, turn, hops_left, gap_end: Some(end) }, body)
-            }
-            Some(Body::Commit(commits)) => {
-                self.receive_commits(now, commits);
-                Verdict::Taken
-            }
-            None => Verdict::Malformed,
-        };
-        match verdict {
-            Verdict::Taken => count(&mut self.counters.taken),
-            Verdict::NotTaken => count(&mut self.counters.not_taken),
-            Verdict::Malformed => {}
-        }
-        verdict
-    }
-
-    fn receive_up(&mut self, now: Instant, from: NodeId, upward: Upward, body: &[u8]) -> Verdict {
-        let Upward { key, turn, hops_left, gap_end } = upward;
-        if key.origin == self.id {
-            // It went in a circle. Its origin has it anyway.
-            return Verdict::Taken;
-        }
-        self.learned.learn(now, key.origin, from);
-        if self.queue.has(key, turn) {
-            return Verdict::Taken;
-        }
-        let Some(hops_left) = hops_left.checked_sub(1) else {
-            count(&mut self.counters.dropped);
-            return Verdict::Taken;
-        };
-        if self.leads() {
-            // Of a gap the last block decides: it is settled once the gap is.
-            match self.marks.standing(key.with(gap_end.map_or(key.number, |end| end - 1))) {
-                Standing::New => {}
-                Standing::Settled => {
-                    count(&mut self.counters.repeated);
-                    let commit = gap_end.map_or_else(|| self.marks.commit(key), |end| gap_commit(key, end));
-                    self.tell(now, commit, Duration::ZERO);
-                    return Verdict::Taken;
-                }
-                Standing::Refused => {
-                    count(&mut self.counters.refused);
-                    return Verdict::NotTaken;
-                }
-            }
-        }
-        let mut copy = [0; BODY_MAX];
-        let Some(copied) = copy.get_mut(..body.len()) else { return Verdict::Malformed };
-        copied.copy_from_slice(body);
-        if let Some(hops) = copied.get_mut(1) {
-            *hops = hops_left;
-        }
-        if self.queue.add(now, key, turn, false, copied).is_ok() { Verdict::Taken } else { Verdict::NotTaken }
-    }
-
-    fn receive_commits(&mut self, now: Instant, commits: CommitBytes<'_>) {
-        for commit in commits.iter() {
-            if commit.key.origin == self.id {
-                self.origin.commit(commit);
-            } else if let Some(hops_left) = commits.hops_left.checked_sub(1) {
-                self.commits.add(commit, commits.leader, hops_left, now + GATHER_RELAY);
-            }
-        }
     }
 }
 

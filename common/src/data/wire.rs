@@ -1,7 +1,7 @@
 //! The bodies of DATA frames.
 //!
 //! ```text
-//! RECORDS  try4 type4 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 95
+//! RECORDS  try4 type4 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 93
 //! GAP      try4 type4 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
 //! COMMIT   0 type4 = 3    | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
 //! ```
@@ -17,7 +17,7 @@ use crate::limits::{BLOCK_MAX, COMMITS_MAX};
 use crate::types::NodeId;
 
 /// The most bytes of a body: what a frame has room for.
-pub const BODY_MAX: usize = 107;
+pub const BODY_MAX: usize = 105;
 
 /// Bytes of a RECORDS body before its block.
 const RECORDS_BYTES: usize = 12;

@@ -27,7 +27,7 @@ use crate::peers::{PeerIndex, PeerSet};
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
-use crate::types::NodeId;
+use crate::types::{NodeId, Outcome};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -146,6 +146,14 @@ impl Bully {
         cx.send(Dest::Lower, BullyMsg::Coordinator);
     }
 
+    /// Others follow this leader: as good as its announcement, where it is the highest node alive.
+    fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
+        let Some(leader) = told.leader.filter(|_| self.outcome().is_behind(told)) else { return };
+        if leader > cx.id && cx.peers.last() == Some(&leader) {
+            self.follow(leader, cx);
+        }
+    }
+
     fn follow(&mut self, leader: NodeId, cx: &mut Cx<'_, Self>) {
         self.leader = Some(leader);
         self.state = State::Following;
@@ -206,6 +214,11 @@ impl Protocol for Bully {
 
     fn on_timer(&mut self, timer: BullyTimer, cx: &mut Cx<'_, Self>) {
         match timer {
+            // Whoever is known to live and gives no answer is slow, not dead. Announcing oneself would make two leaders.
+            BullyTimer::Answer if self.knows_living && cx.peers.last().is_some_and(|&highest| highest > cx.id) => {
+                cx.note(Event::Retried);
+                self.hold_election(cx);
+            }
             BullyTimer::Answer => self.announce(cx),
             BullyTimer::TakeOver => {
                 self.taking_over = false;
@@ -225,12 +238,14 @@ impl Protocol for Bully {
             // Whoever follows the highest node alive has missed nothing that matters.
             Signal::Disturbed if self.follows_highest(cx) => {}
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
+            Signal::Outcome(told) if self.knows_living => self.learn(told, cx),
             Signal::LeaderHeard
             | Signal::Ring(_)
             | Signal::Fitness(_)
             | Signal::Rank(_)
             | Signal::Resend
-            | Signal::Audit => {}
+            | Signal::Audit
+            | Signal::Outcome(_) => {}
         }
     }
 

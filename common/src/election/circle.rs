@@ -13,7 +13,7 @@ use crate::outbox::Dest;
 use crate::protocol::{Cx, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
-use crate::types::{NodeId, RingPlace, Side, Term};
+use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RingTimer {
@@ -35,6 +35,21 @@ const STAGGER_RING: u32 = 16;
 
 /// From this many higher nodes on all begin together: the election of a higher one will have reached them before.
 const STAGGER_MAX: u32 = 12;
+
+/// The same after the loss of a leader, which nobody but its neighbours knows of.
+const STAGGER_LOST: u32 = 4;
+
+fn higher<P: Protocol>(cx: &Cx<'_, P>) -> usize {
+    cx.peers.iter().filter(|&&peer| peer > cx.id).count()
+}
+
+/// How long a node waits for its turn to begin.
+pub fn turn<P: Protocol>(cx: &Cx<'_, P>) -> Duration {
+    let higher = u32::try_from(higher(cx)).unwrap_or(STAGGER_MAX);
+    let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let second = STAGGER_SECOND * members.div_ceil(STAGGER_RING);
+    STAGGER.times(if higher == 0 { 1 } else { second + higher.min(STAGGER_MAX) })
+}
 
 impl TimerKey for RingTimer {
     const ALL: &'static [Self] = &[Self::Patience, Self::Decide, Self::Begin];
@@ -138,6 +153,14 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// Begins the election of the next term.
     fn begin(&mut self, cx: &mut Cx<'_, Self>);
 
+    /// Follows the leader that an election of this term gave to others.
+    fn adopt(&mut self, _term: Term, _leader: NodeId, _cx: &mut Cx<'_, Self>) {}
+
+    /// Whether the highest id wins. Otherwise nobody knows before the election who would.
+    fn goes_by_id(&self) -> bool {
+        true
+    }
+
     /// Answers a signal.
     fn heed(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         let in_election = !self.is_decided() && self.circle().term != Term(0);
@@ -145,12 +168,47 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             // A node that is in an election already need not begin another.
             Signal::LeaderLost if in_election => {}
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
+            // Who knows the end of its election has lost nothing, and tells it to those that have.
+            Signal::Disturbed if self.has_leader(cx) => {}
             Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
                 self.circle().place = place;
+                if !self.is_content(cx) {
+                    self.begin_soon(cx);
+                }
+            }
+            Signal::Outcome(outcome) => self.learn(outcome, cx),
+            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+        }
+    }
+
+    /// Whether this node knows the leader of its term, that leader is alive, and others will learn of it. Never on a ring that is
+    /// as published, where every change is an election.
+    fn has_leader(&mut self, cx: &Cx<'_, Self>) -> bool {
+        let is_alive = self.leader().is_some_and(|leader| leader == cx.id || cx.is_up(leader));
+        let is_told = self.outcome() == Outcome { term: self.circle().term, leader: self.leader() };
+        is_told && is_alive && !self.circle().patience.is_zero()
+    }
+
+    /// Whether another election could not change anything: nobody alive would win against the leader.
+    fn is_content(&mut self, cx: &Cx<'_, Self>) -> bool {
+        let highest = cx.peers.last().copied().max(Some(cx.id));
+        self.goes_by_id() && self.has_leader(cx) && self.leader() >= highest
+    }
+
+    /// Others tell how their election ended.
+    fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
+        let is_news = told.term != Term(0) && self.outcome().is_behind(told);
+        let Some(leader) = told.leader.filter(|_| is_news) else { return };
+        if leader == cx.id {
+            // They follow this node for what it won before it restarted: it asks again.
+            self.circle().term = told.term;
+            self.begin(cx);
+        } else if cx.is_up(leader) {
+            self.adopt(told.term, leader, cx);
+            if cx.id > leader && self.goes_by_id() {
                 self.begin_soon(cx);
             }
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
         }
     }
 
@@ -161,23 +219,29 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             self.begin(cx);
             return;
         }
-        let higher = u32::try_from(cx.peers.iter().filter(|&&peer| peer > cx.id).count()).unwrap_or(STAGGER_MAX);
-        let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let second = STAGGER_SECOND * members.div_ceil(STAGGER_RING);
-        let turns = if higher == 0 { 1 } else { second + higher.min(STAGGER_MAX) };
-        cx.set_timer(RingTimer::Begin, STAGGER.times(turns));
+        cx.set_timer(RingTimer::Begin, turn(cx));
     }
 
-    /// A member of the ring is gone: where it was the leader, another is needed.
+    /// A member of the ring is gone: where it was the leader, another is needed. Few know that yet, and the highest may not be
+    /// among them.
     fn lose_member(&mut self, member: NodeId, cx: &mut Cx<'_, Self>) {
         if self.leader() == Some(member) && !self.circle().patience.is_zero() {
-            self.begin_soon(cx);
+            if self.circle().place.is_alone(cx.id) {
+                self.begin(cx);
+                return;
+            }
+            let higher = u32::try_from(higher(cx)).unwrap_or(STAGGER_LOST);
+            let spread = u32::try_from(STAGGER.as_micros()).unwrap_or(u32::MAX);
+            let extra = Duration::from_micros(u64::from(cx.rng.below(spread)));
+            cx.set_timer(RingTimer::Begin, STAGGER.times(1 + higher.min(STAGGER_LOST)) + extra);
         }
     }
 
     /// A timer of the circle has run out.
     fn time_out(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         match timer {
+            // What it was to begin for may have been settled meanwhile.
+            RingTimer::Begin if self.is_content(cx) => {}
             RingTimer::Begin => self.begin(cx),
             RingTimer::Decide => {}
             RingTimer::Patience => self.lose_patience(cx),

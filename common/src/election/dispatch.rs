@@ -26,7 +26,7 @@ use crate::outbox::{Command, Outbox};
 use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
-use crate::types::{NodeId, RingPlace};
+use crate::types::{NodeId, Outcome, RingPlace};
 
 /// How long things take and how long to wait for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -242,6 +242,23 @@ impl Election {
     }
 }
 
+impl Election {
+    /// Whether messages go from ring neighbour to ring neighbour, and not to members by name.
+    pub fn goes_round(&self) -> bool {
+        !matches!(self.algorithm(), Algorithm::Bully | Algorithm::ModifiedBully)
+    }
+
+    /// This node's neighbours on the ring, where the algorithm keeps to them.
+    pub fn place(&self) -> Option<RingPlace> {
+        match self {
+            Self::Hs(node) => Some(node.place()),
+            Self::Lcr(node) => Some(node.place()),
+            Self::Frlle(node) => Some(node.place()),
+            _ => None,
+        }
+    }
+}
+
 /// Hands an event to the chosen algorithm in a context of its own, and passes on its commands. There is one copy of this for
 /// each algorithm, not for each of its handlers, which saves many kilobytes on a board.
 #[inline(never)]
@@ -373,6 +390,18 @@ impl Protocol for Election {
             Self::ModifiedBully(node) => node.leader(),
             #[cfg(feature = "comparison")]
             Self::Abraham(node) => node.leader(),
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Hs(node) => node.outcome(),
+            Self::Frlle(node) => node.outcome(),
+            Self::Bully(node) => node.outcome(),
+            Self::Ring(node) => node.outcome(),
+            Self::Lcr(node) => node.outcome(),
+            // Their leaders have no number.
+            _ => Outcome { leader: self.leader(), ..Outcome::default() },
         }
     }
 

@@ -34,7 +34,7 @@ use crate::coefficient::Coefficient;
 use crate::notice::Event;
 use crate::protocol::{Cx, Protocol, Signal};
 use crate::time::{Duration, Instant};
-use crate::types::{NodeId, RingPlace, Side, Term};
+use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
 /// Whether the gaps of the source are closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,6 +72,8 @@ struct Ballot {
     best_id: NodeId,
     /// A new leader is known.
     decided: bool,
+    /// It is known from others, and the declaration may still come.
+    hearsay: bool,
     /// This node has found out that the old leader is alive.
     recovery_creator: bool,
     /// This node has been told so.
@@ -96,6 +98,11 @@ pub struct Frlle {
 }
 
 impl Frlle {
+    /// This node's neighbours, as it knows them.
+    pub fn place(&self) -> RingPlace {
+        self.circle.place
+    }
+
     /// A node that follows `leader`.
     pub fn new(id: NodeId, config: FrlleConfig, leader: Option<NodeId>) -> Self {
         Self {
@@ -112,6 +119,7 @@ impl Frlle {
                 best: config.coefficient,
                 best_id: id,
                 decided: false,
+                hearsay: false,
                 recovery_creator: false,
                 recovery_seen: false,
                 failed: leader,
@@ -164,6 +172,7 @@ impl Frlle {
             best: self.frozen,
             best_id: cx.id,
             decided: false,
+            hearsay: false,
             recovery_creator: false,
             recovery_seen: false,
             failed,
@@ -266,7 +275,8 @@ impl Frlle {
     /// True when it was news.
     fn accept_declaration(&mut self, leader: NodeId, cx: &mut Cx<'_, Self>) -> bool {
         if self.ballot.decided {
-            return false;
+            // Whoever knows the leader from others passes the declaration on all the same, once.
+            return core::mem::take(&mut self.ballot.hearsay) && self.leader == Some(leader);
         }
         self.ballot.decided = true;
         self.leader = Some(leader);
@@ -335,8 +345,16 @@ impl Frlle {
     }
 
     fn take_place(&mut self, place: RingPlace, cx: &mut Cx<'_, Self>) {
-        self.circle.place = place;
-        if self.hardened() || self.leader.is_none() {
+        let before = core::mem::replace(&mut self.circle.place, place);
+        // Where members have only left, nobody can be fitter than the leader who was not before.
+        let is_same = |side: Side| place.neighbour(side) == before.neighbour(side);
+        let has_left = |side: Side| !cx.is_up(before.neighbour(side)) && before.neighbour(side) != cx.id;
+        let is_needless = Side::BOTH.into_iter().all(|side| is_same(side) || has_left(side)) && self.has_leader(cx);
+        if self.hardened() {
+            if !is_needless {
+                self.begin_soon(cx);
+            }
+        } else if self.leader.is_none() {
             self.begin(cx);
         }
     }
@@ -361,6 +379,16 @@ impl RingAlgorithm for Frlle {
             self.ballot.initiator = true;
             self.stand(self.hop, cx);
         }
+    }
+
+    fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
+        self.join(term, self.leader, cx);
+        self.accept_declaration(leader, cx);
+        self.ballot.hearsay = true;
+    }
+
+    fn goes_by_id(&self) -> bool {
+        false
     }
 }
 
@@ -402,9 +430,12 @@ impl Protocol for Frlle {
             }
             Signal::LeaderLost if !self.hardened() => self.detect_published(cx),
             Signal::Ring(place) => self.take_place(place, cx),
-            Signal::LeaderLost | Signal::Elect | Signal::Disturbed | Signal::Rank(_) | Signal::Resend => {
-                self.heed(signal, cx);
-            }
+            Signal::LeaderLost
+            | Signal::Elect
+            | Signal::Disturbed
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Outcome(_) => self.heed(signal, cx),
             Signal::Audit => {}
         }
     }
@@ -412,5 +443,9 @@ impl Protocol for Frlle {
     /// While an election runs the old leader is kept: the source's `L_Id` changes only with an outcome.
     fn leader(&self) -> Option<NodeId> {
         self.leader
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome { term: self.circle.term, leader: self.leader.filter(|_| self.outcome_known()) }
     }
 }

@@ -16,6 +16,12 @@ use crate::types::NodeId;
 /// circle away would look like one to come.
 const REIGN_MAX: u32 = 1 << 29;
 
+/// What a claim adds to the node's `claims`, and how much of them is borne. A node that has restarted is told of its
+/// former life once or twice; whoever is told again and again has a twin, and two that claim against each other fill the
+/// channel. Each look takes one off, so a twin claims once in sixteen seconds.
+const CLAIM: u8 = 16;
+const CLAIMS_MAX: u8 = 3 * CLAIM;
+
 /// Which rules a node follows where the published ones do more than a radio needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -66,12 +72,14 @@ pub struct HeightCore<const N: usize, X = ()> {
     height: Height,
     /// Sorted by id.
     links: Vec<Link<X>, N, u8>,
+    /// How much this node has lately claimed leaderships under its own id that were not its own.
+    claims: u8,
 }
 
 impl<const N: usize, X: Default> HeightCore<N, X> {
     /// A node with this height and no links.
     pub fn new(height: Height, options: HeightOptions) -> Self {
-        Self { options, time: 0, height, links: Vec::new() }
+        Self { options, time: 0, height, links: Vec::new(), claims: 0 }
     }
 
     pub fn height(&self) -> Height {
@@ -195,6 +203,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// Does what a node in this state must do, whatever brought it there. After every event it has been done, so only a memory
     /// that went wrong leaves anything to do.
     pub fn audit(&mut self, now: Instant) -> Option<Event> {
+        self.claims = self.claims.saturating_sub(1);
         let own = self.height;
         let is_lone = self.neighbours().next().is_none() && own.leader.lid != own.id;
         let better = self.neighbours().filter(|w| w.leader < own.leader).min_by_key(|w| w.leader);
@@ -286,15 +295,17 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// ADOPTLPIFPRIORITY. Where the peer's leader is the worse one, the caller answers.
     fn react_to_other_leader(&mut self, peer: Height) -> Event {
         let own = &mut self.height;
+        let is_disputed = self.options.rules != HeightRules::Published && peer.leader.lid == own.id;
         if peer.leader >= own.leader {
             Event::Replied(peer.id)
-        } else if self.options.rules != HeightRules::Published && peer.leader.lid == own.id {
+        } else if is_disputed && self.claims < CLAIMS_MAX {
+            self.claims += CLAIM;
             self.elect_self()
         } else {
             own.level = peer.level;
             own.delta = peer.delta.saturating_add(1);
             own.leader = peer.leader;
-            Event::Adopted(peer.id)
+            if is_disputed { Event::Disputed(peer.id) } else { Event::Adopted(peer.id) }
         }
     }
 }

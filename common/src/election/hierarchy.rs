@@ -265,7 +265,9 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.tell_everybody(cx);
                 return;
             }
-            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Disturbed => return,
+            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Disturbed | Signal::Outcome(_) => {
+                return;
+            }
         };
         self.finish(did, before, None, cx);
     }

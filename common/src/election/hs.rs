@@ -36,23 +36,34 @@ use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
-use crate::types::{NodeId, Side, Term};
+use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
 /// What HS compares. Boards use their [`NodeId`]; a simulation of a million nodes needs more of them.
 pub trait Uid: Copy + Debug + Ord + Hash + Serialize + DeserializeOwned + MaxSize {
     /// The node of this uid, where uids are node ids.
     fn node(self) -> Option<NodeId>;
+
+    /// The uid of a node.
+    fn of(node: NodeId) -> Option<Self>;
 }
 
 impl Uid for NodeId {
     fn node(self) -> Option<NodeId> {
         Some(self)
     }
+
+    fn of(node: NodeId) -> Option<Self> {
+        Some(node)
+    }
 }
 
 impl Uid for u32 {
     fn node(self) -> Option<NodeId> {
         u16::try_from(self).ok().map(NodeId)
+    }
+
+    fn of(node: NodeId) -> Option<Self> {
+        Some(node.0.into())
     }
 }
 
@@ -145,12 +156,19 @@ pub struct Hs<U = NodeId> {
     /// Probes of this phase that have come back; in the last phase, how often the probe was sent again.
     returned: u8,
     leader: Option<U>,
+    /// The leader is known from others, and the announcement may still come.
+    is_hearsay: bool,
 }
 
 impl<U: Uid> Hs<U> {
+    /// This node's neighbours, as it knows them.
+    pub fn place(&self) -> RingPlace {
+        self.circle.place
+    }
+
     pub fn new(uid: U, config: RingConfig) -> Self {
         let rules = HsRules::Published;
-        Self { circle: Circle::new(config), uid, rules, phase: None, returned: 0, leader: None }
+        Self { circle: Circle::new(config), uid, rules, phase: None, returned: 0, leader: None, is_hearsay: false }
     }
 
     /// The same node under these rules.
@@ -167,6 +185,7 @@ impl<U: Uid> Hs<U> {
         self.circle.term = term;
         self.phase = None;
         self.leader = None;
+        self.is_hearsay = false;
         self.circle.wait(cx);
     }
 
@@ -181,15 +200,14 @@ impl<U: Uid> Hs<U> {
         }
     }
 
-    /// Sends a probe all the way round. It comes back from the other side, so one is enough; if that of the largest does not
-    /// come in time, another follows.
+    /// Sends a probe all the way round. It comes back from the other side, so one is enough; if it does not come in time, another
+    /// follows, a little later where somebody larger is believed alive.
     fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
         self.enter_phase(ROUND, &[Side::Right], cx);
         self.returned = sent;
-        if self.expects_to_win(cx) {
-            let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
-            cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << sent.min(3)));
-        }
+        let doublings = sent.saturating_add(u8::from(!self.expects_to_win(cx)));
+        let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+        cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << doublings.min(3)));
     }
 
     /// Whether probes of this phase come home from the other side. None of them is sent back.
@@ -259,7 +277,9 @@ impl<U: Uid> Hs<U> {
     }
 
     fn on_leader(&mut self, from: NodeId, uid: U, cx: &mut Cx<'_, Self>) {
-        if self.leader.is_none() {
+        // Whoever knows the leader from others passes the announcement on all the same, once: not everybody hears others.
+        let is_passed = core::mem::take(&mut self.is_hearsay) && self.leader == Some(uid);
+        if self.leader.is_none() || is_passed {
             self.leader = Some(uid);
             self.circle.settle(cx);
             let goes_left = self.rules == HsRules::Known && from == self.circle.place.right;
@@ -281,6 +301,14 @@ impl<U: Uid> RingAlgorithm for Hs<U> {
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
         self.join(self.circle.term.next(), cx);
         self.stand(cx);
+    }
+
+    fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
+        let Some(uid) = U::of(leader) else { return };
+        self.join(term, cx);
+        self.leader = Some(uid);
+        self.is_hearsay = true;
+        self.circle.settle(cx);
     }
 }
 
@@ -336,5 +364,9 @@ impl<U: Uid> Protocol for Hs<U> {
 
     fn leader(&self) -> Option<NodeId> {
         self.leader.and_then(Uid::node)
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome { term: self.circle.term, leader: self.leader() }
     }
 }

@@ -19,7 +19,7 @@ use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
-use crate::types::{NodeId, Side, Term};
+use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -43,17 +43,25 @@ pub struct Lcr {
     circle: Circle,
     /// Whether this node's own id is on its way.
     standing: bool,
+    /// The leader is known from others, and the announcement may still come.
+    is_hearsay: bool,
     leader: Option<NodeId>,
 }
 
 impl Lcr {
+    /// This node's neighbours, as it knows them.
+    pub fn place(&self) -> RingPlace {
+        self.circle.place
+    }
+
     pub fn new(config: RingConfig) -> Self {
-        Self { circle: Circle::new(config), standing: false, leader: None }
+        Self { circle: Circle::new(config), standing: false, is_hearsay: false, leader: None }
     }
 
     fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
         self.circle.term = term;
         self.standing = false;
+        self.is_hearsay = false;
         self.leader = None;
         self.circle.wait(cx);
     }
@@ -105,6 +113,13 @@ impl RingAlgorithm for Lcr {
         self.join(self.circle.term.next(), cx);
         self.stand(cx);
     }
+
+    fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
+        self.join(term, cx);
+        self.leader = Some(leader);
+        self.is_hearsay = true;
+        self.circle.settle(cx);
+    }
 }
 
 impl Protocol for Lcr {
@@ -130,7 +145,9 @@ impl Protocol for Lcr {
         }
         match msg {
             LcrMsg::Candidate(..) => self.on_candidate(id, cx),
-            LcrMsg::Leader(..) if self.leader.is_none() => {
+            // Whoever knows the leader from others passes the announcement on all the same, once.
+            LcrMsg::Leader(..) if self.leader.is_none() || (self.is_hearsay && self.leader == Some(id)) => {
+                self.is_hearsay = false;
                 self.leader = Some(id);
                 self.circle.settle(cx);
                 self.circle.send(Side::Right, LcrMsg::Leader(term, id), cx);
@@ -153,5 +170,9 @@ impl Protocol for Lcr {
 
     fn leader(&self) -> Option<NodeId> {
         self.leader
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome { term: self.circle.term, leader: self.leader }
     }
 }

@@ -163,7 +163,8 @@ impl Protocol for ModifiedBully {
             | Signal::Fitness(_)
             | Signal::Rank(_)
             | Signal::Resend
-            | Signal::Audit => {}
+            | Signal::Audit
+            | Signal::Outcome(_) => {}
         }
     }
 

@@ -15,13 +15,13 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use super::circle::{Age, RingTimer};
+use super::circle::{Age, RingTimer, turn};
 use crate::members::{Members, RingOrder};
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
-use crate::types::{NodeId, Term};
+use crate::types::{NodeId, Outcome, Term};
 
 /// A message of the Ring algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
@@ -56,9 +56,6 @@ impl Message for RingMsg {
     }
 }
 
-/// Changes of the ring that come within this time are one.
-const SWARM: Duration = Duration::from_millis(10);
-
 /// One node of the Ring algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ring {
@@ -69,13 +66,23 @@ pub struct Ring {
     waiting: bool,
     members: Members,
     leader: Option<NodeId>,
+    /// The election that gave this leader.
+    elected: Term,
 }
 
 impl Ring {
     /// A member of a ring. An election of its own that has not come back after `patience` is begun again; zero means
     /// never.
     pub fn new(order: RingOrder, patience: Duration) -> Self {
-        Self { order, patience, term: Term(0), waiting: false, members: Members::default(), leader: None }
+        Self {
+            order,
+            patience,
+            term: Term(0),
+            waiting: false,
+            members: Members::default(),
+            leader: None,
+            elected: Term(0),
+        }
     }
 
     /// The members that the last election found.
@@ -99,13 +106,39 @@ impl Ring {
         }
     }
 
-    /// Begins in a moment, because changes of the ring come in swarms and one election is enough for all of them; at once where
+    /// Begins in its turn, because changes of the ring come in swarms and one election is enough for all of them; at once where
     /// it has no patience.
     fn begin_soon(&mut self, cx: &mut Cx<'_, Self>) {
         if self.patience.is_zero() {
             self.begin(cx);
         } else {
-            cx.set_timer(RingTimer::Begin, SWARM);
+            cx.set_timer(RingTimer::Begin, turn(cx));
+        }
+    }
+
+    /// Whether this node follows a leader that is alive, and nobody who is alive is higher. Never on a ring that is as
+    /// published, where every change is an election.
+    fn is_content(&self, cx: &Cx<'_, Self>) -> bool {
+        let highest = cx.peers.last().copied().max(Some(cx.id));
+        !self.patience.is_zero() && !self.waiting && self.leader.is_some() && self.leader == highest
+    }
+
+    /// Others tell how their election ended.
+    fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
+        let Some(leader) = told.leader.filter(|_| self.outcome().is_behind(told)) else { return };
+        if self.term.ahead_of(told.term).is_none_or(|ahead| ahead < 0) {
+            self.term = told.term;
+        }
+        if leader == cx.id {
+            // They follow this node for what it won before it restarted: it asks again.
+            self.begin(cx);
+        } else if cx.is_up(leader) {
+            (self.leader, self.elected, self.waiting) = (Some(leader), told.term, false);
+            cx.stop_timer(RingTimer::Begin);
+            cx.stop_timer(RingTimer::Patience);
+            if cx.id > leader {
+                self.begin_soon(cx);
+            }
         }
     }
 
@@ -132,6 +165,7 @@ impl Ring {
         }
         self.members = members;
         self.leader = leader;
+        self.elected = self.term;
     }
 
     fn on_own(&mut self, msg: RingMsg, cx: &mut Cx<'_, Self>) {
@@ -173,7 +207,8 @@ impl Protocol for Ring {
     fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         // A member has come (back) that the last election did not meet.
         let position = self.order.position(peer);
-        if self.leader.is_some() && position.is_some_and(|at| !self.members.contains(at)) {
+        let is_new = position.is_some_and(|at| !self.members.contains(at));
+        if self.leader.is_some() && is_new && !self.is_content(cx) {
             self.begin_soon(cx);
         }
     }
@@ -186,7 +221,7 @@ impl Protocol for Ring {
         if Age::of(msg.term, self.term, self.leader.is_some()) == Age::Stale {
             // The sender was away. Its next election has a term above this one's.
             cx.note(Event::Stale);
-            if !self.waiting {
+            if !self.waiting && !self.is_content(cx) {
                 self.begin(cx);
             }
             return;
@@ -209,19 +244,28 @@ impl Protocol for Ring {
         if timer == RingTimer::Patience {
             cx.note(Event::Retried);
         }
-        self.begin(cx);
+        // What it was to begin for may have been settled meanwhile.
+        if timer != RingTimer::Begin || !self.is_content(cx) {
+            self.begin(cx);
+        }
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
             Signal::LeaderLost if self.waiting => {}
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
+            Signal::Ring(_) | Signal::Disturbed if self.is_content(cx) => {}
             Signal::Ring(_) | Signal::Disturbed => self.begin_soon(cx),
+            Signal::Outcome(outcome) => self.learn(outcome, cx),
             Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
         }
     }
 
     fn leader(&self) -> Option<NodeId> {
         self.leader
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome { term: self.elected, leader: self.leader }
     }
 }

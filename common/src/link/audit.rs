@@ -7,7 +7,7 @@
 use super::Links;
 use super::pool::{Slot, Slots};
 use crate::limits::TABLE_MAX;
-use crate::notice::Reason;
+use crate::notice::{Notice, Reason};
 use crate::time::{Duration, Instant};
 
 /// No deadline of a frame lies further ahead: the longest gap between two attempts, in the largest crowd, and as much again.
@@ -18,6 +18,10 @@ const QUIET_AHEAD_MAX: Duration = Duration::from_millis(100);
 
 impl Links {
     pub fn audit(&mut self, now: Instant) {
+        // Whoever was asked for an epoch may have failed to store it, and a node without one is mute.
+        if self.epoch().is_none() {
+            self.notices.push(Notice::EpochNeeded);
+        }
         self.hellos.trickle.audit(now, &mut self.rng);
         self.exchange.audit(now + QUIET_AHEAD_MAX);
         for slot in 0..TABLE_MAX {
@@ -53,8 +57,16 @@ impl Links {
                 // What is due next has to be worked out again.
                 self.table.get_mut(slot);
             }
-        } else if is_changed {
-            self.table.get_mut(slot);
+        } else {
+            let is_awaited = self.exchange.is_under_way(Slots::of(slot));
+            let Some(neighbour) = self.table.touch(slot) else { return };
+            let is_stuck = neighbour.arq.due == Instant::NEVER && neighbour.arq.is_busy() && !is_awaited;
+            if is_stuck {
+                neighbour.settle();
+            }
+            if is_stuck || is_changed {
+                self.table.get_mut(slot);
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The bodies of frames: hellos, and what carries messages.
 //!
 //! ```text
-//! HELLO  number 1 | log2 of the interval in ms 1 | names5 digest2 full1 | leader 2 | device 2 | links 1 | age 1
+//! HELLO  number 1 | log2 of the interval in ms 1 | names5 digest2 full1 | leader 2 | links 1 | age 1
 //!        | names × { id 2, token12 quality4 2, echo 2 } | what ring mode tells, or nothing
-//! REL    answer1 messages3 entries4 | 1 acks4 | entries × { [id 2], echo 2, number 1, ack 1 }
+//! REL    answer1 messages3 entries4 | challenge1 3 acks4 | [challenge 4] | entries × { [id 2], echo 2, number 1, ack 1 }
 //!        | acks × { [id 2], echo 2, ack 1 } | messages × { length 1, bytes }
 //! ```
 //! Ids stand in a REL only where it is for everybody. All numbers are little-endian.
@@ -39,8 +39,6 @@ pub struct Hello {
     pub is_full: bool,
     /// The leader it follows; 0 is nobody.
     pub leader: NodeId,
-    /// A piece of the board's serial number.
-    pub device: u16,
     /// How many links the sender has. Those it names come first.
     pub links: u8,
     /// Two bits of what its election has told its links, another two in each hello; see [`digest`](super::digest).
@@ -80,6 +78,8 @@ pub type Parcel = Vec<u8, PARCEL_MAX, u8>;
 pub struct Rel {
     /// Whether everybody in `entries` is to answer at once, one after the other.
     pub answer: bool,
+    /// A random number, which makes the answers prove that this very frame was heard.
+    pub challenge: Option<u32>,
     /// Whom the messages are for.
     pub entries: Vec<Entry, NAMED_MAX, u8>,
     /// Who else gets an acknowledgement.
@@ -88,12 +88,18 @@ pub struct Rel {
 }
 
 /// Bytes of a hello before its names.
-pub const HELLO_BYTES: usize = 9;
+pub const HELLO_BYTES: usize = 7;
 
 pub const NAME_BYTES: usize = 6;
 
 /// Bytes of a REL before its entries.
 pub const REL_BYTES: usize = 2;
+
+/// Bytes of a challenge.
+const CHALLENGE_BYTES: usize = 4;
+
+/// The bit of a REL's second byte that says that a challenge follows.
+const REL_CHALLENGE: u8 = 0x80;
 
 const HELLO_FULL: u8 = 1;
 
@@ -152,7 +158,6 @@ impl Hello {
         let flags = count << HELLO_COUNT | digest | if self.is_full { HELLO_FULL } else { 0 };
         writer.put(&[self.number, self.interval_log2, flags])?;
         writer.put(&self.leader.0.to_le_bytes())?;
-        writer.put(&self.device.to_le_bytes())?;
         writer.put(&[self.links, self.age])?;
         for name in &self.names {
             let quality = u16::from(name.willing) << 3 | u16::from(name.heard & 7);
@@ -172,7 +177,7 @@ impl Hello {
     pub fn split(body: &[u8]) -> Option<(Self, &[u8])> {
         let mut reader = Reader(body);
         let [number, interval_log2, flags] = reader.array()?;
-        let (leader, device) = (NodeId(reader.half()?), reader.half()?);
+        let leader = NodeId(reader.half()?);
         let [links, age] = reader.array()?;
         let (count, is_full) = (flags >> HELLO_COUNT, flags & HELLO_FULL != 0);
         let digest = flags >> HELLO_DIGEST & DIGEST_MAX;
@@ -191,7 +196,7 @@ impl Hello {
             };
             names.push(name).ok()?;
         }
-        Some((Self { number, interval_log2, is_full, leader, device, links, digest, age, names }, reader.0))
+        Some((Self { number, interval_log2, is_full, leader, links, digest, age, names }, reader.0))
     }
 }
 
@@ -200,7 +205,8 @@ impl Rel {
     pub fn length(&self, to_all: bool) -> usize {
         let id = if to_all { 2 } else { 0 };
         let messages: usize = self.messages.iter().map(|message| 1 + message.len()).sum();
-        REL_BYTES + self.entries.len() * (4 + id) + self.acks.len() * (3 + id) + messages
+        let challenge = if self.challenge.is_some() { CHALLENGE_BYTES } else { 0 };
+        REL_BYTES + challenge + self.entries.len() * (4 + id) + self.acks.len() * (3 + id) + messages
     }
 
     /// Writes it; the number of bytes.
@@ -208,7 +214,11 @@ impl Rel {
         let small = |length: usize| u8::try_from(length).map_err(|_| Full);
         let mut writer = Writer { buf, used: 0 };
         let counts = small(self.messages.len())? << 4 | small(self.entries.len())?;
-        writer.put(&[u8::from(self.answer) << 7 | counts, small(self.acks.len())?])?;
+        let challenge = if self.challenge.is_some() { REL_CHALLENGE } else { 0 };
+        writer.put(&[u8::from(self.answer) << 7 | counts, challenge | small(self.acks.len())?])?;
+        if let Some(challenge) = self.challenge {
+            writer.put(&challenge.to_le_bytes())?;
+        }
         for entry in &self.entries {
             if to_all {
                 writer.put(&entry.id.0.to_le_bytes())?;
@@ -237,7 +247,8 @@ impl Rel {
         for message in rel.messages() {
             messages.push(Vec::from_slice(message).ok()?).ok()?;
         }
-        Some(Self { answer: rel.answer, entries: rel.entries().collect(), acks: rel.acks().collect(), messages })
+        let (answer, challenge) = (rel.answer, rel.challenge);
+        Some(Self { answer, challenge, entries: rel.entries().collect(), acks: rel.acks().collect(), messages })
     }
 }
 
@@ -246,6 +257,8 @@ impl Rel {
 pub struct RelBytes<'b> {
     /// Whether everybody in [`entries`](Self::entries) is to answer at once, one after the other.
     pub answer: bool,
+    /// See [`Rel::challenge`].
+    pub challenge: Option<u32>,
     /// Whom it is for, where it is for one alone.
     to: Option<NodeId>,
     entries: &'b [u8],
@@ -259,11 +272,12 @@ impl<'b> RelBytes<'b> {
     /// As [`Rel::read`].
     pub fn read(body: &'b [u8], to: Option<NodeId>) -> Option<Self> {
         let mut reader = Reader(body);
-        let [counts, acks_len] = reader.array()?;
-        let (entries_len, messages_len) = (counts & 15, counts >> 4 & 7);
-        if acks_len >> 4 != 0 || usize::from(messages_len) > BUNDLE_MAX {
+        let [counts, more] = reader.array()?;
+        let (entries_len, messages_len, acks_len) = (counts & 15, counts >> 4 & 7, more & 15);
+        if more & !REL_CHALLENGE > 15 || usize::from(messages_len) > BUNDLE_MAX {
             return None;
         }
+        let challenge = if more & REL_CHALLENGE == 0 { None } else { Some(u32::from_le_bytes(reader.array()?)) };
         if to.is_some() && entries_len + acks_len != 1 {
             return None;
         }
@@ -278,7 +292,7 @@ impl<'b> RelBytes<'b> {
             }
             reader.slice(length)?;
         }
-        let rel = Self { answer: counts >> 7 != 0, to, entries, acks, messages, messages_len };
+        let rel = Self { answer: counts >> 7 != 0, challenge, to, entries, acks, messages, messages_len };
         reader.0.is_empty().then_some(rel)
     }
 

@@ -7,8 +7,9 @@
 //! knows what to do. They are sent only when the election has nothing to send, and nothing that becomes of them changes a link.
 
 use super::exchange::InFlight;
-use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, Status};
+use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use super::pool::Slot;
+use super::receive::Heard;
 use super::security::TAG_BYTES;
 use super::{Above, Links, count};
 use crate::mac::phy::FRAME_MAX;
@@ -18,11 +19,6 @@ use crate::types::NodeId;
 
 /// How long after the answer's slot a node still waits: for its end, and for clocks that differ.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
-
-/// Whether a frame is one of DATA, whoever sent it.
-pub(super) fn is_data(frame: &[u8]) -> bool {
-    Head::read(frame).is_ok_and(|head| head.kind == Kind::Data)
-}
 
 /// A frame that the driver has, or whose answer is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +56,10 @@ impl Links {
             return None;
         }
         let sealed = self.next_head(to, Kind::Data).and_then(|head| {
-            let answered = Answered { sender: self.id(), epoch: head.epoch, counter: head.counter };
-            Some((DataFlight { answered, to }, self.numbering.seal(head, buf, length)?))
+            let Head { from: sender, device, epoch, counter, .. } = head;
+            let length = self.numbering.seal(head, buf, length)?;
+            let answered = Answered { sender, device, epoch, counter, tag: tag_of(buf.get(..length)?)? };
+            Some((DataFlight { answered, to }, length))
         });
         let Some((flight, length)) = sealed else {
             self.data = DataExchange::Over(DataOutcome::Unsent);
@@ -119,13 +117,13 @@ impl Links {
         head: Head,
         slot: Option<Slot>,
         body: &[u8],
-        rssi_dbm: i8,
+        reception: Heard,
         above: &mut dyn Above,
     ) -> bool {
         let neighbour = slot.and_then(|slot| self.table.touch(slot));
         let is_linked = neighbour.is_some_and(|neighbour| {
             neighbour.last = head.number();
-            neighbour.quality.strengthen(rssi_dbm);
+            neighbour.quality.strengthen(reception.rssi_dbm);
             neighbour.session.is_up()
         });
         if let Some(slot) = slot {
@@ -133,7 +131,7 @@ impl Links {
         }
         let status = if is_linked { above.receive_data(head.from, body) } else { Some(Status::NoSession) };
         if let Some(status) = status {
-            self.answer(now + TURN_ROUND, head, status);
+            self.answer(now + TURN_ROUND, head, reception.tag, status);
         }
         status.is_some()
     }

@@ -104,6 +104,7 @@ pub const HEAD: &[Unit] = &[
     ),
     whole(2, &[field("epoch", "Epoch of the sender", HALF, Shown::Decimal)]),
     whole(2, &[field("counter_high", "Frame number, bits 23 to 8", HALF, Shown::Hex)]),
+    whole(2, &[field("device", "Piece of the serial number", HALF, Shown::Hex)]),
 ];
 
 /// An acknowledgement behind its frame control field.
@@ -129,6 +130,7 @@ pub const BODIES: &[Body] = &[
         name: "REL",
         groups: &[
             once(REL),
+            repeated("", Count::Said("challenged"), CHALLENGE),
             to_all("Entry", "entries", ENTRY_ID, ENTRY),
             to_all("Acknowledgement", "acks", ACK_ID, ACK_ENTRY),
             Group {
@@ -210,7 +212,6 @@ const HELLO: &[Unit] = &[
         ],
     ),
     whole(2, &[field("leader", "Leader", HALF, Shown::Named(NO_ONE))]),
-    whole(2, &[field("device", "Piece of the serial number", HALF, Shown::Hex)]),
     whole(1, &[field("links", "Links", BYTE, Shown::Decimal)]),
     whole(1, &[field("age", "Leader known to be there, 32 ms ago times", BYTE, Shown::Named(UNKNOWN))]),
 ];
@@ -237,7 +238,10 @@ const NAME: &[Unit] = &[
 const RING: Group = repeated(
     "Ring",
     Count::IfAny,
-    &[whole(1, &[field("ring_leader", "Position of the ring's leader", BYTE, Shown::Named(POSITIONS))])],
+    &[
+        whole(1, &[field("ring_leader", "Position of the ring's leader", BYTE, Shown::Named(POSITIONS))]),
+        whole(2, &[field("ring_election", "Number of its election", HALF, Shown::Decimal)]),
+    ],
 );
 
 const RING_ENTRIES: Group = repeated(
@@ -262,9 +266,15 @@ const REL: &[Unit] = &[
     ),
     whole(
         1,
-        &[field("rel_unused", "Unused", 0xF0, Shown::Decimal), field("acks", "Acknowledgements", 0x0F, Shown::Decimal)],
+        &[
+            field("challenged", "A challenge follows", 0x80, Shown::Flag),
+            field("rel_unused", "Unused", 0x70, Shown::Decimal),
+            field("acks", "Acknowledgements", 0x0F, Shown::Decimal),
+        ],
     ),
 ];
+
+const CHALLENGE: &[Unit] = &[whole(4, &[field("challenge", "Challenge", WORD, Shown::Hex)])];
 
 const ENTRY_ID: &[Unit] = &[whole(2, &[field("entry_id", "Id", HALF, Shown::Decimal)])];
 const ENTRY: &[Unit] = &[

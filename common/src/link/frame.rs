@@ -1,7 +1,8 @@
 //! The head of every frame, and acknowledgements. Every byte is described in `docs/wire.md`.
 //!
 //! ```text
-//! 0 FCF 0x8841 | 2 DSN = counter[7:0] | 3 PAN | 5 destination | 7 source | 9 0 0 version2 key2 kind2 | 10 epoch | 12 counter[23:8]
+//! 0 FCF 0x8841 | 2 DSN = counter[7:0] | 3 PAN | 5 destination | 7 source | 9 0 0 version2 key2 kind2 | 10 epoch
+//! | 12 counter[23:8] | 14 device
 //! ```
 //! The first nine bytes are a data frame of IEEE 802.15.4 with short addresses, so that any sniffer shows who talks to whom. The
 //! whole head is authenticated; what follows is encrypted.
@@ -17,7 +18,7 @@ use crate::types::NodeId;
 /// The version of everything in this module. Frames of another version are counted and ignored.
 pub const VERSION: u8 = 2;
 
-pub const HEAD_BYTES: usize = 14;
+pub const HEAD_BYTES: usize = 16;
 
 pub use crate::mac::phy::ACK_BYTES;
 
@@ -78,6 +79,8 @@ pub struct Head {
     pub epoch: u16,
     /// The frame's number in that epoch.
     pub counter: u32,
+    /// A piece of the sender's serial number: two boards with one id differ in it, and so do their nonces.
+    pub device: u16,
 }
 
 /// Why a frame is not accepted.
@@ -109,13 +112,14 @@ impl Head {
         let [s0, s1] = self.from.0.to_le_bytes();
         let [e0, e1] = self.epoch.to_le_bytes();
         let [c0, c1, c2, _] = self.counter.to_le_bytes();
+        let [d0, d1] = self.device.to_le_bytes();
         let kind = VERSION << VERSION_AT | (self.key_id & 3) << KEY_AT | self.kind.number();
-        [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2]
+        [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2, d0, d1]
     }
 
     pub fn read(frame: &[u8]) -> Result<Self, Refusal> {
         let head = frame.first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
-        let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2] = *head;
+        let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2, d0, d1] = *head;
         if [f0, f1] != FCF_DATA || kind >> VERSION_AT != VERSION {
             return Err(Refusal::Foreign);
         }
@@ -127,12 +131,13 @@ impl Head {
             kind: Kind::of(kind & 3).ok_or(Refusal::Foreign)?,
             epoch: u16::from_le_bytes([e0, e1]),
             counter: u32::from_le_bytes([c0, c1, c2, 0]),
+            device: u16::from_le_bytes([d0, d1]),
         })
     }
 
     fn nonce(&self) -> Nonce {
-        let Self { from: source, to: other, epoch, counter, .. } = *self;
-        Nonce { source, other, epoch, counter, domain: Domain::Frame, status: 0 }
+        let Self { from: source, to: other, epoch, counter, device, .. } = *self;
+        Nonce { source, other, epoch, counter, domain: Domain::Frame, status: 0, device }
     }
 
     /// Encrypts the body of `length` bytes that stands in `buf` behind the space for the head, and writes head and tag;
@@ -191,18 +196,33 @@ impl Status {
     }
 }
 
+/// The tag of a frame; none where it has no room for one.
+pub fn tag_of(frame: &[u8]) -> Option<[u8; TAG_BYTES]> {
+    frame.last_chunk().copied()
+}
+
 /// The frame that an acknowledgement answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Answered {
     pub sender: NodeId,
+    pub device: u16,
     pub epoch: u16,
     pub counter: u32,
+    /// Its tag. Whoever puts a random number into a frame knows by the acknowledgement that it is not an old one, even if
+    /// frame numbers have started over.
+    pub tag: [u8; TAG_BYTES],
 }
 
 impl Answered {
     fn nonce(self, acker: NodeId, status: u8) -> Nonce {
-        let Self { sender: source, epoch, counter } = self;
-        Nonce { source, other: acker, epoch, counter, domain: Domain::Ack, status }
+        let Self { sender: source, device, epoch, counter, tag: _ } = self;
+        Nonce { source, other: acker, epoch, counter, domain: Domain::Ack, status, device }
+    }
+
+    /// What is authenticated: the acknowledgement without its tag, and the tag of the frame.
+    fn associated(self, status: u8) -> [u8; ACK_BYTES] {
+        let ([f0, f1], [t0, t1, t2, t3]) = (FCF_ACK, self.tag);
+        [f0, f1, self.dsn(), status, t0, t1, t2, t3]
     }
 
     fn dsn(self) -> u8 {
@@ -213,8 +233,8 @@ impl Answered {
     pub fn acknowledge(self, keys: &Keys, acker: NodeId, status: Status) -> [u8; ACK_BYTES] {
         let number = status.number();
         let [f0, f1] = FCF_ACK;
-        let head = [f0, f1, self.dsn(), number];
-        let [t0, t1, t2, t3] = keys.cipher(Domain::Ack).seal(self.nonce(acker, number), &head, &mut []);
+        let tag = keys.cipher(Domain::Ack).seal(self.nonce(acker, number), &self.associated(number), &mut []);
+        let [t0, t1, t2, t3] = tag;
         [f0, f1, self.dsn(), number, t0, t1, t2, t3]
     }
 
@@ -224,8 +244,8 @@ impl Answered {
         if [f0, f1] != FCF_ACK || dsn != self.dsn() {
             return None;
         }
-        let head = [f0, f1, dsn, number];
-        keys.cipher(Domain::Ack).open(self.nonce(acker, number), &head, &mut [], [t0, t1, t2, t3]).ok()?;
+        let (nonce, associated) = (self.nonce(acker, number), self.associated(number));
+        keys.cipher(Domain::Ack).open(nonce, &associated, &mut [], [t0, t1, t2, t3]).ok()?;
         Status::of(number)
     }
 }
@@ -255,6 +275,7 @@ mod tests {
         kind: Kind::Rel,
         epoch: 9,
         counter: 0x0012_3456,
+        device: 0xBEEF,
     };
 
     #[test]
@@ -271,19 +292,22 @@ mod tests {
         assert_eq!(HEAD.open(&other, &mut buf[..length]), Err(Refusal::Forged));
         buf = sealed;
         assert_eq!(HEAD.open(&keys(), &mut buf[..HEAD_BYTES + 3]), Err(Refusal::Malformed));
-        assert_eq!(Head::read(&buf[..13]), Err(Refusal::Malformed));
+        assert_eq!(Head::read(&buf[..15]), Err(Refusal::Malformed));
         buf[9] ^= 0x10;
         assert_eq!(Head::read(&buf[..length]), Err(Refusal::Foreign), "another version");
     }
 
     #[test]
     fn an_acknowledgement_names_frame_acker_and_status() {
-        let frame = Answered { sender: NodeId(1), epoch: 2, counter: 3 };
+        let frame = Answered { sender: NodeId(1), device: 5, epoch: 2, counter: 3, tag: [1, 2, 3, 4] };
         let ack = frame.acknowledge(&keys(), NodeId(9), Status::NoSession);
         assert_eq!(as_ack(&ack), Some(ack));
         assert_eq!(frame.status(&keys(), NodeId(9), ack), Some(Status::NoSession));
         assert_eq!(frame.status(&keys(), NodeId(8), ack), None, "another node's");
         assert_eq!(Answered { counter: 259, ..frame }.status(&keys(), NodeId(9), ack), None, "of another frame");
+        let other = Answered { tag: [1, 2, 3, 5], ..frame };
+        assert_eq!(other.status(&keys(), NodeId(9), ack), None, "of a frame with the same number and other contents");
+        assert_eq!(Answered { device: 6, ..frame }.status(&keys(), NodeId(9), ack), None, "of a twin's frame");
         let mut other = ack;
         other[3] = 0;
         assert_eq!(frame.status(&keys(), NodeId(9), other), None, "with another status");

@@ -42,7 +42,7 @@ impl Hellos {
     }
 
     /// Writes the next hello. It names linked neighbours first; the others take turns where not all fit.
-    pub fn compose(&mut self, now: Instant, table: &Table, leader: NodeId, device: u16) -> Hello {
+    pub fn compose(&mut self, now: Instant, table: &Table, leader: NodeId) -> Hello {
         self.number = self.number.wrapping_add(1);
         self.first_name = self.first_name.wrapping_add(1);
         let mut names = Vec::<Name, HELLO_NAMES_MAX, u8>::new();
@@ -88,7 +88,6 @@ impl Hellos {
             interval_log2: self.trickle.next_interval_log2(),
             is_full: links + count > names_max || is_content,
             leader,
-            device,
             links: u8::try_from(links).unwrap_or(u8::MAX),
             digest: 0,
             age: AGE_MAX,

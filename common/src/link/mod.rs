@@ -16,6 +16,7 @@ pub mod data;
 pub mod digest;
 mod exchange;
 pub mod fields;
+mod forgotten;
 pub mod frame;
 mod hellos;
 mod life;
@@ -40,6 +41,7 @@ pub use self::counters::Counters;
 use self::crowd::Crowd;
 use self::data::DataExchange;
 use self::exchange::Exchange;
+use self::forgotten::Forgotten;
 use self::frame::Status;
 use self::hellos::Hellos;
 use self::life::Life;
@@ -81,7 +83,7 @@ pub trait Above {
         None
     }
 
-    /// A linked neighbour's hello tells this of the ring.
+    /// A neighbour's hello tells this of the ring. Of nodes without a place in the table nothing is told: they may be replayed.
     fn receive_hello(&mut self, _from: NodeId, _told: &[u8]) {}
 
     /// Writes what a hello of this node tells of the ring; returns how many bytes that took.
@@ -108,6 +110,7 @@ pub struct Links {
     life: Life,
     hellos: Hellos,
     table: Table,
+    forgotten: Forgotten,
     tokens: Tokens,
     exchange: Exchange,
     data: DataExchange,
@@ -129,6 +132,7 @@ impl Links {
             life: Life::NOBODY,
             table: Table::new(those_beside(config)),
             hellos: Hellos::new(config),
+            forgotten: Forgotten::new(),
             tokens: Tokens::default(),
             exchange: Exchange::new(),
             data: DataExchange::Idle,
@@ -165,6 +169,7 @@ impl Links {
     /// A new epoch was stored: frames are numbered from the beginning, and every link begins anew.
     pub fn set_epoch(&mut self, now: Instant, epoch: u16) {
         self.numbering.set_epoch(epoch);
+        self.tokens = Tokens::default();
         self.begin_anew(now, Reason::NewIncarnation);
     }
 
@@ -373,14 +378,33 @@ impl Links {
 
     /// This end of a link that begins anew.
     fn new_session(&mut self) -> Session {
-        Session::new(Incarnation { epoch: self.epoch().unwrap_or(0), token: self.tokens.take() })
+        let (epoch, token) = (self.epoch().unwrap_or(0), self.take_token());
+        Session::new(Incarnation { epoch, token })
+    }
+
+    /// The next token. With the last one the epoch ends: no incarnation of a link may come a second time.
+    fn take_token(&mut self) -> u16 {
+        let token = self.tokens.take();
+        if self.tokens.is_spent() && self.epoch().is_some() {
+            self.numbering.end_epoch();
+            self.notices.push(Notice::EpochNeeded);
+        }
+        token
+    }
+
+    /// Forgets the neighbour at a slot, but for the number of its last frame.
+    fn forget(&mut self, slot: Slot) {
+        if let Some(neighbour) = self.table.get(slot) {
+            self.forgotten.add(neighbour.id, neighbour.last);
+        }
+        self.table.clear(slot);
     }
 
     /// Takes a link down with everything that follows from it.
     fn take_down(&mut self, now: Instant, slot: Slot, reason: Reason) {
-        let Some(neighbour) = self.table.get_mut(slot) else { return };
-        if neighbour.session.is_up() {
-            neighbour.session.down(self.tokens.take());
+        if self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()) {
+            let token = self.take_token();
+            self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session.down(token));
             self.fell(now, slot, reason);
         }
     }
@@ -418,6 +442,7 @@ impl Links {
     fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {
         match turn {
             Turn::Stays => {}
+            Turn::Met => self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.challenge(now)),
             Turn::Down(reason) => self.fell(now, slot, reason),
             Turn::Up => {
                 if let Some(neighbour) = self.table.get_mut(slot) {

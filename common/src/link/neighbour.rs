@@ -26,6 +26,10 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
+/// Frames of others put off an attempt by no more than this: as long as the longest gap. In a wave of messages that takes
+/// longer, sending again is right.
+const POSTPONED_MAX_MS: u8 = 128;
+
 /// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
 /// [`PATIENCE_STEPS`]-th.
 const PATIENCE_STEP: u8 = 12;
@@ -56,6 +60,9 @@ const SELDOM_LOG2: u8 = 9;
 /// Silence is reckoned in intervals of at least this length. A node that has just started over announces shorter ones, but its
 /// hellos wait for the channel like all others, and asking whether it is there would make them wait longer.
 const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
+
+/// How often a challenge is sent before this node waits for the neighbour's next hello.
+const CHALLENGES_MAX: u8 = 6;
 
 /// How long a node puts up with a neighbour that does not answer.
 #[derive(Clone, Copy, Debug)]
@@ -93,22 +100,51 @@ pub struct Arq {
     pub is_asked: bool,
     /// Whether somebody else has lost this neighbour.
     pub is_doubted: bool,
+    /// By how much the next attempt was put off because others had the channel, in milliseconds.
+    postponed_ms: u8,
     /// When it is to be sent (again).
     pub due: Instant,
 }
 
 impl Arq {
-    const IDLE: Self =
-        Self { outstanding: 0, attempts: 0, is_probe: false, is_asked: false, is_doubted: false, due: Instant::NEVER };
+    const IDLE: Self = Self {
+        outstanding: 0,
+        attempts: 0,
+        is_probe: false,
+        is_asked: false,
+        is_doubted: false,
+        postponed_ms: 0,
+        due: Instant::NEVER,
+    };
 
     /// Whether a frame waits for its acknowledgement or to be sent.
     pub fn is_busy(&self) -> bool {
         self.outstanding > 0 || self.is_probe
     }
 
-    /// The middle of the time to wait before the next attempt.
+    /// It was sent once more, and is sent again then.
+    pub fn sent(&mut self, due: Instant) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.postponed_ms = 0;
+        self.due = due;
+    }
+
+    /// Others have the channel for so long, which puts the next attempt off, but not without end.
+    pub fn postpone(&mut self, now: Instant, length: Duration) {
+        // An answer that was asked for comes at once or not at all.
+        if self.attempts == 0 || self.is_asked || self.due <= now || self.due == Instant::NEVER {
+            return;
+        }
+        let length_ms = u8::try_from(length.as_micros().div_ceil(1_000)).unwrap_or(POSTPONED_MAX_MS);
+        if length_ms <= POSTPONED_MAX_MS.saturating_sub(self.postponed_ms) {
+            self.postponed_ms += length_ms;
+            self.due = self.due + length;
+        }
+    }
+
+    /// The middle of the time between the attempt that is under way and the next one.
     pub fn gap(&self) -> Duration {
-        let index = usize::from(self.attempts).saturating_sub(1).min(GAPS_MS.len() - 1);
+        let index = usize::from(self.attempts).min(GAPS_MS.len() - 1);
         Duration::from_millis(u64::from(GAPS_MS.get(index).copied().unwrap_or(128)))
     }
 }
@@ -173,6 +209,8 @@ pub struct Neighbour {
     pub unlisted: u8,
     /// A link that must not be given up to make room.
     pub is_pinned: bool,
+    /// It has answered a challenge in this boot of both: it is there, and not only what somebody has recorded of it.
+    pub is_proven: bool,
     /// Two boards have this id; hellos say so for as long as the link is held down.
     pub is_twin: bool,
     pub arq: Arq,
@@ -204,6 +242,7 @@ impl Neighbour {
             shared: 0,
             unlisted: 0,
             is_pinned: false,
+            is_proven: false,
             is_twin: false,
             arq: Arq::IDLE,
             ack_due: Instant::NEVER,
@@ -239,6 +278,31 @@ impl Neighbour {
         usual.saturating_add(more)
     }
 
+    /// A frame with this number was accepted from it. One that has restarted, or counts anew, is to prove again that it is
+    /// there.
+    pub fn accept(&mut self, now: Instant, number: FrameNumber) {
+        self.is_proven &= number.epoch == self.last.epoch && number > self.last;
+        self.last = number;
+        self.heard_at = now;
+    }
+
+    /// Challenges it to prove that it is there, unless it just is.
+    pub fn challenge(&mut self, now: Instant) {
+        if !self.session.is_up() && !self.arq.is_busy() {
+            self.arq = Arq { is_probe: true, is_asked: true, due: now, ..Arq::IDLE };
+        }
+    }
+
+    /// Whether a challenge is to be sent.
+    pub fn is_challenged(&self, now: Instant) -> bool {
+        !self.session.is_up() && self.arq.is_probe && self.arq.due <= now && self.arq.attempts < CHALLENGES_MAX
+    }
+
+    /// Whether it has answered none of its challenges.
+    pub fn is_unanswered(&self, now: Instant) -> bool {
+        !self.session.is_up() && self.arq.due <= now && self.arq.attempts >= CHALLENGES_MAX
+    }
+
     /// The neighbour may be gone: asks it, unless a frame is on its way to it anyway.
     pub fn suspect(&mut self, now: Instant) {
         if !self.arq.is_busy() && self.arq.due == Instant::NEVER {
@@ -266,7 +330,10 @@ impl Neighbour {
     /// When it next needs attention, with this patience.
     pub fn due(&self, patience: Patience) -> Due {
         if !self.session.is_up() {
-            return Due { timeout: self.forget_at().max(self.held_until), ..Due::NEVER };
+            let forget = self.forget_at().max(self.held_until);
+            let is_last = self.arq.attempts >= CHALLENGES_MAX;
+            let timeout = if is_last { self.arq.due.min(forget) } else { forget };
+            return Due { timeout, transmit: if is_last { Instant::NEVER } else { self.arq.due } };
         }
         let Arq { due, attempts: made, .. } = self.arq;
         let timeout = if due != Instant::NEVER {
@@ -325,7 +392,12 @@ impl Neighbour {
     /// Whether it is strong enough for a link and lives in a network, but has no room.
     pub fn refuses(&self, now: Instant) -> bool {
         let is_recent = now.since(self.heard_at) < self.interval().times(3);
-        self.refusals >= REFUSED && is_recent && !self.is_alone && self.quality.is_strong()
+        self.is_refusing() && self.is_proven && is_recent
+    }
+
+    /// Whether it says so, if it is there.
+    pub fn is_refusing(&self) -> bool {
+        self.refusals >= REFUSED && !self.is_alone && self.quality.is_strong()
     }
 
     /// Whether its link broke just now because it gave no answer, and nothing was heard of it since.

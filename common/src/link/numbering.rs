@@ -5,13 +5,14 @@
 
 use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, Head, Kind, Refusal, Status};
 use super::sealed::Sealed;
-use super::security::Keys;
+use super::security::{Keys, TAG_BYTES};
 use crate::config::{Boot, Config};
 use crate::types::NodeId;
 
 #[derive(Clone, Debug)]
 pub struct Numbering {
     id: NodeId,
+    device: u16,
     pan: u16,
     /// The present key with its number, and the one before it where there is one.
     keys: [Option<(u8, Keys)>; 2],
@@ -25,6 +26,7 @@ impl Numbering {
         let former = config.former.as_ref().map(|former| (former.key_id, Keys::new(&former.protection)));
         Self {
             id: config.id,
+            device: boot.device,
             pan: config.pan,
             keys: [Some((config.key_id, Keys::new(&config.protection))), former],
             epoch: boot.epoch,
@@ -51,6 +53,11 @@ impl Numbering {
         self.counter = 0;
     }
 
+    /// The node sends nothing more under this epoch.
+    pub fn end_epoch(&mut self) {
+        self.epoch = None;
+    }
+
     /// Skips frame numbers up to this one.
     pub fn skip(&mut self, up_to: u32) {
         self.counter = self.counter.max(up_to);
@@ -64,7 +71,7 @@ impl Numbering {
         let epoch = self.epoch?;
         self.counter += 1;
         let key_id = self.keys.first()?.as_ref().map_or(0, |(key_id, _)| *key_id);
-        Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter })
+        Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter, device: self.device })
     }
 
     /// As [`Head::seal`], with the present key.
@@ -87,10 +94,11 @@ impl Numbering {
         self.keys.iter().flatten().find(|(other, _)| *other == key_id).map(|(_, keys)| keys)
     }
 
-    /// This node's acknowledgement of a frame. A node without an epoch gives none: the acknowledgement has no number of its
+    /// This node's acknowledgement of the frame with this head and tag. A node without an epoch gives none: the acknowledgement has no number of its
     /// own, but it would show that the node is there.
-    pub fn acknowledge(&self, head: &Head, status: Status) -> Option<[u8; ACK_BYTES]> {
-        let answered = Answered { sender: head.from, epoch: head.epoch, counter: head.counter };
+    pub fn acknowledge(&self, head: &Head, tag: [u8; TAG_BYTES], status: Status) -> Option<[u8; ACK_BYTES]> {
+        let Head { from: sender, device, epoch, counter, .. } = *head;
+        let answered = Answered { sender, device, epoch, counter, tag };
         let keys = self.keys_of(head.key_id).filter(|_| self.epoch.is_some())?;
         Some(answered.acknowledge(keys, self.id, status))
     }

@@ -1,11 +1,12 @@
 //! Receiving: messages and acknowledgements. Hellos have a file of their own.
 
 use super::body::{Entry, Hello, RelBytes};
-use super::data::is_data;
 use super::exchange::Reply;
-use super::frame::{ACK_BYTES, Head, Kind, Refusal, Status, as_ack};
+use super::frame::{ACK_BYTES, Head, Kind, Refusal, Status, as_ack, tag_of};
 use super::pool::Slot;
 use super::sealed::Sealed;
+use super::security::TAG_BYTES;
+use super::session::Turn;
 use super::timeout::due_by;
 use super::{Above, Links, count};
 use crate::config::BROADCAST;
@@ -23,44 +24,46 @@ const ACK_DELAY_MAX_US: u32 = 32_000;
 /// It does not go out before this time, so that an answer of the election itself can take it along.
 const ACK_DELAY_MIN_US: u32 = 8_000;
 
+/// How a frame was heard.
+#[derive(Clone, Copy)]
+pub(super) struct Heard {
+    airtime: Duration,
+    pub rssi_dbm: i8,
+    /// The tag of the frame.
+    pub tag: [u8; TAG_BYTES],
+}
+
+/// What a frame has to do with the sessions of this node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Belongs {
+    Nowhere,
+    /// To a session whose other end has not proved yet that it is there.
+    Met,
+    Up,
+}
+
 impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8, above: &mut dyn Above) {
-        // Hellos go before data, so however much of that is on the channel, they are not late because of it.
-        if !is_data(frame.bytes()) {
-            self.load.hear(now, airtime(frame.bytes().len()));
-        }
-        self.patience.slack_ms = self.load.slack_ms(now);
-        self.wait_for_others(now, frame.bytes().len());
+        let (airtime, tag) = (airtime(frame.bytes().len()), tag_of(frame.bytes()).unwrap_or_default());
         if let Some(ack) = as_ack(frame.bytes()) {
             self.on_ack(now, ack);
             return;
         }
         match self.numbering.open(frame) {
-            Ok((head, body)) => {
-                if head.to != self.id() && head.to != BROADCAST {
-                    // Somebody else is asked and answers right away.
-                    self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
-                }
-                self.accept(now, head, body, rssi_dbm, above);
-            }
+            Ok((head, body)) => self.accept(now, head, body, Heard { airtime, rssi_dbm, tag }, above),
             Err(refusal) => self.refuse(refusal),
         }
     }
 
     /// Time in which others have the channel does not count as time without an acknowledgement. When everybody sends at
     /// once, acknowledgements come late, and sending again before they can come makes them later.
-    fn wait_for_others(&mut self, now: Instant, bytes: usize) {
+    fn wait_for_others(&mut self, now: Instant, airtime: Duration) {
         if self.exchange.pool.is_empty() {
             return;
         }
-        let airtime = airtime(bytes);
         for (_, neighbour) in self.table.iter_mut() {
-            let arq = &mut neighbour.arq;
-            // An answer that was asked for comes at once or not at all.
-            if arq.attempts > 0 && !arq.is_asked && arq.due > now && arq.due != Instant::NEVER {
-                arq.due = arq.due + airtime + ACCESS_TIME;
-            }
+            neighbour.arq.postpone(now, airtime + ACCESS_TIME);
         }
     }
 
@@ -72,24 +75,40 @@ impl Links {
         });
     }
 
-    fn accept(&mut self, now: Instant, head: Head, body: &[u8], rssi_dbm: i8, above: &mut dyn Above) {
+    /// Takes a frame of a member. Whatever a frame does merely by being there, it does behind the check of its number: an
+    /// outsider can send what it has recorded as often as it likes, and noise all the time.
+    fn accept(&mut self, now: Instant, head: Head, body: &[u8], heard: Heard, above: &mut dyn Above) {
+        let Heard { airtime, rssi_dbm, .. } = heard;
         if head.from == self.id() {
-            self.on_own_id(now, head, body);
+            self.on_own_id(now, head);
             return;
         }
-        self.crowd.hear(now, head.from);
-        self.life.hear(now, head.from, above.leader());
         let slot = self.table.find(head.from);
         let known = slot.and_then(|slot| self.table.get(slot)).filter(|neighbour| !neighbour.may_be_another(now));
         if known.is_some_and(|neighbour| head.number() <= neighbour.last) {
             count(&mut self.counters.replayed);
             // It may be a twin: of two boards with one id, one has the lower numbers.
-            if let (Some(slot), Kind::Hello, Some((hello, _))) = (slot, head.kind, Hello::split(body)) {
-                self.note_device(now, slot, hello.device);
+            if let Some(slot) = slot {
+                self.note_device(now, slot, head.device);
+                self.answer_twin(now, slot, head, body, heard);
             }
             return;
         }
+        if slot.is_none() && self.forgotten.refuses(head.from, head.number()) {
+            count(&mut self.counters.replayed);
+            return;
+        }
+        self.crowd.hear(now, head.from);
+        self.life.hear(now, head.from, above.leader());
+        // Hellos go before data, so however much of that is on the channel, they are not late because of it.
+        if head.kind != Kind::Data {
+            self.load.hear(now, airtime);
+        }
+        self.patience.slack_ms = self.load.slack_ms(now);
+        self.wait_for_others(now, airtime);
         if head.to != self.id() && head.to != BROADCAST {
+            // Somebody else is asked and answers right away.
+            self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
             return;
         }
         let due_of = due_by(self.patience);
@@ -100,7 +119,7 @@ impl Links {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
                     self.compare(head.from, hello, above);
-                    if !more.is_empty() && self.table.is_linked(head.from) {
+                    if !more.is_empty() && self.table.find(head.from).is_some() {
                         above.receive_hello(head.from, more);
                     }
                     true
@@ -111,11 +130,11 @@ impl Links {
                 let to = Some(self.id()).filter(|id| head.to == *id);
                 let rel = RelBytes::read(body, to);
                 if let Some(rel) = rel {
-                    self.on_rel(now, head, slot, rel, rssi_dbm);
+                    self.on_rel(now, head, slot, rel, heard);
                 }
                 rel.is_some()
             }
-            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, rssi_dbm, above),
+            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, heard, above),
         };
         let after = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
@@ -124,11 +143,20 @@ impl Links {
         count(if is_understood { &mut self.counters.accepted } else { &mut self.counters.malformed });
     }
 
-    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<Slot>, rel: RelBytes<'_>, rssi_dbm: i8) {
+    /// A frame has too low a number, perhaps because it comes from a twin, which is to learn that from this node. It believes a
+    /// neighbour that has answered its challenge.
+    fn answer_twin(&mut self, now: Instant, slot: Slot, head: Head, body: &[u8], heard: Heard) {
+        let is_twin = self.table.get(slot).is_some_and(|neighbour| neighbour.device != head.device);
+        let rel = if head.kind == Kind::Rel { RelBytes::read(body, Some(self.id())) } else { None };
+        if is_twin && head.to == self.id() && rel.is_some_and(|rel| rel.challenge.is_some()) {
+            self.answer(now + TURN_ROUND, head, heard.tag, Status::NoSession);
+        }
+    }
+
+    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<Slot>, rel: RelBytes<'_>, heard: Heard) {
         if let Some(neighbour) = slot.and_then(|slot| self.table.touch(slot)) {
-            neighbour.last = head.number();
-            neighbour.heard_at = now;
-            neighbour.quality.strengthen(rssi_dbm);
+            neighbour.accept(now, head.number());
+            neighbour.quality.strengthen(heard.rssi_dbm);
         }
         if let Some(slot) = slot {
             self.is_there(now, slot);
@@ -141,39 +169,40 @@ impl Links {
             let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, entry, rel));
             if rel.answer {
                 let turn = u32::try_from(turn).unwrap_or(0);
-                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, status);
+                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, heard.tag, status);
             }
             if status == Status::NoSession {
                 self.hellos.trickle.reset(now, &mut self.rng);
             }
         } else if let Some(entry) = rel.acks().find(|entry| entry.id == self.id())
             && let Some(slot) = slot
-            && self.is_of_session(now, head, slot, entry.echo)
+            && self.belongs(now, head, slot, entry.echo) == Belongs::Up
         {
             self.acknowledged(now, slot, entry.ack);
         }
     }
 
-    /// Whether a frame belongs to the present session with its sender. It may bring the link up.
-    fn is_of_session(&mut self, now: Instant, head: Head, slot: Slot, echo: u16) -> bool {
+    /// Whether a frame belongs to the present session with its sender.
+    fn belongs(&mut self, now: Instant, head: Head, slot: Slot, echo: u16) -> Belongs {
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
-        let Some(neighbour) = self.table.touch(slot) else { return false };
-        let turn = neighbour.session.receive_rel(head.epoch, echo, i_want);
-        if let Some(turn) = turn {
-            self.turned(now, slot, turn);
-        } else {
+        let Some(neighbour) = self.table.touch(slot) else { return Belongs::Nowhere };
+        let Some(turn) = neighbour.session.receive_rel(head.epoch, echo, i_want) else {
             count(&mut self.counters.stale);
-        }
-        // Making room may have taken the new link down again.
-        turn.is_some() && self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up())
+            return Belongs::Nowhere;
+        };
+        self.turned(now, slot, turn);
+        if turn == Turn::Met { Belongs::Met } else { Belongs::Up }
     }
 
     fn on_entry(&mut self, now: Instant, head: Head, slot: Slot, entry: Entry, rel: RelBytes<'_>) -> Status {
-        if !self.is_of_session(now, head, slot, entry.echo) {
-            return Status::NoSession;
+        let messages = rel.messages_len;
+        match self.belongs(now, head, slot, entry.echo) {
+            Belongs::Nowhere => return Status::NoSession,
+            // A challenge is answered; messages of somebody that has not answered one are not taken yet.
+            Belongs::Met => return if messages == 0 { Status::Accepted } else { Status::NoRoom },
+            Belongs::Up => {}
         }
         self.acknowledged(now, slot, entry.ack);
-        let messages = rel.messages_len;
         if messages == 0 {
             return Status::Accepted;
         }
@@ -194,8 +223,8 @@ impl Links {
         Status::Accepted
     }
 
-    pub(super) fn answer(&mut self, at: Instant, head: Head, status: Status) {
-        if let Some(bytes) = self.numbering.acknowledge(&head, status) {
+    pub(super) fn answer(&mut self, at: Instant, head: Head, tag: [u8; TAG_BYTES], status: Status) {
+        if let Some(bytes) = self.numbering.acknowledge(&head, tag, status) {
             self.exchange.owe(Reply { bytes, at });
         }
     }
@@ -216,7 +245,7 @@ impl Links {
 
     /// A frame came from a neighbour: it need not be asked any more whether it is there.
     pub(super) fn is_there(&mut self, now: Instant, slot: Slot) {
-        if self.table.get(slot).is_some_and(|neighbour| neighbour.arq.is_probe) {
+        if self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up() && neighbour.arq.is_probe) {
             self.delivered(now, slot, 0);
         }
     }
@@ -245,8 +274,19 @@ impl Links {
         let Some((slot, status)) = status else { return };
         count(&mut self.counters.accepted);
         self.exchange.has_answered(slot);
+        let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         neighbour.heard_at = now;
+        if !neighbour.session.is_up() {
+            // Whatever it says, it is there.
+            neighbour.is_proven = true;
+            neighbour.settle();
+            if status == Status::Accepted {
+                let turn = neighbour.session.receive_answer(i_want);
+                self.turned(now, slot, turn);
+            }
+            return;
+        }
         match status {
             Status::Accepted => {
                 let outstanding = neighbour.arq.outstanding;

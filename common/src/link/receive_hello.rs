@@ -2,7 +2,7 @@
 
 use super::body::{Hello, Name};
 use super::digest::digest;
-use super::frame::{FrameNumber, Head, Kind};
+use super::frame::{FrameNumber, Head};
 use super::neighbour::Neighbour;
 use super::pool::Slot;
 use super::quality::Quality;
@@ -22,26 +22,23 @@ const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
 impl Links {
     /// A frame with this node's own id: its own frame replayed, or another board's.
-    pub(super) fn on_own_id(&mut self, now: Instant, head: Head, body: &[u8]) {
-        let twin = match head.kind {
-            Kind::Hello => Hello::split(body).is_some_and(|(hello, _)| hello.device != self.twins.device()),
-            Kind::Rel | Kind::Data => false,
-        };
-        if twin {
-            self.on_twin(now);
+    pub(super) fn on_own_id(&mut self, now: Instant, head: Head) {
+        if head.device != self.twins.device() {
+            self.meet_twin(now);
         } else {
             count(&mut self.counters.replayed);
         }
     }
 
-    fn on_twin(&mut self, now: Instant) {
+    /// Another board has this node's id.
+    pub fn meet_twin(&mut self, now: Instant) {
         self.notices.push(Notice::Twin(self.id()));
         if self.twins.find() {
             self.hellos.trickle.reset(now, &mut self.rng);
         }
     }
 
-    /// Compares the serial number in a hello with the one that came lately under the same id.
+    /// Compares the serial number in a frame with the one that came lately under the same id.
     pub(super) fn note_device(&mut self, now: Instant, slot: Slot, device: u16) {
         let Some(neighbour) = self.table.get(slot) else { return };
         let was_heard = now.since(neighbour.heard_at) < neighbour.interval().times(3);
@@ -69,12 +66,11 @@ impl Links {
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
-        if name.is_some_and(|name| self.is_of_twin(name)) {
-            self.on_twin(now);
-        }
         self.note_hello(now, slot, head, hello, rssi_dbm, leader);
         self.object(now, hello, leader);
+        self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
+        let is_alone = self.table.links() == 0;
         let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
         let Some(neighbour) = self.table.touch(slot) else { return };
@@ -93,9 +89,13 @@ impl Links {
         let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
         let is_refused = hello.is_full && !is_linked && name.is_none_or(|name| !name.willing);
         neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
+        if is_alone && neighbour.is_refusing() && !neighbour.is_proven {
+            // This node is about to be its guest.
+            neighbour.challenge(now);
+        }
         let is_new = !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
         if matches!(turn, Turn::Down(_)) {
-            self.tokens.take();
+            self.take_token();
         }
         self.turned(now, slot, turn);
         if is_linked && is_bad {
@@ -129,7 +129,7 @@ impl Links {
     fn note_hello(&mut self, now: Instant, slot: Slot, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
         let theirs = || hello.names.iter().take(usize::from(hello.links));
         let shared = self.table.linked().filter(|(_, neighbour)| theirs().any(|name| name.id == neighbour.id)).count();
-        self.note_device(now, slot, hello.device);
+        self.note_device(now, slot, head.device);
         let Some(neighbour) = self.table.touch(slot) else { return };
         let missed = if head.epoch == neighbour.last.epoch {
             neighbour.quality.note_hello(hello.number, rssi_dbm)
@@ -139,9 +139,8 @@ impl Links {
             neighbour.breaks = 0;
             0
         };
-        neighbour.last = head.number();
-        neighbour.device = hello.device;
-        neighbour.heard_at = now;
+        neighbour.accept(now, head.number());
+        neighbour.device = head.device;
         neighbour.interval_log2 = hello.interval_log2;
         neighbour.leader = hello.leader;
         neighbour.is_alone = hello.links == 0;
@@ -181,11 +180,17 @@ impl Links {
         }
     }
 
-    /// Whether a hello names another board with this node's id: it says so, or it echoes an epoch that this board has not
-    /// reached.
-    fn is_of_twin(&self, name: Name) -> bool {
-        let ahead = (name.echo >> 12).wrapping_sub(self.epoch().unwrap_or(0)) & 15;
-        (name.token == 0 && name.echo == 0) || (name.echo != 0 && (1..8).contains(&ahead))
+    /// A neighbour's hello may say that two boards have this node's id. It is believed once the neighbour has proved that it is
+    /// there: a board would otherwise take another id whenever somebody repeats what was true in an earlier boot.
+    fn note_twin(&mut self, now: Instant, slot: Slot, name: Option<Name>) {
+        if !name.is_some_and(|name| name.token == 0 && name.echo == 0) {
+            return;
+        }
+        match self.table.get_mut(slot) {
+            Some(neighbour) if neighbour.is_proven => self.meet_twin(now),
+            Some(neighbour) => neighbour.challenge(now),
+            None => {}
+        }
     }
 
     /// Finds a slot for a newcomer.
@@ -199,6 +204,7 @@ impl Links {
         let newcomer = Newcomer { dissents, is_strong, names_me, is_beside };
         let weakest = || self.table.weakest(now, newcomer).filter(|_| is_useful);
         let slot = self.table.free().or_else(weakest)?;
+        self.forget(slot);
         let session = self.new_session();
         let number = FrameNumber { counter: 0, ..head.number() };
         let mut neighbour = Neighbour::new(head.from, session, quality, number, now);

@@ -1,8 +1,8 @@
 //! Authenticated encryption of frames: keys, nonces and the two ciphers.
 //!
 //! Source: Ascon-AEAD128 (NIST SP 800-232) and AES-128-CCM (NIST SP 800-38C), both from the `RustCrypto` crates, with tags cut
-//! to four bytes. A nonce is never used twice under one key: it holds the sender, the number of its boot and the number
-//! of the frame within it. Acknowledgements have a key of their own, and their nonce names the frame they answer, so
+//! to four bytes. A nonce is never used twice under one key: it holds the sender, a piece of its board's serial number, the
+//! number of its boot and the number of the frame within it. Acknowledgements have a key of their own, and their nonce names the frame they answer, so
 //! neither can be made from the other. Anybody who captures a board can read the network key from its flash.
 
 use core::fmt;
@@ -30,6 +30,8 @@ pub struct Nonce {
     pub counter: u32,
     pub domain: Domain,
     pub status: u8,
+    /// A piece of the source's serial number: two boards that were given one id still have nonces of their own.
+    pub device: u16,
 }
 
 /// What a nonce is used for.
@@ -48,7 +50,8 @@ impl Nonce {
         let [o0, o1] = self.other.0.to_le_bytes();
         let [e0, e1] = self.epoch.to_le_bytes();
         let [c0, c1, c2, _] = self.counter.to_le_bytes();
-        [s0, s1, o0, o1, e0, e1, c0, c1, c2, self.domain as u8, self.status, 0, 0, 0, 0, 0]
+        let [d0, d1] = self.device.to_le_bytes();
+        [s0, s1, o0, o1, e0, e1, c0, c1, c2, self.domain as u8, self.status, d0, d1, 0, 0, 0]
     }
 }
 
@@ -184,7 +187,7 @@ impl Keys {
 fn derived(cipher: &KeyedCipher) -> [u8; KEY_BYTES] {
     let mut key = [0; KEY_BYTES];
     let (source, other) = (NodeId(0), NodeId(0));
-    let nonce = Nonce { source, other, epoch: 0, counter: 0, domain: Domain::Derive, status: 0 };
+    let nonce = Nonce { source, other, epoch: 0, counter: 0, domain: Domain::Derive, status: 0, device: 0 };
     // The tag is not needed: nobody sends the key, so nobody can change it.
     let _tag = cipher.seal(nonce, b"ringleader acknowledgements", &mut key);
     key
@@ -198,8 +201,15 @@ mod tests {
     use crate::config::{NetworkKey, Protection};
     use crate::types::NodeId;
 
-    const NONCE: Nonce =
-        Nonce { source: NodeId(1), other: NodeId(2), epoch: 3, counter: 4, domain: Domain::Frame, status: 0 };
+    const NONCE: Nonce = Nonce {
+        source: NodeId(1),
+        other: NodeId(2),
+        epoch: 3,
+        counter: 4,
+        domain: Domain::Frame,
+        status: 0,
+        device: 5,
+    };
 
     fn all() -> [Keys; 3] {
         let key = NetworkKey::new(*b"0123456789abcdef");
@@ -218,6 +228,7 @@ mod tests {
             assert_eq!(open(NONCE, b"header", body, tag), Ok(*b"a body"));
             assert_eq!(open(Nonce { counter: 5, ..NONCE }, b"header", body, tag), Err(Forged));
             assert_eq!(open(Nonce { epoch: 9, ..NONCE }, b"header", body, tag), Err(Forged));
+            assert_eq!(open(Nonce { device: 9, ..NONCE }, b"header", body, tag), Err(Forged));
             assert_eq!(open(NONCE, b"Header", body, tag), Err(Forged));
             for bit in 0..48 {
                 let mut other = body;

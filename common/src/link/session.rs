@@ -1,20 +1,24 @@
 //! Sessions: when a link is up, and how both ends know that they mean the same up-interval.
 //!
-//! Model: frames between two nodes are lost at will, but never reordered or repeated, since their numbers must rise. Each end
-//! owns an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no
-//! token is used twice in an epoch. Each end echoes the other's. The rules:
+//! Model: frames between two nodes are lost at will. While one knows the other they are neither reordered nor repeated, since
+//! their numbers must rise; but an outsider keeps what it hears, and plays it to whoever does not know the sender. Each end owns
+//! an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no token is
+//! used twice in an epoch. Each end echoes the other's. The rules:
 //!
 //! 1. The peer's incarnation differs from the known one: go down if up, and remember it.
 //! 2. Going down, and forgetting a peer, takes a new token; message numbers start over.
-//! 3. Go up only when the peer echoes the present incarnation and both are willing.
-//! 4. Messages count only where they echo the present incarnation and come from the known epoch.
+//! 3. Meet when the peer echoes the present incarnation and both are willing.
+//! 4. Go up only when the peer answers a random challenge while they have met.
+//! 5. Messages count only where they echo the present incarnation and come from the known epoch, and the link is up.
 //!
 //! ```text
-//!            echo of my incarnation, both willing
-//!   Down ──────────────────────────────────────────► Up
-//!    ▲     new incarnation, unwilling, no session,    │
-//!    └──── silence, quality, unacknowledged ──────────┘  (new token)
+//!          echo of my incarnation, both willing          answer to my challenge
+//!   Down ────────────────────────────────────────► Met ──────────────────────────► Up
+//!    ▲                                              │                              │
+//!    └──────────────────────────────────────────────┴──────────────────────────────┘
+//!      new incarnation, unwilling; and where it was up: no session, silence, quality, unacknowledged (new token)
 //! ```
+//! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer is there now.
 
 use crate::notice::Reason;
 
@@ -31,6 +35,9 @@ pub struct Incarnation {
 }
 
 impl Incarnation {
+    /// Nothing is known; no end has this one.
+    const UNKNOWN: Self = Self { epoch: 0, token: 0 };
+
     /// How it is echoed: the token and the last four bits of the epoch.
     pub const fn echo(self) -> u16 {
         (self.epoch & 15) << 12 | self.token & TOKEN_MAX
@@ -53,22 +60,38 @@ impl Tokens {
         self.last = self.next();
         self.last
     }
+
+    /// Whether the last one was taken: the next would be one that was used before.
+    pub const fn is_spent(&self) -> bool {
+        self.last >= TOKEN_MAX
+    }
 }
 
 /// What a step did to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     Stays,
+    /// The ends have met. The peer is to be challenged.
+    Met,
     Up,
     Down(Reason),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Down,
+    /// The peer has echoed this incarnation and wants the link.
+    Met,
+    Up,
 }
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Session {
     mine: Incarnation,
-    theirs: Option<Incarnation>,
-    is_up: bool,
+    /// As last heard; token 0 where nothing is known.
+    theirs: Incarnation,
+    stage: Stage,
     /// The number of the oldest message that is not acknowledged.
     oldest: u8,
     /// The number of the message expected next.
@@ -78,20 +101,34 @@ pub struct Session {
 impl Session {
     /// A link that is down, to a peer of which nothing is known.
     pub const fn new(mine: Incarnation) -> Self {
-        Self { mine, theirs: None, is_up: false, oldest: 0, expected: 0 }
+        Self { mine, theirs: Incarnation::UNKNOWN, stage: Stage::Down, oldest: 0, expected: 0 }
     }
 
     pub const fn is_up(&self) -> bool {
-        self.is_up
+        matches!(self.stage, Stage::Up)
     }
 
     pub const fn mine(&self) -> Incarnation {
         self.mine
     }
 
+    /// Whether the peer has to answer a challenge before the link comes up.
+    pub const fn has_met(&self) -> bool {
+        matches!(self.stage, Stage::Met)
+    }
+
+    /// The boot of the peer that this end means.
+    pub const fn their_epoch(&self) -> Option<u16> {
+        if self.is_known() { Some(self.theirs.epoch) } else { None }
+    }
+
     /// The other end's incarnation, as last heard; it is echoed as 0 while nothing is known.
     pub fn echo(&self) -> u16 {
-        self.theirs.map_or(0, Incarnation::echo)
+        if self.is_known() { self.theirs.echo() } else { 0 }
+    }
+
+    const fn is_known(&self) -> bool {
+        self.theirs.token != 0
     }
 
     /// The number of the oldest message that is not acknowledged.
@@ -107,17 +144,18 @@ impl Session {
     /// Takes the link down, with a new token; where it was down already, only the token is new.
     pub fn down(&mut self, token: u16) {
         self.mine.token = token;
-        self.is_up = false;
+        self.stage = Stage::Down;
         self.oldest = 0;
         self.expected = 0;
     }
 
     /// A hello that does not name this node came from this epoch: an earlier life of the peer is over.
     pub fn receive_epoch(&mut self, epoch: u16, token: impl FnOnce() -> u16) -> Turn {
-        if self.theirs.is_none_or(|theirs| theirs.epoch == epoch) {
+        if !self.is_known() || self.theirs.epoch == epoch {
             return Turn::Stays;
         }
-        self.theirs = None;
+        self.theirs = Incarnation::UNKNOWN;
+        self.forget_meeting();
         self.fall(Reason::NewIncarnation, token)
     }
 
@@ -130,41 +168,56 @@ impl Session {
         i_want: bool,
         token: impl FnOnce() -> u16,
     ) -> Turn {
-        if self.theirs != Some(theirs) {
-            self.theirs = Some(theirs);
-            if self.is_up {
+        if self.theirs != theirs {
+            self.theirs = theirs;
+            self.forget_meeting();
+            if self.is_up() {
                 return self.fall(Reason::NewIncarnation, token);
             }
         }
         if echo != self.mine.echo() {
             return Turn::Stays;
         }
-        match (self.is_up, they_want) {
+        match (self.is_up(), they_want) {
             (true, false) => self.fall(Reason::Unwilling, token),
-            (false, true) if i_want => {
-                self.is_up = true;
-                Turn::Up
-            }
+            (false, true) if i_want => self.meet(),
             _ => Turn::Stays,
         }
     }
 
-    /// A frame with messages or acknowledgements came; its sender wants the link. None where it belongs to no session of this
-    /// end.
+    fn meet(&mut self) -> Turn {
+        self.stage = Stage::Met;
+        Turn::Met
+    }
+
+    fn forget_meeting(&mut self) {
+        if self.stage == Stage::Met {
+            self.stage = Stage::Down;
+        }
+    }
+
+    /// The peer has answered a challenge, in the session that this end means.
+    pub fn receive_answer(&mut self, i_want: bool) -> Turn {
+        if self.stage != Stage::Met || !i_want {
+            return Turn::Stays;
+        }
+        self.stage = Stage::Up;
+        Turn::Up
+    }
+
+    /// A frame with messages, acknowledgements or a challenge came; its sender wants the link. None where it belongs to no
+    /// session of this end.
     pub fn receive_rel(&mut self, epoch: u16, echo: u16, i_want: bool) -> Option<Turn> {
-        let is_known = self.theirs.is_some_and(|theirs| theirs.epoch == epoch) && echo == self.mine.echo();
-        match (is_known, self.is_up) {
+        let is_known = self.is_known() && self.theirs.epoch == epoch && echo == self.mine.echo();
+        match (is_known, self.is_up()) {
             (false, _) => None,
             (true, true) => Some(Turn::Stays),
-            (true, false) => i_want.then(|| {
-                self.is_up = true;
-                Turn::Up
-            }),
+            (true, false) => i_want.then(|| self.meet()),
         }
     }
 
     fn fall(&mut self, reason: Reason, token: impl FnOnce() -> u16) -> Turn {
-        if !self.is_up {
+        if !self.is_up() {
             return Turn::Stays;
         }
         self.down(token());
@@ -214,29 +267,41 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_up_only_between_two_known_incarnations() {
+    fn ends_meet_only_where_each_knows_the_others_incarnation() {
         let mut session = Session::new(inc(5, 1));
         assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), None, "nothing is known of the peer");
         assert_eq!(session.receive_hello(inc(9, 4), 0, true, true, || 2), Turn::Stays, "it has not heard this end");
-        assert_eq!(
-            session.receive_hello(inc(9, 4), inc(4, 1).echo(), true, true, || 2),
-            Turn::Stays,
-            "another boot's echo"
-        );
+        let earlier = inc(4, 1).echo();
+        assert_eq!(session.receive_hello(inc(9, 4), earlier, true, true, || 2), Turn::Stays, "another boot's echo");
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
-        assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Up);
-        assert_eq!(
-            session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2),
-            Turn::Down(Reason::NewIncarnation)
-        );
+        assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Met);
+        assert_eq!(session.receive_answer(true), Turn::Up);
+        let changed = session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2);
+        assert_eq!(changed, Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.mine(), inc(5, 2), "a new token after every fall");
-        assert_eq!(
-            session.receive_rel(9, inc(5, 2).echo(), true),
-            Some(Turn::Up),
-            "a message echoes as well as a hello"
-        );
+        let echoed = session.receive_rel(9, inc(5, 2).echo(), true);
+        assert_eq!(echoed, Some(Turn::Met), "a message echoes as well as a hello");
+        assert_eq!(session.receive_answer(true), Turn::Up);
         assert_eq!(session.receive_epoch(10, || 3), Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.receive_rel(10, inc(5, 3).echo(), true), None);
+    }
+
+    #[test]
+    fn who_does_not_answer_a_challenge_gets_no_link() {
+        let mut session = Session::new(inc(5, 1));
+        let echo = inc(5, 1).echo();
+        assert_eq!(session.receive_answer(true), Turn::Stays, "they have not met");
+        for _ in 0..3 {
+            assert_eq!(session.receive_hello(inc(9, 4), echo, true, true, || 2), Turn::Met);
+            assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Met));
+            assert!(!session.is_up());
+        }
+        assert_eq!(session.receive_answer(false), Turn::Stays, "this end does not want it any more");
+        assert_eq!(session.receive_hello(inc(9, 5), 0, true, true, || 2), Turn::Stays, "another incarnation");
+        assert_eq!(session.receive_answer(true), Turn::Stays, "which has not met this end");
+        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met);
+        assert_eq!(session.receive_answer(true), Turn::Up);
+        assert!(session.is_up());
     }
 
     #[test]

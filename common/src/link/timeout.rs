@@ -25,8 +25,11 @@ impl Links {
         let patience = self.patience;
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         if !neighbour.session.is_up() {
+            if neighbour.is_unanswered(now) {
+                neighbour.settle();
+            }
             if neighbour.forget_at() <= now && neighbour.news.down.is_none() && neighbour.held_until <= now {
-                self.table.clear(slot);
+                self.forget(slot);
             }
             return;
         }

@@ -6,7 +6,7 @@ use heapless::Vec;
 use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::digest::digest;
 use super::exchange::{Flight, InFlight};
-use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind};
+use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, tag_of};
 use super::pool::{PoolIndex, Slot, Slots};
 use super::security::TAG_BYTES;
 use super::timeout::due_by;
@@ -68,7 +68,8 @@ impl Links {
     fn transmit_due(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
         // Messages are more urgent than hellos, but where they never end a hello must still get through.
         let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, above);
-        overdue.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, above))
+        let challenge = overdue.or_else(|| self.transmit_challenge(now, buf));
+        challenge.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, above))
     }
 
     /// The head of the next frame; none once the epoch's numbers are used up.
@@ -98,7 +99,7 @@ impl Links {
         let head = self.next_head(BROADCAST, Kind::Hello)?;
         let age = self.life.age(now, self.id(), above.leader());
         let told = above.told();
-        let composed = self.hellos.compose(now, &self.table, above.leader(), self.twins.device());
+        let composed = self.hellos.compose(now, &self.table, above.leader());
         let hello = Hello { age, digest: told.map_or(0, |told| digest(told, composed.number)), ..composed };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
         if self.hellos.is_on_ring() {
@@ -115,13 +116,29 @@ impl Links {
         leader == self.id() && self.table.links() > 0 && self.table.iter().all(|(_, other)| other.leader == leader)
     }
 
+    /// Challenges a neighbour that is to prove that it is there.
+    fn transmit_challenge(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
+        let (slot, neighbour) = self.table.iter().find(|(_, neighbour)| neighbour.is_challenged(now))?;
+        let (id, session) = (neighbour.id, &neighbour.session);
+        let entry = Entry { id, echo: session.echo(), number: session.oldest(), ack: session.expected() };
+        let mut rel = Rel { answer: true, challenge: Some(self.rng.next_u32()), ..Rel::default() };
+        rel.entries.push(entry).ok()?;
+        self.table.get_mut(slot)?.arq.due = Instant::NEVER;
+        self.launch(&rel, id, Slots::of(slot), buf)
+    }
+
     fn transmit_rel(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
         let (rel, to, flight_to) = self.rel(now)?;
+        self.launch(&rel, to, flight_to, buf)
+    }
+
+    fn launch(&mut self, rel: &Rel, to: NodeId, flight_to: Slots, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
         let is_for_all = to == BROADCAST;
         let head = self.next_head(to, Kind::Rel)?;
         let length = rel.write(is_for_all, buf.get_mut(HEAD_BYTES..)?).ok()?;
         let length = self.numbering.seal(head, buf, length)?;
-        let answered = Answered { sender: self.id(), epoch: head.epoch, counter: head.counter };
+        let Head { from: sender, device, epoch, counter, .. } = head;
+        let answered = Answered { sender, device, epoch, counter, tag: tag_of(buf.get(..length)?)? };
         let answers = if rel.answer { u8::try_from(rel.entries.len()).unwrap_or(0) } else { 0 };
         self.exchange.launch(InFlight::Rel(Flight { answered, to: flight_to, answers }));
         Some(length)
@@ -277,12 +294,11 @@ impl Links {
         for slot in flight.to.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             if neighbour.arq.is_busy() {
-                neighbour.arq.attempts = neighbour.arq.attempts.saturating_add(1);
                 // Half of the gap and up to as much again. Messages come in waves that reach everybody, so a crowd takes
                 // longer to get through; a question whether a neighbour is there is one frame at any time.
                 let crowded = if neighbour.arq.is_probe { 0 } else { slower };
                 let gap = (neighbour.arq.gap().as_micros() << crowded) * (512 + u64::from(chance)) / 1_024;
-                neighbour.arq.due = now + wait + Duration::from_micros(gap);
+                neighbour.arq.sent(now + wait + Duration::from_micros(gap));
             }
         }
         self.exchange.ask(flight);

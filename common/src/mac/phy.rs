@@ -25,7 +25,12 @@ pub const ACK_BYTES: usize = 8;
 
 /// How long a frame of this many bytes, checksum not counted, is on the air.
 pub const fn airtime(bytes: usize) -> Duration {
-    Duration::from_micros(BYTE.as_micros() * (HEADER_BYTES + bytes + FCS_BYTES) as u64)
+    psdu_airtime(bytes + FCS_BYTES)
+}
+
+/// The same for a payload with its checksum. A faulty or hostile frame may be shorter than a checksum.
+pub const fn psdu_airtime(psdu: usize) -> Duration {
+    Duration::from_micros(BYTE.as_micros() * (HEADER_BYTES + psdu) as u64)
 }
 
 /// The checksum of a frame. A frame followed by its checksum, low byte first, has the checksum 0.

@@ -1,7 +1,7 @@
 //! Puts right what cannot be right between the links and the election, whatever made it so: memory that flipped, or a defect.
 //!
-//! Once a second the links look at themselves; here the election is told of every link that it does not know of, and loses
-//! those that are not there. Then it looks at itself ([`Signal::Audit`]), and neighbours whose hellos do not fit what this node
+//! Once a second the links look at themselves; here the election, or the ring between them, is told of every link that it does not
+//! know of, and loses those that are not there. Then the election looks at itself ([`Signal::Audit`]), and neighbours whose hellos do not fit what this node
 //! has heard of them ([`digest`](crate::link::digest)) are asked to say it again.
 
 use heapless::Vec;
@@ -27,13 +27,27 @@ impl Node {
         self.audit_at = now + EVERY;
         self.links.audit(now);
         self.bound_waits(now);
-        if self.ring.is_none() {
+        if self.ring.is_some() {
+            self.audit_ring(now);
+        } else {
             self.audit_peers(now);
             self.engine.handle_signal(now, Signal::Audit);
             while let Some(peer) = self.links.take_misheard() {
                 self.send(now, |id| id == peer, FOR_ELECTION, &[], false);
             }
         }
+    }
+
+    /// Tells the ring which links there are, where it believes otherwise, and has it tell the election again what that does not
+    /// know of the ring. What the links are about to tell is left to them.
+    fn audit_ring(&mut self, now: Instant) {
+        let Some(ring) = &mut self.ring else { return };
+        let table = self.links.table();
+        for (_, other) in table.iter().filter(|(_, other)| !other.news.up && other.news.down.is_none()) {
+            ring.audit_link(now, other.id, other.session.is_up());
+        }
+        ring.audit_links(now, |id| table.find(id).is_some());
+        ring.audit_told(self.engine.peers(), self.engine.protocol().place());
     }
 
     /// Forgets what is waited for longer than it can be.

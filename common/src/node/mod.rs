@@ -331,8 +331,12 @@ impl Node {
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
                 self.note_vacancy(now, *peer, *reason);
+                let is_condemned = self.is_silent_leader(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
+                    if is_condemned {
+                        ring.condemn(now, *peer);
+                    }
                 } else if !self.hold(now, *peer, *reason) {
                     self.engine.handle_link_down(now, *peer);
                 }
@@ -359,6 +363,7 @@ impl Node {
             match notice {
                 Notice::LinkEnded(peer, reason) => self.links.end(now, peer, reason),
                 Notice::Event(Event::OutOfTime(_)) => self.note_refusal(now),
+                Notice::Event(Event::Disputed(_)) => self.links.meet_twin(now),
                 _ => {}
             }
             self.notices.push(notice);

@@ -3,7 +3,7 @@
 use super::{FOR_RING, Node};
 use crate::election::ElectionMsg;
 use crate::limits::MESSAGE_MAX;
-use crate::notice::{Fault, Notice};
+use crate::notice::{Fault, Notice, Reason};
 use crate::protocol::{Protocol, Signal};
 use crate::ring::{RingOutput, SendError};
 use crate::time::Instant;
@@ -18,11 +18,12 @@ impl Node {
     /// members is then as many small bursts, and none of them overflows.
     pub(super) fn collect_ring(&mut self, now: Instant) {
         loop {
-            let leader = self.engine.protocol().leader();
+            let (leader, outcome) = (self.engine.protocol().leader(), self.engine.protocol().outcome());
             let has_room = self.links.room() > RESERVED_SLOTS;
             let Some(ring) = &mut self.ring else { return };
             ring.set_room(has_room);
             ring.set_leader(now, leader);
+            ring.set_outcome(outcome);
             if let Some((next, envelope)) = ring.poll_transmit() {
                 self.send(now, |id| id == next, FOR_RING, &envelope, false);
             } else if self.engine.has_words() {
@@ -43,6 +44,12 @@ impl Node {
         }
     }
 
+    /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
+    pub(super) fn is_silent_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
+        let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
+        is_silent && self.leader == Some(peer) && !self.links.is_lively(now, peer)
+    }
+
     /// The leader to follow: the election's or, while that has none, the last one, if it is a living member of the ring. Most
     /// elections that a change of the ring or a lost message begins end with the same leader.
     pub(super) fn leader_to_follow(&self) -> Option<NodeId> {
@@ -53,9 +60,10 @@ impl Node {
     /// Gives the election's next message to the ring; false where there was none or no room for it.
     fn pass_on(&mut self, now: Instant) -> bool {
         let Some(ring) = self.ring.as_mut().filter(|ring| ring.can_send()) else { return false };
+        let goes_round = self.engine.protocol().goes_round();
         let mut buf = [0; MESSAGE_MAX];
         let Some(transmit) = self.engine.poll_transmit(&mut buf) else { return false };
-        match ring.send(now, transmit.to, transmit.bytes) {
+        match ring.send(now, transmit.to, transmit.bytes, goes_round) {
             Ok(()) => self.links.defer_hello(now),
             // The member is just being lost; the election will learn of that.
             Err(SendError::NoRoute) => {}
@@ -92,7 +100,9 @@ impl Node {
                 self.notices.push(Notice::LeaderSilent(leader));
                 self.engine.handle_signal(now, Signal::LeaderLost);
             }
-            RingOutput::Disturbed | RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::Disturbed),
+            RingOutput::Outcome(outcome) => self.engine.handle_signal(now, Signal::Outcome(outcome)),
+            RingOutput::Disturbed => self.engine.handle_signal(now, Signal::Disturbed),
+            RingOutput::Disputed(_) => self.engine.handle_signal(now, Signal::LeaderLost),
         }
     }
 }

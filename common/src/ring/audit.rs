@@ -7,11 +7,37 @@
 
 use super::RingKeeper;
 use crate::time::{Duration, Instant};
+use crate::types::{NodeId, RingPlace};
 
 /// No deadline of the keeper's lies further ahead, except those that are bounded where they are set.
 const AHEAD_MAX: Duration = Duration::from_millis(10_000);
 
 impl RingKeeper {
+    /// Whether the link to a neighbour is up, as the links themselves know it.
+    pub fn audit_link(&mut self, now: Instant, peer: NodeId, is_up: bool) {
+        let Some(position) = self.roster.position_of_other(peer) else { return };
+        match (is_up, self.linked.contains(position)) {
+            (true, false) => self.link_up(now, peer),
+            (false, true) => self.link_down(now, peer),
+            _ => {}
+        }
+    }
+
+    /// Gives up the links to nodes that the links themselves do not know.
+    pub fn audit_links(&mut self, now: Instant, is_known: impl Fn(NodeId) -> bool) {
+        for position in self.linked.iter() {
+            if let Some(peer) = self.roster.id_at(position).filter(|&peer| !is_known(peer)) {
+                self.link_down(now, peer);
+            }
+        }
+    }
+
+    /// What the election believes of the ring: who is alive and, where it asks, between whom this node stands. It is told again
+    /// where that differs.
+    pub fn audit_told(&mut self, alive: &[NodeId], place: Option<RingPlace>) {
+        self.roster.audit_told(alive, place);
+    }
+
     pub(super) fn audit(&mut self, now: Instant) {
         let (own, size) = (self.roster.own(), self.roster.size());
         self.linked = self.linked.within(size).without(own);

@@ -1,11 +1,14 @@
 //! Numbers the messages from member to member, so that the receiver notices what is missing.
 //!
-//! The first message to a member has number 0, those after it 1 to 255 and then 1 again. After a restart, and for a member
+//! The first message to a member has number 0, those after it 1 to 254 and then 1 again. After a restart, and for a member
 //! that comes back after it was given up, numbers begin with 0 again, and 0 is always accepted. A message that arrives too
 //! early (the route has changed, or a link has lost something) is accepted and the gap reported; one that arrives too late
-//! is refused.
+//! is refused. A message that was meant for somebody else has no number.
 
 use crate::limits::MEMBERS_MAX;
+
+/// The number of a message that was meant for another member.
+pub const UNNUMBERED: u8 = u8::MAX;
 
 /// A message is late, and not the first of another count, while it is behind by at most this much.
 const LATE_MAX: u8 = 16;
@@ -48,9 +51,12 @@ impl Edges {
     /// A message of this number has come from a member.
     pub fn arrive(&mut self, from: u8, number: u8) -> Arrival {
         let Some(slot) = self.expected.get_mut(usize::from(from)) else { return Arrival::InOrder };
+        if number == UNNUMBERED {
+            return Arrival::InOrder;
+        }
         let expected = *slot;
         if number != 0 && expected != 0 && number != expected {
-            let behind = if number < expected { expected - number } else { 255 - (number - expected) };
+            let behind = if number < expected { expected - number } else { UNNUMBERED - 1 - (number - expected) };
             if behind <= LATE_MAX {
                 return Arrival::Late;
             }
@@ -72,7 +78,7 @@ impl Edges {
 }
 
 fn after(number: u8) -> u8 {
-    if number == u8::MAX { 1 } else { number + 1 }
+    if number >= UNNUMBERED - 1 { 1 } else { number + 1 }
 }
 
 #[cfg(test)]

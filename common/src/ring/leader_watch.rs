@@ -23,6 +23,8 @@ pub(super) struct LeaderWatch {
     disputant: u8,
     is_silent: bool,
     is_disputed: bool,
+    /// No newer number of the leader has come since this node began to follow it.
+    is_new: bool,
 }
 
 impl LeaderWatch {
@@ -36,6 +38,7 @@ impl LeaderWatch {
             disputant: NOBODY,
             is_silent: false,
             is_disputed: false,
+            is_new: false,
         }
     }
 
@@ -50,16 +53,19 @@ impl LeaderWatch {
         self.leader = leader;
         self.number = number;
         self.settle_dispute();
+        self.is_new = true;
         self.is_silent = false;
         self.silent_at = if leader == own { Instant::NEVER } else { now + self.tolerance };
     }
 
-    /// A neighbour has told of this number of a member.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) {
-        if member == self.leader && number.is_newer_than(self.number) {
+    /// A neighbour has told of this number of a member. True where it is the first newer one of a new leader.
+    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) -> bool {
+        let is_newer = member == self.leader && number.is_newer_than(self.number);
+        if is_newer {
             self.number = number;
             self.silent_at = now + self.tolerance;
         }
+        is_newer && core::mem::take(&mut self.is_new)
     }
 
     /// A neighbour has named the leader that it follows. One dispute is watched at a time.

@@ -27,9 +27,12 @@ const PACE_HELLOS: u64 = 2;
 /// way.
 const WANTED_FACTOR: u8 = 2;
 
-/// And this many times as long where it is not the leader. Nobody needs to know that such a member is gone before an election comes
-/// to it, which ends the wait; but everybody pays for one that is given up and found again.
-const LED_FACTOR: u8 = 4;
+/// And in any case this many times as long. Nobody needs to know that a member is gone, since what goes round passes it; but
+/// everybody pays for one that is given up and found again.
+const DETOUR_FACTOR: u8 = 4;
+
+/// A leader that is condemned is waited for so long: others have as long to say that they have a way to it.
+const CONDEMNED_TICKS: u8 = 1;
 
 /// This many ticks after giving up a member, the node says once more that it has no route to it.
 const TELL_AGAIN_TICKS: u8 = 4;
@@ -59,8 +62,8 @@ pub(super) struct Losses {
     pace_ticks: u8,
     /// The neighbour that spoke last of a wanted member.
     helper: u8,
-    /// The leader, which is waited for less long.
-    leader: u8,
+    /// A leader that is waited for hardly at all.
+    condemned: u8,
 }
 
 impl Losses {
@@ -77,22 +80,13 @@ impl Losses {
             wait_ticks: u8::try_from(wait_ticks).unwrap_or(u8::MAX),
             pace_ticks: 0,
             helper: NOBODY,
-            leader: NOBODY,
+            condemned: NOBODY,
         }
     }
 
     /// The usual wait for a member without a route.
     pub fn wait_time(&self) -> Duration {
         TICK.times(u32::from(self.wait_ticks()))
-    }
-
-    /// Follows a leader. Where it is without a route, it is waited for like a leader from now on.
-    pub fn follow(&mut self, leader: u8) {
-        self.leader = leader;
-        let usual = self.wait_ticks();
-        if let Some(wait) = self.waits.get_mut(usize::from(leader)) {
-            *wait = usual.min(*wait);
-        }
     }
 
     fn wait_ticks(&self) -> u8 {
@@ -108,15 +102,22 @@ impl Losses {
     /// Starts to wait for a member.
     pub fn wait_for(&mut self, now: Instant, member: u8) {
         let wanted = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
-        let led = if self.leader == member { 1 } else { LED_FACTOR };
-        self.set_wait(member, self.wait_ticks().saturating_mul(wanted).saturating_mul(led));
+        self.set_wait(member, self.wait_ticks().saturating_mul(wanted).saturating_mul(DETOUR_FACTOR));
+        self.arm_tick(now);
+    }
+
+    /// A leader gives no sign of life: gives it up soon, whatever neighbours that have not noticed say.
+    pub fn condemn(&mut self, now: Instant, leader: u8) {
+        self.condemned = leader;
+        self.wanted = self.wanted.without(leader);
+        self.set_wait(leader, CONDEMNED_TICKS);
         self.arm_tick(now);
     }
 
     /// A neighbour has a route to a member, but only a newer number makes it safe to take: waits longer for that.
     pub fn want(&mut self, now: Instant, helper: u8, member: u8) {
         self.helper = helper;
-        if !self.wanted.contains(member) {
+        if !self.wanted.contains(member) && self.condemned != member {
             self.wanted = self.wanted.with(member);
             self.wait_for(now, member);
         }
@@ -134,6 +135,9 @@ impl Losses {
     pub fn find(&mut self, member: u8) -> bool {
         self.wanted = self.wanted.without(member);
         self.stop_waiting(member);
+        if self.condemned == member {
+            self.condemned = NOBODY;
+        }
         let is_missed = self.missed.contains(member);
         self.missed = self.missed.without(member);
         is_missed

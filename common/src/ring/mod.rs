@@ -17,13 +17,15 @@
 //!   leader that has lost its voice; the neighbours of one that is gone notice long before.
 //! - *Disturbance.* A node that knows that a message was or may have been lost reports [`RingOutput::Disturbed`], so that the
 //!   election is begun again instead of waiting for the end of its patience.
+//! - *Hearsay.* Every hello says how its sender's election ended, and whoever has missed that learns it ([`RingOutput::Outcome`]).
 //! - *Dispute.* Every hello names the leader that its sender follows. Neighbours that keep naming different ones report
 //!   [`RingOutput::Disputed`]. No algorithm should need it; it bounds what a defect or bad luck can do.
 //!
 //! # Who owns what
 //!
 //! The keeper itself only connects: `roster` owns who is alive and this node's place, [`routes`] the way to each member,
-//! [`edges`] the numbers of envelopes, `news` what hellos tell, `leader_watch` the leader and the doubts about it, `losses` the
+//! [`edges`] the numbers of envelopes, `news` what hellos tell, `hearsay` what
+//! others say of their elections, `leader_watch` the leader and the doubts about it, `losses` the
 //! waits for members and the envelopes in doubt, and `disturbance` when the election is begun again.
 //!
 //! # The driver contract
@@ -42,6 +44,7 @@ mod disturbance;
 pub mod edges;
 #[cfg(test)]
 mod healing_tests;
+mod hearsay;
 mod leader_watch;
 mod losses;
 mod news;
@@ -59,19 +62,20 @@ use heapless::Vec;
 pub use self::disturbance::DISTURB_GAP;
 use self::disturbance::Disturbance;
 use self::edges::Edges;
+use self::hearsay::Hearsay;
 use self::leader_watch::LeaderWatch;
 use self::losses::Losses;
 use self::news::News;
 use self::number::Number;
 use self::roster::Roster;
 use self::routes::{Routes, age_max};
-use self::wire::{Envelope, NOBODY, PAYLOAD_MAX};
+use self::wire::{Envelope, HOPS_MAX, Lead, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
 use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
-use crate::types::{NodeId, RingPlace};
+use crate::types::{NodeId, Outcome, RingPlace, Side};
 
 /// Envelopes waiting for the driver's next poll: those that the election is to read, and one on its way out. One input makes at
 /// most one, and the driver collects it at once.
@@ -130,6 +134,8 @@ pub enum RingOutput {
     Disturbed,
     /// This linked neighbour has followed another leader for too long: the election should be begun again.
     Disputed(NodeId),
+    /// A member's election gave this leader, which is alive; this node's has not, or was an earlier one.
+    Outcome(Outcome),
 }
 
 /// What went wrong since the start. Every count stops at its largest value.
@@ -167,11 +173,14 @@ pub struct RingKeeper {
     edges: Edges,
     news: News,
     leader: LeaderWatch,
+    hearsay: Hearsay,
     losses: Losses,
     disturbance: Disturbance,
     /// The driver is to begin the election again.
     is_disturbed: bool,
     linked: Members,
+    /// Members that a neighbour said it has no route to, since their number was last newer here.
+    lacked: Members,
     queue: Vec<Queued, ENVELOPES_MAX, u8>,
     has_room: bool,
     counters: RingCounters,
@@ -188,10 +197,12 @@ impl RingKeeper {
             edges: Edges::new(),
             news: News::new(timings.heartbeat_ms),
             leader: LeaderWatch::new(silence(timings, size)),
+            hearsay: Hearsay::default(),
             losses: Losses::new(size),
             disturbance: Disturbance::new(size),
             is_disturbed: false,
             linked: Members::default(),
+            lacked: Members::default(),
             queue: Vec::new(),
             has_room: true,
             counters: RingCounters::default(),
@@ -235,6 +246,20 @@ impl RingKeeper {
             }
         }
         self.leader.link_down(position);
+        // Whoever came this way needs a newer number to take a longer one.
+        self.routes.set_own(self.roster.own(), self.routes.number(self.roster.own()).next());
+        if !self.linked.is_empty() {
+            self.news.hurry();
+        }
+    }
+
+    /// The leader has fallen silent, its neighbours say so, and nobody has a younger sign of life: there is no point in waiting
+    /// for another way to it.
+    pub fn condemn(&mut self, now: Instant, leader: NodeId) {
+        let silent = self.roster.position_of_other(leader).filter(|&leader| self.routes.next(leader).is_none());
+        if let Some(leader) = silent.filter(|&leader| self.roster.is_alive(leader)) {
+            self.losses.condemn(now, leader);
+        }
     }
 
     /// Whether the keeper would take an election message now. Until then a driver leaves further ones where they are.
@@ -258,8 +283,9 @@ impl RingKeeper {
         self.roster.set_pace(pause);
     }
 
-    /// Sends an encoded election message to a living member.
-    pub fn send(&mut self, now: Instant, to: NodeId, payload: &[u8]) -> Result<(), SendError> {
+    /// Sends an encoded election message to a living member. One that goes round the ring, from neighbour to neighbour, is for
+    /// the member behind it where that one has just been lost.
+    pub fn send(&mut self, now: Instant, to: NodeId, payload: &[u8], goes_round: bool) -> Result<(), SendError> {
         if payload.len() > PAYLOAD_MAX {
             return Err(SendError::TooLong);
         }
@@ -268,16 +294,28 @@ impl RingKeeper {
             return Err(SendError::Full);
         }
         let living = self.roster.position_of_other(to).filter(|&position| self.roster.is_alive(position));
-        self.write(now, living.ok_or(SendError::NoRoute)?, payload)
+        let RingPlace { left, right } = self.roster.place();
+        let side = if to == right { Some(Side::Right) } else { Some(Side::Left).filter(|_| to == left) };
+        self.write(now, living.ok_or(SendError::NoRoute)?, side.filter(|_| goes_round), payload)
     }
 
     /// Tells the keeper which leader this node follows, itself included.
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
         let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
         if leader != self.leader.leader() {
-            self.losses.follow(leader);
             self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
             self.timeout(now);
+        }
+    }
+
+    /// Tells the keeper how far this node's election is. A new leader gives itself a newer number, which goes from hello to hello
+    /// right behind the election: those that have lost their way to it need one, and those that have missed its announcement
+    /// learn of it.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        let own = self.roster.own();
+        if self.hearsay.set(outcome) && outcome.leader == self.roster.id_at(own) && !self.linked.is_empty() {
+            self.routes.set_own(own, self.routes.number(own).next());
+            self.news.hurry();
         }
     }
 
@@ -298,7 +336,7 @@ impl RingKeeper {
         if let Some(new) = self.roster.take_new() {
             // An empty envelope asks the member to say again what was refused. Where that cannot be sent either, the member
             // counts as missed.
-            if self.losses.take_refused(new) && self.write(now, new, &[]).is_err() {
+            if self.losses.take_refused(new) && self.write(now, new, None, &[]).is_err() {
                 self.losses.miss(new);
             }
             return self.roster.id_at(new).map(RingOutput::MemberUp);
@@ -323,6 +361,9 @@ impl RingKeeper {
         if let Some(disputant) = self.leader.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
             return Some(RingOutput::Disputed(disputant));
         }
+        if let Some(heard) = self.hearsay.take() {
+            return Some(RingOutput::Outcome(heard));
+        }
         core::mem::take(&mut self.is_disturbed).then_some(RingOutput::Disturbed)
     }
 
@@ -336,7 +377,10 @@ impl RingKeeper {
             self.routes.grow_old(own, age_max(self.roster.size()), |member| lost = lost.with(member));
             lost.iter().for_each(|member| self.lose(now, member));
         }
-        self.news.tell(own, self.leader.leader(), self.roster.size(), &self.routes, room)
+        let leader = self.hearsay.leader().and_then(|leader| self.roster.position(leader));
+        let leader = leader.filter(|&leader| self.roster.is_alive(leader)).unwrap_or(NOBODY);
+        let lead = Lead { leader, election: self.hearsay.number() };
+        self.news.tell(own, lead, self.roster.size(), &self.routes, room)
     }
 
     /// Whether the next hello should come soon; asked once each time.
@@ -376,11 +420,9 @@ impl RingKeeper {
         }
     }
 
-    fn write(&mut self, now: Instant, to: u8, payload: &[u8]) -> Result<(), SendError> {
+    fn write(&mut self, now: Instant, to: u8, side: Option<Side>, payload: &[u8]) -> Result<(), SendError> {
         let number = self.edges.stamp(to);
-        // No route is longer than there are members.
-        let hops = u8::try_from(self.roster.size()).unwrap_or(u8::MAX);
-        self.post(now, Envelope { to, from: self.roster.own(), hops, number }, payload)
+        self.post(now, Envelope { to, from: self.roster.own(), hops: HOPS_MAX, side, number }, payload)
     }
 }
 

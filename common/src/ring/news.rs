@@ -6,7 +6,7 @@
 //! turn, so that whoever missed both still learns in the end.
 
 use super::routes::Routes;
-use super::wire::{self, Entry};
+use super::wire::{self, Entry, Lead};
 use crate::members::Members;
 use crate::time::{Duration, Instant};
 
@@ -89,8 +89,8 @@ impl News {
 
     /// Writes as many of a ring's `size` members to a hello as fit, beginning with this node and its leader; returns how
     /// many bytes that took.
-    pub fn tell(&mut self, own: u8, leader: u8, size: usize, routes: &Routes, room: &mut [u8]) -> usize {
-        let first = Members::of(own).with(leader);
+    pub fn tell(&mut self, own: u8, lead: Lead, size: usize, routes: &Routes, room: &mut [u8]) -> usize {
+        let first = Members::of(own).with(lead.leader);
         let fresh = self.fresh.minus(first);
         let repeated = self.repeated.minus(first).minus(fresh);
         let turn = usize::from(self.turn);
@@ -106,7 +106,7 @@ impl News {
             told = told.with(entry.position);
             last = Some(entry.position).filter(|&position| !first.contains(position)).or(last);
         });
-        let length = wire::tell(leader, entries.chain(asked), room);
+        let length = wire::tell(lead, entries.chain(asked), room);
         if let Some((_, times)) = &mut self.asked {
             *times = times.saturating_sub(1);
         }
@@ -130,7 +130,7 @@ mod tests {
     use crate::members::Members;
     use crate::ring::number::Number;
     use crate::ring::routes::Routes;
-    use crate::ring::wire::{self, Entry, NOBODY};
+    use crate::ring::wire::{self, Entry, Lead, NOBODY};
 
     #[test]
     fn where_there_is_always_news_of_some_the_others_are_told_of_all_the_same() {
@@ -145,7 +145,7 @@ mod tests {
             (1..40).for_each(|member| news.add(member));
             (40..64).filter(|&member| !told.contains(member)).for_each(|member| news.add(member));
             let mut room = [0; 36];
-            let length = news.tell(0, NOBODY, 64, &routes, &mut room);
+            let length = news.tell(0, Lead { leader: NOBODY, election: 0 }, 64, &routes, &mut room);
             let (_, entries) = wire::told(room.get(..length).unwrap_or(&[])).unwrap();
             entries.iter().for_each(|entry| told = told.with(entry.position));
         }

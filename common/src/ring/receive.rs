@@ -1,8 +1,8 @@
 //! What a keeper does with a hello or an envelope from a linked neighbour.
 
-use super::edges::Arrival;
+use super::edges::{Arrival, UNNUMBERED};
 use super::routes::Verdict;
-use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY};
+use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY, NOBODY};
 use super::{Queued, RingKeeper, SendError, count};
 use crate::link::body::Parcel;
 use crate::time::Instant;
@@ -19,17 +19,21 @@ impl RingKeeper {
         self.carry(now, envelope, payload);
     }
 
-    /// A linked neighbour's hello told this of the ring.
+    /// A neighbour's hello told this of the ring. Routes are taken only over links; how an election ended is worth knowing
+    /// whoever says it.
     pub fn receive_hello(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
-        let sender = self.roster.position(from).filter(|&position| self.linked.contains(position));
-        // A neighbour that is not on the ring, or whose link is only just coming up.
-        let Some(from) = sender else { return };
-        let Some((leader, entries)) = wire::told(bytes) else {
+        let Some(from) = self.roster.position(from) else { return };
+        let Some((lead, entries)) = wire::told(bytes) else {
             count(&mut self.counters.malformed);
             return;
         };
-        entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
-        self.leader.compare(now, from, leader);
+        let leader = Some(lead.leader).filter(|&leader| leader != NOBODY);
+        if self.linked.contains(from) {
+            entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
+            self.leader.compare(now, from, leader);
+        }
+        let alive = leader.filter(|&leader| self.roster.is_alive(leader)).and_then(|leader| self.roster.id_at(leader));
+        self.hearsay.hear(lead.election, alive);
     }
 
     fn receive_entry(&mut self, now: Instant, from: u8, entry: Entry) {
@@ -50,17 +54,35 @@ impl RingKeeper {
         if entry.hops == ASKED {
             return;
         }
-        self.leader.note_number(now, position, number);
+        let is_first = self.leader.note_number(now, position, number);
         match self.routes.update(from, entry) {
             Verdict::Nothing => self.losses.want_no_longer(now, from, position),
-            Verdict::Newer => {}
+            Verdict::Newer => self.tell_of_newer(position),
             Verdict::Gained => self.gain(now, position),
             // A shorter way is worth telling, but nobody waits for it.
             Verdict::Helps if entry.hops != NO_WAY => self.news.add(position),
-            Verdict::Nearer => self.news.add(position),
-            Verdict::Helps => self.tell_of(position),
+            Verdict::Nearer => {
+                self.news.add(position);
+                self.tell_of_newer(position);
+            }
+            Verdict::Helps => {
+                // Where this number does not help, the next one will.
+                self.lacked = self.lacked.with(position);
+                self.tell_of(position);
+            }
             Verdict::Lost => self.lose(now, position),
             Verdict::Wanted => self.losses.want(now, from, position),
+        }
+        if is_first {
+            self.tell_of(position);
+        }
+    }
+
+    /// There is a newer number of a member. Where a neighbour had no route to it, this may be what it waits for.
+    fn tell_of_newer(&mut self, member: u8) {
+        if self.lacked.contains(member) {
+            self.lacked = self.lacked.without(member);
+            self.tell_of(member);
         }
     }
 
@@ -92,7 +114,7 @@ impl RingKeeper {
 
     /// Delivers an envelope that is for this node; passes any other one on.
     fn carry(&mut self, now: Instant, envelope: Envelope, payload: &[u8]) {
-        let Envelope { to, from, hops, number } = envelope;
+        let Envelope { to, from, hops, number, .. } = envelope;
         if self.roster.id_at(to).is_none() || self.roster.id_at(from).is_none() {
             count(&mut self.counters.malformed);
         } else if to != self.roster.own() {
@@ -103,26 +125,32 @@ impl RingKeeper {
                 count(&mut self.counters.expired);
                 self.disturbance.disturb(now);
             }
-        } else if !self.roster.is_alive(from) {
+        } else {
+            self.take_in(now, from, number, payload);
+        }
+    }
+
+    /// An envelope is for this node.
+    fn take_in(&mut self, now: Instant, from: u8, number: u8, payload: &[u8]) {
+        if !self.roster.is_alive(from) {
             // This node could not answer. Once there is a route, it asks the sender to say it again.
             count(&mut self.counters.refused);
             self.losses.refuse(from);
-        } else {
-            self.bypass(now);
-            match self.edges.arrive(from, number) {
-                Arrival::InOrder => {}
-                Arrival::Gap => {
-                    count(&mut self.counters.gaps);
-                    self.disturbance.disturb(now);
-                }
-                Arrival::Late => {
-                    count(&mut self.counters.refused);
-                    self.disturbance.disturb(now);
-                    return;
-                }
-            }
-            self.deliver(now, from, payload);
+            return;
         }
+        match self.edges.arrive(from, number) {
+            Arrival::InOrder => {}
+            Arrival::Gap => {
+                count(&mut self.counters.gaps);
+                self.disturbance.disturb(now);
+            }
+            Arrival::Late => {
+                count(&mut self.counters.refused);
+                self.disturbance.disturb(now);
+                return;
+            }
+        }
+        self.deliver(now, from, payload);
     }
 
     fn deliver(&mut self, now: Instant, from: u8, payload: &[u8]) {
@@ -140,11 +168,16 @@ impl RingKeeper {
 
     /// Gives an envelope to the next neighbour on its way.
     pub(super) fn post(&mut self, now: Instant, envelope: Envelope, payload: &[u8]) -> Result<(), SendError> {
-        let Some(next) = self.routes.next(envelope.to) else {
+        let Some(envelope) = self.address(envelope) else {
             count(&mut self.counters.unroutable);
             self.losses.miss(envelope.to);
             return Err(SendError::NoRoute);
         };
+        if envelope.to == self.roster.own() {
+            self.take_in(now, envelope.from, envelope.number, payload);
+            return Ok(());
+        }
+        let Some(next) = self.routes.next(envelope.to) else { return Err(SendError::NoRoute) };
         let parcel = wire::envelope(envelope, payload).map_err(|_| SendError::TooLong)?;
         if self.queue.push(Queued::To(next, parcel)).is_err() {
             count(&mut self.counters.full);
@@ -153,5 +186,17 @@ impl RingKeeper {
         }
         self.losses.carry(now, next);
         Ok(())
+    }
+    /// The envelope as it can be delivered. Where there is no route to its receiver, and it is for whoever stands on that side of
+    /// the sender, it goes to the first member behind the receiver that there is a route to, or to this node.
+    fn address(&self, envelope: Envelope) -> Option<Envelope> {
+        let is_reached = |position: u8| position == self.roster.own() || self.routes.next(position).is_some();
+        if is_reached(envelope.to) {
+            return Some(envelope);
+        }
+        let side = envelope.side?;
+        let behind = self.roster.beyond(envelope.to, side).take_while(|&member| member != envelope.from);
+        let to = behind.into_iter().find(|&member| is_reached(member))?;
+        Some(Envelope { to, number: UNNUMBERED, ..envelope })
     }
 }

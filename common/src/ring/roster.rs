@@ -6,7 +6,7 @@ use super::audit::bound;
 use super::{SETTLE, take_due};
 use crate::members::{Members, RingOrder};
 use crate::time::{Duration, Instant};
-use crate::types::{NodeId, RingPlace};
+use crate::types::{NodeId, RingPlace, Side};
 
 /// This part of the time between hurried hellos is waited for the rest of a swarm.
 const PAUSE_PARTS: u64 = 3;
@@ -109,6 +109,13 @@ impl Roster {
         }
     }
 
+    /// The driver believes these members alive, and this node to stand in this place, where it asks.
+    pub fn audit_told(&mut self, alive: &[NodeId], place: Option<RingPlace>) {
+        let positions = alive.iter().filter_map(|&id| self.position(id));
+        self.told = positions.fold(Members::of(self.own), Members::with);
+        self.is_place_new |= place.is_some_and(|place| place != self.place);
+    }
+
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
     pub fn corrupt(&mut self, settle_at: Instant, alive: Members) {
@@ -142,6 +149,16 @@ impl Roster {
         let right = (own + 1..ids.len()).chain(0..=own).find_map(living).unwrap_or(self.place.right);
         let left = (own..ids.len()).chain(0..own).rev().find_map(living).unwrap_or(self.place.left);
         RingPlace { left, right }
+    }
+
+    /// The members behind one, to one side of it, once round.
+    pub fn beyond(&self, member: u8, side: Side) -> impl Iterator<Item = u8> + use<> {
+        let size = u8::try_from(self.size()).unwrap_or(u8::MAX).max(1);
+        let step = if side == Side::Right { 1 } else { size - 1 };
+        (1..size).scan(member, move |at, _| {
+            *at = u8::try_from((u16::from(*at) + u16::from(step)) % u16::from(size)).unwrap_or(0);
+            Some(*at)
+        })
     }
 
     /// The next member that the driver believes alive and that is gone.

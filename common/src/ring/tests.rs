@@ -5,13 +5,13 @@ use std::vec::Vec;
 use super::edges::Edges;
 use super::number::Number;
 use super::routes::Routes;
-use super::wire::{self, ASKED, Entry, Envelope, NO_WAY, NOBODY};
+use super::wire::{self, ASKED, Entry, Envelope, Lead, NO_WAY, NOBODY};
 use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError};
 use crate::config::Timings;
 use crate::limits::RING_MAX;
 use crate::members::RingOrder;
 use crate::time::{Duration, Instant};
-use crate::types::{NodeId, RingPlace};
+use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
 const ME: NodeId = NodeId(3);
 const NEXT: NodeId = NodeId(7);
@@ -40,17 +40,17 @@ fn entry(position: u8, count: u16, hops: u8) -> Entry {
 
 /// A hello of the linked neighbour with one word.
 fn hello(keeper: &mut RingKeeper, now: Instant, leader: u8, entry: Entry) {
-    let mut room = [0; 6];
-    let length = wire::tell(leader, core::iter::once(entry), &mut room);
+    let mut room = [0; 8];
+    let length = wire::tell(Lead { leader, election: 0 }, core::iter::once(entry), &mut room);
     keeper.receive_hello(now, NEXT, &room[..length]);
 }
 
 /// The words of a keeper's next hello.
 fn said(keeper: &mut RingKeeper, now: Instant) -> (Option<u8>, Vec<Entry>) {
-    let mut room = [0; 21];
+    let mut room = [0; 23];
     let length = keeper.tell(now, &mut room);
-    let (leader, entries) = wire::told(&room[..length]).unwrap();
-    (leader, entries.iter().collect())
+    let (lead, entries) = wire::told(&room[..length]).unwrap();
+    (Some(lead.leader).filter(|&leader| leader != NOBODY), entries.iter().collect())
 }
 
 /// A keeper whose neighbour is linked and knows the way to the fourth member.
@@ -107,10 +107,10 @@ fn a_detour_in_time_breaks_nothing_and_what_was_lost_is_told() {
     let mut keeper = joined();
     pass(&mut keeper, Instant::from_millis(100));
     let now = Instant::from_millis(200);
-    assert_eq!(keeper.send(now, FAR, b"token"), Ok(()));
+    assert_eq!(keeper.send(now, FAR, b"token", false), Ok(()));
     assert!(matches!(keeper.poll_transmit(), Some((NEXT, _))));
     keeper.link_down(now, NEXT);
-    assert_eq!(keeper.send(now, FAR, b"token"), Err(SendError::NoRoute));
+    assert_eq!(keeper.send(now, FAR, b"token", false), Err(SendError::NoRoute));
     keeper.link_up(now, NEXT);
     tell(&mut keeper, now, 2, 1, 0);
     tell(&mut keeper, now, 3, 4, 1);
@@ -176,6 +176,7 @@ fn a_silent_leader_is_told_in_bounded_time_and_a_beating_one_is_not() {
 fn a_member_beats_and_a_restarted_one_goes_on_above_what_it_said_before() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(ME));
+    keeper.set_outcome(Outcome { term: Term(1), leader: Some(ME) });
     let number = |keeper: &mut RingKeeper, millis| {
         let (leader, entries) = said(keeper, Instant::from_millis(millis));
         assert_eq!((leader, entries[0].position), (Some(0), 0));
@@ -199,8 +200,8 @@ fn a_memory_without_a_route_is_carried_to_the_member_that_must_go_beyond_it() {
     // The neighbour remembers more of the fourth member than this node's route says, and has no route.
     keeper.link_up(now, NodeId(9));
     let remembered = Entry { number: Number { epoch: 9, count: 70 }, ..entry(3, 0, NO_WAY) };
-    let mut room = [0; 6];
-    let length = wire::tell(NOBODY, core::iter::once(remembered), &mut room);
+    let mut room = [0; 8];
+    let length = wire::tell(Lead { leader: NOBODY, election: 0 }, core::iter::once(remembered), &mut room);
     keeper.receive_hello(now, NodeId(9), &room[..length]);
     assert!(keeper.take_hurry());
     let question = Entry { hops: ASKED, ..remembered };
@@ -220,7 +221,7 @@ fn envelopes_are_passed_on_with_a_limit_and_full_is_a_value() {
     let mut keeper = joined();
     let now = Instant::from_millis(50);
     let mut letter = |hops| {
-        let outside = Envelope { to: 3, from: 2, hops, number: 0 };
+        let outside = Envelope { to: 3, from: 2, hops, side: None, number: 0 };
         keeper.receive(now, NEXT, &wire::envelope(outside, b"x").unwrap());
         keeper.poll_transmit()
     };
@@ -229,23 +230,23 @@ fn envelopes_are_passed_on_with_a_limit_and_full_is_a_value() {
     assert_eq!(keeper.counters().expired, 1);
     for _ in 0..ENVELOPES_MAX {
         assert!(keeper.can_send());
-        assert_eq!(keeper.send(now, NEXT, b"y"), Ok(()));
+        assert_eq!(keeper.send(now, NEXT, b"y", false), Ok(()));
     }
     assert!(!keeper.can_send());
-    assert_eq!(keeper.send(now, NEXT, b"y"), Err(SendError::Full));
+    assert_eq!(keeper.send(now, NEXT, b"y", false), Err(SendError::Full));
     assert_eq!(keeper.counters().full, 1);
-    assert_eq!(keeper.send(now, NEXT, &[0; 64]), Err(SendError::TooLong));
+    assert_eq!(keeper.send(now, NEXT, &[0; 64], false), Err(SendError::TooLong));
 }
 
 #[test]
 fn who_writes_before_it_is_known_is_asked_to_say_it_again() {
     let mut keeper = joined();
-    let outside = Envelope { to: 0, from: 1, hops: 4, number: 0 };
+    let outside = Envelope { to: 0, from: 1, hops: 4, side: None, number: 0 };
     keeper.receive(Instant::ZERO, NEXT, &wire::envelope(outside, b"x").unwrap());
     assert!(!outputs(&mut keeper, Instant::ZERO).iter().any(|output| matches!(output, RingOutput::Deliver(..))));
     tell(&mut keeper, Instant::ZERO, 1, 0, 1);
     let told = outputs(&mut keeper, Instant::ZERO);
-    let again = wire::envelope(Envelope { to: 1, from: 0, hops: 4, number: 0 }, &[]).unwrap();
+    let again = wire::envelope(Envelope { to: 1, from: 0, hops: 63, side: None, number: 0 }, &[]).unwrap();
     assert_eq!(told[..1], [RingOutput::MemberUp(NodeId(9))], "{told:?}");
     assert_eq!(keeper.poll_transmit(), Some((NEXT, again)));
 }
@@ -264,27 +265,41 @@ fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
 }
 
 #[test]
-fn an_election_that_arrives_ends_the_waiting_for_a_neighbour() {
+fn what_goes_round_passes_a_member_that_is_lost_and_what_is_for_that_member_does_not() {
     let mut keeper = joined();
-    let settled = Instant::from_millis(1_000);
-    let up = pass(&mut keeper, settled);
-    assert!(up.contains(&RingOutput::Place(RingPlace { left: FAR, right: NEXT })), "{up:?}");
-    tell(&mut keeper, settled, 3, 4, NO_WAY);
-    assert_eq!(outputs(&mut keeper, settled), [], "it may have another way");
-    let sealed = wire::envelope(Envelope { to: 0, from: 2, hops: 4, number: 0 }, b"probe").unwrap();
-    keeper.receive(settled, NEXT, &sealed);
-    let told = outputs(&mut keeper, settled);
+    pass(&mut keeper, Instant::from_millis(100));
+    let now = Instant::from_millis(200);
+    tell(&mut keeper, now, 3, 4, NO_WAY);
+    assert_eq!(keeper.send(now, FAR, b"token", false), Err(SendError::NoRoute));
+    // The fourth member stands to the left of the first, and behind it the third.
+    assert_eq!(keeper.send(now, FAR, b"token", true), Ok(()));
+    let (next, parcel) = keeper.poll_transmit().unwrap();
+    let Some(wire::Message::Envelope(outside, b"token")) = wire::Message::decode(&parcel) else { panic!("{parcel:?}") };
+    assert_eq!((next, outside.to, outside.side, outside.number), (NEXT, 2, Some(Side::Left), super::edges::UNNUMBERED));
+    // One from the third to its right, the fourth, ends here: this node stands behind it.
+    let outside = Envelope { to: 3, from: 2, hops: 4, side: Some(Side::Right), number: 9 };
+    keeper.receive(now, NEXT, &wire::envelope(outside, b"probe").unwrap());
+    let then = outputs(&mut keeper, now);
     assert!(
-        matches!(
-            &told[..],
-            [
-                RingOutput::MemberDown(FAR),
-                RingOutput::Place(RingPlace { left: NEXT, right: NEXT }),
-                RingOutput::Deliver(NEXT, payload)
-            ] if payload[..] == *b"probe"
-        ),
-        "before the election is told what it is about: {told:?}"
+        then.iter().any(|output| matches!(output, RingOutput::Deliver(NEXT, bytes) if bytes == b"probe")),
+        "{then:?}"
     );
-    let later = settled + keeper.hold_time();
-    assert_eq!(pass(&mut keeper, later), [], "and it is not told twice");
+}
+
+#[test]
+fn what_others_say_of_their_election_is_told_once_and_only_of_a_living_leader() {
+    let mut keeper = joined();
+    pass(&mut keeper, Instant::from_millis(100));
+    let now = Instant::from_millis(200);
+    keeper.set_outcome(Outcome { term: Term(0x0001_0004), leader: None });
+    let mut heard = |leader, election| {
+        let mut room = [0; 8];
+        let length = wire::tell(Lead { leader, election }, core::iter::once(entry(2, 9, 0)), &mut room);
+        keeper.receive_hello(now, NEXT, &room[..length]);
+        outputs(&mut keeper, now)
+    };
+    assert_eq!(heard(1, 5), [], "nobody has a way to that one");
+    let news = RingOutput::Outcome(Outcome { term: Term(0x0001_0005), leader: Some(FAR) });
+    assert_eq!(heard(3, 5), [news]);
+    assert_eq!(heard(3, 3), [], "an earlier one");
 }

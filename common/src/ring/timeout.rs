@@ -2,7 +2,6 @@
 
 use super::{RingKeeper, count};
 use crate::time::{Duration, Instant};
-use crate::types::NodeId;
 
 impl RingKeeper {
     /// How long the keeper usually waits for a member without a route before it counts as gone.
@@ -40,20 +39,5 @@ impl RingKeeper {
             self.roster.remove(now, member);
             self.edges.reset(member);
         }
-    }
-
-    /// An election has come to this node. If it passed the election on to a ring neighbour without a route, the election would
-    /// be lost. So it stops waiting for such a neighbour and takes the next one.
-    pub(super) fn bypass(&mut self, now: Instant) {
-        let unreachable = |keeper: &Self, id: NodeId| {
-            keeper.roster.position_of_other(id).filter(|&side| keeper.routes.next(side).is_none())
-        };
-        let mut place = self.roster.nearest();
-        while let Some(lost) = unreachable(self, place.left).or_else(|| unreachable(self, place.right)) {
-            self.losses.stop_waiting(lost);
-            self.give_up(now, lost);
-            place = self.roster.nearest();
-        }
-        self.roster.settle(place);
     }
 }

@@ -4,7 +4,7 @@
 //! for bytes that do harm. Both stop by panicking.
 
 use common::config::{BROADCAST, Boot, Config, IdSource, NetworkKey, Protection};
-use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
@@ -44,6 +44,8 @@ struct Driven {
     node: Node,
     now: Instant,
     is_sending: bool,
+    /// The last frame that asked a neighbour for an answer.
+    asked: Option<(Answered, NodeId)>,
     epoch: u16,
     /// Those with the ids from 2 to 17.
     peers: [Peer; 16],
@@ -68,7 +70,7 @@ impl Driven {
     fn new(id_source: IdSource) -> Self {
         let config = Config { id_source, ..Config::ad_hoc(NodeId(1), PAN, protection()) };
         let node = Node::new(&config, Boot { epoch: Some(1), seed: 5, device: 1 }).expect("a sound configuration");
-        let mut driven = Self { node, now: Instant::ZERO, is_sending: false, epoch: 1, peers: [PEER; 16] };
+        let mut driven = Self { node, now: Instant::ZERO, is_sending: false, asked: None, epoch: 1, peers: [PEER; 16] };
         driven.node.handle_start(driven.now);
         driven.settle();
         driven
@@ -84,6 +86,11 @@ impl Driven {
             if transmit.access == Access::Csma {
                 assert!(!self.is_sending, "two frames at once");
                 self.is_sending = true;
+                let head = Head::read(&buf).expect("a whole frame");
+                let Head { to, from: sender, device, epoch, counter, .. } = head;
+                let answered =
+                    Answered { sender, device, epoch, counter, tag: tag_of(&buf[..transmit.length]).expect("a tag") };
+                self.asked = (head.kind == Kind::Rel && to != BROADCAST).then_some((answered, to));
             }
         }
         let mut notices = 0;
@@ -134,14 +141,14 @@ impl Driven {
         let token = peer.token;
         let mut body = vec![peer.hellos, 10, 1 << 3 | twist >> 5 & 1];
         body.extend(u16::from(twist >> 6).to_le_bytes());
-        body.extend(from.wrapping_add(u16::from(twist == 255)).to_le_bytes());
         // It has one link, and has just heard from its leader.
         body.extend([1, 0]);
         body.extend(self.node.id().0.to_le_bytes());
         body.extend((token << 4 | 15).to_le_bytes());
         body.extend(echo.to_le_bytes());
         let head = self.head(from, Kind::Hello, counter, script);
-        self.receive(Head { to: BROADCAST, ..head }, &body, -60);
+        let device = from.wrapping_add(u16::from(twist == 255));
+        self.receive(Head { to: BROADCAST, device, ..head }, &body, -60);
     }
 
     /// Messages over a link, numbered as the node expects them.
@@ -162,11 +169,24 @@ impl Driven {
         self.receive(head, &body, -60);
     }
 
+    /// Whoever was asked answers, most of the time.
+    fn answer(&mut self, operation: u8) {
+        let Some((answered, by)) = self.asked.take() else { return };
+        let status = match operation >> 5 {
+            0..=4 => Status::Accepted,
+            5 => Status::NoRoom,
+            6 => Status::NoSession,
+            _ => return,
+        };
+        let mut ack = answered.acknowledge(&Keys::new(&protection()), by, status);
+        self.node.handle_frame(self.now, &mut ack[..], -60);
+    }
+
     fn head(&mut self, from: u16, kind: Kind, counter: u32, script: &mut Script<'_>) -> Head {
         let peer = &mut self.peers[usize::from(from - 2)];
         peer.epoch += u16::from(script.byte() == 255);
         let epoch = peer.epoch;
-        Head { pan: PAN, to: self.node.id(), from: NodeId(from), key_id: 0, kind, epoch, counter }
+        Head { pan: PAN, to: self.node.id(), from: NodeId(from), key_id: 0, kind, epoch, counter, device: from }
     }
 }
 
@@ -180,7 +200,7 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
     // The same bytes as the body of a member's frame: they may mean anything, and must do no harm.
     let kind = if bytes.first().is_some_and(|byte| byte & 1 == 1) { Kind::Hello } else { Kind::Rel };
     let to = if bytes.len().is_multiple_of(2) { BROADCAST } else { NodeId(1) };
-    let head = Head { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1 };
+    let head = Head { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1, device: 2 };
     driven.receive(head, bytes, -60);
     driven.settle();
     driven.pass(Duration::from_millis(5_000));
@@ -215,11 +235,12 @@ pub fn operations(bytes: &[u8]) -> u32 {
                 let ack = [2, 0, script.byte(), script.byte(), 1, 2, 3, 4];
                 driven.node.handle_frame(driven.now, &mut { ack }[..], -60);
             }
-            // Told whether or not anything was sent.
+            // Told whether or not anything was sent; where something was, the neighbour may answer at once.
             10 | 11 => {
                 driven.is_sending = false;
                 let sent = if operation & 16 == 0 { Sent::Done } else { Sent::ChannelBusy };
                 driven.node.handle_sent(driven.now, sent);
+                driven.answer(operation);
             }
             12 => driven.node.handle_timeout(driven.now),
             13 => {

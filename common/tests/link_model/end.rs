@@ -22,7 +22,7 @@ pub struct Letter {
 pub enum Frame {
     /// A hello; what it says of the receiver, where it knows of it: token, willing, echo.
     Hello { epoch: u16, name: Option<(u16, bool, u16)> },
-    /// Messages (none: a question), or an acknowledgement alone.
+    /// Messages (none: a question or a challenge), or an acknowledgement alone.
     Rel { epoch: u16, echo: u16, number: u8, ack: u8, letters: [Option<Letter>; 2], is_ack_only: bool, answer: bool },
 }
 
@@ -30,6 +30,8 @@ pub enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     Accepted,
+    /// Not taken: to be sent again.
+    NotYet,
     NoSession,
 }
 
@@ -40,6 +42,8 @@ pub enum Breach {
     NotAPrefix,
     /// An incarnation came up that had been up before.
     UsedTwice,
+    /// A link came up to a boot of the other that is over.
+    WithTheDead,
 }
 
 impl Breach {
@@ -47,6 +51,7 @@ impl Breach {
         match self {
             Self::NotAPrefix => "a message arrived that was not sent next in this up-interval",
             Self::UsedTwice => "an incarnation was up twice",
+            Self::WithTheDead => "a link came up to a boot that is over",
         }
     }
 }
@@ -58,6 +63,15 @@ pub enum Echo {
     Whole,
     /// As if only the token were echoed: a mutant, to show that the model finds what is wrong with it.
     WithoutEpoch,
+}
+
+/// Who has to answer a challenge before a link comes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// Everybody, as in the core.
+    Proven,
+    /// Nobody: a mutant, to show what an outsider does with it.
+    Blind,
 }
 
 /// What a node keeps of the link while it knows of the other.
@@ -86,16 +100,23 @@ pub struct End {
     pub is_held: bool,
     /// The last incarnation that was up, over all boots.
     last_up: (u16, u16),
+    /// The link has come up since this was last looked at.
+    pub is_new: bool,
     pub breach: Option<Breach>,
 }
 
 impl End {
     pub fn new() -> Self {
-        Self { epoch: 1, token: 0, known: None, is_held: false, last_up: (0, 0), breach: None }
+        Self { epoch: 1, token: 0, known: None, is_held: false, last_up: (0, 0), is_new: false, breach: None }
     }
 
     pub fn is_up(&self) -> bool {
         self.known.as_ref().is_some_and(|known| known.session.is_up())
+    }
+
+    /// Whether the other end has shown that it knows this one, so that a challenge is due.
+    pub fn has_met(&self) -> bool {
+        self.known.as_ref().is_some_and(|known| known.session.has_met())
     }
 
     fn fresh_token(&mut self) -> u16 {
@@ -134,6 +155,15 @@ impl End {
         Frame::Hello { epoch: self.epoch, name }
     }
 
+    /// A challenge to one that is known.
+    pub fn challenge(&mut self) -> Option<Frame> {
+        let epoch = self.epoch;
+        let known = self.known.as_mut().filter(|known| !known.session.is_up())?;
+        known.is_asking = true;
+        let echo = known.session.echo();
+        Some(Frame::Rel { epoch, echo, number: 0, ack: 0, letters: [None; 2], is_ack_only: false, answer: true })
+    }
+
     /// The next frame with messages, or where there are none and `is_probe`, a question.
     pub fn rel(&mut self, is_probe: bool) -> Option<Frame> {
         let epoch = self.epoch;
@@ -161,16 +191,27 @@ impl End {
     }
 
     /// Takes a frame; the answer to be given at once, where one was asked for.
-    pub fn take(&mut self, frame: Frame, compare: Echo) -> Option<Status> {
+    pub fn take(&mut self, frame: Frame, compare: Echo, trust: Trust) -> Option<Status> {
         match frame {
             Frame::Hello { epoch, name } => {
                 self.take_hello(epoch, name, compare);
+                self.trust(trust);
                 None
             }
             Frame::Rel { epoch, echo, number, ack, letters, is_ack_only, answer } => {
-                let status = self.take_rel(epoch, self.heard(echo, compare), (number, ack), letters, is_ack_only);
+                let echo = self.heard(echo, compare);
+                let status = self.take_rel(epoch, echo, (number, ack), letters, is_ack_only);
+                self.trust(trust);
                 answer.then_some(status)
             }
+        }
+    }
+
+    /// Takes meeting for proof, where that is to be shown not to be enough.
+    fn trust(&mut self, trust: Trust) {
+        if let (Trust::Blind, Some(known)) = (trust, &mut self.known) {
+            let turn = known.session.receive_answer(!self.is_held);
+            self.turned(turn);
         }
     }
 
@@ -217,6 +258,9 @@ impl End {
         let Some(turn) = turn else { return Status::NoSession };
         self.turned(turn);
         let Some(known) = &mut self.known else { return Status::NoSession };
+        if turn == Turn::Met {
+            return if letters.iter().any(Option::is_some) { Status::NotYet } else { Status::Accepted };
+        }
         known.acknowledged(ack);
         if is_ack_only {
             return Status::Accepted;
@@ -238,9 +282,18 @@ impl End {
 
     /// The answer to the frame sent last.
     pub fn take_answer(&mut self, status: Status) {
+        let i_want = !self.is_held;
         let Some(known) = self.known.as_mut().filter(|known| known.is_asking) else { return };
         known.is_asking = false;
+        if !known.session.is_up() {
+            if status == Status::Accepted {
+                let turn = known.session.receive_answer(i_want);
+                self.turned(turn);
+            }
+            return;
+        }
         match status {
+            Status::NotYet => {}
             Status::Accepted => known.acknowledged(known.session.oldest().wrapping_add(known.outstanding)),
             Status::NoSession => self.take_down(),
         }
@@ -249,7 +302,7 @@ impl End {
     fn turned(&mut self, turn: Turn) {
         let Some(known) = &mut self.known else { return };
         match turn {
-            Turn::Stays => {}
+            Turn::Stays | Turn::Met => {}
             Turn::Down(_) => known.flush(),
             Turn::Up => {
                 let mine = known.session.mine();
@@ -257,6 +310,7 @@ impl End {
                     self.breach = Some(Breach::UsedTwice);
                 }
                 self.last_up = (mine.epoch, mine.token);
+                self.is_new = true;
             }
         }
     }
@@ -281,6 +335,11 @@ impl Known {
             self.done += count;
             self.outstanding = 0;
         }
+    }
+
+    /// Whether the session is one with this boot of the other.
+    pub fn is_with(&self, epoch: u16) -> bool {
+        self.session.their_epoch() == Some(epoch)
     }
 
     /// Whether everything handed over is delivered.

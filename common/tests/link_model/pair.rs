@@ -1,6 +1,7 @@
 //! Two nodes and the air between them.
 
-use crate::end::{Breach, Echo, End, Frame, Known, Status};
+use crate::end::{Breach, Echo, End, Frame, Known, Status, Trust};
+use crate::outsider::Tape;
 
 /// How often things may happen, over both nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,16 +10,18 @@ pub struct Budget {
     pub downs: u8,
     /// Neighbours forgotten.
     pub evictions: u8,
-    /// Reboots.
     pub reboots: u8,
     /// Messages of each node.
     pub letters: [u8; 2],
+    /// Frames that an outsider has recorded and plays again.
+    pub replays: u8,
 }
 
 /// What is explored.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub compare: Echo,
+    pub trust: Trust,
     pub budget: Budget,
     /// Frames under way in each direction.
     pub window: usize,
@@ -33,6 +36,8 @@ pub struct State {
     /// From each end to the other.
     air: [Vec<Frame>; 2],
     answers: [Option<Status>; 2],
+    /// What an outsider has recorded of each end.
+    tapes: [Tape; 2],
     left: Budget,
 }
 
@@ -43,6 +48,7 @@ pub enum Action {
     Rel(usize),
     Probe(usize),
     AckOnly(usize),
+    Challenge(usize),
     /// The next frame to this node arrives.
     Arrive(usize),
     /// It is lost.
@@ -57,11 +63,16 @@ pub enum Action {
     Release(usize),
     Forget(usize),
     Reboot(usize),
+    /// The outsider keeps the frame that this node has sent.
+    Record(usize),
+    /// The outsider plays to this node what it has recorded of the other.
+    Replay(usize, usize),
 }
 
 impl State {
     fn new(budget: Budget) -> Self {
-        Self { ends: [End::new(), End::new()], air: [Vec::new(), Vec::new()], answers: [None; 2], left: budget }
+        let (ends, air, tapes) = ([End::new(), End::new()], [Vec::new(), Vec::new()], [Tape::new(), Tape::new()]);
+        Self { ends, air, answers: [None; 2], tapes, left: budget }
     }
 
     /// Whether both ends are up and mean each other.
@@ -82,11 +93,30 @@ impl State {
         self.air[from].push(frame);
     }
 
-    fn arrive(&mut self, to: usize, compare: Echo) {
+    fn arrive(&mut self, to: usize, pair: &Pair) {
         if !self.air[1 - to].is_empty() {
             let frame = self.air[1 - to].remove(0);
-            if let Some(status) = self.ends[to].take(frame, compare) {
-                self.answers[to] = Some(status);
+            let is_old = self.ends[to].known.is_some() && !self.tapes[1 - to].accept();
+            self.tapes[1 - to].land();
+            let answer = if is_old { None } else { self.ends[to].take(frame, pair.compare, pair.trust) };
+            self.answers[to] = answer.or(self.answers[to]);
+        }
+    }
+
+    /// The outsider's frame is taken for the other end's. Nobody waits for its answer.
+    fn replay(&mut self, to: usize, at: usize, pair: &Pair) {
+        let Some(frame) = self.tapes[1 - to].play(at) else { return };
+        self.ends[to].take(frame, pair.compare, pair.trust);
+    }
+
+    /// Where a link has just come up: whether it is to a boot of the other that is over.
+    fn judge(&mut self) {
+        let epochs = [0, 1].map(|at: usize| self.ends[at].epoch);
+        for node in [0, 1] {
+            let end = &mut self.ends[node];
+            let is_dead = end.known.as_ref().is_some_and(|known| !known.is_with(epochs[1 - node]));
+            if core::mem::take(&mut end.is_new) && is_dead {
+                end.breach = Some(Breach::WithTheDead);
             }
         }
     }
@@ -98,24 +128,30 @@ impl State {
     }
 
     /// Everything under way arrives.
-    fn drain(&mut self, compare: Echo) {
+    fn drain(&mut self, pair: &Pair) {
         for to in [0, 1, 0, 1, 0, 1, 0, 1] {
-            self.arrive(to, compare);
+            self.arrive(to, pair);
             self.answer_arrives(1 - to);
         }
     }
 
     /// Nothing is lost from here on, and nothing breaks: whether hellos lead to agreement, and messages then arrive.
-    fn converges(&self, first: usize, compare: Echo) -> bool {
+    fn converges(&self, first: usize, pair: &Pair) -> bool {
         let mut state = self.clone();
         for end in &mut state.ends {
             end.is_held = false;
         }
-        state.drain(compare);
-        for round in 0..8 {
+        state.drain(pair);
+        for round in 0..10 {
             let from = (first + round) % 2;
             state.air[from].push(state.ends[from].hello());
-            state.arrive(1 - from, compare);
+            state.arrive(1 - from, pair);
+            for asking in [1 - from, from] {
+                if let Some(challenge) = state.ends[asking].challenge() {
+                    state.send_rel(asking, challenge);
+                    state.drain(pair);
+                }
+            }
         }
         if !state.is_agreed() {
             return false;
@@ -125,7 +161,7 @@ impl State {
             for _ in 0..4 {
                 if let Some(frame) = state.ends[from].rel(false) {
                     state.send_rel(from, frame);
-                    state.drain(compare);
+                    state.drain(pair);
                 }
             }
         }
@@ -145,6 +181,9 @@ impl Pair {
             let end = &state.ends[node];
             if state.air[node].len() < self.window {
                 actions.push(Action::Hello(node));
+                if end.has_met() {
+                    actions.push(Action::Challenge(node));
+                }
                 if end.is_up() {
                     actions.extend([Action::Rel(node), Action::Probe(node), Action::AckOnly(node)]);
                 }
@@ -171,6 +210,17 @@ impl Pair {
             if state.left.reboots > 0 {
                 actions.push(Action::Reboot(node));
             }
+            let kept = state.tapes[0].len() + state.tapes[1].len();
+            if kept < usize::from(self.budget.replays)
+                && !state.air[node].is_empty()
+                && !state.tapes[node].is_under_way()
+            {
+                actions.push(Action::Record(node));
+            }
+            if state.left.replays > 0 {
+                let playable = state.tapes[1 - node].playable(end.known.is_some());
+                actions.extend(playable.map(|at| Action::Replay(node, at)));
+            }
         }
     }
 
@@ -179,6 +229,10 @@ impl Pair {
         let mut state = last.clone();
         match action {
             Action::Hello(node) => state.air[node].push(state.ends[node].hello()),
+            Action::Challenge(node) => {
+                let frame = state.ends[node].challenge()?;
+                state.send_rel(node, frame);
+            }
             Action::Rel(node) => {
                 let frame = state.ends[node].rel(false)?;
                 state.send_rel(node, frame);
@@ -191,8 +245,15 @@ impl Pair {
                 let frame = state.ends[node].ack_only()?;
                 state.send_rel(node, frame);
             }
-            Action::Arrive(node) => state.arrive(node, self.compare),
-            Action::Lose(node) => drop(state.air[1 - node].remove(0)),
+            Action::Arrive(node) => state.arrive(node, self),
+            Action::Lose(node) => {
+                state.air[1 - node].remove(0);
+                state.tapes[1 - node].land();
+            }
+            Action::Record(node) => {
+                let frame = *state.air[node].last()?;
+                state.tapes[node].record(frame);
+            }
             Action::AnswerArrives(node) => state.answer_arrives(node),
             Action::AnswerLost(node) => state.answers[1 - node] = None,
             Action::HandOver(node) => {
@@ -208,14 +269,21 @@ impl Pair {
             Action::Forget(node) => {
                 state.left.evictions -= 1;
                 state.ends[node].forget();
+                state.tapes[1 - node].rewind();
             }
             Action::Reboot(node) => {
                 state.left.reboots -= 1;
                 state.ends[node].reboot();
-                // Whoever has rebooted waits for no answer.
-                state.answers[1 - node] = None;
+                // Whoever has rebooted waits for no answer, and gives none any more.
+                state.answers = [None; 2];
+                state.tapes[1 - node].rewind();
+            }
+            Action::Replay(node, at) => {
+                state.left.replays -= 1;
+                state.replay(node, at, self);
             }
         }
+        state.judge();
         (state != *last).then_some(state)
     }
 
@@ -223,7 +291,7 @@ impl Pair {
     pub fn breach(&self, state: &State) -> Option<&'static str> {
         let breach = state.ends.iter().find_map(|end| end.breach);
         breach.map(Breach::text).or_else(|| {
-            let converges = !self.is_live || [0, 1].iter().all(|&first| state.converges(first, self.compare));
+            let converges = !self.is_live || [0, 1].iter().all(|&first| state.converges(first, self));
             (!converges).then_some("hellos without loss do not lead to agreement")
         })
     }

@@ -20,7 +20,6 @@ pub fn is_ack(bytes: &[u8]) -> bool {
     bytes.len() == 8
 }
 
-/// Whether the bytes are a hello.
 pub fn is_hello(bytes: &[u8]) -> bool {
     bytes.len() > 10 && bytes[9] & 3 == 1
 }

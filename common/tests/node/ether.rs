@@ -7,6 +7,7 @@ use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
 use common::node::Node;
 use common::notice::Notice;
+use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
@@ -21,19 +22,19 @@ const RSSI_DBM: i8 = -60;
 enum Event {
     /// A frame given out with carrier sensing begins.
     Begin(usize),
-    /// It ends.
     End(usize, Vec<u8>),
     /// A timed frame ends.
     TimedEnd(usize, Vec<u8>),
 }
 
-/// One board.
 #[derive(Clone, Debug)]
 pub struct Board {
     pub config: Config,
     pub node: Node,
     pub is_on: bool,
     pub epoch: u16,
+    /// How often it was switched on. No two boots draw the same random numbers, even after the flash was erased.
+    boots: u64,
     pub notices: Vec<(Instant, Notice)>,
     /// What it stores and logs, where it collects anything.
     pub flash: Option<Flash>,
@@ -81,12 +82,13 @@ impl Ether {
             on_air: Vec::new(),
         };
         for (index, config) in configs.into_iter().enumerate() {
-            let node = make(&config, seed, index, 1);
+            let node = make(&config, seed, index, 1, 1);
             ether.boards.push(Board {
                 config,
                 node,
                 is_on: false,
                 epoch: 1,
+                boots: 0,
                 notices: Vec::new(),
                 flash: None,
                 waiting: None,
@@ -103,7 +105,8 @@ impl Ether {
     pub fn switch_on(&mut self, board: usize) {
         let (seed, now) = (self.seed, self.now);
         let state = &mut self.boards[board];
-        state.node = make(&state.config, seed, board, state.epoch);
+        state.boots += 1;
+        state.node = make(&state.config, seed, board, state.epoch, state.boots);
         state.epoch += 1;
         state.is_on = true;
         state.waiting = None;
@@ -161,6 +164,13 @@ impl Ether {
     pub fn inject(&mut self, board: usize, bytes: &[u8]) {
         let now = self.now;
         self.boards[board].node.handle_frame(now, &mut bytes.to_vec()[..], RSSI_DBM);
+        self.settle(board);
+    }
+
+    /// Tells a board something.
+    pub fn signal(&mut self, board: usize, signal: Signal) {
+        let now = self.now;
+        self.boards[board].node.handle_signal(now, signal);
         self.settle(board);
     }
 
@@ -316,8 +326,8 @@ impl Ether {
     }
 }
 
-fn make(config: &Config, seed: u64, index: usize, epoch: u16) -> Node {
+fn make(config: &Config, seed: u64, index: usize, epoch: u16, boots: u64) -> Node {
     let device = u16::try_from(index + 1).unwrap_or(0);
-    let boot = Boot { epoch: Some(epoch), seed: seed ^ u64::from(epoch) << 32 ^ u64::from(device) << 16, device };
+    let boot = Boot { epoch: Some(epoch), seed: seed ^ boots << 32 ^ u64::from(device) << 16, device };
     Node::new(config, boot).unwrap_or_else(|error| panic!("{error}"))
 }

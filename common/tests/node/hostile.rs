@@ -2,6 +2,7 @@
 
 use common::node::snapshot::Counters;
 use common::rng::Rng;
+use common::time::Duration;
 use common::types::NodeId;
 
 use crate::data::{collecting, measure};
@@ -168,5 +169,46 @@ fn replays_bring_no_link_up_or_down_whatever_has_happened_since() {
         }
         assert_eq!(counters(&ether, 0).links_up, 0, "seed {seed}: a link to nobody");
         assert_eq!(ether.boards[0].node.leader(), Some(NodeId(1)), "seed {seed}");
+    }
+}
+
+/// How long the others of eight boards take to replace their leader, which is switched off, while an outsider sends `noise`
+/// each `every`; in milliseconds.
+fn replaced_ms(seed: u64, every: Option<Duration>, noise: impl Fn(&[Vec<u8>], usize) -> Vec<u8>) -> u64 {
+    let mut ether = mesh(seed, 8, 0);
+    ether.heard = Some(Vec::new());
+    ether.run(seconds(10));
+    let leader = ether.agreed(0..8).expect("agreement");
+    let dead = usize::from(leader.0 - 1);
+    ether.switch_off(dead);
+    let recorded = ether.heard.take().expect("recorded");
+    let killed = ether.now;
+    let others = move || (0..8).filter(move |&board| board != dead);
+    let is_replaced = move |ether: &Ether| ether.agreed(others()).is_some_and(|found| found != leader);
+    let mut sent = 0;
+    while ether.now < killed + seconds(60) {
+        let step = every.unwrap_or(seconds(60));
+        if ether.run_until(ether.now + step, is_replaced) {
+            break;
+        }
+        let bytes = noise(&recorded, sent);
+        others().for_each(|board| ether.inject(board, &bytes));
+        sent += 1;
+    }
+    ether.now.since(killed).as_micros() / 1_000
+}
+
+/// The bar: nothing that an outsider sends puts off an election by more than a tenth.
+#[test]
+fn an_election_waits_neither_for_noise_nor_for_what_is_repeated() {
+    let often = Some(Duration::from_micros(1_300));
+    let sum = |every: Option<Duration>, noise: fn(&[Vec<u8>], usize) -> Vec<u8>| -> u64 {
+        (0..6).map(|seed| replaced_ms(seed, every, noise)).sum()
+    };
+    let quiet = sum(None, |_, _| Vec::new());
+    let noisy = sum(often, |_, at| vec![0x41, 0x88, at.to_le_bytes()[0]]);
+    let repeated = sum(often, |recorded, at| recorded[at % recorded.len()].clone());
+    for (what, took) in [("noise", noisy), ("repeated frames", repeated)] {
+        assert!(took * 10 <= quiet * 11, "{what}: {took} ms instead of {quiet} ms, over six networks");
     }
 }

@@ -84,7 +84,16 @@ pub fn lie(ether: &mut Ether, from: usize, to: usize, number: u32, message: &[u8
     let mut buf = [0; FRAME_MAX];
     let length = rel.write(false, &mut buf[HEAD_BYTES..]).expect("it fits");
     let counter = LIE + number;
-    let head = Head { pan: PAN, to: victim, from: liar, key_id: 0, kind: Kind::Rel, epoch, counter };
+    let head = Head {
+        pan: PAN,
+        to: victim,
+        from: liar,
+        key_id: 0,
+        kind: Kind::Rel,
+        epoch,
+        counter,
+        device: u16::try_from(from + 1).unwrap_or(0),
+    };
     let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
     let accepted = ether.boards[to].node.snapshot().counters.accepted;
     ether.inject(to, &buf[..length]);

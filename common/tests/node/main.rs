@@ -11,5 +11,6 @@ mod hostile;
 mod insider;
 mod keys;
 mod mesh;
+mod replays;
 mod rings;
 mod twins;

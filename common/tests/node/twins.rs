@@ -2,6 +2,7 @@
 
 use common::config::{Config, IdSource, NetworkKey, Protection};
 use common::notice::Notice;
+use common::protocol::Signal;
 use common::types::NodeId;
 
 use crate::ether::Ether;
@@ -80,5 +81,33 @@ fn twins_whose_id_came_from_the_chip_take_others_and_the_network_agrees() {
             let leader = ether.agreed([0, 1, 2]);
             assert!(leader.is_some(), "seed {seed}, hidden: {are_hidden}: {:?}", ether.boards[2].node.snapshot());
         }
+    }
+}
+
+/// A line of six boards, of which both ends have the id 7: no board hears both.
+fn far_twins(seed: u64) -> Ether {
+    let config = |id| Config::ad_hoc(NodeId(id), 7, Protection::Ascon(NetworkKey::new([9; 16])));
+    let mut ether = Ether::new(seed, 0, [7, 2, 3, 4, 5, 7].map(config));
+    for (a, b) in (0..6_usize).flat_map(|a| (0..a).map(move |b| (a, b))).filter(|&(a, b)| a - b > 1) {
+        ether.cut(a, b);
+    }
+    ether.switch_on_all();
+    ether
+}
+
+#[test]
+fn twins_that_nobody_hears_both_of_do_not_fill_the_channel_and_are_told_of() {
+    for seed in 0..6 {
+        let mut ether = far_twins(seed);
+        ether.run(seconds(20));
+        let pressed = if seed % 2 == 0 { 0 } else { 5 };
+        ether.signal(pressed, Signal::Elect);
+        ether.run(seconds(20));
+        ether.heard = Some(Vec::new());
+        ether.run(seconds(60));
+        let a_second = ether.heard.take().expect("recorded").len() / 60;
+        assert!(a_second < 30, "seed {seed}: {a_second} frames a second");
+        let told = [0, 5].map(|board| ether.count(board, |notice| *notice == Notice::Twin(NodeId(7))));
+        assert!(told.iter().sum::<usize>() > 0, "seed {seed}: nobody was told");
     }
 }

@@ -394,6 +394,7 @@ impl World {
         loop {
             let mut is_idle = true;
             node.keeper.set_leader(now, node.engine.protocol().leader());
+            node.keeper.set_outcome(node.engine.protocol().outcome());
             sends.extend(core::iter::from_fn(|| node.keeper.poll_transmit()));
             while !node.engine.has_words()
                 && let Some(output) = node.keeper.poll_output(now)
@@ -405,9 +406,9 @@ impl World {
                     RingOutput::Place(place) => node.engine.handle_signal(now, Signal::Ring(place)),
                     RingOutput::Deliver(from, bytes) => node.engine.handle_message(now, from, &bytes),
                     RingOutput::LeaderSilent(_) => node.engine.handle_signal(now, Signal::LeaderLost),
-                    RingOutput::Disturbed | RingOutput::Disputed(_) => {
-                        node.engine.handle_signal(now, Signal::Disturbed);
-                    }
+                    RingOutput::Outcome(outcome) => node.engine.handle_signal(now, Signal::Outcome(outcome)),
+                    RingOutput::Disturbed => node.engine.handle_signal(now, Signal::Disturbed),
+                    RingOutput::Disputed(_) => node.engine.handle_signal(now, Signal::LeaderLost),
                 }
             }
             let mut buf = [0; MESSAGE_MAX];
@@ -416,7 +417,7 @@ impl World {
             {
                 is_idle = false;
                 self.envelopes += 1;
-                let sent = node.keeper.send(now, transmit.to, transmit.bytes);
+                let sent = node.keeper.send(now, transmit.to, transmit.bytes, node.engine.protocol().goes_round());
                 assert!(matches!(sent, Ok(()) | Err(SendError::NoRoute)), "{sent:?}");
             }
             while let Some(notice) = node.engine.poll_notice() {

@@ -61,7 +61,7 @@ pub fn boots(flash: &mut Peri<'_, NVMC>, times: u32) -> Result<u16, StoreError> 
     for _ in 0..times {
         // A new one each time, as after a reset.
         let mut store = Store::new(BlockingAsync::new(Nvmc::new(flash.reborrow())), START..END)?;
-        epoch = block_on(store.begin_boot(Run { lasted_s: 60, ending: Ending::Deliberate }))?.epoch;
+        epoch = block_on(store.begin_boot(Run { lasted_s: 60, ending: Ending::Deliberate }))?.history.epoch;
     }
     Ok(epoch)
 }

@@ -103,7 +103,6 @@ pub struct Counters {
     pub silent_checks: AtomicU32,
 }
 
-/// The counters.
 pub static COUNTERS: Counters = Counters {
     overrun: AtomicU32::new(0),
     damaged: AtomicU32::new(0),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::network::Ether;
+use crate::network::{BoardIndex, Ether};
 use crate::phy::{Frame, Input, Output, SYNC, Stamped, Tuning};
 
 const SIGNAL_DBM: i8 = -60;
@@ -39,7 +39,7 @@ type FrameNumber = u64;
 
 #[derive(Clone, Debug)]
 struct OnAir {
-    from: usize,
+    from: BoardIndex,
     frame: Frame,
     tuning: Tuning,
     found_at: u64,
@@ -48,24 +48,31 @@ struct OnAir {
     aborted: bool,
 }
 
+/// One direction between two radios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Direction {
+    from: BoardIndex,
+    to: BoardIndex,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct IdealAir {
-    radios: BTreeMap<usize, Receiver>,
+    radios: BTreeMap<BoardIndex, Receiver>,
     on_air: BTreeMap<FrameNumber, OnAir>,
-    /// Sender and receiver of each broken direction.
-    cut: BTreeSet<(usize, usize)>,
+    cut: BTreeSet<Direction>,
     frames: u64,
     now: u64,
 }
 
 impl IdealAir {
     /// Puts two radios in or out of reach of each other. A receiver that has locked on to a frame still receives it.
-    pub fn set_reach(&mut self, a: usize, b: usize, reach: bool) {
-        for pair in [(a, b), (b, a)] {
+    pub fn set_reach(&mut self, a: impl Into<BoardIndex>, b: impl Into<BoardIndex>, reach: bool) {
+        let (a, b) = (a.into(), b.into());
+        for direction in [Direction { from: a, to: b }, Direction { from: b, to: a }] {
             if reach {
-                self.cut.remove(&pair);
+                self.cut.remove(&direction);
             } else {
-                self.cut.insert(pair);
+                self.cut.insert(direction);
             }
         }
     }
@@ -75,18 +82,18 @@ impl IdealAir {
         self.frames
     }
 
-    fn hears(&self, to: usize, from: usize) -> bool {
-        to != from && !self.cut.contains(&(from, to))
+    fn hears(&self, to: BoardIndex, from: BoardIndex) -> bool {
+        to != from && !self.cut.contains(&Direction { from, to })
     }
 
-    fn is_loud(&self, radio: usize, tuning: Tuning) -> bool {
+    fn is_loud(&self, radio: BoardIndex, tuning: Tuning) -> bool {
         self.on_air.values().any(|on| self.hears(radio, on.from) && on.tuning.mhz == tuning.mhz)
     }
 
-    fn begin(&mut self, at: u64, from: usize, frame: Frame, tuning: Tuning, ends: u64) {
+    fn begin(&mut self, at: u64, from: BoardIndex, frame: Frame, tuning: Tuning, ends: u64) {
         self.frames += 1;
         let number = self.frames;
-        let reached: Vec<usize> = self.radios.keys().copied().filter(|&radio| self.hears(radio, from)).collect();
+        let reached: Vec<BoardIndex> = self.radios.keys().copied().filter(|&radio| self.hears(radio, from)).collect();
         for radio in reached {
             let loud = self.is_loud(radio, tuning);
             let Some(receiver) = self.radios.get_mut(&radio) else { continue };
@@ -106,13 +113,13 @@ impl IdealAir {
         self.on_air.insert(number, on);
     }
 
-    fn abort(&mut self, from: usize) {
+    fn abort(&mut self, from: BoardIndex) {
         for on in self.on_air.values_mut().filter(|on| on.from == from) {
             on.aborted = true;
         }
     }
 
-    fn advance_frames(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>) {
+    fn advance_frames(&mut self, now: u64, deliver: &mut Vec<(BoardIndex, Input)>) {
         let mut over = Vec::new();
         for (&number, on) in &mut self.on_air {
             let finds = !on.found && on.found_at <= now;
@@ -140,7 +147,7 @@ impl IdealAir {
 }
 
 impl Ether for IdealAir {
-    fn tell(&mut self, radio: usize, said: Stamped) {
+    fn tell(&mut self, radio: BoardIndex, said: Stamped) {
         self.now = said.at;
         let loud = match said.output {
             Output::Assess { tuning, .. } => self.is_loud(radio, tuning),
@@ -167,9 +174,9 @@ impl Ether for IdealAir {
         radios.chain(frames).min().unwrap_or(u64::MAX)
     }
 
-    fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>) {
+    fn advance(&mut self, now: u64, deliver: &mut Vec<(BoardIndex, Input)>) {
         self.now = now;
-        let asked: Vec<(usize, Tuning)> = self
+        let asked: Vec<(BoardIndex, Tuning)> = self
             .radios
             .iter_mut()
             .filter_map(|(&radio, receiver)| receiver.measurement.take().map(|tuning| (radio, tuning)))

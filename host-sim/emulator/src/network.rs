@@ -16,22 +16,32 @@ use crate::phy::{ASSESSMENT, Input, SYNC, Stamped};
 pub const LOOKAHEAD: u64 = 100 * CYCLES_PER_US;
 const _: () = assert!(LOOKAHEAD < SYNC && LOOKAHEAD < ASSESSMENT);
 
-/// An air: it is told what radios do, and says what reaches them. A radio has the number of its board.
+/// A board of a network, counted from 0. Its radio has the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BoardIndex(pub usize);
+
+impl From<usize> for BoardIndex {
+    fn from(number: usize) -> Self {
+        Self(number)
+    }
+}
+
+/// An air: it is told what radios do, and says what reaches them.
 pub trait Ether {
     /// Calls come in the order of time.
-    fn tell(&mut self, radio: usize, said: Stamped);
+    fn tell(&mut self, radio: BoardIndex, said: Stamped);
 
     /// When the air next has something for a radio.
     fn next_event(&self) -> u64;
 
     /// Adds what reaches radios at this cycle, in order.
-    fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>);
+    fn advance(&mut self, now: u64, deliver: &mut Vec<(BoardIndex, Input)>);
 }
 
 /// What a radio did that the air has not been told yet.
 #[derive(PartialEq, Eq)]
 struct Message {
-    board: usize,
+    board: BoardIndex,
     /// Counts all messages, so that those of one board at one cycle keep their order.
     sequence: u64,
     said: Stamped,
@@ -60,14 +70,13 @@ pub struct Boards {
     /// The time of the last message that the air was told.
     told_until: u64,
     now: u64,
-    inputs: Vec<(usize, Input)>,
+    inputs: Vec<(BoardIndex, Input)>,
 }
 
 impl Boards {
-    /// Returns the number of the board.
-    pub fn add(&mut self, board: Board) -> usize {
+    pub fn add(&mut self, board: Board) -> BoardIndex {
         self.all.push(board);
-        self.all.len() - 1
+        BoardIndex(self.all.len() - 1)
     }
 
     pub fn all(&self) -> &[Board] {
@@ -75,8 +84,8 @@ impl Boards {
     }
 
     /// A board, brought up to the present cycle.
-    pub fn board(&mut self, number: usize) -> &mut Board {
-        let (now, board) = (self.now, &mut self.all[number]);
+    pub fn board(&mut self, index: BoardIndex) -> &mut Board {
+        let (now, board) = (self.now, &mut self.all[index.0]);
         if board.now() < now {
             board.run_until(now);
         }
@@ -87,19 +96,23 @@ impl Boards {
         self.now
     }
 
-    pub fn power_on(&mut self, number: usize) {
+    pub fn power_on(&mut self, index: BoardIndex) {
         let now = self.now;
-        self.board(number).power_on(now);
+        self.board(index).power_on(now);
     }
 
-    pub fn power_off(&mut self, number: usize) {
-        self.board(number).power_off();
-        self.collect(number);
+    pub fn power_off(&mut self, index: BoardIndex) {
+        self.board(index).power_off();
+        self.collect(index);
+    }
+
+    fn indices(&self) -> impl Iterator<Item = BoardIndex> + use<> {
+        (0..self.all.len()).map(BoardIndex)
     }
 
     pub fn run_until(&mut self, cycle: u64, ether: &mut impl Ether) {
         // The caller may have done something to a board since the last call.
-        (0..self.all.len()).for_each(|number| self.collect(number));
+        self.indices().for_each(|board| self.collect(board));
         loop {
             let event = self.next_event(ether);
             let Turn { board, starts, others_start } = self.next_turn();
@@ -112,20 +125,20 @@ impl Boards {
                 continue;
             }
             let limit = event.min(others_start.saturating_add(LOOKAHEAD)).min(cycle + 1);
-            self.all[board].run_until(limit);
+            self.all[board.0].run_until(limit);
             self.collect(board);
         }
         self.now = cycle;
-        for number in 0..self.all.len() {
-            self.board(number);
+        for index in self.indices() {
+            self.board(index);
         }
     }
 
     /// The board that is furthest behind runs next.
     #[inline]
     fn next_turn(&self) -> Turn {
-        let mut turn = Turn { board: usize::MAX, starts: u64::MAX, others_start: u64::MAX };
-        for (board, next) in self.all.iter().map(Board::next_event).enumerate() {
+        let mut turn = Turn { board: BoardIndex(usize::MAX), starts: u64::MAX, others_start: u64::MAX };
+        for (board, next) in self.indices().zip(self.all.iter().map(Board::next_event)) {
             if next < turn.starts {
                 turn = Turn { board, starts: next, others_start: turn.starts };
             } else {
@@ -141,8 +154,8 @@ impl Boards {
     }
 
     /// Keeps what a radio did until all boards have reached that cycle.
-    fn collect(&mut self, board: usize) {
-        while let Some(said) = self.all[board].take_radio() {
+    fn collect(&mut self, board: BoardIndex) {
+        while let Some(said) = self.all[board.0].take_radio() {
             self.sequence += 1;
             self.messages.push(Reverse(Message { board, sequence: self.sequence, said }));
         }
@@ -153,7 +166,7 @@ impl Boards {
         while self.messages.peek().is_some_and(|Reverse(first)| first.said.at <= now) {
             if let Some(Reverse(Message { board, said, .. })) = self.messages.pop() {
                 let told = self.told_until;
-                debug_assert!(said.at >= told, "board {board} did something at {}, told after {told}", said.at);
+                debug_assert!(said.at >= told, "{board:?} did something at {}, told after {told}", said.at);
                 self.told_until = said.at;
                 ether.tell(board, said);
             }
@@ -163,31 +176,31 @@ impl Boards {
         }
         let mut inputs = std::mem::take(&mut self.inputs);
         ether.advance(now, &mut inputs);
-        for (number, input) in inputs.drain(..) {
-            self.deliver(number, now, input);
+        for (index, input) in inputs.drain(..) {
+            self.deliver(index, now, input);
         }
         self.inputs = inputs;
     }
 
-    fn deliver(&mut self, number: usize, now: u64, input: Input) {
-        let Some(board) = self.all.get_mut(number) else { return };
+    fn deliver(&mut self, index: BoardIndex, now: u64, input: Input) {
+        let Some(board) = self.all.get_mut(index.0) else { return };
         // The board may be asleep and behind. Nothing of its own is due before now.
         while board.now() < now && board.run_until(now) == Pause::Radio {}
         board.handle_input(input);
-        self.collect(number);
+        self.collect(index);
     }
 }
 
 /// Which board runs next, and how far.
 struct Turn {
-    board: usize,
+    board: BoardIndex,
     /// The next event of that board.
     starts: u64,
     /// The earliest next event of all other boards.
     others_start: u64,
 }
 
-/// Boards with an air of their own.
+/// Boards with an air of their own. Who builds it knows its boards by their order, and may name one by a plain number.
 pub struct Network<E> {
     boards: Boards,
     ether: E,
@@ -198,8 +211,7 @@ impl<E: Ether> Network<E> {
         Self { boards: Boards::default(), ether }
     }
 
-    /// Returns the number of the board.
-    pub fn add(&mut self, board: Board) -> usize {
+    pub fn add(&mut self, board: Board) -> BoardIndex {
         self.boards.add(board)
     }
 
@@ -208,8 +220,8 @@ impl<E: Ether> Network<E> {
     }
 
     /// A board, brought up to the present cycle.
-    pub fn board(&mut self, number: usize) -> &mut Board {
-        self.boards.board(number)
+    pub fn board(&mut self, index: impl Into<BoardIndex>) -> &mut Board {
+        self.boards.board(index.into())
     }
 
     pub fn ether_mut(&mut self) -> &mut E {
@@ -220,12 +232,12 @@ impl<E: Ether> Network<E> {
         self.boards.now()
     }
 
-    pub fn power_on(&mut self, number: usize) {
-        self.boards.power_on(number);
+    pub fn power_on(&mut self, index: impl Into<BoardIndex>) {
+        self.boards.power_on(index.into());
     }
 
-    pub fn power_off(&mut self, number: usize) {
-        self.boards.power_off(number);
+    pub fn power_off(&mut self, index: impl Into<BoardIndex>) {
+        self.boards.power_off(index.into());
     }
 
     pub fn run_until(&mut self, cycle: u64) {

@@ -50,7 +50,7 @@ impl Frame {
 
     /// In cycles.
     pub fn airtime(&self) -> u64 {
-        SYNC + (1 + self.psdu.len() as u64) * BYTE
+        phy::psdu_airtime(self.psdu.len()).as_micros() * CYCLES_PER_US
     }
 }
 

@@ -51,7 +51,6 @@ pub struct Spread {
     /// Nine tenths took no more.
     pub p90: u64,
     pub p99: u64,
-    /// The most.
     pub max: u64,
 }
 

@@ -15,6 +15,8 @@ use common::rng::Rng;
 use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace, Side};
 
+use crate::index::NodeIndex;
+
 /// A million nodes have no radio addresses of their own, so each node calls itself and its neighbours by these.
 const OWN: NodeId = NodeId(0);
 const LEFT: NodeId = NodeId(1);
@@ -88,15 +90,15 @@ impl BigRing {
         let mut mail = Mail::new(self.nodes.len());
         let mut out = Outbox::new();
         let mut rng = Rng::new(0);
-        for (sender, node) in self.nodes.iter_mut().enumerate() {
-            node.on_start(&mut context(&mut rng, &mut out));
+        for sender in NodeIndex::first(self.nodes.len()) {
+            self.nodes[sender].on_start(&mut context(&mut rng, &mut out));
             mail.send(sender, &mut out, &mut tally);
         }
         let mut delivered = 0_u64;
         while !mail.is_empty() {
             for stretch in 0..mail.queues.len() {
-                while let Some((at, msg)) = mail.queues[stretch].pop_front() {
-                    let at = at as usize;
+                while let Some(Letter { to, msg }) = mail.queues[stretch].pop_front() {
+                    let at = NodeIndex(to as usize);
                     let from = if msg.lane() == Side::Right.lane() { LEFT } else { RIGHT };
                     self.nodes[at].on_message(from, msg, &mut context(&mut rng, &mut out));
                     mail.send(at, &mut out, &mut tally);
@@ -124,10 +126,18 @@ fn context<'a>(rng: &'a mut Rng, out: &'a mut HsOutbox) -> Cx<'a, Hs<u32>> {
 
 type HsOutbox = Outbox<HsMsg<u32>, RingTimer>;
 
+/// A message in flight.
+#[derive(Clone)]
+struct Letter {
+    /// The index of the receiver, in half of the space that it would take otherwise: there are millions of these.
+    to: u32,
+    msg: HsMsg<u32>,
+}
+
 /// Messages in flight, by the stretch of their receiver.
 struct Mail {
     nodes: usize,
-    queues: Vec<VecDeque<(u32, HsMsg<u32>)>>,
+    queues: Vec<VecDeque<Letter>>,
 }
 
 impl Mail {
@@ -140,20 +150,15 @@ impl Mail {
     }
 
     /// Moves what a handler sent to the queues. A message's lane gives its direction and thereby its receiver.
-    fn send(&mut self, sender: usize, out: &mut HsOutbox, tally: &mut Tally) {
+    fn send(&mut self, sender: NodeIndex, out: &mut HsOutbox, tally: &mut Tally) {
         assert!(!out.overflowed(), "defect in the core: outbox overflow");
         for command in out.commands() {
             if let Command::Send(_, msg) = command {
-                let to = if msg.lane() == Side::Right.lane() {
-                    if sender + 1 == self.nodes { 0 } else { sender + 1 }
-                } else if sender == 0 {
-                    self.nodes - 1
-                } else {
-                    sender - 1
-                };
+                let is_right = msg.lane() == Side::Right.lane();
+                let to = if is_right { sender.right(self.nodes) } else { sender.left(self.nodes) };
                 tally.count(msg);
-                let receiver = u32::try_from(to).expect("nodes are numbered with 32 bits");
-                self.queues[to / STRETCH].push_back((receiver, msg.clone()));
+                let receiver = u32::try_from(to.0).expect("nodes are numbered with 32 bits");
+                self.queues[to.0 / STRETCH].push_back(Letter { to: receiver, msg: msg.clone() });
             }
         }
         *out = Outbox::new();

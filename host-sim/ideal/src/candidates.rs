@@ -8,7 +8,9 @@ use std::time::{Duration as WallTime, Instant as WallClock};
 
 use crate::big_ring::random_uids;
 use crate::graph::{Graph, Kind};
-use crate::workload::{Decoded, Encoded, Input, Workload};
+use crate::index::{Edge, NodeIndex};
+use crate::ring;
+use crate::workload::{Decoded, Encoded, Input, Outcome, Workload};
 use common::coefficient::Coefficient;
 use common::election::abraham::Abraham;
 use common::election::bully::{Bully, BullyConfig};
@@ -28,7 +30,7 @@ use common::members::RingOrder;
 use common::protocol::Protocol;
 use common::rng::Rng;
 use common::time::Duration;
-use common::types::{NodeId, RingPlace};
+use common::types::NodeId;
 
 const RING_NODES: u16 = 64;
 const CLIQUE_NODES: usize = 32;
@@ -88,7 +90,7 @@ impl Candidate {
         let run = move |carry| {
             let workload = workload.clone();
             let start = WallClock::now();
-            let (engines, messages) = match carry {
+            let Outcome { engines, messages } = match carry {
                 Carry::Decoded => workload.run::<Decoded<P>>(),
                 Carry::Encoded => workload.run::<Encoded>(),
             };
@@ -171,17 +173,18 @@ impl Spot<'_> {
 fn on_ring<P: Protocol>(seed: u64, mut protocol: impl FnMut(Spot<'_>) -> P) -> Workload<P, NEIGHBOURS_MAX> {
     let members: Vec<NodeId> = random_uids(u32::from(RING_NODES), seed).into_iter().map(node_id).collect();
     let order = RingOrder::new(&members).expect("a random order of distinct ids is a ring");
-    let nodes = members.len();
-    let mut engines: Vec<Engine<P, NEIGHBOURS_MAX>> = (0..nodes)
+    let nodes = NodeIndex::first(members.len());
+    let mut engines: Vec<Engine<P, NEIGHBOURS_MAX>> = nodes
+        .clone()
         .map(|at| {
-            let place = RingPlace { left: members[(at + nodes - 1) % nodes], right: members[(at + 1) % nodes] };
+            let place = ring::place(&members, at);
             let ring = RingConfig { place, patience: TIMING.patience };
             let engine = Engine::new(members[at], seed, protocol(Spot { id: members[at], ring, order: &order }));
             linked(engine, [place.left, place.right])
         })
         .collect();
     engines.sort_by_key(Engine::id);
-    Workload::new(engines, vec![(0..nodes).map(Input::Start).collect()])
+    Workload::new(engines, vec![nodes.map(Input::Start).collect()])
 }
 
 /// Every node is linked to every other and starts.
@@ -189,7 +192,7 @@ fn on_clique<P: Protocol>(seed: u64, protocol: impl Fn() -> P) -> Workload<P, CL
     let members: Vec<NodeId> = (0..).take(CLIQUE_NODES).map(NodeId).collect();
     let others = |id: NodeId| members.iter().copied().filter(move |&other| other != id);
     let engines = members.iter().map(|&id| linked(Engine::new(id, seed, protocol()), others(id))).collect();
-    Workload::new(engines, vec![(0..CLIQUE_NODES).map(Input::Start).collect()])
+    Workload::new(engines, vec![NodeIndex::first(CLIQUE_NODES).map(Input::Start).collect()])
 }
 
 /// A random geometric graph with a leader, whose links are then cut one after another until every node is alone, and
@@ -198,8 +201,8 @@ fn on_changing_graph<P: Protocol>(seed: u64, protocol: impl Fn(NodeId) -> P) -> 
     let graph = sparse_graph(seed);
     // A workload finds its nodes by id.
     let engines = (0..).map(NodeId).take(graph.len()).map(|id| Engine::new(id, seed, protocol(id)));
-    let up = |(u, v)| vec![Input::Up(u, v), Input::Up(v, u)];
-    let down = |(u, v)| vec![Input::Down(u, v), Input::Down(v, u)];
+    let up = |edge: Edge| edge.directions().map(Input::Up).to_vec();
+    let down = |edge: Edge| edge.directions().map(Input::Down).to_vec();
     let forming = graph.edges().map(up).collect();
     let changes = graph.edges().map(down).chain(graph.edges().map(up)).collect();
     Workload::new(engines.collect(), forming).then::<Decoded<P>>(changes)
@@ -219,8 +222,8 @@ fn sparse_graph(seed: u64) -> Graph {
     (0..1_000)
         .map(|attempt| Graph::new(Kind::Rgg, RGG_NODES, seed.wrapping_add(attempt)))
         .find(|graph| {
-            let degree = |node| graph.edges().filter(|&(u, v)| u == node || v == node).count();
-            (0..graph.len()).all(|node| degree(node) <= NEIGHBOURS_MAX)
+            let degree = |node: NodeIndex| graph.edges().filter(|edge| edge.touches(node)).count();
+            graph.nodes().all(|node| degree(node) <= NEIGHBOURS_MAX)
         })
         .expect("among a thousand graphs one is sparse")
 }

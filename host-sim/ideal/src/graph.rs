@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use common::rng::Rng;
 
+use crate::index::{Edge, NodeIndex};
+
 /// How many others are in range of a node of a random geometric graph, away from the rim.
 const USUAL_DEGREE: f64 = 7.0;
 
@@ -62,12 +64,12 @@ impl UnitPoint {
     }
 }
 
-/// An undirected graph on the nodes `0..n`, each with a point in the unit square.
+/// An undirected graph, each of whose nodes has a point in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Where the nodes are drawn; in a random geometric graph their distances also decide the links.
     pub points: Vec<UnitPoint>,
-    edges: BTreeSet<(usize, usize)>,
+    edges: BTreeSet<Edge>,
 }
 
 impl Graph {
@@ -75,20 +77,27 @@ impl Graph {
     pub fn new(kind: Kind, nodes: usize, seed: u64) -> Self {
         let mut rng = Rng::stream(seed, 0x6AF);
         match kind {
-            Kind::Ring => Self::circle(nodes, (0..nodes).map(|u| (u, (u + 1) % nodes))),
-            Kind::Line => Self::with(line_points(nodes), (1..nodes).map(|v| (v - 1, v))),
+            Kind::Ring => Self::circle(nodes, NodeIndex::first(nodes).map(|u| Edge::between(u, u.right(nodes)))),
+            Kind::Line => {
+                let links = NodeIndex::first(nodes).skip(1).map(|v| Edge::between(v.left(nodes), v));
+                Self::with(line_points(nodes), links)
+            }
             Kind::Star => {
                 let mut star = Self::circle(nodes.saturating_sub(1), std::iter::empty());
                 star.points.insert(0, UnitPoint::new(0.5, 0.5));
                 star.points.truncate(nodes);
-                (1..nodes).for_each(|v| star.insert(0, v));
+                NodeIndex::first(nodes).skip(1).for_each(|v| star.insert(NodeIndex(0), v));
                 star
             }
             Kind::Grid => grid(nodes),
-            Kind::Clique => Self::circle(nodes, (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v)))),
+            Kind::Clique => Self::circle(nodes, Edge::all(nodes)),
             Kind::Tree => {
-                let parents: Vec<_> = (1..nodes).map(|v| (below(&mut rng, v), v)).collect();
-                Self::with(tree_points(nodes, &parents), parents.into_iter())
+                // Every node but the root with its parent, which is the smaller index.
+                let branches: Vec<Edge> = NodeIndex::first(nodes)
+                    .skip(1)
+                    .map(|child| Edge::between(NodeIndex(below(&mut rng, child.0)), child))
+                    .collect();
+                Self::with(tree_points(nodes, &branches), branches.into_iter())
             }
             Kind::Rgg => random_geometric(nodes, USUAL_DEGREE, &mut rng),
         }
@@ -100,18 +109,18 @@ impl Graph {
     }
 
     /// A graph of these points and links.
-    pub fn with(points: Vec<UnitPoint>, edges: impl Iterator<Item = (usize, usize)>) -> Self {
+    pub fn with(points: Vec<UnitPoint>, edges: impl Iterator<Item = Edge>) -> Self {
         let mut graph = Self { points, edges: BTreeSet::new() };
-        edges.for_each(|(u, v)| graph.insert(u, v));
+        edges.for_each(|Edge { u, v }| graph.insert(u, v));
         graph
     }
 
-    fn circle(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Self {
-        let point = |node: usize| {
-            let angle = std::f64::consts::TAU * as_f64(node) / as_f64(nodes.max(1));
+    fn circle(nodes: usize, edges: impl Iterator<Item = Edge>) -> Self {
+        let point = |node: NodeIndex| {
+            let angle = std::f64::consts::TAU * as_f64(node.0) / as_f64(nodes.max(1));
             UnitPoint::new(0.5 + 0.45 * angle.sin(), 0.5 - 0.45 * angle.cos())
         };
-        Self::with((0..nodes).map(point).collect(), edges)
+        Self::with(NodeIndex::first(nodes).map(point).collect(), edges)
     }
 
     pub fn len(&self) -> usize {
@@ -122,30 +131,35 @@ impl Graph {
         self.points.is_empty()
     }
 
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = NodeIndex> + ExactSizeIterator + Clone + use<> {
+        NodeIndex::first(self.len())
+    }
+
     /// The links, each once, ascending.
-    pub fn edges(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         self.edges.iter().copied()
     }
 
     /// Adds a link; one from a node to itself is ignored.
-    pub fn insert(&mut self, u: usize, v: usize) {
+    pub fn insert(&mut self, u: NodeIndex, v: NodeIndex) {
         if u != v {
-            self.edges.insert((u.min(v), u.max(v)));
+            self.edges.insert(Edge::between(u, v));
         }
     }
 
     /// Removes a link; returns whether there was one.
-    pub fn remove(&mut self, u: usize, v: usize) -> bool {
-        self.edges.remove(&(u.min(v), u.max(v)))
+    pub fn remove(&mut self, u: NodeIndex, v: NodeIndex) -> bool {
+        self.edges.remove(&Edge::between(u, v))
     }
 
-    pub fn has(&self, u: usize, v: usize) -> bool {
-        self.edges.contains(&(u.min(v), u.max(v)))
+    pub fn has(&self, u: NodeIndex, v: NodeIndex) -> bool {
+        self.edges.contains(&Edge::between(u, v))
     }
 
-    fn neighbours(&self) -> Vec<Vec<usize>> {
+    /// The nodes that each one is linked to.
+    pub fn neighbours(&self) -> Vec<Vec<NodeIndex>> {
         let mut neighbours = vec![Vec::new(); self.len()];
-        for &(u, v) in &self.edges {
+        for &Edge { u, v } in &self.edges {
             neighbours[u].push(v);
             neighbours[v].push(u);
         }
@@ -153,19 +167,19 @@ impl Graph {
     }
 
     /// Hops from one node to every other; none if there is no path.
-    pub fn distances(&self, from: usize) -> Vec<Option<usize>> {
+    pub fn distances(&self, from: NodeIndex) -> Vec<Option<usize>> {
         hops_from(from, &self.neighbours())
     }
 
     /// The nodes of each component, in the order of the components' smallest nodes.
-    pub fn components(&self) -> Vec<Vec<usize>> {
+    pub fn components(&self) -> Vec<Vec<NodeIndex>> {
         let neighbours = self.neighbours();
         let mut seen = vec![false; self.len()];
         let mut components = Vec::new();
-        for node in 0..self.len() {
+        for node in self.nodes() {
             if !seen[node] {
-                let members: Vec<usize> =
-                    hops_from(node, &neighbours).iter().enumerate().filter_map(|(v, hops)| hops.map(|_| v)).collect();
+                let hops = hops_from(node, &neighbours);
+                let members: Vec<NodeIndex> = self.nodes().filter(|&other| hops[other].is_some()).collect();
                 for &v in &members {
                     seen[v] = true;
                 }
@@ -177,17 +191,17 @@ impl Graph {
 
     /// Whether there is a path between any two nodes.
     pub fn is_connected(&self) -> bool {
-        self.is_empty() || self.distances(0).iter().all(Option::is_some)
+        self.is_empty() || self.distances(NodeIndex(0)).iter().all(Option::is_some)
     }
 
     /// The longest of all shortest paths, within components.
     pub fn diameter(&self) -> usize {
         let neighbours = self.neighbours();
-        (0..self.len()).flat_map(|node| hops_from(node, &neighbours)).flatten().max().unwrap_or(0)
+        self.nodes().flat_map(|node| hops_from(node, &neighbours)).flatten().max().unwrap_or(0)
     }
 }
 
-fn hops_from(from: usize, neighbours: &[Vec<usize>]) -> Vec<Option<usize>> {
+fn hops_from(from: NodeIndex, neighbours: &[Vec<NodeIndex>]) -> Vec<Option<usize>> {
     let mut hops = vec![None; neighbours.len()];
     let mut queue = VecDeque::from([(from, 0)]);
     while let Some((node, distance)) = queue.pop_front() {
@@ -221,20 +235,21 @@ fn grid(nodes: usize) -> Graph {
     let rows = nodes.div_ceil(columns).max(1);
     let at = |index: usize, count: usize| 0.05 + 0.9 * as_f64(index) / as_f64(count.max(2) - 1);
     let points = (0..nodes).map(|node| UnitPoint::new(at(node % columns, columns), at(node / columns, rows))).collect();
-    let right = (0..nodes).filter(|node| (node + 1) % columns != 0 && node + 1 < nodes).map(|u| (u, u + 1));
-    let down = (0..nodes.saturating_sub(columns)).map(|u| (u, u + columns));
+    let link = |u: usize, step: usize| Edge { u: NodeIndex(u), v: NodeIndex(u + step) };
+    let right = (0..nodes).filter(|node| (node + 1) % columns != 0 && node + 1 < nodes).map(|u| link(u, 1));
+    let down = (0..nodes.saturating_sub(columns)).map(|u| link(u, columns));
     Graph::with(points, right.chain(down))
 }
 
 /// Each generation on a line of its own.
-fn tree_points(nodes: usize, parents: &[(usize, usize)]) -> Vec<UnitPoint> {
+fn tree_points(nodes: usize, branches: &[Edge]) -> Vec<UnitPoint> {
     let mut depth = vec![0_usize; nodes];
-    for &(parent, child) in parents {
+    for &Edge { u: parent, v: child } in branches {
         depth[child] = depth[parent] + 1;
     }
     let deepest = depth.iter().max().copied().unwrap_or(0);
     let mut placed = vec![0_usize; deepest + 1];
-    (0..nodes)
+    NodeIndex::first(nodes)
         .map(|node| {
             let row = depth[node];
             let row_size = depth.iter().filter(|&&d| d == row).count();
@@ -251,12 +266,11 @@ fn random_geometric(nodes: usize, degree: f64, rng: &mut Rng) -> Graph {
     let points: Vec<UnitPoint> = (0..nodes).map(|_| UnitPoint::new(unit(rng), unit(rng))).collect();
     let mut reach = (degree / (std::f64::consts::PI * as_f64(nodes.max(1)))).sqrt();
     loop {
-        let near = |u: usize, v: usize| {
+        let near = |&Edge { u, v }: &Edge| {
             let (u, v) = (points[u], points[v]);
             (u.x - v.x).hypot(u.y - v.y) <= reach
         };
-        let edges = (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v))).filter(|&(u, v)| near(u, v));
-        let graph = Graph::with(points.clone(), edges);
+        let graph = Graph::with(points.clone(), Edge::all(nodes).filter(near));
         if graph.is_connected() {
             return graph;
         }
@@ -267,6 +281,7 @@ fn random_geometric(nodes: usize, degree: f64, rng: &mut Rng) -> Graph {
 #[cfg(test)]
 mod tests {
     use super::{Graph, Kind};
+    use crate::index::NodeIndex;
 
     #[test]
     fn every_kind_is_connected_at_every_size() {
@@ -297,8 +312,10 @@ mod tests {
     #[test]
     fn components_are_found() {
         let mut line = Graph::new(Kind::Line, 5, 0);
-        assert!(line.remove(1, 2) && !line.remove(1, 2));
-        assert_eq!(line.components(), [vec![0, 1], vec![2, 3, 4]]);
+        let (u, v) = (NodeIndex(1), NodeIndex(2));
+        assert!(line.remove(u, v) && !line.remove(u, v));
+        let nodes = |range: std::ops::Range<usize>| range.map(NodeIndex).collect::<Vec<_>>();
+        assert_eq!(line.components(), [nodes(0..2), nodes(2..5)]);
         assert!(!line.is_connected());
     }
 }

@@ -10,6 +10,7 @@ use common::election::height::HeightElection;
 use common::types::NodeId;
 
 use crate::graph::{Graph, UnitPoint};
+use crate::index::{Direction, Edge, NodeIndex};
 use crate::net::Net;
 
 /// Why a network is not leader-oriented: the first condition that fails, with the nodes that show it.
@@ -91,15 +92,15 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PE
         return Err(Violation::InTransit { from: net.id(channel.from), to: net.id(channel.to) });
     }
     let links = channel_graph(net);
-    for (u, v) in links.edges() {
-        for (at, about) in [(u, v), (v, u)] {
+    for edge in links.edges() {
+        for Direction { from: at, to: about } in edge.directions() {
             let actual = net.node(about).height();
             if net.node(at).neighbours().any(|view| view.id == actual.id && view != actual) {
                 return Err(Violation::WrongView { at: net.id(at), about: net.id(about) });
             }
         }
     }
-    let alive = |component: &Vec<usize>| component.iter().all(|&node| net.is_alive(node));
+    let alive = |component: &Vec<NodeIndex>| component.iter().all(|&node| net.is_alive(node));
     links
         .components()
         .iter()
@@ -109,14 +110,15 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PE
 
 /// Tbarka's `G_chan`, without crashed nodes' links: a crashed node is a component of its own.
 fn channel_graph<const N: usize, const PEERS: usize>(net: &Net<HeightElection<N>, PEERS>) -> Graph {
-    let both_alive = |&(u, v): &(usize, usize)| net.is_alive(u) && net.is_alive(v);
-    Graph::with(vec![UnitPoint::default(); net.len()], net.up_directions().filter(both_alive))
+    let both_alive = |&Edge { u, v }: &Edge| net.is_alive(u) && net.is_alive(v);
+    let links = net.up_directions().map(Direction::edge).filter(both_alive);
+    Graph::with(vec![UnitPoint::default(); net.len()], links)
 }
 
 fn oriented<const N: usize, const PEERS: usize>(
     net: &Net<HeightElection<N>, PEERS>,
     links: &Graph,
-    component: &[usize],
+    component: &[NodeIndex],
 ) -> Result<(), Violation> {
     let ids = || component.iter().map(|&node| net.id(node)).collect::<Vec<_>>();
     let leaders: BTreeSet<NodeId> = component.iter().map(|&node| net.node(node).height().leader.lid).collect();
@@ -125,9 +127,9 @@ fn oriented<const N: usize, const PEERS: usize>(
     if !component.iter().any(|&node| net.id(node) == leader) {
         return Err(Violation::LeaderAway { component: ids(), leader });
     }
-    let height = |node: usize| net.node(node).height();
+    let height = |node: NodeIndex| net.node(node).height();
     let mut way_down = BTreeSet::new();
-    for (u, v) in links.edges() {
+    for Edge { u, v } in links.edges() {
         way_down.insert(if height(u) > height(v) { u } else { v });
     }
     let sinks: Vec<NodeId> =
@@ -142,6 +144,7 @@ mod tests {
     use common::types::NodeId;
 
     use super::{Violation, check};
+    use crate::index::NodeIndex;
     use crate::net::Net;
 
     type Node = HeightElection<4>;
@@ -159,7 +162,7 @@ mod tests {
             }
             net.add(height.id, 0, node);
         }
-        (1..heights.len()).for_each(|place| net.join(place - 1, place));
+        net.nodes().skip(1).for_each(|node| net.join(node.left(heights.len()), node));
         net
     }
 
@@ -177,7 +180,7 @@ mod tests {
     fn every_condition_is_checked() {
         let good = [height(1, 1, 0), height(2, 1, 1), height(3, 1, 2)];
         let mut busy = line(&good, None);
-        busy.cut(0, 1);
+        busy.cut(NodeIndex(0), NodeIndex(1));
         let condition = |net: &Net<Node, 4>| check(net).unwrap_err().condition();
         assert_eq!(check(&busy), Err(Violation::InTransit { from: NodeId(2), to: NodeId(3) }));
         assert_eq!(check(&line(&good, Some(2))), Err(Violation::WrongView { at: NodeId(3), about: NodeId(2) }));
@@ -195,12 +198,12 @@ mod tests {
     #[test]
     fn components_are_judged_apart_and_the_dead_not_at_all() {
         let mut parted = line(&[height(1, 1, 0), height(2, 1, 1), height(3, 1, 2)], None);
-        parted.cut(1, 2);
+        parted.cut(NodeIndex(1), NodeIndex(2));
         assert_eq!(check(&parted), Ok(()), "node 3 leads itself");
         let mut crashed = line(&[height(1, 1, 0), height(2, 1, 1)], None);
-        crashed.crash(1);
+        crashed.crash(NodeIndex(1));
         assert_eq!(check(&crashed), Ok(()));
-        crashed.crash(0);
+        crashed.crash(NodeIndex(0));
         assert_eq!(check(&crashed), Ok(()), "nobody is left");
     }
 }

@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 use common::types::NodeId;
 
 use crate::graph::Graph;
+use crate::index::NodeIndex;
 
-/// A node's required head, distance and parent on one level. Nodes are indices.
+/// A node's required head, distance and parent on one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    pub head: usize,
+    pub head: NodeIndex,
     /// Hops to it.
     pub distance: usize,
     /// The next node on the path, the one with the smallest id if there are several; itself for a head.
-    pub parent: usize,
+    pub parent: NodeIndex,
 }
 
 /// What determines the hierarchy.
@@ -39,7 +40,7 @@ impl Ground<'_> {
         let mut eligible = vec![true; self.graph.len()];
         for &radius in radii {
             let level = self.level(usize::from(radius), &eligible);
-            for (node, standing) in level.into_iter().enumerate() {
+            for (node, standing) in self.graph.nodes().zip(level) {
                 eligible[node] &= standing.is_some_and(|standing| standing.head == node);
                 per_node[node].push(standing);
             }
@@ -48,9 +49,9 @@ impl Ground<'_> {
     }
 
     fn level(&self, radius: usize, eligible: &[bool]) -> Vec<Option<Expected>> {
-        let neighbours = self.neighbours();
+        let neighbours = self.graph.neighbours();
         let mut captured: Vec<Option<Expected>> = vec![None; self.graph.len()];
-        let mut by_rank: Vec<usize> = (0..self.graph.len()).filter(|&node| eligible[node]).collect();
+        let mut by_rank: Vec<NodeIndex> = self.graph.nodes().filter(|&node| eligible[node]).collect();
         by_rank.sort_by_key(|&node| (self.fitness[node], self.ids[node]));
         for head in by_rank {
             if captured[head].is_some() {
@@ -60,7 +61,7 @@ impl Ground<'_> {
             let mut ring = vec![head];
             for distance in 1..=radius {
                 // Each newly reached node, with the smallest of those it was reached from.
-                let mut reached: BTreeMap<usize, usize> = BTreeMap::new();
+                let mut reached: BTreeMap<NodeIndex, NodeIndex> = BTreeMap::new();
                 for &from in &ring {
                     for &node in neighbours[from].iter().filter(|&&node| captured[node].is_none() && !self.leads[node])
                     {
@@ -77,14 +78,5 @@ impl Ground<'_> {
             }
         }
         captured
-    }
-
-    fn neighbours(&self) -> Vec<Vec<usize>> {
-        let mut neighbours = vec![Vec::new(); self.graph.len()];
-        for (u, v) in self.graph.edges() {
-            neighbours[u].push(v);
-            neighbours[v].push(u);
-        }
-        neighbours
     }
 }

@@ -12,6 +12,7 @@ use common::election::hierarchy::{Hierarchy, Standing};
 use common::types::NodeId;
 
 use crate::graph::{Graph, UnitPoint};
+use crate::index::{Direction, Edge, NodeIndex};
 use crate::net::Net;
 use crate::structure::{Expected, Ground};
 
@@ -33,8 +34,11 @@ impl fmt::Display for Violation {
 
 /// The links that are up both ways between live nodes.
 pub fn link_graph<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>) -> Graph {
-    let both = net.up_directions().filter(|&(u, v)| u < v && net.is_up(v, u) && net.is_alive(u) && net.is_alive(v));
-    Graph::with(vec![UnitPoint::default(); net.len()], both)
+    let is_up_both_ways =
+        |direction: &Direction| direction.from < direction.to && net.is_up(direction.to, direction.from);
+    let are_alive = |&Edge { u, v }: &Edge| net.is_alive(u) && net.is_alive(v);
+    let links = net.up_directions().filter(is_up_both_ways).map(Direction::edge).filter(are_alive);
+    Graph::with(vec![UnitPoint::default(); net.len()], links)
 }
 
 /// Checks every component of live nodes.
@@ -44,7 +48,7 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>)
         let what = format!("an Update from {} is in flight", net.id(channel.from));
         return Err(Violation { condition: 'q', node: net.id(channel.to), what });
     }
-    let ids: Vec<NodeId> = (0..net.len()).map(|node| net.id(node)).collect();
+    let ids: Vec<NodeId> = net.nodes().map(|node| net.id(node)).collect();
     views_are_true(net, &graph)?;
     for component in graph.components().into_iter().filter(|component| net.is_alive(component[0])) {
         let leader = one_leader(net, &component)?;
@@ -53,11 +57,11 @@ pub fn check<const N: usize, const PEERS: usize>(net: &Net<Hierarchy<N>, PEERS>)
             way_down(net, node, leader, component.len())?;
         }
     }
-    let fitness: Vec<u8> = (0..net.len()).map(|node| net.node(node).fitness()).collect();
-    let leads: Vec<bool> = (0..net.len()).map(|node| net.node(node).height().leader.lid == ids[node]).collect();
+    let fitness: Vec<u8> = net.nodes().map(|node| net.node(node).fitness()).collect();
+    let leads: Vec<bool> = net.nodes().map(|node| net.node(node).height().leader.lid == ids[node]).collect();
     let ground = Ground { graph: &graph, ids: &ids, fitness: &fitness, leads: &leads };
-    let radii: Vec<u8> = net.node(0).radii().iter().collect();
-    for (node, levels) in ground.structure(&radii).into_iter().enumerate() {
+    let radii: Vec<u8> = net.node(NodeIndex(0)).radii().iter().collect();
+    for (node, levels) in net.nodes().zip(ground.structure(&radii)) {
         if !net.is_alive(node) {
             continue;
         }
@@ -88,11 +92,11 @@ pub fn views_are_true<const N: usize, const PEERS: usize>(
     graph: &Graph,
 ) -> Result<(), Violation> {
     let mut linked = vec![BTreeMap::new(); net.len()];
-    for (u, v) in graph.edges() {
+    for Edge { u, v } in graph.edges() {
         linked[u].insert(net.id(v), net.node(v));
         linked[v].insert(net.id(u), net.node(u));
     }
-    for (node, mut unheard) in linked.into_iter().enumerate().filter(|&(node, _)| net.is_alive(node)) {
+    for (node, mut unheard) in net.nodes().zip(linked).filter(|&(node, _)| net.is_alive(node)) {
         let fail = |what| Err(Violation { condition: 'v', node: net.id(node), what });
         let state = net.node(node);
         for (height, (id, records)) in state.neighbours().zip(state.neighbour_records()) {
@@ -112,8 +116,8 @@ pub fn views_are_true<const N: usize, const PEERS: usize>(
 /// (a), and that the leader heads every level, from (c).
 fn one_leader<const N: usize, const PEERS: usize>(
     net: &Net<Hierarchy<N>, PEERS>,
-    component: &[usize],
-) -> Result<usize, Violation> {
+    component: &[NodeIndex],
+) -> Result<NodeIndex, Violation> {
     let pair = net.node(component[0]).height().leader;
     for &node in component {
         let other = net.node(node).height().leader;
@@ -138,7 +142,7 @@ fn one_leader<const N: usize, const PEERS: usize>(
 /// (b), and that a head is its own, from (c).
 fn heads_in_reach<const N: usize, const PEERS: usize>(
     net: &Net<Hierarchy<N>, PEERS>,
-    node: usize,
+    node: NodeIndex,
 ) -> Result<(), Violation> {
     for (level, radius) in net.node(node).radii().iter().enumerate() {
         let fail = |condition, what: &str| {
@@ -169,8 +173,8 @@ fn heads_in_reach<const N: usize, const PEERS: usize>(
 /// (d)
 fn way_down<const N: usize, const PEERS: usize>(
     net: &Net<Hierarchy<N>, PEERS>,
-    node: usize,
-    leader: usize,
+    node: NodeIndex,
+    leader: NodeIndex,
     longest: usize,
 ) -> Result<(), Violation> {
     let mut at = node;

@@ -12,14 +12,14 @@ use common::protocol::Protocol;
 use common::time::Instant;
 use common::types::NodeId;
 
-/// What happens to a node from outside.
+use crate::index::{Direction, NodeIndex};
+
+/// What happens to a node from outside. A change of a direction is detected by its sender.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
-    Start(usize),
-    /// Its link to another node comes up.
-    Up(usize, usize),
-    /// Its link to another node goes down.
-    Down(usize, usize),
+    Start(NodeIndex),
+    Up(Direction),
+    Down(Direction),
 }
 
 /// Engines, each at the index that is its id, and batches of inputs. A batch is worked off before the next begins.
@@ -31,7 +31,7 @@ pub struct Workload<P: Protocol, const PEERS: usize> {
 
 /// How a message travels from one engine to another.
 pub trait Carrier<P: Protocol>: Sized {
-    /// The next message that an engine wants to send.
+    /// The next message that an engine wants to send, and to whom.
     fn collect<const PEERS: usize>(engine: &mut Engine<P, PEERS>) -> Option<(NodeId, Self)>;
 
     /// Hands the message to its receiver.
@@ -72,12 +72,26 @@ impl<P: Protocol> Carrier<P> for Encoded {
     }
 }
 
+/// A message in flight.
+struct Letter<C> {
+    from: NodeId,
+    to: NodeId,
+    carried: C,
+}
+
+/// What a workload came to.
+pub struct Outcome<P: Protocol, const PEERS: usize> {
+    pub engines: Vec<Engine<P, PEERS>>,
+    /// How many messages they handled.
+    pub messages: u64,
+}
+
 /// A run under way.
 struct Run<P: Protocol, C, const PEERS: usize> {
     engines: Vec<Engine<P, PEERS>>,
     /// When each engine next wants to be called.
     deadlines: Vec<Option<Instant>>,
-    queue: VecDeque<(NodeId, NodeId, C)>,
+    queue: VecDeque<Letter<C>>,
     now: Instant,
     delivered: u64,
 }
@@ -90,14 +104,14 @@ impl<P: Protocol, const PEERS: usize> Workload<P, PEERS> {
 
     /// The same workload after its batches, with other batches to come.
     pub fn then<C: Carrier<P>>(self, batches: Vec<Vec<Input>>) -> Self {
-        Self { engines: self.run::<C>().0, batches }
+        Self { engines: self.run::<C>().engines, batches }
     }
 
-    /// Runs to the end; returns the final engines and the number of messages they handled.
+    /// Runs to the end.
     ///
     /// # Panics
     /// When the core reports a defect.
-    pub fn run<C: Carrier<P>>(self) -> (Vec<Engine<P, PEERS>>, u64) {
+    pub fn run<C: Carrier<P>>(self) -> Outcome<P, PEERS> {
         let mut run = Run::<P, C, PEERS> {
             deadlines: vec![None; self.engines.len()],
             engines: self.engines,
@@ -111,7 +125,7 @@ impl<P: Protocol, const PEERS: usize> Workload<P, PEERS> {
             }
             run.settle();
         }
-        (run.engines, run.delivered)
+        Outcome { engines: run.engines, messages: run.delivered }
     }
 }
 
@@ -123,15 +137,15 @@ impl<P: Protocol, C: Carrier<P>, const PEERS: usize> Run<P, C, PEERS> {
                 self.engines[node].handle_start(now);
                 node
             }
-            Input::Up(node, other) => {
-                let peer = self.engines[other].id();
-                self.engines[node].handle_link_up(now, peer).expect("workloads keep within the peer table");
-                node
+            Input::Up(Direction { from, to }) => {
+                let peer = self.engines[to].id();
+                self.engines[from].handle_link_up(now, peer).expect("workloads keep within the peer table");
+                from
             }
-            Input::Down(node, other) => {
-                let peer = self.engines[other].id();
-                self.engines[node].handle_link_down(now, peer);
-                node
+            Input::Down(Direction { from, to }) => {
+                let peer = self.engines[to].id();
+                self.engines[from].handle_link_down(now, peer);
+                from
             }
         };
         self.collect(node);
@@ -140,15 +154,15 @@ impl<P: Protocol, C: Carrier<P>, const PEERS: usize> Run<P, C, PEERS> {
     /// Delivers and fires timers until there is nothing left to do.
     fn settle(&mut self) {
         loop {
-            while let Some((from, to, carried)) = self.queue.pop_front() {
-                let node = usize::from(to.0);
+            while let Some(Letter { from, to, carried }) = self.queue.pop_front() {
+                let node = NodeIndex(to.0.into());
                 carried.deliver(&mut self.engines[node], self.now, from);
                 self.delivered += 1;
                 self.collect(node);
             }
             let Some(next) = self.deadlines.iter().flatten().min() else { return };
             self.now = self.now.max(*next);
-            for node in 0..self.engines.len() {
+            for node in NodeIndex::first(self.engines.len()) {
                 if self.deadlines[node].is_some_and(|deadline| deadline <= self.now) {
                     self.engines[node].handle_timeout(self.now);
                     self.collect(node);
@@ -158,11 +172,11 @@ impl<P: Protocol, C: Carrier<P>, const PEERS: usize> Run<P, C, PEERS> {
     }
 
     /// Collects all outputs of an engine, in the order that its contract requires.
-    fn collect(&mut self, node: usize) {
+    fn collect(&mut self, node: NodeIndex) {
         let engine = &mut self.engines[node];
         let from = engine.id();
         while let Some((to, carried)) = C::collect(engine) {
-            self.queue.push_back((from, to, carried));
+            self.queue.push_back(Letter { from, to, carried });
         }
         while let Some(notice) = engine.poll_notice() {
             let is_sound = !matches!(notice, Notice::Fault(_) | Notice::LinkEnded(..) | Notice::BadMessage(_));

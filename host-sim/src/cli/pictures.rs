@@ -23,7 +23,7 @@ pub struct Pictures {
     /// Also show who followed whom over time as text, for up to 64 nodes
     #[arg(long, conflicts_with = "json")]
     pub timeline: bool,
-    /// Draw the network into this file: places, links, ways to leaders
+    /// Draw the network into this file: positions, links, routes to leaders
     #[arg(long, value_name = "FILE")]
     pub map: Option<PathBuf>,
     /// The moment that --map shows, in seconds [default: the end]

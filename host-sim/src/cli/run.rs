@@ -47,7 +47,7 @@ pub struct Args {
     /// Write faults, power, frames, receptions and leaders to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// Also write places, links, ways to the leader and energy to the trace, as `ringleader view` shows them
+    /// Also write positions, links, routes to the leader and energy to the trace, for `ringleader view`
     #[arg(long, requires = "trace")]
     pub detail: bool,
     /// Write every frame to this file, as pcapng for Wireshark

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr};
 
 use crate::lab::film::screen::Window;
 
 /// Where the window does not say how large it is.
-const USUAL: (usize, usize) = (80, 24);
+const USUAL: Winsize = Winsize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// While it exists, the terminal shows its other screen without a cursor, and hands over keys at once.
 pub struct Stage {
@@ -72,7 +72,8 @@ fn has_key(within: Duration) -> bool {
 
 pub fn window() -> Window {
     let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
-    let (columns, lines) = size.map_or(USUAL, |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+    let size = size.unwrap_or(USUAL);
+    let (columns, lines) = (size.ws_col.into(), size.ws_row.into());
     Window { columns, lines, has_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
 }
 

@@ -1,4 +1,4 @@
-//! `ringleader swarm`: networks that nobody tuned anything to.
+//! `ringleader swarm`: networks that nothing was tuned to.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const FAILURES_SHOWN: usize = 20;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Each seed is a whole stranger: where up to 300 nodes stand, what the air is like, which algorithm runs,
-and everything that befalls the network. Features (walls, loss, bursts, joint power losses, attackers, ...)
+and everything that happens to the network. Features (walls, loss, bursts, joint power losses, attackers, ...)
 are switched on and off as a whole, so that extremes meet. What must hold follows from the world:
 
   safety     what `ringleader run` checks after every step of every node
@@ -33,7 +33,7 @@ are switched on and off as a whole, so that extremes meet. What must hold follow
   airtime    no node sends for more than 5 % of the run
   frames     at most 100 / (1 - loss)^2 frames a node and minute while nothing changes, for any number of nodes
 
-Where physics or a documented limit forbids agreement (a full channel, a hub with more rooms than places),
+Where physics or a documented limit forbids agreement (a full channel, a hub with more neighbours than its table holds),
 the row says so, counts as degraded, and only safety and airtime are asked for. docs/swarm.md has the details.
 
 Exit codes, by the worst run:
@@ -67,7 +67,7 @@ pub struct Args {
     /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
-    /// Make the first seed that fails small, and write it to stranger-SEED.toml in this directory
+    /// Shrink the first seed that fails, and write the result to stranger-SEED.toml in this directory
     #[arg(long)]
     pub shrink: bool,
 }

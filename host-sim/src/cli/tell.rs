@@ -7,7 +7,7 @@ use crate::field::command::{Order, tell};
 use crate::outln;
 
 const EXAMPLES: &str = "\
-The board on the cable does it at once, and this command waits until it has said so.
+The board on the cable acts at once, and this command waits until it confirms.
 
 Examples:
   ringleader identify --port /dev/ttyACM0

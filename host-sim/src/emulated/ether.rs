@@ -5,7 +5,7 @@
 //! microsecond: never more than a microsecond early, and never late.
 
 use emulator::io::CYCLES_PER_US;
-use emulator::network::Ether;
+use emulator::network::{BoardIndex, Ether};
 use emulator::phy::{self, Frame, Input, Output, Stamped};
 use sim::air::index::NodeIndex;
 use sim::air::medium::Tuning;
@@ -27,7 +27,7 @@ pub struct WorldEther<'w, S, W> {
 }
 
 impl<S: Station, W: Watcher<S>> Ether for WorldEther<'_, S, W> {
-    fn tell(&mut self, radio: usize, Stamped { at, output }: Stamped) {
+    fn tell(&mut self, radio: BoardIndex, Stamped { at, output }: Stamped) {
         let said = match output {
             Output::Listening { tuning } => Said::Listening(channel(tuning)),
             Output::Deaf => Said::Deaf,
@@ -43,7 +43,7 @@ impl<S: Station, W: Watcher<S>> Ether for WorldEther<'_, S, W> {
             Output::AssessAborted => Said::AssessAborted,
             Output::Measure { tuning } => Said::Measure(channel(tuning)),
         };
-        if let Some(&node) = self.nodes.get(radio) {
+        if let Some(&node) = self.nodes.get(radio.0) {
             self.world.port_says(at / CYCLES_PER_US, node, said, self.watcher);
         }
     }
@@ -52,12 +52,12 @@ impl<S: Station, W: Watcher<S>> Ether for WorldEther<'_, S, W> {
         self.world.next_event_us().map_or(u64::MAX, |us| us.saturating_mul(CYCLES_PER_US))
     }
 
-    fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>) {
+    fn advance(&mut self, now: u64, deliver: &mut Vec<(BoardIndex, Input)>) {
         self.world.run_until(now / CYCLES_PER_US, self.watcher);
         let nodes = self.nodes;
         self.world.take_heard(&mut |node, heard| {
             if let Ok(radio) = nodes.binary_search(&node) {
-                deliver.push((radio, input(heard)));
+                deliver.push((BoardIndex(radio), input(heard)));
             }
         });
     }

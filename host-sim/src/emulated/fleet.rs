@@ -12,7 +12,7 @@ use emulator::board::{Board, Program};
 use emulator::cpu::Cycles;
 use emulator::io::CYCLES_PER_US;
 use emulator::log::Line;
-use emulator::network::Boards;
+use emulator::network::{BoardIndex, Boards};
 use emulator::soc::{Chip, PowerCut, Surroundings};
 use sim::air::index::NodeIndex;
 use sim::air::station::{Station, Watcher};
@@ -106,13 +106,13 @@ impl Fleet {
         &self.nodes
     }
 
-    /// The index of a node's board; none if the node is simulated.
-    fn number(&self, node: NodeIndex) -> Option<usize> {
-        self.nodes.binary_search(&node).ok()
+    /// A node's board; none if the node is simulated.
+    fn index(&self, node: NodeIndex) -> Option<BoardIndex> {
+        self.nodes.binary_search(&node).ok().map(BoardIndex)
     }
 
     pub fn id(&self, node: NodeIndex) -> Option<NodeId> {
-        Some(self.members[self.number(node)?].config.id)
+        Some(self.members[self.index(node)?.0].config.id)
     }
 
     /// Runs the boards and the world until this time.
@@ -126,8 +126,8 @@ impl Fleet {
 
     /// Powers a board on, with its flash in this condition.
     pub fn power_on(&mut self, node: NodeIndex, flash: Flash) {
-        let Some(number) = self.number(node) else { return };
-        let board = self.boards.board(number);
+        let Some(index) = self.index(node) else { return };
+        let board = self.boards.board(index);
         board.soc_mut().set_flash_worn(flash == Flash::Failing);
         if flash == Flash::Erased {
             let _it_fits = board.load_flash(self.storage.start, &vec![0xFF; self.storage.len()]);
@@ -135,20 +135,20 @@ impl Fleet {
         if flash == Flash::Torn {
             board.plan_power_cut(Some(PowerCut { operation: 1, percent: 50 }));
         }
-        self.boards.power_on(number);
+        self.boards.power_on(index);
     }
 
     /// Cuts a board's power, whatever it is doing.
     pub fn power_off(&mut self, node: NodeIndex) {
-        if let Some(number) = self.number(node) {
-            self.boards.power_off(number);
+        if let Some(index) = self.index(node) {
+            self.boards.power_off(index);
         }
     }
 
     /// Makes a board's low-frequency clock run fast (or slow, if negative) by this many millionths from now on.
     pub fn set_drift(&mut self, node: NodeIndex, ppm: i32) {
-        if let Some(number) = self.number(node) {
-            self.boards.board(number).set_drift(ppm);
+        if let Some(index) = self.index(node) {
+            self.boards.board(index).set_drift(ppm);
         }
     }
 
@@ -161,26 +161,26 @@ impl Fleet {
 
     /// Sends bytes to a board over its serial line.
     pub fn put(&mut self, node: NodeIndex, bytes: &[u8]) {
-        if let Some(number) = self.number(node) {
-            self.boards.board(number).put_serial(SERIAL, bytes);
+        if let Some(index) = self.index(node) {
+            self.boards.board(index).put_serial(SERIAL, bytes);
         }
     }
 
     /// Whether a board has power. A planned power cut takes it away in the middle of a write.
     pub fn is_on(&self, node: NodeIndex) -> bool {
-        self.number(node).is_some_and(|number| self.boards.all()[number].is_on())
+        self.index(node).is_some_and(|index| self.boards.all()[index.0].is_on())
     }
 
     /// Why a board stopped for good, if it did.
     pub fn trouble(&self, node: NodeIndex) -> Option<String> {
-        let board = &self.boards.all()[self.number(node)?];
+        let board = &self.boards.all()[self.index(node)?.0];
         board.trouble().map(str::to_owned)
     }
 
     /// Takes what a board has sent since the last call; calls for the record are kept aside.
     pub fn news(&mut self, node: NodeIndex) -> News {
-        let Some(number) = self.number(node) else { return News::default() };
-        let (board, member) = (self.boards.board(number), &mut self.members[number]);
+        let Some(index) = self.index(node) else { return News::default() };
+        let (board, member) = (self.boards.board(index), &mut self.members[index.0]);
         let mut news = News { said: Vec::new(), bytes: board.take_serial(SERIAL), lines: board.take_log() };
         for &byte in &news.bytes {
             let Some(message) = member.decoder.push(byte) else { continue };
@@ -199,7 +199,7 @@ impl Fleet {
             }
         }
         let has_started = news.said.iter().any(|said| matches!(said, ToHost::Hello(_)));
-        if has_started && std::mem::take(&mut self.members[number].to_record) {
+        if has_started && std::mem::take(&mut self.members[index.0].to_record) {
             self.tell(node, &ToBoard::Reset { record: true });
         }
         news

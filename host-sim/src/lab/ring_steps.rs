@@ -14,8 +14,10 @@ use common::outbox::{Command, Dest, Outbox};
 use common::protocol::{Cx, Message, Protocol, Signal};
 use common::rng::Rng;
 use common::time::{Duration, Instant};
-use common::types::{NodeId, RingPlace, Side};
+use common::types::{NodeId, Side};
+use ideal::index::NodeIndex;
 use ideal::net::ROUND;
+use ideal::ring;
 
 /// Whether copies that arrive together count as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +28,30 @@ pub enum Mode {
     Joint,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    pub id: NodeId,
+    pub coefficient: Coefficient,
+}
+
+/// Something that happens to a node in a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Timed {
+    pub step: u64,
+    pub node: NodeId,
+}
+
 /// What is to happen on the ring.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// The live nodes in ring order, each with its coefficient.
-    pub ring: Vec<(NodeId, Coefficient)>,
+    /// The live nodes in ring order.
+    pub ring: Vec<Member>,
     /// The leader that has failed, which every node follows at first.
     pub failed: NodeId,
-    /// The step in which each node detects the failure; in list order within a step.
-    pub detections: Vec<(u64, NodeId)>,
-    /// The step in which each node hears from the old leader.
-    pub responses: Vec<(u64, NodeId)>,
+    /// When nodes detect the failure; in list order within a step.
+    pub detections: Vec<Timed>,
+    /// When nodes hear from the old leader.
+    pub responses: Vec<Timed>,
     pub mode: Mode,
 }
 
@@ -71,13 +86,20 @@ impl Outcome {
 /// The two ports of a node, left one first.
 type Ports = [Vec<FrlleMsg>; 2];
 
+/// A leader, and the step in which a node adopted it.
+#[derive(Clone, Copy)]
+struct Adopted {
+    leader: NodeId,
+    step: u64,
+}
+
 struct Run {
     ids: Vec<NodeId>,
     nodes: Vec<Frlle>,
     /// What arrives in the next step.
     arriving: Vec<Ports>,
-    /// The leader each node last adopted, and the step.
-    obtained: Vec<Option<(NodeId, u64)>>,
+    /// What each node adopted last.
+    adopted: Vec<Option<Adopted>>,
     rng: Rng,
     step: u64,
     outcome: Outcome,
@@ -90,25 +112,25 @@ struct Run {
 pub fn run(script: &Script) -> Outcome {
     let mut run = Run::new(script);
     let index = |id: NodeId| {
-        let at = script.ring.iter().position(|&(member, _)| member == id);
-        at.unwrap_or_else(|| panic!("node {id} is not on the ring"))
+        let at = script.ring.iter().position(|member| member.id == id);
+        NodeIndex(at.unwrap_or_else(|| panic!("node {id} is not on the ring")))
     };
     loop {
         let step = run.step;
         run.outcome.sent_per_step.push(0);
-        for &(_, id) in script.responses.iter().filter(|&&(at, _)| at == step) {
-            run.call(index(id), |node, cx| node.on_signal(Signal::LeaderHeard, cx));
+        for response in script.responses.iter().filter(|response| response.step == step) {
+            run.call(index(response.node), |node, cx| node.on_signal(Signal::LeaderHeard, cx));
         }
         let count = run.nodes.len();
         let arrivals = std::mem::replace(&mut run.arriving, vec![Ports::default(); count]);
-        for (node, ports) in arrivals.into_iter().enumerate() {
+        for (node, ports) in NodeIndex::first(count).zip(arrivals) {
             run.arrive(node, ports, script.mode);
         }
-        for &(_, id) in script.detections.iter().filter(|&&(at, _)| at == step) {
-            run.call(index(id), |node, cx| node.on_signal(Signal::LeaderLost, cx));
+        for detection in script.detections.iter().filter(|detection| detection.step == step) {
+            run.call(index(detection.node), |node, cx| node.on_signal(Signal::LeaderLost, cx));
         }
         let under_way = run.arriving.iter().flatten().any(|port| !port.is_empty());
-        if !under_way && !script.detections.iter().any(|&(at, _)| at > step) {
+        if !under_way && !script.detections.iter().any(|detection| detection.step > step) {
             return run.finish();
         }
         run.step += 1;
@@ -118,21 +140,20 @@ pub fn run(script: &Script) -> Outcome {
 impl Run {
     fn new(script: &Script) -> Self {
         let count = script.ring.len();
-        let ids: Vec<NodeId> = script.ring.iter().map(|&(id, _)| id).collect();
-        let node = |at: usize| {
-            let place = RingPlace { left: ids[(at + count - 1) % count], right: ids[(at + 1) % count] };
+        let ids: Vec<NodeId> = script.ring.iter().map(|member| member.id).collect();
+        let node = |at: NodeIndex| {
             let config = FrlleConfig {
-                ring: RingConfig { place, patience: Duration::ZERO },
+                ring: RingConfig { place: ring::place(&ids, at), patience: Duration::ZERO },
                 hop: ROUND,
-                coefficient: script.ring[at].1,
+                coefficient: script.ring[at].coefficient,
                 rules: FrlleRules::Published,
             };
             Frlle::new(ids[at], config, Some(script.failed))
         };
         Self {
-            nodes: (0..count).map(node).collect(),
+            nodes: NodeIndex::first(count).map(node).collect(),
             arriving: vec![Ports::default(); count],
-            obtained: vec![None; count],
+            adopted: vec![None; count],
             rng: Rng::new(0),
             step: 0,
             outcome: Outcome::default(),
@@ -144,7 +165,7 @@ impl Run {
         Instant::ZERO + Duration::from_micros(ROUND.as_micros() * self.step)
     }
 
-    fn arrive(&mut self, at: usize, [left, mut right]: Ports, mode: Mode) {
+    fn arrive(&mut self, at: NodeIndex, [left, mut right]: Ports, mode: Mode) {
         if !left.is_empty() || !right.is_empty() {
             self.outcome.quiet_at = self.step;
         }
@@ -164,18 +185,18 @@ impl Run {
         }
     }
 
-    fn take(&mut self, at: usize, msg: FrlleMsg) {
-        let count = self.ids.len();
+    fn take(&mut self, at: NodeIndex, msg: FrlleMsg) {
+        let place = ring::place(&self.ids, at);
         let from = match msg.toward {
-            Side::Right => self.ids[(at + count - 1) % count],
-            Side::Left => self.ids[(at + 1) % count],
+            Side::Right => place.left,
+            Side::Left => place.right,
         };
         self.call(at, |node, cx| node.on_message(from, msg, cx));
     }
 
-    fn call(&mut self, at: usize, handler: impl FnOnce(&mut Frlle, &mut Cx<'_, Frlle>)) {
-        let count = self.ids.len();
-        let mut peers = [self.ids[(at + count - 1) % count], self.ids[(at + 1) % count]];
+    fn call(&mut self, at: NodeIndex, handler: impl FnOnce(&mut Frlle, &mut Cx<'_, Frlle>)) {
+        let place = ring::place(&self.ids, at);
+        let mut peers = [place.left, place.right];
         peers.sort_unstable();
         let mut out = Outbox::new();
         let mut cx = Cx { id: self.ids[at], now: self.now(), peers: &peers, rng: &mut self.rng, out: &mut out };
@@ -190,11 +211,11 @@ impl Run {
         }
     }
 
-    fn send(&mut self, from: usize, msg: FrlleMsg) {
+    fn send(&mut self, from: NodeIndex, msg: FrlleMsg) {
         let count = self.ids.len();
         let (to, port) = match msg.toward {
-            Side::Right => ((from + 1) % count, 0),
-            Side::Left => ((from + count - 1) % count, 1),
+            Side::Right => (from.right(count), 0),
+            Side::Left => (from.left(count), 1),
         };
         *self.outcome.messages.entry(msg.kind()).or_default() += 1;
         if let Some(sent) = self.outcome.sent_per_step.last_mut() {
@@ -203,7 +224,7 @@ impl Run {
         self.arriving[to][port].push(msg);
     }
 
-    fn note(&mut self, at: usize, event: Event) {
+    fn note(&mut self, at: NodeIndex, event: Event) {
         let id = self.ids[at];
         let leader = match event {
             Event::Declared(_) => {
@@ -219,14 +240,14 @@ impl Run {
             _ => return,
         };
         // Adopting the same leader again changes nothing.
-        if self.obtained[at].is_none_or(|(known, _)| known != leader) {
-            self.obtained[at] = Some((leader, self.step));
+        if self.adopted[at].is_none_or(|last| last.leader != leader) {
+            self.adopted[at] = Some(Adopted { leader, step: self.step });
         }
     }
 
     fn finish(mut self) -> Outcome {
         self.outcome.leaders = self.nodes.iter().map(Protocol::leader).collect();
-        self.outcome.agreed_at = self.obtained.iter().flatten().map(|&(_, step)| step).max().unwrap_or(0);
+        self.outcome.agreed_at = self.adopted.iter().flatten().map(|adopted| adopted.step).max().unwrap_or(0);
         self.outcome
     }
 }

@@ -62,7 +62,6 @@ struct Known {
     text: &'static str,
 }
 
-/// The whole page.
 pub fn html(show: Show<'_>) -> String {
     let Show { name, text, seed, origin } = show;
     let (mode, address, data) = match origin {

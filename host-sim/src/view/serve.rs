@@ -41,7 +41,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is served.
 #[derive(Clone)]
 pub struct Served {
     pub name: String,

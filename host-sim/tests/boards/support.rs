@@ -25,7 +25,6 @@ pub fn image(all: bool) -> Image {
     Image { program, chip: Chip::Nrf52840, cycles: Cycles::Cached, all, record: BTreeSet::new() }
 }
 
-/// A scenario from its text.
 pub fn scenario(text: &str) -> Scenario {
     read("test.toml", text).expect("a scenario")
 }

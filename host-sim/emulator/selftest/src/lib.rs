@@ -18,7 +18,6 @@ use core::hint::black_box;
 /// A part of the test: its name and what computes its digest from a seed.
 pub type Part = (&'static str, fn(u32) -> u32);
 
-/// All parts.
 pub const PARTS: [Part; 9] = [
     ("integers", integer::digest),
     ("flags", flags::digest),
@@ -31,7 +30,6 @@ pub const PARTS: [Part; 9] = [
     ("conversions", conversion::digest),
 ];
 
-/// The digests of all parts.
 pub fn digests(seed: u32) -> [u32; PARTS.len()] {
     PARTS.map(|(_, digest)| digest(black_box(seed)))
 }

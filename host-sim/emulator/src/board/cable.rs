@@ -9,7 +9,6 @@ impl Board {
         self.set_usb(Some(UsbHost::default()));
     }
 
-    /// Unplugs it.
     pub fn unplug_usb(&mut self) {
         self.set_usb(None);
     }

@@ -237,13 +237,13 @@ impl Gpio {
 
     /// Reads a register of the page that both ports share.
     pub fn read(&self, offset: u32) -> Served<u32> {
-        let (port, offset) = split(offset);
+        let PortRegister { port, offset } = locate(offset);
         self.ports[port].register(offset)
     }
 
     /// Writes a register of the page that both ports share.
     pub fn write(&mut self, offset: u32, value: u32) -> Served<()> {
-        let (port, offset) = split(offset);
+        let PortRegister { port, offset } = locate(offset);
         self.ports[port].set_register(offset, value)
     }
 }
@@ -252,8 +252,18 @@ impl Gpio {
 const P1_OFFSET: u32 = 0x300;
 const P1_START: u32 = 0x800;
 
-fn split(offset: u32) -> (usize, u32) {
-    if offset < P1_START { (0, offset) } else { (1, offset - P1_OFFSET) }
+/// A port, and a register of it as P0 has them.
+struct PortRegister {
+    port: usize,
+    offset: u32,
+}
+
+fn locate(offset: u32) -> PortRegister {
+    if offset < P1_START {
+        PortRegister { port: 0, offset }
+    } else {
+        PortRegister { port: 1, offset: offset - P1_OFFSET }
+    }
 }
 
 #[cfg(test)]

@@ -46,9 +46,16 @@ impl Temp {
     }
 }
 
-fn trim(offset: u32) -> Option<(usize, usize)> {
+/// Where the value of a register is kept in `trim`.
+struct TrimIndex {
+    row: usize,
+    column: usize,
+}
+
+fn trim_index(offset: u32) -> Option<TrimIndex> {
     let rows = [(register::A, 6), (register::B, 6), (register::T, 5)];
-    rows.iter().enumerate().find_map(|(row, &(first, count))| Some((row, index(offset, first, count)?)))
+    let find = |(row, (first, count))| Some(TrimIndex { row, column: index(offset, first, count)? });
+    rows.into_iter().enumerate().find_map(find)
 }
 
 impl Peripheral for Temp {
@@ -61,8 +68,8 @@ impl Peripheral for Temp {
     }
 
     fn register(&self, _now: u64, offset: u32) -> Served<u32> {
-        if let Some((row, n)) = trim(offset) {
-            return Ok(self.trim[row][n]);
+        if let Some(TrimIndex { row, column }) = trim_index(offset) {
+            return Ok(self.trim[row][column]);
         }
         match offset {
             register::TEMP => Ok(self.measured.cast_unsigned()),
@@ -71,8 +78,8 @@ impl Peripheral for Temp {
     }
 
     fn set_register(&mut self, _now: u64, offset: u32, value: u32) -> Served<()> {
-        let (row, n) = trim(offset).ok_or(Refusal::Unknown)?;
-        self.trim[row][n] = value;
+        let TrimIndex { row, column } = trim_index(offset).ok_or(Refusal::Unknown)?;
+        self.trim[row][column] = value;
         Ok(())
     }
 

@@ -10,12 +10,25 @@ use serde::Serialize;
 use super::density::{self, Density};
 use super::field::{Change, Field, moved};
 use crate::graph::{Graph, Kind};
+use crate::index::{Edge, NodeIndex};
 use crate::shuffle::shuffled_ids;
 use crate::stress::hierarchy::radii_name;
 
+/// What the graphs of one row have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphSize {
+    pub kind: Kind,
+    pub nodes: u16,
+}
+
 /// The graphs that are measured.
-pub const GRAPHS: [(Kind, u16); 5] =
-    [(Kind::Rgg, 20), (Kind::Rgg, 40), (Kind::Rgg, 60), (Kind::Grid, 49), (Kind::Ring, 24)];
+pub const GRAPHS: [GraphSize; 5] = [
+    GraphSize { kind: Kind::Rgg, nodes: 20 },
+    GraphSize { kind: Kind::Rgg, nodes: 40 },
+    GraphSize { kind: Kind::Rgg, nodes: 60 },
+    GraphSize { kind: Kind::Grid, nodes: 49 },
+    GraphSize { kind: Kind::Ring, nodes: 24 },
+];
 
 /// The radii that are measured; without levels there is only the election of the global leader.
 pub const RADII: [&[u8]; 5] = [&[], &[1], &[2], &[3], &[1, 3]];
@@ -30,8 +43,10 @@ pub const CHANGES: u32 = 50;
 /// its graphs are, but how many heads they have: 12.7, 7.3 and 5.4 for K = 1, 2 and 3. Nine in range give as many.
 pub const DEGREE: f64 = 9.0;
 
-/// The graph and radii that have bars.
-pub const BARRED: (Kind, u16, &[u8]) = (Kind::Rgg, 60, &[2]);
+/// The graphs that have bars, and their radii.
+pub const BARRED: GraphSize = GraphSize { kind: Kind::Rgg, nodes: 60 };
+/// See [`BARRED`].
+pub const BARRED_RADII: &[u8] = &[2];
 
 /// Graphs that the bars are measured on: enough to know the mean to two digits.
 pub const BAR_INSTANCES: u64 = 1_000;
@@ -196,7 +211,7 @@ pub struct Measured {
 /// Measures everything; `progress` gets what is being measured.
 pub fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Measured, Broken> {
     let mut rows = Vec::new();
-    for (kind, nodes) in GRAPHS {
+    for GraphSize { kind, nodes } in GRAPHS {
         for radii in RADII {
             progress(&row_name(kind, nodes, radii));
             rows.push(measure_row(Row::new(kind, nodes, radii, DEGREE), kind, seed, INSTANCES)?);
@@ -217,8 +232,8 @@ pub(super) fn measure_row(mut row: Row, kind: Kind, seed: u64, instances: u64) -
 
 /// Measures the row that has bars over this many graphs of this density.
 pub fn measure_bars(seed: u64, degree: f64, instances: u64) -> Result<Bars, Broken> {
-    let (kind, nodes, radii) = BARRED;
-    let mut row = Row::new(kind, nodes, radii, degree);
+    let GraphSize { kind, nodes } = BARRED;
+    let mut row = Row::new(kind, nodes, BARRED_RADII, degree);
     let (mut moved, mut still) = (Vec::new(), Vec::new());
     for instance in 0..instances {
         let before = row.links;
@@ -288,16 +303,14 @@ fn row_name(kind: Kind, nodes: u16, radii: &[u8]) -> String {
 /// is cut, and vice versa.
 fn draw(whole: &Graph, now: &Graph, rng: &mut Rng) -> Change {
     let kind = rng.below(20);
-    let cut: Vec<_> = whole.edges().filter(|&(u, v)| !now.has(u, v)).collect();
-    let up: Vec<_> = now.edges().collect();
-    let mut one = |of: &[(usize, usize)]| of[rng.below(u32::try_from(of.len()).unwrap_or(u32::MAX)) as usize];
+    let cut: Vec<Edge> = whole.edges().filter(|&Edge { u, v }| !now.has(u, v)).collect();
+    let up: Vec<Edge> = now.edges().collect();
+    let mut below = |count: usize| rng.below(u32::try_from(count).unwrap_or(u32::MAX)) as usize;
     if kind >= 18 {
-        Change::Restart(rng.below(u32::try_from(whole.len()).unwrap_or(u32::MAX)) as usize)
+        Change::Restart(NodeIndex(below(whole.len())))
     } else if up.is_empty() || kind < 9 && !cut.is_empty() {
-        let (u, v) = one(&cut);
-        Change::Link(u, v)
+        Change::Link(cut[below(cut.len())])
     } else {
-        let (u, v) = one(&up);
-        Change::Cut(u, v)
+        Change::Cut(up[below(up.len())])
     }
 }

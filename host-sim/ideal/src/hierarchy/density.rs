@@ -3,7 +3,7 @@
 use common::rng::Rng;
 use serde::Serialize;
 
-use super::churn::{BARRED, Bars, Broken, Row, measure_bars, measure_row, strew};
+use super::churn::{BARRED, Bars, Broken, GraphSize, Row, measure_bars, measure_row, strew};
 use crate::structure::Ground;
 
 /// How many others are in range of a node, away from the rim.
@@ -36,7 +36,7 @@ pub struct Density {
 }
 
 pub(super) fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Vec<Density>, Broken> {
-    let (kind, nodes, _) = BARRED;
+    let GraphSize { kind, nodes } = BARRED;
     let mut densities = Vec::new();
     for degree in DEGREES {
         progress(&format!("graphs with {degree} in range"));
@@ -52,7 +52,7 @@ pub(super) fn measure(seed: u64, mut progress: impl FnMut(&str)) -> Result<Vec<D
 /// which also has the best rank; a leader of any other rank is one more head.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
 fn mean_heads(degree: f64, radius: u8, seed: u64) -> f64 {
-    let (kind, nodes, _) = BARRED;
+    let GraphSize { kind, nodes } = BARRED;
     let mut heads = 0;
     for instance in 0..COUNTED_GRAPHS {
         let mut rng = Rng::stream(seed, (instance << 16) + u64::from(nodes));
@@ -62,7 +62,7 @@ fn mean_heads(degree: f64, radius: u8, seed: u64) -> f64 {
         leads[rng.below(u32::from(nodes)) as usize] = true;
         let ground = Ground { graph: &graph, ids: &ids, fitness: &vec![0; graph.len()], leads: &leads };
         let structure = ground.structure(&[radius]);
-        heads += (0..graph.len()).filter(|&u| structure[u][0].is_some_and(|standing| standing.head == u)).count();
+        heads += graph.nodes().filter(|&u| structure[u][0].is_some_and(|standing| standing.head == u)).count();
     }
     heads as f64 / COUNTED_GRAPHS as f64
 }

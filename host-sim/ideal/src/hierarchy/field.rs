@@ -4,6 +4,7 @@ use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii};
 use common::types::NodeId;
 
 use crate::graph::Graph;
+use crate::index::{Edge, NodeIndex};
 use crate::net::{Delay, Net, Queueing, ROUND};
 use crate::well_formed::{self, Violation};
 
@@ -13,27 +14,27 @@ const LINKS_MAX: usize = 64;
 /// Nodes with hierarchies on the ideal network.
 pub type HierarchyNet = Net<Hierarchy<LINKS_MAX>, LINKS_MAX>;
 
-/// What happens to a network. Nodes are indices.
+/// What happens to a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    Cut(usize, usize),
-    Link(usize, usize),
+    Cut(Edge),
+    Link(Edge),
     /// A node loses its state and restarts; its neighbours detect that, and its links come up again.
-    Restart(usize),
+    Restart(NodeIndex),
     /// A node is gone for good, and its neighbours detect that.
-    Lose(usize),
+    Lose(NodeIndex),
 }
 
 impl Change {
     /// Whether it concerns a link rather than a node.
     pub const fn is_of_link(self) -> bool {
-        matches!(self, Self::Cut(..) | Self::Link(..))
+        matches!(self, Self::Cut(_) | Self::Link(_))
     }
 
     /// The nodes that detect it first.
-    pub fn nodes(self) -> Vec<usize> {
+    pub fn nodes(self) -> Vec<NodeIndex> {
         match self {
-            Self::Cut(u, v) | Self::Link(u, v) => vec![u, v],
+            Self::Cut(Edge { u, v }) | Self::Link(Edge { u, v }) => vec![u, v],
             Self::Restart(node) | Self::Lose(node) => vec![node],
         }
     }
@@ -66,7 +67,7 @@ impl Field {
             net.add(id, seed, Hierarchy::new(id, HierarchyOptions { radii, ..HierarchyOptions::default() }));
         }
         net.start_all();
-        graph.edges().for_each(|(u, v)| net.connect(u, v));
+        graph.edges().for_each(|Edge { u, v }| net.connect(u, v));
         let mut field = Self { net, graph: graph.clone(), radii, seed };
         let cost = field.settle()?;
         Ok((field, cost))
@@ -75,11 +76,11 @@ impl Field {
     /// Applies a change and lets the network settle.
     pub fn apply(&mut self, change: Change) -> Result<Cost, Violation> {
         match change {
-            Change::Cut(u, v) => {
+            Change::Cut(Edge { u, v }) => {
                 self.graph.remove(u, v);
                 self.net.cut(u, v);
             }
-            Change::Link(u, v) => {
+            Change::Link(Edge { u, v }) => {
                 self.graph.insert(u, v);
                 self.net.connect(u, v);
             }
@@ -89,12 +90,12 @@ impl Field {
                 let options = HierarchyOptions { radii: self.radii, ..HierarchyOptions::default() };
                 self.net.restart(node, self.seed, Hierarchy::new(id, options));
                 self.net.start(node);
-                for (u, v) in links {
+                for Edge { u, v } in links {
                     self.net.connect(u, v);
                 }
             }
             Change::Lose(node) => {
-                for (u, v) in self.crash(node) {
+                for Edge { u, v } in self.crash(node) {
                     self.graph.remove(u, v);
                 }
             }
@@ -104,22 +105,22 @@ impl Field {
 
     /// The level-1 head of every live node; none if there are no levels.
     pub fn heads(&self) -> Vec<Option<NodeId>> {
-        let head = |node: usize| self.net.node(node).standing(0).map(|standing| standing.head);
-        (0..self.net.len()).map(|node| self.net.is_alive(node).then(|| head(node)).flatten()).collect()
+        let head = |node: NodeIndex| self.net.node(node).standing(0).map(|standing| standing.head);
+        self.net.nodes().map(|node| self.net.is_alive(node).then(|| head(node)).flatten()).collect()
     }
 
     /// How many live nodes are heads of level 1.
     pub fn head_count(&self) -> usize {
         let heads = self.heads();
-        (0..self.net.len()).filter(|&node| heads[node] == Some(self.net.id(node))).count()
+        self.net.nodes().filter(|&node| heads[node] == Some(self.net.id(node))).count()
     }
 
     /// A node stops, and its neighbours detect that; returns its links.
-    fn crash(&mut self, node: usize) -> Vec<(usize, usize)> {
+    fn crash(&mut self, node: NodeIndex) -> Vec<Edge> {
         self.net.crash(node);
-        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == node || v == node).collect();
-        for &(u, v) in &links {
-            self.net.link_down(if u == node { v } else { u }, node);
+        let links: Vec<Edge> = self.graph.edges().filter(|edge| edge.touches(node)).collect();
+        for edge in &links {
+            self.net.link_down(edge.other(node), node);
         }
         links
     }
@@ -137,8 +138,8 @@ impl Field {
     }
 }
 
-/// How many nodes that are alive before and after changed their head.
-pub fn moved(before: &[Option<NodeId>], after: &[Option<NodeId>]) -> Vec<usize> {
-    let has_moved = |&node: &usize| before[node].is_some() && after[node].is_some() && before[node] != after[node];
-    (0..before.len()).filter(has_moved).collect()
+/// The nodes that are alive before and after and changed their head.
+pub fn moved(before: &[Option<NodeId>], after: &[Option<NodeId>]) -> Vec<NodeIndex> {
+    let has_moved = |&node: &NodeIndex| before[node].is_some() && after[node].is_some() && before[node] != after[node];
+    NodeIndex::first(before.len()).filter(has_moved).collect()
 }

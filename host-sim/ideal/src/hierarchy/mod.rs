@@ -5,7 +5,9 @@ mod density;
 mod field;
 mod story;
 
-pub use churn::{Bars, Broken, CHANGES, Churn, DEGREE, GRAPHS, INSTANCES, Measured, RADII, Row, measure, measure_bars};
+pub use churn::{
+    Bars, Broken, CHANGES, Churn, DEGREE, GRAPHS, GraphSize, INSTANCES, Measured, RADII, Row, measure, measure_bars,
+};
 pub use density::Density;
 pub use field::{Change, Cost, Field, HierarchyNet, moved};
 pub use story::{Line, Request, Story};

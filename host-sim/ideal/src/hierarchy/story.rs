@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::field::{Change, Cost, Field, moved};
 use crate::graph::{Graph, Kind};
+use crate::index::{Edge, NodeIndex};
 use crate::shuffle::shuffled_ids;
 use crate::well_formed::Violation;
 
@@ -43,7 +44,6 @@ pub struct Request {
     pub radii: Radii,
     /// The seed of everything.
     pub seed: u64,
-    /// How many changes.
     pub changes: u32,
 }
 
@@ -95,26 +95,27 @@ impl Story {
     /// The change with its node or link, in words; none if no node or link is left for it.
     fn plan(&mut self, act: Act) -> Option<(Change, String)> {
         let net = &self.field.net;
-        let alive: Vec<usize> = (0..net.len()).filter(|&node| net.is_alive(node)).collect();
+        let alive: Vec<NodeIndex> = net.nodes().filter(|&node| net.is_alive(node)).collect();
         match act {
             Act::Cut => {
                 let links: Vec<_> = self.field.graph.edges().collect();
-                let (u, v) = *one(&links, &mut self.rng)?;
-                Some((Change::Cut(u, v), format!("the link between {} and {} is cut", net.id(u), net.id(v))))
+                let edge = *one(&links, &mut self.rng)?;
+                let what = format!("the link between {} and {} is cut", net.id(edge.u), net.id(edge.v));
+                Some((Change::Cut(edge), what))
             }
             Act::Link => {
-                let strangers = alive.iter().flat_map(|&u| alive.iter().map(move |&v| (u, v)));
-                let strangers = strangers.filter(|&(u, v)| u < v && !self.field.graph.has(u, v));
+                let pairs = alive.iter().flat_map(|&u| alive.iter().map(move |&v| Edge { u, v }));
+                let strangers = pairs.filter(|&Edge { u, v }| u < v && !self.field.graph.has(u, v));
                 let (near, far): (Vec<_>, Vec<_>) =
-                    strangers.partition(|&(u, v)| self.field.graph.distances(u)[v] == Some(2));
-                let (u, v) = *one(if near.is_empty() { &far } else { &near }, &mut self.rng)?;
-                Some((Change::Link(u, v), format!("{} and {} meet", net.id(u), net.id(v))))
+                    strangers.partition(|&Edge { u, v }| self.field.graph.distances(u)[v] == Some(2));
+                let edge = *one(if near.is_empty() { &far } else { &near }, &mut self.rng)?;
+                Some((Change::Link(edge), format!("{} and {} meet", net.id(edge.u), net.id(edge.v))))
             }
             Act::RestartHead => {
-                let leads = |node: usize| net.node(node).height().leader.lid == net.id(node);
+                let leads = |node: NodeIndex| net.node(node).height().leader.lid == net.id(node);
                 let heads = self.field.heads();
-                let is_head = |&node: &usize| heads[node] == Some(net.id(node)) && !leads(node);
-                let heads: Vec<usize> = alive.into_iter().filter(is_head).collect();
+                let is_head = |&node: &NodeIndex| heads[node] == Some(net.id(node)) && !leads(node);
+                let heads: Vec<NodeIndex> = alive.into_iter().filter(is_head).collect();
                 let node = *one(&heads, &mut self.rng)?;
                 Some((Change::Restart(node), format!("head {} restarts without its state", net.id(node))))
             }

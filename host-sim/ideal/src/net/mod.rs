@@ -16,7 +16,9 @@ use common::protocol::{Message, Protocol, Signal};
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
-pub use counts::Counts;
+use crate::index::{Direction, Edge, NodeIndex};
+
+pub use counts::{Counts, MessageKind};
 pub use schedule::{Delay, Overrun, Queueing};
 
 /// The time a message takes in a synchronous network.
@@ -26,12 +28,16 @@ pub const ROUND: Duration = Duration::from_millis(1);
 /// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
-    /// The index of the receiver.
-    pub to: usize,
+    pub to: NodeIndex,
     /// See [`Message::lane`].
     pub lane: u8,
-    /// The index of the sender.
-    pub from: usize,
+    pub from: NodeIndex,
+}
+
+impl Channel {
+    pub const fn direction(self) -> Direction {
+        Direction { from: self.from, to: self.to }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,12 +71,12 @@ impl<M> Default for Step<M> {
 #[derive(Clone, Debug)]
 pub struct Net<P: Protocol, const PEERS: usize = 128> {
     nodes: Vec<Slot<P, PEERS>>,
-    index: BTreeMap<NodeId, usize>,
+    index: BTreeMap<NodeId, NodeIndex>,
     /// Only channels that hold something.
     queues: BTreeMap<Channel, VecDeque<InFlight<P::Msg>>>,
-    up: BTreeSet<(usize, usize)>,
+    up: BTreeSet<Direction>,
     /// Up at the sender, but the receiver has crashed: everything is lost until the sender detects that.
-    broken: BTreeSet<(usize, usize)>,
+    broken: BTreeSet<Direction>,
     now: Instant,
     delay: Delay,
     queueing: Queueing,
@@ -133,8 +139,8 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     ///
     /// # Panics
     /// When the id is taken.
-    pub fn add(&mut self, id: NodeId, seed: u64, protocol: P) -> usize {
-        let index = self.nodes.len();
+    pub fn add(&mut self, id: NodeId, seed: u64, protocol: P) -> NodeIndex {
+        let index = NodeIndex(self.nodes.len());
         assert!(self.index.insert(id, index).is_none(), "node {id} already exists");
         self.nodes.push(Slot { engine: Engine::new(id, seed, protocol), alive: true });
         index
@@ -144,9 +150,10 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     ///
     /// # Panics
     /// When a node has more links than its table holds.
-    pub fn join(&mut self, u: usize, v: usize) {
-        for (from, to) in [(u, v), (v, u)] {
-            if self.up.insert((from, to)) {
+    pub fn join(&mut self, u: NodeIndex, v: NodeIndex) {
+        for direction in Edge::between(u, v).directions() {
+            let Direction { from, to } = direction;
+            if self.up.insert(direction) {
                 let peer = self.id(to);
                 let added = self.nodes[from].engine.add_peer(peer);
                 added.unwrap_or_else(|_| panic!("node {} has too many links", self.id(from)));
@@ -163,31 +170,35 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.nodes.is_empty()
     }
 
-    pub fn id(&self, node: usize) -> NodeId {
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = NodeIndex> + ExactSizeIterator + Clone + use<P, PEERS> {
+        NodeIndex::first(self.len())
+    }
+
+    pub fn id(&self, node: NodeIndex) -> NodeId {
         self.nodes[node].engine.id()
     }
 
-    pub fn index_of(&self, id: NodeId) -> Option<usize> {
+    pub fn index_of(&self, id: NodeId) -> Option<NodeIndex> {
         self.index.get(&id).copied()
     }
 
     /// The state of a node's protocol.
-    pub fn node(&self, node: usize) -> &P {
+    pub fn node(&self, node: NodeIndex) -> &P {
         self.nodes[node].engine.protocol()
     }
 
     /// Whether a node has not crashed.
-    pub fn is_alive(&self, node: usize) -> bool {
+    pub fn is_alive(&self, node: NodeIndex) -> bool {
         self.nodes[node].alive
     }
 
     /// Whether the direction `from → to` is up, as its sender sees it.
-    pub fn is_up(&self, from: usize, to: usize) -> bool {
-        self.up.contains(&(from, to))
+    pub fn is_up(&self, from: NodeIndex, to: NodeIndex) -> bool {
+        self.up.contains(&Direction { from, to })
     }
 
     /// Every direction that is up.
-    pub fn up_directions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub fn up_directions(&self) -> impl Iterator<Item = Direction> + '_ {
         self.up.iter().copied()
     }
 
@@ -230,7 +241,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     }
 
     /// How many messages a channel holds, all lanes together.
-    pub fn in_transit(&self, from: usize, to: usize) -> usize {
+    pub fn in_transit(&self, from: NodeIndex, to: NodeIndex) -> usize {
         let on = |channel: &Channel| channel.from == from && channel.to == to;
         self.queues.iter().filter(|(channel, _)| on(channel)).map(|(_, queue)| queue.len()).sum()
     }
@@ -240,17 +251,17 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.queues.iter().flat_map(|(&channel, queue)| queue.iter().map(move |message| (channel, &message.msg)))
     }
 
-    pub fn start(&mut self, node: usize) {
+    pub fn start(&mut self, node: NodeIndex) {
         let now = self.now;
         self.drive(node, |engine| engine.handle_start(now));
     }
 
     pub fn start_all(&mut self) {
-        (0..self.len()).for_each(|node| self.start(node));
+        self.nodes().for_each(|node| self.start(node));
     }
 
     /// Gives a node a signal.
-    pub fn signal(&mut self, node: usize, signal: Signal) {
+    pub fn signal(&mut self, node: NodeIndex, signal: Signal) {
         let now = self.now;
         self.drive(node, |engine| engine.handle_signal(now, signal));
     }
@@ -259,11 +270,11 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     ///
     /// # Panics
     /// When the sender has more links than its table holds.
-    pub fn link_up(&mut self, from: usize, to: usize) {
+    pub fn link_up(&mut self, from: NodeIndex, to: NodeIndex) {
         let (now, peer) = (self.now, self.id(to));
-        if self.up.insert((from, to)) {
+        if self.up.insert(Direction { from, to }) {
             if !self.nodes[to].alive {
-                self.broken.insert((from, to));
+                self.broken.insert(Direction { from, to });
             }
             let id = self.id(from);
             self.drive(from, |engine| {
@@ -273,39 +284,39 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     }
 
     /// One direction goes down, loses what it held, and its sender reacts.
-    pub fn link_down(&mut self, from: usize, to: usize) {
+    pub fn link_down(&mut self, from: NodeIndex, to: NodeIndex) {
         let (now, peer) = (self.now, self.id(to));
-        if self.up.remove(&(from, to)) {
-            self.broken.remove(&(from, to));
+        if self.up.remove(&Direction { from, to }) {
+            self.broken.remove(&Direction { from, to });
             self.empty_channels(|channel| channel.from == from && channel.to == to);
             self.drive(from, |engine| engine.handle_link_down(now, peer));
         }
     }
 
     /// Both directions come up.
-    pub fn connect(&mut self, u: usize, v: usize) {
+    pub fn connect(&mut self, u: NodeIndex, v: NodeIndex) {
         self.link_up(u, v);
         self.link_up(v, u);
     }
 
     /// Both directions go down.
-    pub fn cut(&mut self, u: usize, v: usize) {
+    pub fn cut(&mut self, u: NodeIndex, v: NodeIndex) {
         self.link_down(u, v);
         self.link_down(v, u);
     }
 
     /// A node stops and forgets everything, without an event elsewhere. What it had sent but not delivered is lost, and so
     /// is what others send to it until their own direction goes down.
-    pub fn crash(&mut self, node: usize) {
+    pub fn crash(&mut self, node: NodeIndex) {
         self.nodes[node].alive = false;
-        self.up.retain(|&(from, _)| from != node);
-        self.broken.retain(|&(from, _)| from != node);
-        self.broken.extend(self.up.iter().filter(|&&(_, to)| to == node));
+        self.up.retain(|direction| direction.from != node);
+        self.broken.retain(|direction| direction.from != node);
+        self.broken.extend(self.up.iter().filter(|direction| direction.to == node));
         self.empty_channels(|channel| channel.from == node || channel.to == node);
     }
 
     /// A crashed node comes back with a new state and no links. It must still be started.
-    pub fn restart(&mut self, node: usize, seed: u64, protocol: P) {
+    pub fn restart(&mut self, node: NodeIndex, seed: u64, protocol: P) {
         let id = self.id(node);
         self.nodes[node] = Slot { engine: Engine::new(id, seed, protocol), alive: true };
     }
@@ -327,7 +338,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     }
 
     /// Changes a node's state as a fault: it neither reacts nor reports anything.
-    pub fn tamper(&mut self, node: usize, fault: impl FnOnce(&mut P)) {
+    pub fn tamper(&mut self, node: NodeIndex, fault: impl FnOnce(&mut P)) {
         fault(self.nodes[node].engine.protocol_mut());
     }
 
@@ -352,7 +363,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
     }
 
     /// Gives a node one input and routes all its outputs.
-    fn drive(&mut self, node: usize, input: impl FnOnce(&mut Engine<P, PEERS>)) {
+    fn drive(&mut self, node: NodeIndex, input: impl FnOnce(&mut Engine<P, PEERS>)) {
         self.last.sends.clear();
         self.last.events.clear();
         if !self.nodes[node].alive {
@@ -372,7 +383,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         }
     }
 
-    fn put(&mut self, from: usize, peer: NodeId, msg: P::Msg) {
+    fn put(&mut self, from: NodeIndex, peer: NodeId, msg: P::Msg) {
         debug_assert_eq!(round_trip(&msg).as_ref(), Some(&msg), "a message changes on the wire");
         let to = self.index[&peer];
         let channel = Channel { to, lane: msg.lane(), from };
@@ -383,7 +394,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
             return;
         }
         self.counts.sent(from, &msg);
-        if self.broken.contains(&(from, to)) {
+        if self.broken.contains(&Direction { from, to }) {
             self.counts.lost += 1;
             return;
         }

@@ -5,6 +5,7 @@ use common::rng::Rng;
 use common::time::{Duration, Instant};
 
 use super::{Channel, Net, ROUND};
+use crate::index::NodeIndex;
 
 #[derive(Clone, Debug)]
 pub enum Delay {
@@ -45,9 +46,9 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
         self.step_round_watched(|_, _| ())
     }
 
-    /// As [`step_round`](Self::step_round), but calls `watch` after every input of the round with the network and the index
-    /// of the node that took it, since [`last_step`](Self::last_step) covers only the last input.
-    pub fn step_round_watched(&mut self, mut watch: impl FnMut(&Self, usize)) -> bool {
+    /// As [`step_round`](Self::step_round), but calls `watch` after every input of the round with the network and
+    /// the node that took it, since [`last_step`](Self::last_step) covers only the last input.
+    pub fn step_round_watched(&mut self, mut watch: impl FnMut(&Self, NodeIndex)) -> bool {
         let Some(next) = self.next_event() else { return false };
         self.set_now(next);
         let due: Vec<Channel> = self
@@ -62,7 +63,7 @@ impl<P: Protocol, const PEERS: usize> Net<P, PEERS> {
                 watch(self, channel.to);
             }
         }
-        for node in 0..self.len() {
+        for node in self.nodes() {
             if self.nodes[node].engine.poll_timeout().is_some_and(|at| at <= next) {
                 self.drive(node, |engine| engine.handle_timeout(next));
                 watch(self, node);

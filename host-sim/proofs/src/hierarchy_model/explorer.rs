@@ -15,6 +15,7 @@ use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii, Standing};
 use common::protocol::Signal;
 use common::types::NodeId;
 use ideal::graph::Graph;
+use ideal::index::{Direction, Edge, NodeIndex};
 use ideal::net::{Delay, Net, Queueing};
 use ideal::well_formed;
 
@@ -34,7 +35,7 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    fn node(&self, node: usize) -> Hierarchy<LINKS> {
+    fn node(&self, node: NodeIndex) -> Hierarchy<LINKS> {
         let radii = Radii::new(self.radii).expect("valid radii");
         let options =
             HierarchyOptions { radii, fitness: self.fitness[node], clock: ClockKind::Lamport, rules: self.rules };
@@ -44,16 +45,16 @@ impl Setup<'_> {
     /// Nodes without links.
     pub fn apart(&self) -> SmallNet {
         let mut net = SmallNet::new(Delay::Round).with_queueing(Queueing::Latest);
-        for node in 0..self.fitness.len() {
+        for node in NodeIndex::first(self.fitness.len()) {
             net.add(id(node), 0, self.node(node));
         }
         net
     }
 
     /// The network of a graph at rest, led by one of its nodes.
-    pub fn settled(&self, graph: &Graph, leader: usize) -> SmallNet {
+    pub fn settled(&self, graph: &Graph, leader: NodeIndex) -> SmallNet {
         let mut net = self.apart();
-        graph.edges().for_each(|(u, v)| net.connect(u, v));
+        graph.edges().for_each(|Edge { u, v }| net.connect(u, v));
         while net.step_round() {}
         if net.node(leader).height().leader.lid != id(leader) {
             net.signal(leader, Signal::Elect);
@@ -64,64 +65,85 @@ impl Setup<'_> {
     }
 }
 
-fn id(node: usize) -> NodeId {
-    NodeId(u16::try_from(node + 1).expect("few nodes"))
+fn id(node: NodeIndex) -> NodeId {
+    NodeId(u16::try_from(node.0 + 1).expect("few nodes"))
 }
 
 /// Something that happens from outside.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    Up(usize, usize),
-    Down(usize, usize),
+    Up(Direction),
+    Down(Direction),
     /// The node loses its state and restarts at once.
-    Crash(usize),
+    Crash(NodeIndex),
 }
 
-/// One step of a run, as a failure shows it. Nodes are indices.
+/// One step of a run, as a failure shows it.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Deliver(usize, usize),
+    Deliver(Direction),
     Outside(Event),
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Up(Direction { from, to }) => write!(f, "Up({from}, {to})"),
+            Self::Down(Direction { from, to }) => write!(f, "Down({from}, {to})"),
+            Self::Crash(node) => write!(f, "Crash({node})"),
+        }
+    }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Deliver(from, to) => write!(f, "Deliver({from}, {to})"),
-            Self::Outside(event) => write!(f, "{event:?}"),
+            Self::Deliver(Direction { from, to }) => write!(f, "Deliver({from}, {to})"),
+            Self::Outside(event) => event.fmt(f),
         }
     }
 }
 
-/// Events, each with the indices of those that must come before it.
+/// An event of a script, counted from 0.
+#[derive(Clone, Copy, Debug)]
+struct EventIndex(usize);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    event: Event,
+    /// Those that must come before it.
+    after: Vec<EventIndex>,
+}
+
+/// Events, and in which order they may come.
 #[derive(Clone, Debug, Default)]
-pub struct Script(Vec<(Event, Vec<usize>)>);
+pub struct Script(Vec<Entry>);
 
 impl Script {
-    fn push(&mut self, event: Event, after: &[usize]) -> usize {
-        self.0.push((event, after.to_vec()));
-        self.0.len() - 1
+    fn push(&mut self, event: Event, after: &[EventIndex]) -> EventIndex {
+        self.0.push(Entry { event, after: after.to_vec() });
+        EventIndex(self.0.len() - 1)
     }
 
     /// Both ends detect a change of a link, each at its own time, but changes of one direction in order.
-    pub fn change(mut self, u: usize, v: usize, up: bool) -> Self {
-        for (from, to) in [(u, v), (v, u)] {
-            let event = if up { Event::Up(from, to) } else { Event::Down(from, to) };
-            let same =
-                |&(event, _): &(Event, Vec<usize>)| [Event::Up(from, to), Event::Down(from, to)].contains(&event);
-            let after: Vec<usize> = self.0.iter().rposition(same).into_iter().collect();
+    pub fn change(mut self, edge: Edge, up: bool) -> Self {
+        for direction in edge.directions() {
+            let event = if up { Event::Up(direction) } else { Event::Down(direction) };
+            let same = |entry: &Entry| [Event::Up(direction), Event::Down(direction)].contains(&entry.event);
+            let after: Vec<EventIndex> = self.0.iter().rposition(same).map(EventIndex).into_iter().collect();
             self.push(event, &after);
         }
         self
     }
 
     /// A node loses its state; it and its neighbours get their links back, each at its own time.
-    pub fn crash(mut self, node: usize, graph: &Graph) -> Self {
+    pub fn crash(mut self, node: NodeIndex, graph: &Graph) -> Self {
         let crash = self.push(Event::Crash(node), &[]);
-        for peer in (0..graph.len()).filter(|&peer| graph.has(node, peer)) {
-            self.push(Event::Up(node, peer), &[crash]);
-            let down = self.push(Event::Down(peer, node), &[crash]);
-            self.push(Event::Up(peer, node), &[down]);
+        for peer in graph.nodes().filter(|&peer| graph.has(node, peer)) {
+            let there = Direction { from: node, to: peer };
+            self.push(Event::Up(there), &[crash]);
+            let down = self.push(Event::Down(there.back()), &[crash]);
+            self.push(Event::Up(there.back()), &[down]);
         }
         self
     }
@@ -136,8 +158,22 @@ pub struct Found {
     pub structures: BTreeMap<Structure, usize>,
 }
 
-/// Per node its leader and, per level, its head, distance and parent.
-pub type Structure = Vec<(NodeId, Vec<Option<(NodeId, u8, NodeId)>>)>;
+/// What each node has ended with.
+pub type Structure = Vec<Ended>;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ended {
+    pub leader: NodeId,
+    /// By level; none where nobody captured it.
+    pub captures: Vec<Option<Capture>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capture {
+    pub head: NodeId,
+    distance: u8,
+    parent: NodeId,
+}
 
 /// Searches everything; the error is the first end state that is not well-formed, with the path to it.
 pub fn explore(setup: &Setup<'_>, start: &SmallNet, script: &Script) -> Result<Found, String> {
@@ -173,13 +209,13 @@ fn told(path: &[Step]) -> String {
 }
 
 fn structure(net: &SmallNet) -> Structure {
-    let place = |standing: Standing| (standing.head, standing.distance, standing.parent);
-    let of = |node: usize| {
+    let capture = |Standing { head, distance, parent, .. }: Standing| Capture { head, distance, parent };
+    let of = |node: NodeIndex| {
         let levels = usize::from(net.node(node).radii().levels());
-        let places = (0..levels).map(|level| net.node(node).standing(level).map(place)).collect();
-        (net.node(node).height().leader.lid, places)
+        let captures = (0..levels).map(|level| net.node(node).standing(level).map(capture)).collect();
+        Ended { leader: net.node(node).height().leader.lid, captures }
     };
-    (0..net.len()).map(of).collect()
+    net.nodes().map(of).collect()
 }
 
 struct State {
@@ -192,7 +228,7 @@ struct State {
 impl State {
     /// Rises with every event: more of the script has happened, clocks have moved, or fewer messages are in flight.
     fn progress(&self) -> (u32, u64, Reverse<usize>) {
-        let clocks = (0..self.net.len()).map(|node| u64::from(self.net.node(node).time())).sum();
+        let clocks = self.net.nodes().map(|node| u64::from(self.net.node(node).time())).sum();
         (self.done.count_ones(), clocks, Reverse(self.net.pending().count()))
     }
 
@@ -209,18 +245,18 @@ impl State {
         for channel in self.net.pending() {
             let mut net = self.net.clone();
             net.deliver(channel);
-            let step = Step::Deliver(channel.from, channel.to);
+            let step = Step::Deliver(channel.direction());
             reached.push((Self { net, done: self.done, depth: self.depth + 1 }, step));
         }
-        for (at, (event, after)) in script.0.iter().enumerate() {
-            let is_done = |place: usize| self.done >> place & 1 == 1;
-            if is_done(at) || !after.iter().all(|&place| is_done(place)) {
+        for (at, Entry { event, after }) in script.0.iter().enumerate() {
+            let is_done = |event: EventIndex| self.done >> event.0 & 1 == 1;
+            if is_done(EventIndex(at)) || !after.iter().all(|&earlier| is_done(earlier)) {
                 continue;
             }
             let mut net = self.net.clone();
             match *event {
-                Event::Up(from, to) => net.link_up(from, to),
-                Event::Down(from, to) => net.link_down(from, to),
+                Event::Up(Direction { from, to }) => net.link_up(from, to),
+                Event::Down(Direction { from, to }) => net.link_down(from, to),
                 Event::Crash(node) => {
                     net.crash(node);
                     net.restart(node, 0, setup.node(node));

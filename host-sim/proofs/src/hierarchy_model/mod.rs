@@ -22,24 +22,28 @@ use self::explorer::{Found, Script, Setup, SmallNet, explore};
 use common::election::height::HeightRules;
 use common::types::NodeId;
 use ideal::graph::{Graph, UnitPoint};
+use ideal::index::{Edge, NodeIndex};
 
 const RADII: [&[u8]; 3] = [&[1], &[2], &[1, 2]];
 const BOTH_RULES: [HeightRules; 2] = [HeightRules::Claiming, HeightRules::Radio];
 const EQUAL: [u8; 6] = [0; 6];
 
-/// Every pair of `n` nodes.
-fn pairs(n: usize) -> Vec<(usize, usize)> {
-    (0..n).flat_map(|v| (0..v).map(move |u| (u, v))).collect()
-}
+/// The node that leads where it does not matter who does.
+const FIRST: NodeIndex = NodeIndex(0);
 
 /// Every connected graph on `n` labelled nodes.
 fn connected(n: usize) -> Vec<Graph> {
-    let pairs = pairs(n);
+    let pairs: Vec<Edge> = Edge::all(n).collect();
     let of = |bits: u32| {
         let chosen = pairs.iter().enumerate().filter(|&(at, _)| bits >> at & 1 == 1).map(|(_, &pair)| pair);
         Graph::with(vec![UnitPoint::default(); n], chosen)
     };
     (0..1_u32 << pairs.len()).map(of).filter(Graph::is_connected).collect()
+}
+
+fn edge(ends: [usize; 2]) -> Edge {
+    let [u, v] = ends.map(NodeIndex);
+    Edge { u, v }
 }
 
 fn setup(radii: &[u8], nodes: usize, rules: HeightRules) -> Setup<'_> {
@@ -81,12 +85,12 @@ impl Drop for Searches {
 
 /// Every script of two changes of links, the second of which may undo the first.
 fn two_changes(graph: &Graph) -> impl Iterator<Item = Script> {
-    let pairs = pairs(graph.len());
-    let both = pairs.clone().into_iter().flat_map(move |one| pairs.clone().into_iter().map(move |two| (one, two)));
+    let nodes = graph.len();
+    let both = Edge::all(nodes).flat_map(move |one| Edge::all(nodes).map(move |two| (one, two)));
     both.filter(|(one, two)| one <= two).map(|(one, two)| {
-        let first = !graph.has(one.0, one.1);
-        let second = if one == two { !first } else { !graph.has(two.0, two.1) };
-        Script::default().change(one.0, one.1, first).change(two.0, two.1, second)
+        let first = !graph.has(one.u, one.v);
+        let second = if one == two { !first } else { !graph.has(two.u, two.v) };
+        Script::default().change(one, first).change(two, second)
     })
 }
 
@@ -100,7 +104,7 @@ fn networks_form() {
             .flat_map(|(radii, n)| connected(n).into_iter().map(move |graph| (radii, graph)))
         {
             let setup = setup(radii, graph.len(), rules);
-            let script = graph.edges().fold(Script::default(), |script, (u, v)| script.change(u, v, true));
+            let script = graph.edges().fold(Script::default(), |script, edge| script.change(edge, true));
             let found = searches.search(&setup, &setup.apart(), &script);
             assert!(found.terminal > 1, "several ends, by the order in which links come up");
         }
@@ -114,12 +118,12 @@ fn one_link_changes() {
         for radii in RADII {
             for graph in (2..=4).flat_map(connected) {
                 let setup = setup(radii, graph.len(), rules);
-                for leader in 0..graph.len() {
-                    for (u, v) in pairs(graph.len()) {
+                for leader in graph.nodes() {
+                    for edge in Edge::all(graph.len()) {
                         searches.search(
                             &setup,
                             &setup.settled(&graph, leader),
-                            &Script::default().change(u, v, !graph.has(u, v)),
+                            &Script::default().change(edge, !graph.has(edge.u, edge.v)),
                         );
                     }
                 }
@@ -135,7 +139,7 @@ fn two_links_change_among_three_nodes() {
         for radii in RADII {
             for graph in (2..=3).flat_map(connected) {
                 let setup = setup(radii, graph.len(), rules);
-                for leader in 0..graph.len() {
+                for leader in graph.nodes() {
                     for script in two_changes(&graph) {
                         searches.search(&setup, &setup.settled(&graph, leader), &script);
                     }
@@ -150,7 +154,7 @@ fn two_links_change_among_four(radii: &[u8], links: &[usize], searches: &mut Sea
     let setup = setup(radii, 4, HeightRules::Claiming);
     for graph in connected(4).into_iter().filter(|graph| links.contains(&graph.edges().count())) {
         for script in two_changes(&graph) {
-            searches.search(&setup, &setup.settled(&graph, 0), &script);
+            searches.search(&setup, &setup.settled(&graph, FIRST), &script);
         }
     }
 }
@@ -173,8 +177,8 @@ fn a_node_of_three_loses_its_state() {
     for radii in RADII {
         for graph in (2..=3).flat_map(connected) {
             let setup = setup(radii, graph.len(), HeightRules::Claiming);
-            for node in 0..graph.len() {
-                searches.search(&setup, &setup.settled(&graph, 0), &Script::default().crash(node, &graph));
+            for node in graph.nodes() {
+                searches.search(&setup, &setup.settled(&graph, FIRST), &Script::default().crash(node, &graph));
             }
         }
     }
@@ -185,9 +189,9 @@ fn a_node_of_four_loses_its_state() {
     let mut searches = Searches::new("a node of four loses its state");
     let setup = setup(&[1], 4, HeightRules::Claiming);
     for graph in connected(4).into_iter().filter(|graph| graph.edges().count() == 3) {
-        for node in 0..4 {
-            if (0..4).filter(|&peer| graph.has(node, peer)).count() <= 2 {
-                searches.search(&setup, &setup.settled(&graph, 0), &Script::default().crash(node, &graph));
+        for node in graph.nodes() {
+            if graph.nodes().filter(|&peer| graph.has(node, peer)).count() <= 2 {
+                searches.search(&setup, &setup.settled(&graph, FIRST), &Script::default().crash(node, &graph));
             }
         }
     }
@@ -200,31 +204,31 @@ fn a_leader_is_cut_off() {
     let mut searches = Searches::new("a leader is cut off");
     let mut graph = Graph::with(
         vec![UnitPoint::default(); 6],
-        [(0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5)].into_iter(),
+        [[0, 1], [0, 2], [1, 2], [1, 3], [2, 4], [3, 4], [4, 5]].into_iter().map(edge),
     );
     let setup = setup(&[2], 6, HeightRules::Claiming);
-    let cut = Script::default().change(4, 5, false);
-    let whole = searches.search(&setup, &setup.settled(&graph, 5), &cut);
-    graph.remove(0, 2);
-    let thinner = searches.search(&setup, &setup.settled(&graph, 5), &cut);
+    let (last, cut) = (NodeIndex(5), Script::default().change(edge([4, 5]), false));
+    let whole = searches.search(&setup, &setup.settled(&graph, last), &cut);
+    graph.remove(NodeIndex(0), NodeIndex(2));
+    let thinner = searches.search(&setup, &setup.settled(&graph, last), &cut);
     for (found, states, terminal) in [(&whole, 295_716, 419), (&thinner, 6_060, 22)] {
         assert_eq!((found.states, found.terminal), (states, terminal));
         let [structure] = found.structures.keys().collect::<Vec<_>>()[..] else {
             panic!("{} structures", found.structures.len())
         };
-        let leaders: Vec<NodeId> = structure.iter().map(|(leader, _)| *leader).collect();
+        let leaders: Vec<NodeId> = structure.iter().map(|ended| ended.leader).collect();
         assert_eq!(leaders, [5, 5, 5, 5, 5, 6].map(NodeId), "the node that detected the cut leads the rest");
-        let heads: Vec<_> = structure.iter().map(|(_, places)| places[0].map(|(head, ..)| head)).collect();
+        let heads: Vec<_> = structure.iter().map(|ended| ended.captures[0].map(|capture| capture.head)).collect();
         assert_eq!(heads, [1, 1, 1, 1, 5, 6].map(|head| Some(NodeId(head))));
     }
 }
 
 #[test]
 fn a_wrong_end_is_found_and_told() {
-    let graph = Graph::with(vec![UnitPoint::default(); 2], [(0, 1)].into_iter());
+    let graph = Graph::with(vec![UnitPoint::default(); 2], [edge([0, 1])].into_iter());
     let (honest, other) = (setup(&[1], 2, HeightRules::Claiming), setup(&[2, 1], 2, HeightRules::Claiming));
-    let start = honest.settled(&graph, 0);
+    let start = honest.settled(&graph, FIRST);
     // A node that restarts with other radii than the rest can never agree with it.
-    let error = explore(&other, &start, &Script::default().crash(0, &graph)).unwrap_err();
+    let error = explore(&other, &start, &Script::default().crash(FIRST, &graph)).unwrap_err();
     assert!(error.contains("condition (") && error.contains("Crash(0)"), "{error}");
 }

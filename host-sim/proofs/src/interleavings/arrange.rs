@@ -1,5 +1,7 @@
 //! Orders and subsets to try.
 
+use ideal::index::NodeIndex;
+
 /// Every order of `0..n`.
 pub fn permutations(n: usize) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
@@ -23,7 +25,7 @@ pub fn around(n: usize) -> Vec<Vec<usize>> {
     permutations(n).into_iter().filter(|order| order[0] == 0).collect()
 }
 
-/// Every subset of `0..n` but the empty one.
-pub fn subsets(n: usize) -> impl Iterator<Item = Vec<usize>> {
-    (1..1_u32 << n).map(move |bits| (0..n).filter(|&node| bits >> node & 1 == 1).collect())
+/// Every set of nodes among the first `n` but the empty one.
+pub fn subsets(n: usize) -> impl Iterator<Item = Vec<NodeIndex>> {
+    (1..1_u32 << n).map(move |bits| NodeIndex::first(n).filter(|node| bits >> node.0 & 1 == 1).collect())
 }

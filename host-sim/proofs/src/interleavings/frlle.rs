@@ -16,12 +16,14 @@ use common::protocol::{Cx, Protocol, Signal};
 use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
+use ideal::index::NodeIndex;
 use ideal::net::{Channel, Net, ROUND};
+use ideal::ring;
 
 use crate::interleavings::arrange::subsets;
 use crate::interleavings::walk::{Space, Walk};
 use crate::support::fold::Fold;
-use crate::support::ring::{join_ring, patient};
+use crate::support::ring::patient;
 
 /// The leader believed lost. It is no longer on the ring.
 const OLD: NodeId = NodeId(99);
@@ -40,7 +42,7 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Action {
     Deliver(Channel),
-    Hear(usize),
+    Hear(NodeIndex),
 }
 
 /// How elections end on a ring with these coefficients, in ring order. The node at index `i` has the id `i + 1`.
@@ -52,22 +54,22 @@ struct Ring {
     hears: u8,
 }
 
-fn id(at: usize) -> NodeId {
-    NodeId(u16::try_from(at + 1).expect("a small ring"))
+fn id(at: NodeIndex) -> NodeId {
+    NodeId(u16::try_from(at.0 + 1).expect("a small ring"))
 }
 
 impl Ring {
-    fn start(&self, detectors: &[usize]) -> State {
+    fn start(&self, detectors: &[NodeIndex]) -> State {
         let mut net = Net::default();
-        let ids: Vec<_> = (0..self.coefficients.len()).map(id).collect();
-        for (at, &coefficient) in self.coefficients.iter().enumerate() {
-            let ring = patient(&ids, at);
+        let ids: Vec<_> = NodeIndex::first(self.coefficients.len()).map(id).collect();
+        for at in NodeIndex::first(ids.len()) {
+            let (ring, coefficient) = (patient(&ids, at), self.coefficients[at]);
             let config = FrlleConfig { ring, hop: ROUND, coefficient: Coefficient(coefficient), rules: self.rules };
             net.add(ids[at], 0, Frlle::new(ids[at], config, Some(OLD)));
         }
-        join_ring(&mut net);
+        ring::join(&mut net);
         net.start_all();
-        (0..net.len()).for_each(|node| net.signal(node, Signal::LeaderHeard));
+        net.nodes().for_each(|node| net.signal(node, Signal::LeaderHeard));
         net.set_now(BEGIN);
         for &node in detectors {
             net.signal(node, Signal::LeaderLost);
@@ -76,8 +78,8 @@ impl Ring {
     }
 
     fn best(&self) -> Option<NodeId> {
-        let ranks = self.coefficients.iter().enumerate().map(|(at, &c)| (c, std::cmp::Reverse(at)));
-        ranks.min().map(|(_, at)| id(at.0))
+        let nodes = NodeIndex::first(self.coefficients.len());
+        nodes.min_by_key(|&at| (self.coefficients[at], std::cmp::Reverse(at))).map(id)
     }
 }
 
@@ -90,7 +92,7 @@ impl Space for Ring {
         actions.extend(state.net.pending().map(Action::Deliver));
         // After the last message no node asks any more.
         if state.hears_left > 0 && !state.net.is_quiet() {
-            actions.extend((0..state.net.len()).map(Action::Hear));
+            actions.extend(state.net.nodes().map(Action::Hear));
         }
     }
 
@@ -115,7 +117,7 @@ impl Space for Ring {
         let mut hash = Fold::default();
         let delay = |body| if let FrlleBody::Election { delay, .. } = body { delay } else { 0 };
         let longest = state.net.under_way().map(|(_, msg)| u64::from(delay(msg.body))).max().unwrap_or(0);
-        for (at, &heard) in state.heard.iter().enumerate() {
+        for (at, &heard) in state.net.nodes().zip(&state.heard) {
             let soonest = (now + ROUND).since(heard).as_micros();
             let heard = if soonest < longest { Instant::from_micros(soonest) } else { Instant::ZERO };
             with_heard(state.net.node(at), heard).hash(&mut hash);
@@ -129,7 +131,7 @@ impl Space for Ring {
     }
 
     fn end(&self, state: &State) -> Option<Result<(), String>> {
-        let leaders: Vec<_> = (0..state.net.len()).map(|node| state.net.node(node).leader()).collect();
+        let leaders: Vec<_> = state.net.nodes().map(|node| state.net.node(node).leader()).collect();
         let all = |leader| leaders.iter().all(|&other| other == leader);
         let is_right = all(self.best()) || (all(Some(OLD)) && self.hears > 0);
         state.net.is_quiet().then(|| if is_right { Ok(()) } else { Err(format!("the leaders are {leaders:?}")) })

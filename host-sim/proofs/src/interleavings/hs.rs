@@ -11,11 +11,13 @@
 use common::election::hs::{Hs, HsRules};
 use common::protocol::Protocol;
 use common::types::NodeId;
+use ideal::index::NodeIndex;
 use ideal::net::{Channel, Net};
+use ideal::ring;
 use stateright::{Checker, Model, Property};
 
 use crate::interleavings::arrange::{around, subsets};
-use crate::support::ring::{join_ring, patient};
+use crate::support::ring::patient;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
@@ -26,7 +28,7 @@ struct State {
 /// One ring and its starters; the others sleep until a message wakes them.
 struct Ring {
     ids: Vec<NodeId>,
-    starters: Vec<usize>,
+    starters: Vec<NodeIndex>,
     rules: HsRules,
     expected: u64,
     /// Whether every run costs the same.
@@ -34,7 +36,7 @@ struct Ring {
 }
 
 impl Ring {
-    fn new(order: &[usize], starters: Vec<usize>) -> Self {
+    fn new(order: &[usize], starters: Vec<NodeIndex>) -> Self {
         let n = order.len();
         let exact = starters.len() == n || order[starters[0]] == n - 1 && starters.len() == 1;
         let ids = order.iter().map(|&rank| NodeId(u16::try_from(rank + 1).expect("a small ring"))).collect();
@@ -42,19 +44,19 @@ impl Ring {
     }
 
     /// The same if candidates know their neighbours. A mistaken one costs at most a whole circle.
-    fn known(order: &[usize], starters: Vec<usize>) -> Self {
+    fn known(order: &[usize], starters: Vec<NodeIndex>) -> Self {
         let n = order.len() as u64;
         let ring = Self::new(order, starters);
         Self { rules: HsRules::Known, expected: ring.expected + n * n, exact: false, ..ring }
     }
 
-    fn leads(state: &State, node: usize) -> bool {
+    fn leads(state: &State, node: NodeIndex) -> bool {
         state.net.node(node).leader() == Some(state.net.id(node))
     }
 
     fn is_over(&self, state: &State) -> bool {
         let winner = self.ids.iter().max().copied();
-        (0..self.ids.len()).all(|node| state.net.node(node).leader() == winner)
+        state.net.nodes().all(|node| state.net.node(node).leader() == winner)
             && (!self.exact || state.delivered == self.expected)
     }
 }
@@ -65,10 +67,11 @@ impl Model for Ring {
 
     fn init_states(&self) -> Vec<State> {
         let mut net = Net::default();
-        for (at, &id) in self.ids.iter().enumerate() {
+        for at in NodeIndex::first(self.ids.len()) {
+            let id = self.ids[at];
             net.add(id, 0, Hs::new(id, patient(&self.ids, at)).with_rules(self.rules));
         }
-        join_ring(&mut net);
+        ring::join(&mut net);
         self.starters.iter().for_each(|&node| net.start(node));
         vec![State { net, delivered: 0 }]
     }
@@ -86,8 +89,8 @@ impl Model for Ring {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always("never two leaders", |ring, state: &State| {
-                (0..ring.ids.len()).filter(|&node| Self::leads(state, node)).count() <= 1
+            Property::always("never two leaders", |_, state: &State| {
+                state.net.nodes().filter(|&node| Self::leads(state, node)).count() <= 1
             }),
             Property::always("no more messages than the formula has", |ring, state: &State| {
                 state.delivered <= ring.expected
@@ -101,38 +104,39 @@ impl Model for Ring {
 }
 
 /// The messages of an election by the rules alone: who is a candidate, how far each probe gets, and which return.
-fn messages(order: &[usize], starters: &[usize]) -> u64 {
+fn messages(order: &[usize], starters: &[NodeIndex]) -> u64 {
     let n = order.len();
     if n == 1 {
         return 0;
     }
     // Hops to the nearest larger node on one side; the largest meets itself.
+    let away = |node: NodeIndex, hops: usize, step: usize| NodeIndex((node.0 + hops * step) % n);
     let reach =
-        |node: usize, step: usize| (1..=n).find(|hops| order[(node + hops * step) % n] >= order[node]).unwrap_or(n);
-    let sides = |node: usize| [reach(node, 1), reach(node, n - 1)];
-    let last_phase = |node: usize| {
+        |node: NodeIndex, step: usize| (1..=n).find(|&hops| order[away(node, hops, step)] >= order[node]).unwrap_or(n);
+    let sides = |node: NodeIndex| [reach(node, 1), reach(node, n - 1)];
+    let last_phase = |node: NodeIndex| {
         let nearest = sides(node).into_iter().min().unwrap_or(n);
         nearest.next_power_of_two().ilog2()
     };
-    let mut stands: Vec<bool> = (0..n).map(|node| starters.contains(&node)).collect();
+    let mut stands: Vec<bool> = NodeIndex::first(n).map(|node| starters.contains(&node)).collect();
     for _ in 0..n {
-        for node in (0..n).filter(|&node| stands[node]).collect::<Vec<_>>() {
+        for node in NodeIndex::first(n).filter(|&node| stands[node]).collect::<Vec<_>>() {
             for (hops, step) in sides(node).into_iter().zip([1, n - 1]) {
                 // A node that swallows a probe becomes a candidate.
                 if hops <= 1 << last_phase(node) {
-                    stands[(node + hops * step) % n] = true;
+                    stands[away(node, hops, step)] = true;
                 }
             }
         }
     }
-    let cost = |node: usize| -> usize {
+    let cost = |node: NodeIndex| -> usize {
         let one = |phase: u32, reach: usize| {
             let hops = 1 << phase;
             if reach <= hops { reach } else { 2 * hops }
         };
         (0..=last_phase(node)).flat_map(|phase| sides(node).map(|reach| one(phase, reach))).sum()
     };
-    let election: usize = (0..n).filter(|&node| stands[node]).map(cost).sum();
+    let election: usize = NodeIndex::first(n).filter(|&node| stands[node]).map(cost).sum();
     (election + n) as u64
 }
 
@@ -150,10 +154,11 @@ fn explore(ring: Ring) -> usize {
 fn the_formula_gives_the_known_best_cases() {
     for n in 2..100_u32 {
         let sorted: Vec<usize> = (0..n as usize).collect();
+        let all: Vec<NodeIndex> = NodeIndex::first(n as usize).collect();
         let power = n.next_power_of_two();
-        assert_eq!(messages(&sorted, &sorted), u64::from(6 * n + 4 * power - 8), "all {n} start");
+        assert_eq!(messages(&sorted, &all), u64::from(6 * n + 4 * power - 8), "all {n} start");
         assert_eq!(
-            messages(&sorted, &sorted[n as usize - 1..]),
+            messages(&sorted, &all[n as usize - 1..]),
             u64::from(4 * (power - 1) + 3 * n),
             "the last of {n} starts"
         );
@@ -165,7 +170,7 @@ fn every_run_on_rings_of_up_to_five_ends_with_the_maximum() {
     let mut states = 0;
     for n in 1..=5 {
         for order in around(n) {
-            states += explore(Ring::new(&order, (0..n).collect()));
+            states += explore(Ring::new(&order, NodeIndex::first(n).collect()));
         }
     }
     println!("{states} states");
@@ -187,7 +192,7 @@ fn every_run_of_those_who_know_their_neighbours_ends_with_the_maximum() {
     let mut states = 0;
     for n in 1..=5 {
         for order in around(n) {
-            let all: Vec<usize> = (0..n).collect();
+            let all: Vec<NodeIndex> = NodeIndex::first(n).collect();
             let starters = subsets(n).filter(|starters| n < 5 || *starters == all);
             states += starters.map(|starters| explore(Ring::known(&order, starters))).sum::<usize>();
         }
@@ -200,15 +205,13 @@ fn a_maximum_that_knows_all_others_needs_two_rounds() {
     for n in 2..=16 {
         let ids: Vec<NodeId> = (1..=n).map(NodeId).collect();
         let mut net: Net<Hs, 16> = Net::default();
-        for (at, &id) in ids.iter().enumerate() {
-            net.add(id, 0, Hs::new(id, patient(&ids, at)).with_rules(HsRules::Known));
+        for at in NodeIndex::first(ids.len()) {
+            net.add(ids[at], 0, Hs::new(ids[at], patient(&ids, at)).with_rules(HsRules::Known));
+            at.earlier().for_each(|other| net.join(other, at));
         }
-        for v in 1..ids.len() {
-            (0..v).for_each(|u| net.join(u, v));
-        }
-        net.start(ids.len() - 1);
+        net.start(NodeIndex(ids.len() - 1));
         net.run_rounds(1_000).expect("it ends");
-        assert!((0..ids.len()).all(|node| net.node(node).leader() == Some(NodeId(n))), "{n} nodes");
+        assert!(net.nodes().all(|node| net.node(node).leader() == Some(NodeId(n))), "{n} nodes");
         let (n, sent) = (u64::from(n), net.counts().total());
         // The announcement goes both ways, and the two ends of it may cross.
         assert!((2 * n - 1..=2 * n + 1).contains(&sent), "{n} nodes: {sent} messages");

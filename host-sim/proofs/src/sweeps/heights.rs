@@ -5,6 +5,7 @@ use common::election::height::{HeightElection, HeightOptions, HeightRules};
 use common::rng::Rng;
 use common::time::Instant;
 use ideal::graph::{Graph, Kind};
+use ideal::index::{Direction, Edge, NodeIndex};
 use ideal::net::{Delay, Net};
 use ideal::oriented;
 use ideal::shuffle::shuffled_ids;
@@ -15,13 +16,20 @@ const LINKS_MAX: usize = 32;
 
 type HeightNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
 
+/// A change that the sender of a direction has not detected yet.
+#[derive(Clone, Copy)]
+struct Unnoticed {
+    direction: Direction,
+    /// Whether the direction comes up.
+    up: bool,
+}
+
 struct Field {
     net: HeightNet,
     graph: Graph,
     rng: Rng,
     events: u64,
-    /// Changes that their sender has not detected yet: sender, receiver, whether the direction comes up.
-    unnoticed: Vec<(usize, usize, bool)>,
+    unnoticed: Vec<Unnoticed>,
     options: HeightOptions,
 }
 
@@ -39,7 +47,7 @@ impl Field {
             net.add(id, seed, HeightElection::new(id, options));
         }
         let graph = Graph::new(kind, usize::from(nodes), seed);
-        let unnoticed = graph.edges().flat_map(|(u, v)| [(u, v, true), (v, u, true)]).collect();
+        let unnoticed = graph.edges().flat_map(|edge| noticed_by_both(edge, true)).collect();
         Self { net, graph, rng, events: 0, unnoticed, options }
     }
 
@@ -60,10 +68,9 @@ impl Field {
             return self.net.deliver_random(&mut self.rng);
         }
         // Changes of one direction are detected in order.
-        let (from, to, _) = self.unnoticed[choice];
-        let first = self.unnoticed.iter().position(|&(u, v, _)| (u, v) == (from, to)).unwrap();
-        let (from, to, up) = self.unnoticed.remove(first);
-        if up {
+        let Direction { from, to } = self.unnoticed[choice].direction;
+        let first = self.unnoticed.iter().position(|change| change.direction == Direction { from, to }).unwrap();
+        if self.unnoticed.remove(first).up {
             self.net.link_up(from, to);
         } else {
             self.net.link_down(from, to);
@@ -71,36 +78,38 @@ impl Field {
         true
     }
 
-    fn change(&mut self, u: usize, v: usize, up: bool) {
+    fn change(&mut self, edge: Edge, up: bool) {
+        let Edge { u, v } = edge;
         if up != self.graph.has(u, v) {
             if up {
                 self.graph.insert(u, v);
             } else {
                 self.graph.remove(u, v);
             }
-            self.unnoticed.extend([(u, v, up), (v, u, up)]);
+            self.unnoticed.extend(noticed_by_both(edge, up));
         }
     }
 
     /// Everything between two halves goes down, or comes up again.
-    fn wall(&mut self, up: bool, links: &[(usize, usize)], side: &[bool]) {
-        for &(u, v) in links.iter().filter(|&&(u, v)| side[u] != side[v]) {
-            self.change(u, v, up);
+    fn wall(&mut self, up: bool, links: &[Edge], side: &[bool]) {
+        for &edge in links.iter().filter(|edge| side[edge.u] != side[edge.v]) {
+            self.change(edge, up);
         }
     }
 
     /// A node restarts without its state; its neighbours find its channels dead, and then new.
-    fn restart(&mut self, node: usize) {
-        while self.unnoticed.iter().any(|&(u, v, _)| u == node || v == node) {
+    fn restart(&mut self, node: NodeIndex) {
+        while self.unnoticed.iter().any(|change| change.direction.edge().touches(node)) {
             self.step();
         }
         let id = self.net.id(node);
-        let neighbours: Vec<usize> =
-            self.graph.edges().filter(|&(u, v)| u == node || v == node).map(|(u, v)| u + v - node).collect();
+        let neighbours = self.graph.neighbours().swap_remove(node.0);
         self.net.crash(node);
         self.net.restart(node, 0, HeightElection::new(id, self.options));
-        for &other in &neighbours {
-            self.unnoticed.extend([(other, node, false), (other, node, true), (node, other, true)]);
+        for other in neighbours {
+            let there = Direction { from: other, to: node };
+            let changes = [(there, false), (there, true), (there.back(), true)];
+            self.unnoticed.extend(changes.map(|(direction, up)| Unnoticed { direction, up }));
         }
     }
 
@@ -122,16 +131,21 @@ impl Field {
     }
 }
 
+/// What both ends of a link have yet to detect.
+fn noticed_by_both(edge: Edge, up: bool) -> [Unnoticed; 2] {
+    edge.directions().map(|direction| Unnoticed { direction, up })
+}
+
 fn changing_network(seed: u64) {
     let mut field = Field::new(seed);
     field.check();
     let nodes = field.graph.len();
     for _ in 0..3 {
         for _ in 0..=field.rng.below(5) {
-            let (u, v) = (field.pick(nodes), field.pick(nodes));
+            let edge = Edge { u: NodeIndex(field.pick(nodes)), v: NodeIndex(field.pick(nodes)) };
             let up = field.rng.below(2) == 0;
-            if u != v {
-                field.change(u, v, up);
+            if edge.u != edge.v {
+                field.change(edge, up);
             }
             for _ in 0..field.rng.below(12) {
                 field.step();
@@ -139,7 +153,7 @@ fn changing_network(seed: u64) {
         }
         field.check();
     }
-    let links: Vec<(usize, usize)> = field.graph.edges().collect();
+    let links: Vec<Edge> = field.graph.edges().collect();
     let side: Vec<bool> = (0..nodes).map(|_| field.rng.below(2) == 0).collect();
     field.wall(false, &links, &side);
     if field.rng.below(2) == 0 {
@@ -164,7 +178,7 @@ fn restarts() {
         }
         field.check();
         for _ in 0..3 {
-            let node = field.pick(field.graph.len());
+            let node = NodeIndex(field.pick(field.graph.len()));
             field.restart(node);
             for _ in 0..field.rng.below(20) {
                 field.step();

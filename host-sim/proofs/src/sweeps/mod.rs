@@ -16,8 +16,10 @@ use common::election::{Algorithm, Election, ElectionConfig, Timing};
 use common::members::RingOrder;
 use common::protocol::Protocol;
 use common::time::Duration;
-use common::types::{NodeId, RingPlace};
+use common::types::NodeId;
+use ideal::index::NodeIndex;
 use ideal::net::{Net, ROUND};
+use ideal::ring;
 
 /// The longest delay of a message, in rounds.
 const DELAY: u32 = 5;
@@ -42,12 +44,11 @@ fn sweep(test: &str, seeds: u64, case: impl Fn(u64)) {
     }
 }
 
-fn election(id: NodeId, algorithm: Algorithm, ids: &[NodeId], at: usize) -> Election {
-    let count = ids.len();
+fn election(id: NodeId, algorithm: Algorithm, ids: &[NodeId], at: NodeIndex) -> Election {
     let config = ElectionConfig {
         algorithm,
         order: RingOrder::new(ids).expect("distinct ids"),
-        place: RingPlace { left: ids[(at + count - 1) % count], right: ids[(at + 1) % count] },
+        place: ring::place(ids, at),
         coefficient: coefficient(id),
         hs: HsRules::Published,
         height: HeightOptions::default(),
@@ -71,8 +72,8 @@ fn settle(net: &mut Net<Election, 32>) {
 }
 
 /// The one leader that all live nodes among these follow.
-fn agreed(net: &Net<Election, 32>, nodes: &[usize]) -> NodeId {
-    let alive: Vec<usize> = nodes.iter().copied().filter(|&node| net.is_alive(node)).collect();
+fn agreed(net: &Net<Election, 32>, nodes: &[NodeIndex]) -> NodeId {
+    let alive: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| net.is_alive(node)).collect();
     let leaders: Vec<Option<NodeId>> = alive.iter().map(|&node| net.node(node).leader()).collect();
     let first = leaders[0].expect("every node knows a leader");
     assert!(leaders.iter().all(|&leader| leader == Some(first)), "{leaders:?}");

@@ -4,6 +4,7 @@ use common::election::{Algorithm, Election};
 use common::protocol::{Protocol, Signal};
 use common::rng::Rng;
 use common::types::{NodeId, RingPlace};
+use ideal::index::NodeIndex;
 use ideal::net::{Delay, Net};
 use ideal::shuffle::shuffle;
 
@@ -24,30 +25,27 @@ impl Circle {
         shuffle(&mut all, &mut rng);
         let ids = all[..count].to_vec();
         let mut net = Net::new(Delay::Random { rounds: DELAY, rng: Rng::stream(seed, 0x52) });
-        for (at, &id) in ids.iter().enumerate() {
-            net.add(id, seed, election(id, algorithm, &ids, at));
+        for at in NodeIndex::first(count) {
+            net.add(ids[at], seed, election(ids[at], algorithm, &ids, at));
         }
         // The Ring algorithm skips dead successors over existing links.
-        for at in 0..count {
+        for at in net.nodes() {
             let last = if algorithm == Algorithm::Ring { count } else { 2 };
-            (1..last.max(2)).for_each(|hop| {
-                if (at + hop) % count != at {
-                    net.join(at, (at + hop) % count);
-                }
-            });
+            let further = (1..last.max(2)).map(|hop| NodeIndex((at.0 + hop) % count));
+            further.filter(|&other| other != at).for_each(|other| net.join(at, other));
         }
         Self { net, ids, algorithm, rng }
     }
 
-    fn some(&mut self, of: &[usize]) -> Vec<usize> {
+    fn some(&mut self, of: &[NodeIndex]) -> Vec<NodeIndex> {
         let mut chosen = of.to_vec();
         shuffle(&mut chosen, &mut self.rng);
         chosen.truncate(1 + self.rng.below(u32::try_from(of.len()).unwrap()) as usize);
         chosen
     }
 
-    fn alive(&self) -> Vec<usize> {
-        (0..self.ids.len()).filter(|&node| self.net.is_alive(node)).collect()
+    fn alive(&self) -> Vec<NodeIndex> {
+        self.net.nodes().filter(|&node| self.net.is_alive(node)).collect()
     }
 
     /// The expected winner among the live nodes; none if the algorithm is random.
@@ -60,7 +58,7 @@ impl Circle {
         }
     }
 
-    fn check(&self) -> usize {
+    fn check(&self) -> NodeIndex {
         let leader = agreed(&self.net, &self.alive());
         if let Some(best) = self.best() {
             assert_eq!(leader, best);
@@ -69,13 +67,14 @@ impl Circle {
     }
 
     /// A node dies; its live neighbours learn of it at the same time or one after the other, and close the ring.
-    fn kill(&mut self, node: usize) {
+    fn kill(&mut self, node: NodeIndex) {
         let count = self.ids.len();
-        let next = |from: usize, step: usize| {
-            (1..=count).map(|hop| (from + hop * step) % count).find(|&at| self.net.is_alive(at) && at != node).unwrap()
+        let next = |from: NodeIndex, step: usize| {
+            let mut further = (1..=count).map(|hop| NodeIndex((from.0 + hop * step) % count));
+            further.find(|&at| self.net.is_alive(at) && at != node).unwrap()
         };
         let (left, right) = (next(node, count - 1), next(node, 1));
-        let beyond = (next(left, count - 1), next(right, 1));
+        let (beyond_left, beyond_right) = (next(left, count - 1), next(right, 1));
         self.net.crash(node);
         for other in self.alive() {
             if self.net.is_up(other, node) {
@@ -85,7 +84,7 @@ impl Circle {
         if left != right {
             self.net.connect(left, right);
         }
-        let ends = [(left, beyond.0, right), (right, left, beyond.1)];
+        let ends = [(left, beyond_left, right), (right, left, beyond_right)];
         for (at, left, right) in ends {
             if self.rng.below(2) == 0 {
                 self.net.step_round();

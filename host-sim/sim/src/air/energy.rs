@@ -67,26 +67,37 @@ pub const FRAME_CPU_US: u64 = 530;
 /// The whole chip's current while it sleeps with its memory and its clock preserved.
 pub const SLEEP_UA: f64 = 3.16;
 
-/// The whole chip's current while it sends: transmit power in dBm, current in µA.
-pub const TX_UA: [(f64, f64); 9] = [
-    (-40.0, 3_830.0),
-    (-20.0, 4_300.0),
-    (-16.0, 4_400.0),
-    (-12.0, 4_600.0),
-    (-8.0, 4_900.0),
-    (-4.0, 4_700.0),
-    (0.0, 6_400.0),
-    (4.0, 11_200.0),
-    (8.0, 16_400.0),
+/// What the whole chip draws while it sends at a power.
+#[derive(Clone, Copy, Debug)]
+pub struct TxCurrent {
+    pub dbm: f64,
+    pub ua: f64,
+}
+
+const fn listed(dbm: f64, ua: f64) -> TxCurrent {
+    TxCurrent { dbm, ua }
+}
+
+/// The whole chip's current while it sends, by rising power.
+pub const TX_UA: [TxCurrent; 9] = [
+    listed(-40.0, 3_830.0),
+    listed(-20.0, 4_300.0),
+    listed(-16.0, 4_400.0),
+    listed(-12.0, 4_600.0),
+    listed(-8.0, 4_900.0),
+    listed(-4.0, 4_700.0),
+    listed(0.0, 6_400.0),
+    listed(4.0, 11_200.0),
+    listed(8.0, 16_400.0),
 ];
 
 /// The current while sending at this power, interpolated between the listed ones. It stays constant beyond both ends,
 /// because the radio has no such powers.
 pub fn tx_ua(tx_dbm: f64) -> f64 {
-    let above = TX_UA.partition_point(|&(dbm, _)| dbm < tx_dbm).clamp(1, TX_UA.len() - 1);
-    let ((low, low_ua), (high, high_ua)) = (TX_UA[above - 1], TX_UA[above]);
-    let share = ((tx_dbm - low) / (high - low)).clamp(0.0, 1.0);
-    low_ua + (high_ua - low_ua) * share
+    let above = TX_UA.partition_point(|listed| listed.dbm < tx_dbm).clamp(1, TX_UA.len() - 1);
+    let (low, high) = (TX_UA[above - 1], TX_UA[above]);
+    let share = ((tx_dbm - low.dbm) / (high.dbm - low.dbm)).clamp(0.0, 1.0);
+    low.ua + (high.ua - low.ua) * share
 }
 
 /// What a node did while it was on.
@@ -160,7 +171,7 @@ fn hours(micros: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Activity, FRAME_CPU_US, RX_UA, TX_UA, tx_ua};
+    use super::{Activity, FRAME_CPU_US, RX_UA, TX_UA, TxCurrent, tx_ua};
     use crate::air::index::NodeIndex;
     use crate::air::talker::room;
     use crate::air::timing::RadioTiming;
@@ -232,10 +243,10 @@ mod tests {
 
     #[test]
     fn listed_powers_have_their_listed_currents() {
-        for (dbm, current) in TX_UA {
-            assert!(close(tx_ua(dbm), current), "{dbm} dBm");
+        for TxCurrent { dbm, ua } in TX_UA {
+            assert!(close(tx_ua(dbm), ua), "{dbm} dBm");
         }
-        assert!(TX_UA.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(TX_UA.windows(2).all(|pair| pair[0].dbm < pair[1].dbm));
         for (dbm, current) in [(-60.0, 3_830.0), (2.0, 8_800.0), (-30.0, 4_065.0), (-5.0, 4_750.0), (20.0, 16_400.0)] {
             assert!(close(tx_ua(dbm), current), "{dbm} dBm: {}", tx_ua(dbm));
         }

@@ -29,14 +29,13 @@ pub mod timing;
 pub mod trace;
 pub mod world;
 
-use common::mac::phy::{BYTE, FCS_BYTES, SYNC, airtime};
+use common::mac::phy::{BYTE, SYNC, psdu_airtime};
 
 /// The core's facts about the physical layer, in the microseconds that the world counts.
 pub const BYTE_US: u64 = BYTE.as_micros();
 pub const SYNC_US: u64 = SYNC.as_micros();
 
-/// How long a frame with this many payload bytes, checksum included, is on the air. An attacker's frame may be shorter than a
-/// checksum, so the checksum's time is taken off the time, not off the length.
+/// How long a frame with this many payload bytes, checksum included, is on the air.
 pub const fn airtime_us(psdu: usize) -> u64 {
-    airtime(psdu).as_micros() - FCS_BYTES as u64 * BYTE_US
+    psdu_airtime(psdu).as_micros()
 }

@@ -71,8 +71,16 @@ mod tests {
     #[test]
     fn what_was_opened_before_comes_out_again_and_nothing_else_does() {
         let (ours, others) = (keys(1), keys(2));
-        let head =
-            |counter| Head { pan: 7, to: NodeId(2), from: NodeId(1), key_id: 0, kind: Kind::Rel, epoch: 3, counter };
+        let head = |counter| Head {
+            pan: 7,
+            to: NodeId(2),
+            from: NodeId(1),
+            key_id: 0,
+            kind: Kind::Rel,
+            epoch: 3,
+            counter,
+            device: 1,
+        };
         let sealed = |counter: u32, body: &[u8; 3]| {
             let mut buf = [0; 40];
             buf[14..17].copy_from_slice(body);

@@ -35,22 +35,30 @@ const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
 const LOWEST: f64 = 1.0 / 64.0;
 const HIGHEST: f64 = SURE as f64;
 
-/// The step of the table that a ratio falls into, and how far along the step it lies. The exponent and the first
-/// mantissa bits of a positive float approximate its logarithm, so there is no need to compute one.
+/// Where a ratio lies in the table.
+struct TablePoint {
+    /// Which step it falls into.
+    step: u64,
+    /// How far along the step it lies, from 0 to 1.
+    along: f64,
+}
+
+/// The exponent and the first mantissa bits of a positive float approximate its logarithm, so there is no need to compute
+/// one.
 #[expect(clippy::cast_precision_loss, reason = "the fraction has fewer bits than a float's mantissa")]
-fn step(sinr: f64) -> (u64, f64) {
+fn locate(sinr: f64) -> TablePoint {
     let bits = sinr.to_bits();
     let fraction = bits & ((1 << FRACTION_BITS) - 1);
-    (
-        (bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS),
-        fraction.cast_signed() as f64 / (1_u64 << FRACTION_BITS) as f64,
-    )
+    TablePoint {
+        step: (bits >> FRACTION_BITS) - (LOWEST.to_bits() >> FRACTION_BITS),
+        along: fraction.cast_signed() as f64 / (1_u64 << FRACTION_BITS) as f64,
+    }
 }
 
 /// `ln(1 - BER)` at every step. The formula has fifteen exponentials, and a reception may need it for every neighbour,
 /// so it is tabulated.
 static LN_GOOD_BIT: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let steps = step(HIGHEST).0;
+    let steps = locate(HIGHEST).step;
     let exact = |step: u64| {
         let ratio = f64::from_bits((step + (LOWEST.to_bits() >> FRACTION_BITS)) << FRACTION_BITS);
         maths::ln(1.0 - bit_error_rate(ratio))
@@ -64,7 +72,7 @@ pub fn ln_good_bit(sinr: f64) -> f64 {
     if sinr >= f64::from(SURE) {
         return 0.0;
     }
-    let (step, along) = step(sinr.max(LOWEST));
+    let TablePoint { step, along } = locate(sinr.max(LOWEST));
     let table = &*LN_GOOD_BIT;
     let (here, next) = (table[step as usize], table[step as usize + 1]);
     here + (next - here) * along

@@ -130,7 +130,7 @@ impl World {
         }
         let most = rooms_max(self.members > 0);
         (self.rooms > most)
-            .then(|| format!("a node is the only way to {} others, and has places for {most}", self.rooms))
+            .then(|| format!("a node is the only link to {} others, and its table has {most} slots", self.rooms))
     }
 
     /// Whether nobody may change its leader while nothing changes.

@@ -9,7 +9,6 @@ use super::bound::World;
 use super::lot::Lot;
 use super::stranger::{Air, Fades, Feature, NextDoor, Place, Stranger, Walking};
 
-/// The largest network.
 pub const NODES_MAX: u64 = 300;
 
 /// Walking takes at most so long.

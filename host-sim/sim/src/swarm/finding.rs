@@ -130,7 +130,8 @@ fn judge(row: &Row, outcome: Outcome, stranger: &Stranger, world: &World) -> (Fa
     }
     let is_disturbed = stranger.features.iter().any(|feature| DISTURBING.contains(feature));
     if is_asked && stranger.is_calm && !is_disturbed && row.spontaneous > 0 {
-        return (Fate::Unsteady, found(format!("nodes changed their leader {} times for no reason", row.spontaneous)));
+        let what = format!("changes of leader for no reason: {}", row.spontaneous);
+        return (Fate::Unsteady, found(what));
     }
     if row.airtime_ppm > AIRTIME_MAX_PPM {
         return (Fate::Airtime, found(format!("a node spent {} ppm of the time sending", row.airtime_ppm)));

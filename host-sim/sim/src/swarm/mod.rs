@@ -1,4 +1,4 @@
-//! Strangers: networks that nobody tuned anything to.
+//! Strangers: networks that nothing was tuned to.
 //!
 //! A seed is a whole stranger: where nodes stand, what the air is like, which algorithm they run, and everything that happens to
 //! them. Features are switched on and off as a whole, so that extremes meet (swarm testing, after Groce et al. 2012).

@@ -1,4 +1,4 @@
-//! `ringleader board --pty`: emulated boards as serial ports, at the pace of the clock on the wall.
+//! `ringleader board --pty`: emulated boards as serial ports, in real time.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,8 +10,8 @@ use crate::emulated::fleet::Image;
 
 #[derive(Debug, clap::Args)]
 pub struct Ports {
-    /// Make every board a serial port, DIR/node-1 and so on, for `monitor`, `provision` and `view`. Time then passes as on
-    /// the wall, and until Ctrl-C; the scenario's faults strike, but nothing is judged [default of DIR: boards]
+    /// Make every board a serial port, DIR/node-1 and so on, for `monitor`, `provision` and `view`. They
+    /// then run in real time until Ctrl-C; the scenario's faults happen, but nothing is judged [default of DIR: boards]
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "boards",
         conflicts_with_all = ["json", "svg", "timeline", "map", "log"])]
     pub pty: Option<PathBuf>,

@@ -92,9 +92,15 @@ struct Drawing<'a> {
     left: f64,
 }
 
+/// The columns of a legend.
+struct Columns {
+    count: usize,
+    width: f64,
+}
+
 impl Drawing<'_> {
     fn svg(&self) -> String {
-        let (columns, column_width) = self.legend_columns();
+        let Columns { count: columns, width: column_width } = self.legend_columns();
         let legend_lines = self.chart.series.len().div_ceil(columns);
         let height = TOP + PLOT_HEIGHT + X_AXIS + as_f64(legend_lines) * LEGEND_LINE + 10.0;
         let mut out = head(WIDTH, height, &self.chart.title);
@@ -127,13 +133,13 @@ impl Drawing<'_> {
         Spot::new(self.left + self.x.share(x) * self.plot_width(), TOP + (1.0 - self.y.share(y)) * PLOT_HEIGHT)
     }
 
-    /// The number of columns of the legend and their width.
-    fn legend_columns(&self) -> (usize, f64) {
+    /// As many as fit, if the longest label is to fit into each.
+    fn legend_columns(&self) -> Columns {
         let longest = self.chart.series.iter().map(|series| series.label.chars().count()).max().unwrap_or(0);
         let wanted = SAMPLE + 8.0 + as_f64(longest) * CHARACTER + 16.0;
         let fits = |&columns: &usize| as_f64(columns) * wanted <= self.plot_width();
-        let columns = (1..=self.chart.series.len()).take_while(fits).last().unwrap_or(1);
-        (columns, self.plot_width() / as_f64(columns))
+        let count = (1..=self.chart.series.len()).take_while(fits).last().unwrap_or(1);
+        Columns { count, width: self.plot_width() / as_f64(count) }
     }
 
     /// Grid, tick labels, frame and the names of the axes.

@@ -6,18 +6,34 @@ use common::types::NodeId;
 
 use super::svg::{Spot, as_f64, background, head, push};
 use ideal::hierarchy::{Field, HierarchyNet};
+use ideal::index::{Edge, NodeIndex};
 use layout::{HEIGHT_OF_LEGEND, LEFT, Layout, WIDTH};
 
-/// Colours that colour-blind readers can tell apart (Okabe and Ito, grey for black), and a readable text colour on each.
-const COLOURS: [(&str, &str); 8] = [
-    ("#e69f00", "#000000"),
-    ("#56b4e9", "#000000"),
-    ("#009e73", "#000000"),
-    ("#f0e442", "#000000"),
-    ("#0072b2", "#ffffff"),
-    ("#d55e00", "#000000"),
-    ("#cc79a7", "#000000"),
-    ("#b0b0b0", "#000000"),
+/// A colour, and the colour of text that is readable on it.
+#[derive(Clone, Copy)]
+struct Colour {
+    fill: &'static str,
+    ink: &'static str,
+}
+
+const fn under_black(fill: &'static str) -> Colour {
+    Colour { fill, ink: "#000000" }
+}
+
+/// One of [`COLOURS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ColourIndex(usize);
+
+/// Colours that colour-blind readers can tell apart (Okabe and Ito, grey for black).
+const COLOURS: [Colour; 8] = [
+    under_black("#e69f00"),
+    under_black("#56b4e9"),
+    under_black("#009e73"),
+    under_black("#f0e442"),
+    Colour { fill: "#0072b2", ink: "#ffffff" },
+    under_black("#d55e00"),
+    under_black("#cc79a7"),
+    under_black("#b0b0b0"),
 ];
 
 const LINK: &str = "stroke=\"#d8d8d8\" stroke-width=\"1.5\"";
@@ -55,14 +71,14 @@ pub fn draw(field: &Field, title: &str) -> String {
             WIDTH / 2.0
         ),
     );
-    for (u, v) in field.graph.edges() {
+    for Edge { u, v } in field.graph.edges() {
         out.push_str(&line(layout.points[u], layout.points[v], LINK));
     }
-    for node in (0..net.len()).filter(|&node| net.is_alive(node)) {
+    for node in net.nodes().filter(|&node| net.is_alive(node)) {
         out.push_str(&arrows(net, &layout, node));
     }
-    for node in 0..net.len() {
-        let colour = COLOURS[colours[node]];
+    for node in net.nodes() {
+        let colour = COLOURS[colours[node].0];
         out.push_str(&mark(shape(net, node), layout.points[node], colour, &net.id(node).to_string()));
     }
     out.push_str(&legend(net, layout.bottom));
@@ -70,7 +86,7 @@ pub fn draw(field: &Field, title: &str) -> String {
     out
 }
 
-fn shape(net: &HierarchyNet, node: usize) -> Shape {
+fn shape(net: &HierarchyNet, node: NodeIndex) -> Shape {
     let id = net.id(node);
     let heads = |level: &usize| net.node(node).standing(*level).is_some_and(|standing| standing.head == id);
     let headed = (0..usize::from(net.node(node).radii().levels())).take_while(heads).count();
@@ -83,7 +99,7 @@ fn shape(net: &HierarchyNet, node: usize) -> Shape {
 }
 
 /// An arrow to the next node on the path to its head or, from a head, to its head on the next level.
-fn arrows(net: &HierarchyNet, layout: &Layout, node: usize) -> String {
+fn arrows(net: &HierarchyNet, layout: &Layout, node: NodeIndex) -> String {
     let mut out = String::new();
     let id = net.id(node);
     let (here, size) = (layout.points[node], radius(shape(net, node)));
@@ -106,24 +122,25 @@ fn arrows(net: &HierarchyNet, layout: &Layout, node: usize) -> String {
 
 /// One colour per cluster, such that linked clusters differ. Clusters choose in the order of their heads' ids: of the
 /// colours that no linked cluster has, the one used least so far.
-fn cluster_colours(field: &Field) -> Vec<usize> {
+fn cluster_colours(field: &Field) -> Vec<ColourIndex> {
     let heads = field.heads();
     let mut clusters: Vec<NodeId> = heads.iter().copied().flatten().collect();
     clusters.sort_unstable();
     clusters.dedup();
-    let mut colours: Vec<usize> = Vec::new();
+    let mut colours: Vec<ColourIndex> = Vec::new();
     for (number, &head) in clusters.iter().enumerate() {
         let is_linked = |other: NodeId| {
             let pair = [Some(head), Some(other)];
-            field.graph.edges().any(|(u, v)| pair == [heads[u], heads[v]] || pair == [heads[v], heads[u]])
+            field.graph.edges().any(|Edge { u, v }| pair == [heads[u], heads[v]] || pair == [heads[v], heads[u]])
         };
-        let linked: Vec<usize> = (0..number).filter(|&at| is_linked(clusters[at])).map(|at| colours[at]).collect();
-        let uses = |colour: usize| colours.iter().filter(|&&used| used == colour).count();
-        let best = (0..COLOURS.len()).min_by_key(|&colour| (linked.contains(&colour), uses(colour), colour));
-        colours.push(best.unwrap_or(0));
+        let linked: Vec<ColourIndex> =
+            (0..number).filter(|&at| is_linked(clusters[at])).map(|at| colours[at]).collect();
+        let uses = |colour: ColourIndex| colours.iter().filter(|&&used| used == colour).count();
+        let all = (0..COLOURS.len()).map(ColourIndex);
+        colours.extend(all.min_by_key(|&colour| (linked.contains(&colour), uses(colour), colour)));
     }
     let colour = |head: &Option<NodeId>| head.and_then(|head| clusters.binary_search(&head).ok()).map(|at| colours[at]);
-    heads.iter().map(|head| colour(head).unwrap_or(COLOURS.len() - 1)).collect()
+    heads.iter().map(|head| colour(head).unwrap_or(ColourIndex(COLOURS.len() - 1))).collect()
 }
 
 fn radius(shape: Shape) -> f64 {
@@ -134,7 +151,7 @@ fn radius(shape: Shape) -> f64 {
     }
 }
 
-fn mark(shape: Shape, Spot { x, y }: Spot, (fill, ink): (&str, &str), label: &str) -> String {
+fn mark(shape: Shape, Spot { x, y }: Spot, Colour { fill, ink }: Colour, label: &str) -> String {
     let r = radius(shape);
     let mut out = String::new();
     match shape {
@@ -194,8 +211,8 @@ fn mark(shape: Shape, Spot { x, y }: Spot, (fill, ink): (&str, &str), label: &st
 /// What the shapes and lines mean, in two rows.
 fn legend(net: &HierarchyNet, top: f64) -> String {
     let grey = COLOURS[COLOURS.len() - 1];
-    let levels = net.node(0).radii().levels();
-    let has_lost = (0..net.len()).any(|node| !net.is_alive(node));
+    let levels = net.node(NodeIndex(0)).radii().levels();
+    let has_lost = net.nodes().any(|node| !net.is_alive(node));
     let mut out = String::new();
     let mut at = LEFT;
     let row = top + 30.0;
@@ -272,7 +289,7 @@ mod tests {
     use ideal::graph::Kind;
     use ideal::hierarchy::{Request, Story};
 
-    use super::{cluster_colours, draw};
+    use super::{Edge, cluster_colours, draw};
 
     fn story(kind: Kind, radii: &[u8], seed: u64) -> Story {
         let radii = Radii::new(radii).unwrap();
@@ -297,7 +314,7 @@ mod tests {
         for seed in 0..20 {
             let story = story(Kind::Rgg, &[1], seed);
             let (colours, heads) = (cluster_colours(&story.field), story.field.heads());
-            for (u, v) in story.field.graph.edges() {
+            for Edge { u, v } in story.field.graph.edges() {
                 assert_eq!(colours[u] == colours[v], heads[u] == heads[v], "seed {seed}");
             }
         }

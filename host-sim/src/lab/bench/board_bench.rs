@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::ensure;
+use common::election::Algorithm;
 use serde::Serialize;
 use sim::scenario::input::read::read;
 use sim::scenario::judge::observer::Recorders;
@@ -22,7 +23,7 @@ pub struct Case {
     pub name: &'static str,
     boards: u32,
     seconds: u64,
-    algorithm: &'static str,
+    algorithm: Algorithm,
     /// The speed it should reach, as a multiple of real time.
     pace_bar: Option<f64>,
     /// The highest acceptable load of a board's processor, in per cent.
@@ -34,7 +35,7 @@ pub const CASES: [Case; 3] = [
         name: "sixteen in range, heights",
         boards: 16,
         seconds: 60,
-        algorithm: "height",
+        algorithm: Algorithm::Height,
         pace_bar: Some(10.0),
         awake_bar: None,
     },
@@ -42,7 +43,7 @@ pub const CASES: [Case; 3] = [
         name: "five elected and quiet, HS",
         boards: 5,
         seconds: 120,
-        algorithm: "hs",
+        algorithm: Algorithm::Hs,
         pace_bar: None,
         awake_bar: Some(2.0),
     },
@@ -50,7 +51,7 @@ pub const CASES: [Case; 3] = [
         name: "one alone, heights",
         boards: 1,
         seconds: 1_200,
-        algorithm: "height",
+        algorithm: Algorithm::Height,
         pace_bar: Some(1_000.0),
         awake_bar: Some(2.0),
     },
@@ -78,20 +79,30 @@ pub struct Measured {
     pub million_instructions_per_second: f64,
 }
 
+/// How far a run has come.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    processor_s: f64,
+    instructions: u64,
+    /// In cycles, all boards together.
+    awake: u64,
+}
+
 /// Makes one measurement. All nodes are boards that run this image.
 pub fn measure(case: &Case, image: &Image) -> anyhow::Result<Measured> {
     let Case { name, boards, seconds: length, algorithm, pace_bar, awake_bar } = *case;
     let text = format!(
         "name = \"bench\"\nduration = \"{} s\"\n[topology]\nkind = \"ring\"\nnodes = {boards}\nspacing = \"2 m\"\n\
-         [radio]\nmodel = \"plain\"\n[protocol]\nkind = \"{algorithm}\"\n[expect]\nagreement_within = \"15 s\"\n",
-        length + SETTLED_US / 1_000_000
+         [radio]\nmodel = \"plain\"\n[protocol]\nkind = \"{}\"\n[expect]\nagreement_within = \"15 s\"\n",
+        length + SETTLED_US / 1_000_000,
+        algorithm.name(),
     );
     let scenario = read(name, &text)?;
     let clock = {
         let started = Instant::now();
         move || processor_seconds().unwrap_or_else(|| started.elapsed().as_secs_f64())
     };
-    let (mut from, mut to) = ((0.0, 0, 0), (0.0, 0, 0));
+    let (mut from, mut to) = (Mark::default(), Mark::default());
     let mut progress = |now_us: u64, fleet: &Fleet| {
         let mark = if now_us == SETTLED_US {
             &mut from
@@ -100,14 +111,15 @@ pub fn measure(case: &Case, image: &Image) -> anyhow::Result<Measured> {
         } else {
             return;
         };
-        *mark = (clock(), fleet.instructions(), fleet.awake());
+        *mark = Mark { processor_s: clock(), instructions: fleet.instructions(), awake: fleet.awake() };
     };
     let hooks = Hooks { progress: Some(&mut progress), ..Hooks::default() };
     let (outcome, _) = run_boards(&scenario, 1, Recorders::default(), image, hooks)?;
     ensure!(outcome.verdict == Verdict::Ok, "{name}: {:?}", outcome.failure);
     #[expect(clippy::cast_precision_loss, reason = "2^53 instructions take years")]
-    let (instructions, awake, emulated_s) = ((to.1 - from.1) as f64, (to.2 - from.2) as f64, length as f64);
-    let processor_s = (to.0 - from.0).max(1e-9);
+    let (instructions, awake, emulated_s) =
+        ((to.instructions - from.instructions) as f64, (to.awake - from.awake) as f64, length as f64);
+    let processor_s = (to.processor_s - from.processor_s).max(1e-9);
     let per_board = instructions / f64::from(boards) / emulated_s;
     Ok(Measured {
         name,

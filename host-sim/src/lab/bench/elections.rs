@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Context;
+use common::election::Algorithm;
 use serde::Serialize;
 use sim::scenario::input::catalogue::built_in;
 use sim::scenario::input::plan::Scenario;
@@ -63,7 +64,8 @@ pub struct Row {
     factor: Option<u64>,
 }
 
-fn text(name: &str, topology: &str, kind: &str, loss: u32) -> String {
+fn text(name: &str, topology: &str, algorithm: Algorithm, loss: u32) -> String {
+    let kind = algorithm.name();
     format!(
         "name = \"{name}\"\nsummary = \"the leader fails\"\nseed = 1\nduration = \"41 s\"\n[topology]\n{topology}\n\
          [radio]\nmodel = \"usual\"\nloss = \"{loss} %\"\n[protocol]\nkind = \"{kind}\"\n\
@@ -73,20 +75,20 @@ fn text(name: &str, topology: &str, kind: &str, loss: u32) -> String {
 
 pub fn cases() -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
-    let mut add = |name: String, topology: &str, kind: &str, loss, floor_us| -> anyhow::Result<()> {
-        let scenario = read(&name, &text(&name, topology, kind, loss))?;
-        cases.push(Case { name, scenario, is_ring: kind == "hs", floor_us: Some(floor_us) });
+    let mut add = |name: String, topology: &str, algorithm, loss, floor_us| -> anyhow::Result<()> {
+        let scenario = read(&name, &text(&name, topology, algorithm, loss))?;
+        cases.push(Case { name, scenario, is_ring: algorithm == Algorithm::Hs, floor_us: Some(floor_us) });
         Ok(())
     };
     for loss in LOSSES {
         for nodes in RINGS {
             let topology = format!("kind = \"ring\"\nnodes = {nodes}\nspacing = \"15 m\"");
-            add(format!("ring{nodes}, {loss} %"), &topology, "hs", loss, (3 * nodes - 2) * HS_HOP_US)?;
+            add(format!("ring{nodes}, {loss} %"), &topology, Algorithm::Hs, loss, (3 * nodes - 2) * HS_HOP_US)?;
         }
         for side in MESHES {
             let (nodes, diameter) = (side * side, 2 * (side - 1));
             let topology = format!("kind = \"grid\"\nnodes = {nodes}\nspacing = \"20 m\"");
-            add(format!("mesh{nodes}, {loss} %"), &topology, "height", loss, 3 * diameter * HEIGHT_HOP_US)?;
+            add(format!("mesh{nodes}, {loss} %"), &topology, Algorithm::Height, loss, 3 * diameter * HEIGHT_HOP_US)?;
         }
     }
     for name in OTHERS {

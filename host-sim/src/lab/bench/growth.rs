@@ -13,6 +13,7 @@ use common::members::RingOrder;
 use common::protocol::{Protocol, Signal};
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
+use ideal::index::NodeIndex;
 use ideal::net::{Net, ROUND};
 use serde::Serialize;
 
@@ -139,15 +140,15 @@ fn bully(nodes: u32, seed: u64) -> anyhow::Result<u64> {
     let mut net = Net::<Bully>::default();
     for &id in &members {
         let node = net.add(id, seed, Bully::new(config));
-        (0..node).for_each(|other| net.join(node, other));
+        node.earlier().for_each(|other| net.join(node, other));
     }
     net.start_all();
     net.run_rounds(ROUNDS_MAX).map_err(|_| anyhow::anyhow!("the first election did not end"))?;
-    let live = members.len() - 1;
-    net.crash(live);
+    let last = NodeIndex(members.len() - 1);
+    net.crash(last);
     net.reset_counts();
-    (0..live).for_each(|node| net.signal(node, Signal::LeaderLost));
-    let highest = live.checked_sub(1).map(|node| net.id(node));
+    last.earlier().for_each(|node| net.signal(node, Signal::LeaderLost));
+    let highest = last.earlier().next_back().map(|node| net.id(node));
     finish(net, highest)
 }
 
@@ -160,7 +161,7 @@ fn frlle(nodes: u32, _seed: u64) -> anyhow::Result<u64> {
         let config = FrlleConfig { ring, hop: ROUND, coefficient: Coefficient(id.0), rules: FrlleRules::Hardened };
         Frlle::new(id, config, Some(failed))
     });
-    (0..net.len()).for_each(|node| net.signal(node, Signal::LeaderLost));
+    net.nodes().for_each(|node| net.signal(node, Signal::LeaderLost));
     finish(net, members.first().copied())
 }
 
@@ -174,19 +175,17 @@ fn ids(numbers: impl IntoIterator<Item = u32>) -> anyhow::Result<Vec<NodeId>> {
 /// A ring of nodes in this order, none of them started.
 fn ring_net<P: Protocol>(order: &[NodeId], protocol: impl Fn(NodeId, RingPlace) -> P) -> Net<P, 2> {
     let mut net = Net::default();
-    let nodes = order.len();
-    for (at, &id) in order.iter().enumerate() {
-        let place = RingPlace { left: order[(at + nodes - 1) % nodes], right: order[(at + 1) % nodes] };
-        net.add(id, 0, protocol(id, place));
+    for at in NodeIndex::first(order.len()) {
+        net.add(order[at], 0, protocol(order[at], ideal::ring::place(order, at)));
     }
-    (0..nodes).for_each(|at| net.join(at, (at + 1) % nodes));
+    ideal::ring::join(&mut net);
     net
 }
 
 /// Runs an election to its end and counts its messages; fails unless all live nodes follow the expected winner.
 fn finish<P: Protocol, const PEERS: usize>(mut net: Net<P, PEERS>, winner: Option<NodeId>) -> anyhow::Result<u64> {
     net.run_rounds(ROUNDS_MAX).map_err(|_| anyhow::anyhow!("the election did not end"))?;
-    let follows = |node: usize| !net.is_alive(node) || net.node(node).leader() == winner;
-    ensure!((0..net.len()).all(follows), "the wrong leader was elected");
+    let follows = |node: NodeIndex| !net.is_alive(node) || net.node(node).leader() == winner;
+    ensure!(net.nodes().all(follows), "the wrong leader was elected");
     Ok(net.counts().total())
 }

@@ -23,7 +23,6 @@ pub struct Request {
     pub runs: u32,
 }
 
-/// The result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub machine: Machine,

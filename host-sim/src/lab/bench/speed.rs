@@ -11,6 +11,26 @@ pub const REPETITIONS: usize = 5;
 /// How long one repetition runs its workload over and over.
 pub const REPETITION: WallTime = WallTime::from_millis(100);
 
+/// The fastest and the slowest repetition, in nanoseconds; in JSON a list of the two.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(into = "[f64; 2]")]
+pub struct Range {
+    pub fastest: f64,
+    pub slowest: f64,
+}
+
+impl From<Range> for [f64; 2] {
+    fn from(Range { fastest, slowest }: Range) -> Self {
+        [fastest, slowest]
+    }
+}
+
+impl Range {
+    fn of(sorted: &[f64]) -> Self {
+        Self { fastest: sorted[0], slowest: sorted[sorted.len() - 1] }
+    }
+}
+
 /// The speed of one algorithm: medians of [`REPETITIONS`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Speed {
@@ -20,12 +40,10 @@ pub struct Speed {
     pub messages: u64,
     /// Nanoseconds per message that is not encoded.
     pub decoded_ns: f64,
-    /// The fastest and the slowest repetition of that.
-    pub decoded_range_ns: (f64, f64),
+    pub decoded_range_ns: Range,
     /// Nanoseconds per message that is encoded and decoded.
     pub encoded_ns: f64,
-    /// The fastest and the slowest repetition of that.
-    pub encoded_range_ns: (f64, f64),
+    pub encoded_range_ns: Range,
     /// Time per message that is not encoded, as a multiple of what HS took in the same repetition.
     pub to_hs: f64,
 }
@@ -64,9 +82,9 @@ pub fn measure(candidates: &[Candidate], mut watch: impl FnMut(usize)) -> Result
             workload: candidate.workload,
             messages: candidate.once(Carry::Decoded)?.messages,
             decoded_ns: median(decoded),
-            decoded_range_ns: (decoded[0], decoded[REPETITIONS - 1]),
+            decoded_range_ns: Range::of(decoded),
             encoded_ns: median(encoded),
-            encoded_range_ns: (encoded[0], encoded[REPETITIONS - 1]),
+            encoded_range_ns: Range::of(encoded),
             to_hs: median(ratios),
         })
     })

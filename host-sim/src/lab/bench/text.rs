@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::core_bench::{BYTES_MAX, BigRingReport, NODES, Report, SECONDS_MAX};
 use super::growth::Growth;
-use super::speed::{REPETITION, REPETITIONS, Speed};
+use super::speed::{REPETITION, REPETITIONS, Range, Speed};
 use crate::lab::fit::Fit;
 use crate::output::counted;
 use common::layout::Row;
@@ -90,7 +90,7 @@ fn write_speed(text: &mut String, rows: &[Speed]) -> fmt::Result {
         "algorithm", "decoded", "encoded", "to HS", "messages"
     )?;
     for row in rows {
-        let cell = |median: f64, (low, high): (f64, f64)| format!("{median:.1} ({low:.1}-{high:.1})");
+        let cell = |median: f64, range: Range| format!("{median:.1} ({:.1}-{:.1})", range.fastest, range.slowest);
         writeln!(
             text,
             "   {:<18} {:>22} {:>22} {:>6.2} {:>9}  {}",

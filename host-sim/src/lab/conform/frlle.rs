@@ -8,7 +8,7 @@ use common::types::NodeId;
 use serde::Deserialize;
 
 use super::verdict::{Report, Verdict};
-use crate::lab::ring_steps::{self, Mode, Script};
+use crate::lab::ring_steps::{self, Member, Mode, Script, Timed};
 
 /// A file of the format `frlle-golden-1`.
 #[derive(Deserialize)]
@@ -23,9 +23,16 @@ struct Scenario {
     ring: Vec<u16>,
     lc: Vec<u16>,
     failed: u16,
-    detect: Vec<(u64, u16)>,
-    responses: Vec<(u64, u16)>,
+    detect: Vec<At>,
+    responses: Vec<At>,
     expect: Expect,
+}
+
+/// `[step, node]`
+#[derive(Clone, Copy, Deserialize)]
+struct At {
+    step: u64,
+    node: u16,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -65,20 +72,21 @@ fn check(scenario: &Scenario, place: &str) -> anyhow::Result<()> {
         ensure!(!ring[..at].contains(id), "{place}.ring[{at}]: node {id} is on the ring twice");
     }
     for (field, entries) in [("detect", detect), ("responses", responses)] {
-        for (at, (_, id)) in entries.iter().enumerate() {
-            ensure!(ring.contains(id), "{place}.{field}[{at}]: node {id} is not on the ring");
+        for (at, At { node, .. }) in entries.iter().enumerate() {
+            ensure!(ring.contains(node), "{place}.{field}[{at}]: node {node} is not on the ring");
         }
     }
     Ok(())
 }
 
 fn compare(scenario: &Scenario) -> Verdict {
-    let ids = |list: &[(u64, u16)]| list.iter().map(|&(at, id)| (at, NodeId(id))).collect();
+    let timed = |list: &[At]| list.iter().map(|&At { step, node }| Timed { step, node: NodeId(node) }).collect();
+    let member = |(&id, &lc): (&u16, &u16)| Member { id: NodeId(id), coefficient: Coefficient(lc) };
     let outcome = ring_steps::run(&Script {
-        ring: scenario.ring.iter().zip(&scenario.lc).map(|(&id, &lc)| (NodeId(id), Coefficient(lc))).collect(),
+        ring: scenario.ring.iter().zip(&scenario.lc).map(member).collect(),
         failed: NodeId(scenario.failed),
-        detections: ids(&scenario.detect),
-        responses: ids(&scenario.responses),
+        detections: timed(&scenario.detect),
+        responses: timed(&scenario.responses),
         mode: match scenario.mode {
             ModeName::Joint => Mode::Joint,
             ModeName::Sequential => Mode::Sequential,

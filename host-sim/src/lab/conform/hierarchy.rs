@@ -8,12 +8,13 @@ use common::election::hierarchy::{Hierarchy, HierarchyOptions, Radii, RadiiError
 use common::protocol::Signal;
 use common::types::NodeId;
 use ideal::graph::{Graph, UnitPoint};
+use ideal::index::{Edge, NodeIndex};
 use ideal::net::{Channel, Delay, Net, Queueing};
 use ideal::structure::Ground;
 use ideal::well_formed;
 use serde::Deserialize;
 
-use super::height::print_height;
+use super::height::{Link, print_height};
 use super::verdict::{Report, Verdict};
 
 /// Links a node may have in a golden file.
@@ -112,7 +113,7 @@ struct Component {
 #[derive(Deserialize)]
 pub(super) struct StructureCase {
     n: u16,
-    edges: Vec<(u16, u16)>,
+    edges: Vec<Link>,
     fitness: Vec<u8>,
     leaders: Vec<u16>,
     #[serde(rename = "K")]
@@ -198,7 +199,7 @@ fn apply(net: &mut HierarchyNet, event: Event, radii: &[u8]) -> anyhow::Result<(
     Ok(())
 }
 
-fn index(net: &HierarchyNet, id: u16) -> anyhow::Result<usize> {
+fn index(net: &HierarchyNet, id: u16) -> anyhow::Result<NodeIndex> {
     net.index_of(NodeId(id)).with_context(|| format!("there is no node {id}"))
 }
 
@@ -222,7 +223,7 @@ fn compare(verdict: &mut Verdict, net: &HierarchyNet, step: &Step) {
     }
 }
 
-fn state(net: &HierarchyNet, at: usize) -> NodeState {
+fn state(net: &HierarchyNet, at: NodeIndex) -> NodeState {
     let node = net.node(at);
     let Height { leader, id, .. } = node.height();
     // These files leave out the last number, which is the node's own id.
@@ -245,11 +246,11 @@ fn state(net: &HierarchyNet, at: usize) -> NodeState {
 }
 
 fn component_list(net: &HierarchyNet) -> Vec<Component> {
-    let of = |members: Vec<usize>| {
+    let of = |members: Vec<NodeIndex>| {
         let mut ids: Vec<u16> = members.iter().map(|&node| net.id(node).0).collect();
         ids.sort_unstable();
         let heads = (0..usize::from(net.node(members[0]).radii().levels())).map(|level| {
-            let is_head = |node: usize| net.node(node).standing(level).is_some_and(|s| s.head == net.id(node));
+            let is_head = |node: NodeIndex| net.node(node).standing(level).is_some_and(|s| s.head == net.id(node));
             let mut heads: Vec<u16> = members.iter().filter(|&&n| is_head(n)).map(|&n| net.id(n).0).collect();
             heads.sort_unstable();
             heads
@@ -270,20 +271,24 @@ pub(super) fn replay_structures(cases: &[StructureCase]) -> anyhow::Result<Repor
     Ok(report)
 }
 
+/// The node of an id, which count from 1.
+fn at(id: u16) -> NodeIndex {
+    NodeIndex(usize::from(id - 1))
+}
+
 fn compare_structure(case: &StructureCase) -> anyhow::Result<Verdict> {
     let count = usize::from(case.n);
     ensure!(case.fitness.len() == count, "fitness: {} entries for {count} nodes", case.fitness.len());
     ensure!(case.expect.len() == count, "expect: {} entries for {count} nodes", case.expect.len());
     options(&case.radii, 0)?;
     let known = |id: u16| (1..=case.n).contains(&id);
-    for (at, &(u, v)) in case.edges.iter().enumerate() {
+    for (at, &Link { u, v }) in case.edges.iter().enumerate() {
         ensure!(u != v && known(u) && known(v), "edges[{at}]: [{u}, {v}] is not a link of this graph");
     }
     for (at, &leader) in case.leaders.iter().enumerate() {
         ensure!(known(leader), "leaders[{at}]: there is no node {leader}");
     }
-    let at = |id: u16| usize::from(id - 1);
-    let edges = case.edges.iter().map(|&(u, v)| (at(u), at(v)));
+    let edges = case.edges.iter().map(|&Link { u, v }| Edge::between(at(u), at(v)));
     let graph = Graph::with(vec![UnitPoint::default(); count], edges);
     let ids: Vec<NodeId> = (1..=case.n).map(NodeId).collect();
     let mut leads = vec![false; count];
@@ -291,8 +296,8 @@ fn compare_structure(case: &StructureCase) -> anyhow::Result<Verdict> {
     let ground = Ground { graph: &graph, ids: &ids, fitness: &case.fitness, leads: &leads };
 
     let mut verdict = Verdict::default();
-    let name = |node: usize| ids[node].0;
-    for (node, levels) in ground.structure(&case.radii).into_iter().enumerate() {
+    let name = |node: NodeIndex| ids[node].0;
+    for (node, levels) in graph.nodes().zip(ground.structure(&case.radii)) {
         let by_definition: Vec<Option<Place>> = levels
             .into_iter()
             .map(|e| e.map(|e| Place { head: name(e.head), dist: e.distance, parent: name(e.parent) }))
@@ -300,7 +305,7 @@ fn compare_structure(case: &StructureCase) -> anyhow::Result<Verdict> {
         verdict.compare(&format!("expect[{node}]"), &case.expect[node], &by_definition);
     }
     let net = settle(case, &graph)?;
-    for (node, expected) in case.expect.iter().enumerate() {
+    for (node, expected) in graph.nodes().zip(&case.expect) {
         let reached: Vec<Option<Place>> = (0..case.radii.len())
             .map(|level| net.node(node).standing(level))
             .map(|s| s.map(|s| Place { head: s.head.0, dist: usize::from(s.distance), parent: s.parent.0 }))
@@ -316,10 +321,10 @@ fn settle(case: &StructureCase, graph: &Graph) -> anyhow::Result<HierarchyNet> {
     for (id, &fitness) in (1..=case.n).map(NodeId).zip(&case.fitness) {
         net.add(id, 0, Hierarchy::new(id, options(&case.radii, fitness)?));
     }
-    graph.edges().for_each(|(u, v)| net.connect(u, v));
+    graph.edges().for_each(|Edge { u, v }| net.connect(u, v));
     while net.step_round() {}
     for &leader in &case.leaders {
-        net.signal(usize::from(leader - 1), Signal::Elect);
+        net.signal(at(leader), Signal::Elect);
     }
     while net.step_round() {}
     Ok(net)

@@ -4,8 +4,10 @@ use anyhow::{Context, ensure};
 use common::election::circle::RingConfig;
 use common::election::hs::Hs;
 use common::time::Duration;
-use common::types::{NodeId, RingPlace};
+use common::types::NodeId;
+use ideal::index::NodeIndex;
 use ideal::net::{Net, ROUND};
+use ideal::ring;
 use serde::Deserialize;
 
 use super::verdict::{Report, Verdict};
@@ -117,19 +119,17 @@ fn elect(uids: &[u32]) -> anyhow::Result<Run> {
     for (at, uid) in uids.iter().enumerate() {
         ensure!(seen.insert(uid), "[{at}]: uid {uid} is on the ring twice");
     }
-    let address = |at: usize| NodeId(u16::try_from(at % count).unwrap_or(u16::MAX));
+    let addresses: Vec<NodeId> = (0..).take(count).map(NodeId).collect();
     let mut net = Net::<Hs<u32>, 2>::default();
-    for (at, &uid) in uids.iter().enumerate() {
-        let place = RingPlace { left: address(at + count - 1), right: address(at + 1) };
-        net.add(address(at), 0, Hs::new(uid, RingConfig { place, patience: Duration::ZERO }));
+    for at in NodeIndex::first(count) {
+        let place = ring::place(&addresses, at);
+        net.add(addresses[at], 0, Hs::new(uids[at], RingConfig { place, patience: Duration::ZERO }));
     }
-    if count > 1 {
-        (0..count).for_each(|at| net.join(at, (at + 1) % count));
-    }
+    ring::join(&mut net);
     net.start_all();
     let mut elected_at = None;
     loop {
-        if elected_at.is_none() && (0..count).any(|at| net.node(at).winner().is_some()) {
+        if elected_at.is_none() && net.nodes().any(|at| net.node(at).winner().is_some()) {
             elected_at = Some(net.now());
         }
         if !net.step_round() {
@@ -138,14 +138,14 @@ fn elect(uids: &[u32]) -> anyhow::Result<Run> {
     }
     let rounds = |micros: u64| micros / ROUND.as_micros();
     let counts = net.counts();
-    let last_phase = counts.by_kind.keys().map(|&(_, phase)| phase).max().unwrap_or(0);
+    let last_phase = counts.by_kind.keys().map(|kind| kind.phase).max().unwrap_or(0);
     let phases = (0..=last_phase).map(|phase| PhaseCount {
         phase,
         out: counts.in_phase("out", phase),
         back: counts.in_phase("back", phase),
     });
     Ok(Run {
-        leaders: (0..count).map(|at| net.node(at).winner()).collect(),
+        leaders: net.nodes().map(|at| net.node(at).winner()).collect(),
         phases: phases.filter(|phase| phase.out + phase.back > 0).collect(),
         announcements: counts.of("leader"),
         rounds_election: rounds(elected_at.unwrap_or_default().as_micros()),

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::output::{counted, counted_as};
+
 /// The first thing in a case that was not as expected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
@@ -59,7 +61,8 @@ impl Report {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "MISMATCH {location}\n  expected {expected}\n  got      {got}");
         }
-        let _ = writeln!(text, "{}: {} cases, {} mismatches", path.display(), self.cases.len(), self.mismatches());
+        let mismatches = counted_as(self.mismatches(), "mismatch", "mismatches");
+        let _ = writeln!(text, "{}: {}, {mismatches}", path.display(), counted(self.cases.len(), "case"));
         text
     }
 

@@ -7,6 +7,7 @@ use common::notice::Event;
 use common::protocol::Protocol;
 use common::types::NodeId;
 use ideal::graph::{Graph, Kind};
+use ideal::index::{Edge, NodeIndex};
 use ideal::net::{Net, ROUND};
 use ideal::oriented;
 
@@ -36,8 +37,7 @@ pub(super) fn play(request: Request, stage: &mut Stage) {
 
     story.stage.say(format!("3. {count} boards lie scattered over a field, each its own leader. Now links come up.\n"));
     story.net.start_all();
-    let links: Vec<_> = story.graph.edges().collect();
-    for &(u, v) in &links {
+    for Edge { u, v } in story.graph.edges() {
         story.net.connect(u, v);
     }
     story.settle("an ad hoc network forms (heights)");
@@ -47,14 +47,14 @@ pub(super) fn play(request: Request, stage: &mut Stage) {
 }
 
 impl Story<'_> {
-    fn leader(&self, node: usize) -> Option<usize> {
+    fn leader(&self, node: NodeIndex) -> Option<NodeIndex> {
         self.net.node(node).leader().and_then(|id| self.net.index_of(id))
     }
 
     /// The leader moves out of range, the others elect another, and it comes back as a follower.
     fn lose_leader(&mut self) {
-        let Some(leader) = self.leader(0) else { return };
-        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == leader || v == leader).collect();
+        let Some(leader) = self.leader(NodeIndex(0)) else { return };
+        let links: Vec<_> = self.graph.edges().filter(|edge| edge.touches(leader)).collect();
         let id = self.net.id(leader);
         let gone = counted(links.len(), "link");
         self.stage.say(format!("4. Leader {id} is carried away and loses {gone}.\n"));
@@ -66,15 +66,15 @@ impl Story<'_> {
         self.settle("it comes back (heights)");
     }
 
-    fn cut(&mut self, links: &[(usize, usize)]) {
-        for &(u, v) in links {
+    fn cut(&mut self, links: &[Edge]) {
+        for &Edge { u, v } in links {
             self.graph.remove(u, v);
             self.net.cut(u, v);
         }
     }
 
-    fn connect(&mut self, links: &[(usize, usize)]) {
-        for &(u, v) in links {
+    fn connect(&mut self, links: &[Edge]) {
+        for &Edge { u, v } in links {
             self.graph.insert(u, v);
             self.net.connect(u, v);
         }
@@ -83,7 +83,7 @@ impl Story<'_> {
     /// Splits the network in two and joins it again.
     fn part_and_heal(&mut self) {
         let side = self.half();
-        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| side[u] != side[v]).collect();
+        let links: Vec<_> = self.graph.edges().filter(|edge| side[edge.u] != side[edge.v]).collect();
         let gone = counted(links.len(), "link");
         self.stage.say(format!("6. A wall goes up, blocks {gone} and splits the network in two.\n"));
         self.cut(&links);
@@ -98,16 +98,17 @@ impl Story<'_> {
     fn half(&self) -> Vec<bool> {
         let count = self.graph.len();
         let mut side = vec![false; count];
-        let start = (0..count).min_by(|&a, &b| self.graph.points[a].x.total_cmp(&self.graph.points[b].x)).unwrap_or(0);
+        let x = |node: NodeIndex| self.graph.points[node].x;
+        let start = self.graph.nodes().min_by(|&a, &b| x(a).total_cmp(&x(b))).unwrap_or_default();
         side[start] = true;
         while side.iter().filter(|&&taken| taken).count() < count / 2 {
-            let grows = |node: usize| {
+            let grows = |node: NodeIndex| {
                 let mut grown = side.clone();
                 grown[node] = true;
-                let touches = self.graph.edges().any(|(u, v)| (u == node && side[v]) || (v == node && side[u]));
+                let touches = self.graph.edges().any(|edge| edge.touches(node) && side[edge.other(node)]);
                 !side[node] && touches && self.is_whole(&grown)
             };
-            match (0..count).find(|&node| grows(node)) {
+            match self.graph.nodes().find(|&node| grows(node)) {
                 Some(node) => side[node] = true,
                 None => break,
             }
@@ -117,7 +118,7 @@ impl Story<'_> {
 
     /// Whether the nodes not taken are still connected.
     fn is_whole(&self, taken: &[bool]) -> bool {
-        let links = self.graph.edges().filter(|&(u, v)| !taken[u] && !taken[v]);
+        let links = self.graph.edges().filter(|edge| !taken[edge.u] && !taken[edge.v]);
         let rest = Graph::with(self.graph.points.clone(), links);
         rest.components().iter().filter(|part| part.iter().any(|&node| !taken[node])).count() == 1
     }

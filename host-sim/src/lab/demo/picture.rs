@@ -1,6 +1,7 @@
 //! Small pictures of a network in characters.
 
 use ideal::graph::{Graph, UnitPoint};
+use ideal::index::{Edge, NodeIndex};
 
 const WIDTH: usize = 64;
 const HEIGHT: usize = 15;
@@ -13,13 +14,13 @@ struct Cell {
 }
 
 /// Draws a graph: links as dots, each node as its label.
-pub(super) fn draw(graph: &Graph, label: impl Fn(usize) -> String) -> String {
+pub(super) fn draw(graph: &Graph, label: impl Fn(NodeIndex) -> String) -> String {
     let mut canvas = vec![vec![' '; WIDTH]; HEIGHT];
     let cells: Vec<Cell> = graph.points.iter().map(|&point| cell(point)).collect();
-    for (u, v) in graph.edges() {
+    for Edge { u, v } in graph.edges() {
         dots(&mut canvas, cells[u], cells[v]);
     }
-    for (node, &Cell { x, y }) in cells.iter().enumerate() {
+    for (node, &Cell { x, y }) in graph.nodes().zip(&cells) {
         let text = label(node);
         let start = x.saturating_sub(text.len() / 2).min(WIDTH - text.len().min(WIDTH));
         for (cell, letter) in canvas[y][start..].iter_mut().zip(text.chars()) {

@@ -10,7 +10,9 @@ use common::rng::Rng;
 use common::time::Duration;
 use common::types::{NodeId, RingPlace};
 use ideal::graph::{Graph, Kind};
+use ideal::index::NodeIndex;
 use ideal::net::{Net, ROUND};
+use ideal::ring;
 use ideal::shuffle::shuffled_ids;
 
 use super::picture::draw;
@@ -22,19 +24,19 @@ type RingNet = Net<Hs, 4>;
 pub(super) fn play(request: Request, stage: &mut Stage) {
     let count = usize::from(request.nodes);
     let ids = shuffled_ids(request.nodes, &mut Rng::stream(request.seed, 0x4153));
-    let place = |at: usize| RingPlace { left: ids[(at + count - 1) % count], right: ids[(at + 1) % count] };
     let mut net = RingNet::default();
-    for (at, &id) in ids.iter().enumerate() {
-        net.add(id, request.seed, Hs::new(id, RingConfig { place: place(at), patience: Duration::ZERO }));
+    for at in NodeIndex::first(count) {
+        let config = RingConfig { place: ring::place(&ids, at), patience: Duration::ZERO };
+        net.add(ids[at], request.seed, Hs::new(ids[at], config));
     }
-    (0..count).for_each(|at| net.join(at, (at + 1) % count));
+    ring::join(&mut net);
 
     stage.say(format!("1. A ring of {count} boards elects with HS: candidates probe 1, 2, 4, ... hops both ways.\n"));
     net.start_all();
     elect(&mut net, stage, "a fresh ring elects (HS)");
 
-    let leader = (0..count).find(|&at| net.node(at).leader() == Some(net.id(at))).unwrap_or(0);
-    let (left, right) = ((leader + count - 1) % count, (leader + 1) % count);
+    let leader = net.nodes().find(|&at| net.node(at).leader() == Some(net.id(at))).unwrap_or_default();
+    let (left, right) = (leader.left(count), leader.right(count));
     stage.say(format!(
         "2. Node {} dies. Its neighbours {} and {} close the ring and begin a new election.\n",
         ids[leader], ids[left], ids[right]
@@ -45,8 +47,8 @@ pub(super) fn play(request: Request, stage: &mut Stage) {
     net.connect(left, right);
     net.reset_counts();
     // The neighbours learn of the gap first; the other nodes learn of the new election from their probes.
-    net.signal(left, Signal::Ring(RingPlace { right: ids[right], ..place(left) }));
-    net.signal(right, Signal::Ring(RingPlace { left: ids[left], ..place(right) }));
+    net.signal(left, Signal::Ring(RingPlace { right: ids[right], ..ring::place(&ids, left) }));
+    net.signal(right, Signal::Ring(RingPlace { left: ids[left], ..ring::place(&ids, right) }));
     elect(&mut net, stage, "the ring's leader dies (HS)");
 }
 
@@ -61,7 +63,7 @@ fn elect(net: &mut RingNet, stage: &mut Stage, title: &str) {
             }
         }
     }) {}
-    let alive: Vec<usize> = (0..net.len()).filter(|&at| net.is_alive(at)).collect();
+    let alive: Vec<NodeIndex> = net.nodes().filter(|&at| net.is_alive(at)).collect();
     for (phase, survivors) in &winners {
         let names: Vec<String> = survivors.iter().map(ToString::to_string).collect();
         let hops = 1_u32 << phase;
@@ -73,8 +75,8 @@ fn elect(net: &mut RingNet, stage: &mut Stage, title: &str) {
         leader.unwrap_or_default()
     ));
     let mut graph = Graph::new(Kind::Ring, net.len(), 0);
-    for dead in (0..net.len()).filter(|&at| !net.is_alive(at)) {
-        let (left, right) = ((dead + net.len() - 1) % net.len(), (dead + 1) % net.len());
+    for dead in net.nodes().filter(|&at| !net.is_alive(at)) {
+        let (left, right) = (dead.left(net.len()), dead.right(net.len()));
         graph.remove(left, dead);
         graph.remove(dead, right);
         graph.insert(left, right);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ideal::hierarchy::Density;
-use ideal::hierarchy::{Bars, CHANGES, GRAPHS, INSTANCES, Measured, RADII, Row};
+use ideal::hierarchy::{Bars, CHANGES, GRAPHS, GraphSize, INSTANCES, Measured, RADII, Row};
 use ideal::stress::hierarchy::radii_name;
 
 /// The most nodes that may change their local leader per link change, random geometric 60, K = 2.
@@ -108,7 +108,7 @@ fn table(out: &mut String, rows: &[Row], no_levels: &str, cell: impl Fn(&Row) ->
     let names = columns.clone().map(|radii| if radii.is_empty() { no_levels.to_owned() } else { radii_name(radii) });
     put(out, format_args!("| graph | {} |\n", names.collect::<Vec<_>>().join(" | ")));
     put(out, format_args!("|---|{}\n", columns.map(|_| "---:|").collect::<String>()));
-    for (kind, nodes) in GRAPHS {
+    for GraphSize { kind, nodes } in GRAPHS {
         let mine: Vec<&Row> = rows.iter().filter(|row| row.graph == kind.name() && row.nodes == nodes).collect();
         if let Some(first) = mine.first() {
             let cells: Vec<String> = mine.iter().map(|row| cell(row)).collect();

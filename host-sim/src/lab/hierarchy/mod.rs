@@ -5,6 +5,7 @@ mod tree;
 
 use common::election::hierarchy::Radii;
 use ideal::hierarchy::{Line, Story};
+use ideal::index::{Edge, NodeIndex};
 use serde::Serialize;
 
 use crate::output::counted;
@@ -40,7 +41,8 @@ pub struct Report<'a> {
     radii: Vec<u8>,
     changes: &'a [Line],
     nodes: Vec<NodeReport>,
-    links: Vec<(u16, u16)>,
+    /// The ids of the ends of each.
+    links: Vec<[u16; 2]>,
 }
 
 #[derive(Serialize)]
@@ -62,11 +64,12 @@ impl<'a> Report<'a> {
     /// Reports the final network of a story.
     pub fn new(story: &'a Story, radii: Radii) -> Self {
         let net = &story.field.net;
-        let level = |node: usize, level: usize| {
+        let level = |node: NodeIndex, level: usize| {
             let standing = net.node(node).standing(level)?;
             Some(LevelReport { head: standing.head.0, distance: standing.distance, parent: standing.parent.0 })
         };
-        let mut nodes: Vec<NodeReport> = (0..net.len())
+        let mut nodes: Vec<NodeReport> = net
+            .nodes()
             .map(|node| NodeReport {
                 id: net.id(node).0,
                 alive: net.is_alive(node),
@@ -75,7 +78,7 @@ impl<'a> Report<'a> {
             })
             .collect();
         nodes.sort_by_key(|node| node.id);
-        let links = story.field.graph.edges().map(|(u, v)| (net.id(u).0, net.id(v).0)).collect();
+        let links = story.field.graph.edges().map(|Edge { u, v }| [net.id(u).0, net.id(v).0]).collect();
         Self { radii: radii.iter().collect(), changes: &story.lines, nodes, links }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ideal::hierarchy::HierarchyNet;
+use ideal::index::NodeIndex;
 use ideal::well_formed::link_graph;
 
 use crate::output::counted;
@@ -30,23 +31,23 @@ pub fn trees(net: &HierarchyNet) -> String {
 
 struct Tree<'a> {
     net: &'a HierarchyNet,
-    component: Vec<usize>,
+    component: Vec<NodeIndex>,
 }
 
 impl Tree<'_> {
     /// The heads of a level for which `wanted` holds, the leader first, the others by id.
-    fn heads(&self, level: usize, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
-        let is_head = |node: usize| {
+    fn heads(&self, level: usize, wanted: impl Fn(NodeIndex) -> bool) -> Vec<NodeIndex> {
+        let is_head = |node: NodeIndex| {
             let standing = self.net.node(node).standing(level);
             standing.is_some_and(|standing| standing.head == self.net.id(node))
         };
-        let mut heads: Vec<usize> = self.component.iter().copied().filter(|&n| is_head(n) && wanted(n)).collect();
+        let mut heads: Vec<NodeIndex> = self.component.iter().copied().filter(|&n| is_head(n) && wanted(n)).collect();
         heads.sort_by_key(|&node| (self.net.id(node) != self.net.node(node).height().leader.lid, self.net.id(node)));
         heads
     }
 
     /// A head and everything below it.
-    fn branch(&self, head: usize, level: usize, depth: usize, out: &mut String) {
+    fn branch(&self, head: NodeIndex, level: usize, depth: usize, out: &mut String) {
         let id = self.net.id(head);
         let indent = 2 * depth;
         let far = match self.net.node(head).standing(level + 1) {
@@ -59,15 +60,16 @@ impl Tree<'_> {
             return;
         }
         put(out, format_args!("{:indent$}level {} head {id}{far}\n", "", level + 1));
-        let is_below = |node: usize| self.net.node(node).standing(level).is_some_and(|standing| standing.head == id);
+        let is_below =
+            |node: NodeIndex| self.net.node(node).standing(level).is_some_and(|standing| standing.head == id);
         for below in self.heads(level - 1, is_below) {
             self.branch(below, level - 1, depth + 1, out);
         }
     }
 
     /// The members of a head of level 1, nearest first.
-    fn members(&self, head: usize) -> String {
-        let mut by_distance: BTreeMap<u8, Vec<usize>> = BTreeMap::new();
+    fn members(&self, head: NodeIndex) -> String {
+        let mut by_distance: BTreeMap<u8, Vec<NodeIndex>> = BTreeMap::new();
         for &node in &self.component {
             if let Some(standing) = self.net.node(node).standing(0)
                 && standing.head == self.net.id(head)
@@ -84,7 +86,7 @@ impl Tree<'_> {
         format!("  {}", groups.collect::<Vec<_>>().join("; "))
     }
 
-    fn list(&self, nodes: impl IntoIterator<Item = usize>) -> String {
+    fn list(&self, nodes: impl IntoIterator<Item = NodeIndex>) -> String {
         let mut ids: Vec<u16> = nodes.into_iter().map(|node| self.net.id(node).0).collect();
         ids.sort_unstable();
         ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -142,7 +144,8 @@ leader 1, 6 nodes
             }
             ids.sort_unstable();
             let net = &story.field.net;
-            let mut alive: Vec<u16> = (0..25).filter(|&node| net.is_alive(node)).map(|node| net.id(node).0).collect();
+            let mut alive: Vec<u16> =
+                net.nodes().filter(|&node| net.is_alive(node)).map(|node| net.id(node).0).collect();
             alive.sort_unstable();
             assert_eq!(ids, alive, "{kind:?}\n{text}");
         }

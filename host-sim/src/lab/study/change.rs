@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::rng::Rng;
 use ideal::graph::Graph;
+use ideal::index::{Direction, Edge, NodeIndex};
+use ideal::shuffle::shuffle;
 use serde::Serialize;
 
-use super::scene::{Scene, shuffle};
+use super::scene::Scene;
 use super::{below, stream};
 
 /// How many links [`Change::ThreeCuts`] cuts.
@@ -101,8 +103,7 @@ impl Change {
             }
             Self::Flap => pace.flap(&between_halves(&scene.graph, &mut pick), scene),
             Self::LeaderLost => {
-                let at_leader = |&(u, v): &(usize, usize)| u == scene.leader || v == scene.leader;
-                pace.cut(&all.into_iter().filter(at_leader).collect::<Vec<_>>())
+                pace.cut(&all.into_iter().filter(|edge| edge.touches(scene.leader)).collect::<Vec<_>>())
             }
             Self::Churn => pace.churn(&all, &mut pick),
         };
@@ -139,10 +140,8 @@ pub struct Flip {
     /// In rounds since the first change, or in deliveries if their order is random. When no message is in flight, the
     /// next flip does not wait.
     pub moment: u64,
-    /// The index of the sender, which detects it.
-    pub from: usize,
-    /// The index of the receiver.
-    pub to: usize,
+    /// Its sender detects it.
+    pub direction: Direction,
     /// Whether the direction comes up.
     pub up: bool,
 }
@@ -168,10 +167,11 @@ impl Plan {
     pub fn outcome(&self, graph: &Graph) -> Graph {
         let mut graph = graph.clone();
         for flip in self.before.iter().chain(&self.flips) {
+            let Direction { from, to } = flip.direction;
             if flip.up {
-                graph.insert(flip.from, flip.to);
+                graph.insert(from, to);
             } else {
-                graph.remove(flip.from, flip.to);
+                graph.remove(from, to);
             }
         }
         graph
@@ -200,21 +200,21 @@ impl Pace {
         }
     }
 
-    fn flips(&mut self, links: &[(usize, usize)], up: bool) -> Vec<Flip> {
-        let directions = links.iter().flat_map(|&(u, v)| [(u, v), (v, u)]);
-        directions.map(|(from, to)| Flip { moment: self.within(2 * self.nodes), from, to, up }).collect()
+    fn flips(&mut self, links: &[Edge], up: bool) -> Vec<Flip> {
+        let directions = links.iter().flat_map(|edge| edge.directions());
+        directions.map(|direction| Flip { moment: self.within(2 * self.nodes), direction, up }).collect()
     }
 
-    fn cut(&mut self, links: &[(usize, usize)]) -> Vec<Flip> {
+    fn cut(&mut self, links: &[Edge]) -> Vec<Flip> {
         self.flips(links, false)
     }
 
-    fn heal(&mut self, links: &[(usize, usize)]) -> Vec<Flip> {
+    fn heal(&mut self, links: &[Edge]) -> Vec<Flip> {
         self.flips(links, true)
     }
 
     /// Down, and up again before a search and its echo can have crossed the network.
-    fn flap(&mut self, links: &[(usize, usize)], scene: &Scene) -> Vec<Flip> {
+    fn flap(&mut self, links: &[Edge], scene: &Scene) -> Vec<Flip> {
         let mut flips = self.cut(links);
         let pause = match self.schedule {
             Schedule::Synchronous => 1 + below(&mut self.rng, 2 * scene.graph.diameter()),
@@ -225,9 +225,9 @@ impl Pace {
         flips
     }
 
-    fn churn(&mut self, links: &[(usize, usize)], pick: &mut Rng) -> Vec<Flip> {
+    fn churn(&mut self, links: &[Edge], pick: &mut Rng) -> Vec<Flip> {
         let mut down = BTreeSet::new();
-        let mut free: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut free: BTreeMap<Direction, u64> = BTreeMap::new();
         let mut flips = Vec::new();
         let mut start = 0;
         for _ in 0..TURNS_MIN.max(links.len() / 2) {
@@ -236,11 +236,11 @@ impl Pace {
             if !up {
                 down.insert(link);
             }
-            for (from, to) in [link, (link.1, link.0)] {
+            for direction in link.directions() {
                 // The two ends may disagree for a while, but each sees its own changes in order.
-                let moment = (start + self.within(self.nodes)).max(free.get(&(from, to)).copied().unwrap_or(0));
-                free.insert((from, to), moment);
-                flips.push(Flip { moment, from, to, up });
+                let moment = (start + self.within(self.nodes)).max(free.get(&direction).copied().unwrap_or(0));
+                free.insert(direction, moment);
+                flips.push(Flip { moment, direction, up });
             }
             start += match self.schedule {
                 Schedule::Synchronous => u64::from(self.rng.below(4)),
@@ -251,29 +251,30 @@ impl Pace {
     }
 }
 
-fn some(mut links: Vec<(usize, usize)>, count: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
+fn some(mut links: Vec<Edge>, count: usize, rng: &mut Rng) -> Vec<Edge> {
     shuffle(&mut links, rng);
     links.truncate(count);
     links
 }
 
 /// The links that are the only downhill path of one of their ends. The leader's last link is among them.
-fn last_ways(scene: &Scene) -> Vec<(usize, usize)> {
+fn last_ways(scene: &Scene) -> Vec<Edge> {
     let heights = scene.heights();
     let mut ways = vec![Vec::new(); heights.len()];
-    for (u, v) in scene.graph.edges() {
+    for Edge { u, v } in scene.graph.edges() {
         let (low, high) = if heights[u] < heights[v] { (u, v) } else { (v, u) };
         ways[high].push(low);
     }
-    let only = |(high, ways): (usize, &Vec<usize>)| if let &[low] = ways.as_slice() { Some((low, high)) } else { None };
-    ways.iter().enumerate().filter_map(only).collect()
+    // The lower end is drawn a moment for first.
+    let only = |high: NodeIndex| if let [low] = ways[high][..] { Some(Edge { u: low, v: high }) } else { None };
+    scene.graph.nodes().filter_map(only).collect()
 }
 
 /// The links between the half of the nodes nearest to a random one and the rest.
-fn between_halves(graph: &Graph, rng: &mut Rng) -> Vec<(usize, usize)> {
-    let hops = graph.distances(below(rng, graph.len()));
-    let mut nearest: Vec<usize> = (0..graph.len()).collect();
+fn between_halves(graph: &Graph, rng: &mut Rng) -> Vec<Edge> {
+    let hops = graph.distances(NodeIndex(below(rng, graph.len())));
+    let mut nearest: Vec<NodeIndex> = graph.nodes().collect();
     nearest.sort_by_key(|&node| hops[node]);
-    let half: BTreeSet<usize> = nearest.into_iter().take(graph.len() / 2).collect();
-    graph.edges().filter(|(u, v)| half.contains(u) != half.contains(v)).collect()
+    let half: BTreeSet<NodeIndex> = nearest.into_iter().take(graph.len() / 2).collect();
+    graph.edges().filter(|edge| half.contains(&edge.u) != half.contains(&edge.v)).collect()
 }

@@ -9,6 +9,7 @@ use common::notice::Event;
 use common::rng::Rng;
 use common::time::Instant;
 use ideal::graph::{Graph, UnitPoint};
+use ideal::index::{Direction, NodeIndex};
 use ideal::net::ROUND;
 use ideal::oriented::{self, Violation};
 
@@ -144,7 +145,7 @@ impl Runner {
     }
 
     fn apply(&mut self, flip: Flip) {
-        let Flip { from, to, up, .. } = flip;
+        let Flip { direction: Direction { from, to }, up, .. } = flip;
         // A flip that changes nothing makes no step; the step before it must not be counted twice.
         if self.net.is_up(from, to) == up {
             return;
@@ -172,7 +173,7 @@ struct Watch {
 
 impl Watch {
     fn new(net: &StudyNet) -> Self {
-        let leaders = (0..net.len()).map(|node| net.node(node).height().leader).collect();
+        let leaders = net.nodes().map(|node| net.node(node).height().leader).collect();
         Self { last_election: net.now(), last_turn: net.now(), leaders, outcome: Outcome::default() }
     }
 
@@ -182,7 +183,7 @@ impl Watch {
         self.outcome = Outcome::default();
     }
 
-    fn see(&mut self, net: &StudyNet, node: usize) {
+    fn see(&mut self, net: &StudyNet, node: NodeIndex) {
         let now = net.node(node).height().leader;
         let former = std::mem::replace(&mut self.leaders[node], now);
         if now == former {
@@ -204,6 +205,6 @@ impl Watch {
 
 /// The links that are up in both directions.
 fn usable_links(net: &StudyNet) -> Graph {
-    let both = net.up_directions().filter(|&(u, v)| u < v && net.is_up(v, u));
-    Graph::with(vec![UnitPoint::default(); net.len()], both)
+    let both = net.up_directions().filter(|&Direction { from, to }| from < to && net.is_up(to, from));
+    Graph::with(vec![UnitPoint::default(); net.len()], both.map(Direction::edge))
 }

@@ -7,7 +7,9 @@ use common::election::height_tuple::Height;
 use common::rng::Rng;
 use common::types::NodeId;
 use ideal::graph::{Graph, Kind};
+use ideal::index::{Edge, NodeIndex};
 use ideal::net::Net;
+use ideal::shuffle::shuffled_ids;
 
 use super::{below, stream};
 
@@ -22,33 +24,21 @@ pub type StudyNet = Net<HeightElection<LINKS_MAX>, LINKS_MAX>;
 pub struct Scene {
     /// Who can hear whom.
     pub graph: Graph,
-    /// The id of each node.
     pub ids: Vec<NodeId>,
-    /// The index of the leader.
-    pub leader: usize,
+    pub leader: NodeIndex,
 }
 
 impl Scene {
     /// A random scene: ids `1..=nodes` in random order, and a random leader.
     pub fn random(kind: Kind, nodes: usize, seed: u64) -> anyhow::Result<Self> {
         let graph = Graph::new(kind, nodes, seed);
-        let mut ids = (1..=u16::try_from(nodes).context("ids have 16 bits")?).map(NodeId).collect::<Vec<_>>();
-        shuffle(&mut ids, &mut Rng::stream(seed, stream::IDS));
-        let leader = below(&mut Rng::stream(seed, stream::LEADER), nodes);
+        let count = u16::try_from(nodes).context("ids have 16 bits")?;
+        let ids = shuffled_ids(count, &mut Rng::stream(seed, stream::IDS));
+        let leader = NodeIndex(below(&mut Rng::stream(seed, stream::LEADER), nodes));
         let scene = Self { graph, ids, leader };
-        let busiest = scene.degrees().into_iter().max().unwrap_or(0);
+        let busiest = scene.graph.neighbours().iter().map(Vec::len).max().unwrap_or(0);
         ensure!(busiest <= LINKS_MAX, "a node of this graph has {busiest} links; the maximum is {LINKS_MAX}");
         Ok(scene)
-    }
-
-    /// The number of links of each node.
-    pub fn degrees(&self) -> Vec<usize> {
-        let mut degrees = vec![0; self.graph.len()];
-        for (u, v) in self.graph.edges() {
-            degrees[u] += 1;
-            degrees[v] += 1;
-        }
-        degrees
     }
 
     /// Every node's height in the initial state: its distance from the leader.
@@ -71,27 +61,16 @@ impl Scene {
     /// When a node has more than [`LINKS_MAX`] links.
     pub fn net(&self, clock: ClockKind, rules: HeightRules) -> StudyNet {
         let heights = self.heights();
-        let mut neighbours = vec![Vec::new(); heights.len()];
-        for (u, v) in self.graph.edges() {
-            neighbours[u].push(heights[v]);
-            neighbours[v].push(heights[u]);
-        }
         let mut net = Net::default();
-        for (&height, neighbours) in heights.iter().zip(neighbours) {
+        for (&height, neighbours) in heights.iter().zip(self.graph.neighbours()) {
             let mut node = HeightElection::with_height(height, HeightOptions { clock, rules });
             for neighbour in neighbours {
-                node = node.with_neighbour(neighbour).expect("a node has too many links");
+                node = node.with_neighbour(heights[neighbour]).expect("a node has too many links");
             }
             net.add(height.id, 0, node);
         }
-        self.graph.edges().for_each(|(u, v)| net.join(u, v));
+        self.graph.edges().for_each(|Edge { u, v }| net.join(u, v));
         net.start_all();
         net
-    }
-}
-
-pub(super) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, below(rng, last + 1));
     }
 }

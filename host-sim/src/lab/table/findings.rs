@@ -8,7 +8,7 @@ use common::types::NodeId;
 use super::Case;
 use super::measure::{Run, Starters, abraham, bully, hs, lcr, modified_bully, ring, timer_based};
 use crate::lab::hs_extremes;
-use crate::lab::ring_steps::{self, Mode, Outcome, Script};
+use crate::lab::ring_steps::{self, Member, Mode, Outcome, Script, Timed};
 
 /// What was measured for one cost of one case.
 #[derive(Clone, Debug)]
@@ -241,10 +241,10 @@ fn find_abraham(case: Case, n: u16) -> anyhow::Result<Finding> {
 /// A ring sorted by coefficient: node 1 is the fittest, and the failed leader is not on it.
 fn run_frlle(n: u16, detectors: impl Iterator<Item = u16>, heard: &[u16]) -> Outcome {
     ring_steps::run(&Script {
-        ring: (1..=n).map(|id| (NodeId(id), Coefficient(id))).collect(),
+        ring: (1..=n).map(|id| Member { id: NodeId(id), coefficient: Coefficient(id) }).collect(),
         failed: NodeId(n + 1),
-        detections: detectors.map(|id| (0, NodeId(id))).collect(),
-        responses: heard.iter().map(|&id| (1, NodeId(id))).collect(),
+        detections: detectors.map(|id| Timed { step: 0, node: NodeId(id) }).collect(),
+        responses: heard.iter().map(|&id| Timed { step: 1, node: NodeId(id) }).collect(),
         mode: Mode::Joint,
     })
 }

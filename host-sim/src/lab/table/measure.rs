@@ -13,7 +13,9 @@ use common::members::RingOrder;
 use common::protocol::{Protocol, Signal};
 use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace};
+use ideal::index::NodeIndex;
 use ideal::net::{Counts, Net, ROUND};
+use ideal::ring;
 
 /// Far more rounds than any election of these sizes takes, which is fewer than ten per node.
 const ROUNDS_MAX: u64 = 100_000;
@@ -90,17 +92,12 @@ fn run_ring<P: Protocol>(
     starters: Starters,
     node: impl Fn(NodeId, RingPlace) -> P,
 ) -> anyhow::Result<Run> {
-    let n = ids.len();
     let mut net = Net::<P, 2>::default();
-    for (at, &id) in ids.iter().enumerate() {
-        let place = RingPlace { left: ids[(at + n - 1) % n], right: ids[(at + 1) % n] };
-        net.add(id, 0, node(id, place));
+    for at in NodeIndex::first(ids.len()) {
+        net.add(ids[at], 0, node(ids[at], ring::place(ids, at)));
     }
-    (1..n).for_each(|at| net.join(at - 1, at));
-    if n > 2 {
-        net.join(n - 1, 0);
-    }
-    (0..n).filter(|&at| starters.include(ids[at])).for_each(|at| net.start(at));
+    ring::join(&mut net);
+    net.nodes().filter(|&at| starters.include(ids[at])).for_each(|at| net.start(at));
     finish(net)
 }
 
@@ -108,11 +105,12 @@ fn run_clique<P: Protocol>(live: u16, detectors: Starters, node: impl Fn() -> P)
     let mut net = Net::<P>::default();
     for id in 1..=live + 1 {
         let newcomer = net.add(NodeId(id), 0, node());
-        (0..newcomer).for_each(|other| net.join(other, newcomer));
+        newcomer.earlier().for_each(|other| net.join(other, newcomer));
     }
     // Its links stay up for the others, which find out by asking it in vain.
-    net.crash(usize::from(live));
-    for at in (0..usize::from(live)).filter(|&at| detectors.include(net.id(at))).collect::<Vec<_>>() {
+    let last = NodeIndex(live.into());
+    net.crash(last);
+    for at in last.earlier().filter(|&at| detectors.include(net.id(at))).collect::<Vec<_>>() {
         net.signal(at, Signal::LeaderLost);
     }
     finish(net)
@@ -120,7 +118,7 @@ fn run_clique<P: Protocol>(live: u16, detectors: Starters, node: impl Fn() -> P)
 
 /// Runs to the end and checks that all nodes agree.
 fn finish<P: Protocol, const PEERS: usize>(mut net: Net<P, PEERS>) -> anyhow::Result<Run> {
-    let alive: Vec<usize> = (0..net.len()).filter(|&node| net.is_alive(node)).collect();
+    let alive: Vec<NodeIndex> = net.nodes().filter(|&node| net.is_alive(node)).collect();
     let views = |net: &Net<P, PEERS>| alive.iter().map(|&node| net.node(node).leader()).collect::<Vec<_>>();
     let mut leaders = views(&net);
     let (mut arrived, mut decided) = (Instant::ZERO, Instant::ZERO);

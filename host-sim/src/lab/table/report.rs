@@ -20,21 +20,27 @@ struct Table {
     title: &'static str,
     printed: fn(Algorithm, Case) -> Option<Formula>,
     exact: fn(Algorithm, Case) -> Option<Formula>,
-    measured_and_printed: fn(&Row) -> (u64, u64),
+    count: fn(&Row) -> Count,
+}
+
+/// What was counted, and what the printed formula gives.
+struct Count {
+    measured: u64,
+    printed: u64,
 }
 
 const MESSAGES: Table = Table {
     title: "Table 3.1: messages of a whole election, measured / printed formula",
     printed: printed_messages,
     exact: exact_messages,
-    measured_and_printed: |row| (row.measured_messages, row.formula_messages),
+    count: |row| Count { measured: row.measured_messages, printed: row.formula_messages },
 };
 
 const STEPS: Table = Table {
     title: "Table 3.2: time steps until the last message has arrived, measured / printed formula",
     printed: printed_steps,
     exact: exact_steps,
-    measured_and_printed: |row| (row.measured_steps, row.formula_steps),
+    count: |row| Count { measured: row.measured_steps, printed: row.formula_steps },
 };
 
 /// Everything that the command prints.
@@ -80,8 +86,9 @@ impl Table {
         let printed = (self.printed)(algorithm, case).map_or("", |formula| formula.text);
         let mut cells = vec![number.to_string(), algorithm.title().into(), case.name().into(), printed.into()];
         for n in SHOWN {
-            let pair = rows.iter().find(|row| row.n == n).map(|row| (self.measured_and_printed)(row));
-            cells.push(pair.map_or_else(String::new, |(measured, printed)| format!("{measured} / {printed}")));
+            let count = rows.iter().find(|row| row.n == n).map(|row| (self.count)(row));
+            let cell = |Count { measured, printed }| format!("{measured} / {printed}");
+            cells.push(count.map_or_else(String::new, cell));
         }
         cells.push(self.verdict(algorithm, case, rows));
         cells
@@ -89,16 +96,15 @@ impl Table {
 
     fn verdict(&self, algorithm: Algorithm, case: Case, rows: &[&Row]) -> String {
         let equal = rows.iter().filter(|row| {
-            let (measured, printed) = (self.measured_and_printed)(row);
+            let Count { measured, printed } = (self.count)(row);
             measured == printed
         });
         let equal = equal.count();
         if equal == rows.len() {
             return "equal".into();
         }
-        let holds = |formula: &Formula| {
-            rows.iter().all(|row| (formula.value)(row.n.into()) == (self.measured_and_printed)(row).0)
-        };
+        let holds =
+            |formula: &Formula| rows.iter().all(|row| (formula.value)(row.n.into()) == (self.count)(row).measured);
         let instead = (self.exact)(algorithm, case).filter(holds);
         let some = if equal > 0 { format!(" at {} of {}", rows.len() - equal, rows.len()) } else { String::new() };
         match instead {

@@ -233,7 +233,8 @@ class App {
     for (const node of nodes) if (node.on && node.leader !== null) followers.set(node.leader, (followers.get(node.leader) ?? 0) + 1);
     const leaders = [...followers].sort((a, b) => b[1] - a[1]);
     const on = nodes.filter((node) => node.on).length;
-    const led = leaders.slice(0, 4).map(([id, count]) => `${id} leads ${count}`).join(", ");
+    const isOff = (id) => nodes.some((node) => node.id === id && !node.on);
+    const led = leaders.slice(0, 4).map(([id, count]) => `${id}${isOff(id) ? ", which is off," : ""} leads ${count}`).join(", ");
     const more = leaders.length > 4 ? ` and ${leaders.length - 4} more` : "";
     byId("summary").textContent = `${on} of ${nodes.length} nodes on. ${led ? `Node ${led}${more}.` : "Nobody leads yet."}`;
     byId("selected").textContent = this.describe(network.nodes.get(this.selected));

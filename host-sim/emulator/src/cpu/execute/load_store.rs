@@ -16,13 +16,19 @@ const fn width(access: Access) -> Width {
     }
 }
 
-/// The address of an access, and the base register afterwards.
-const fn addresses(base: u32, index: Index, offset: u32) -> (u32, u32) {
+struct Addresses {
+    /// Where the access goes.
+    address: u32,
+    /// The base register afterwards.
+    moved: u32,
+}
+
+const fn addresses(base: u32, index: Index, offset: u32) -> Addresses {
     let moved = base.wrapping_add(offset);
     match index {
-        Index::Offset => (moved, base),
-        Index::Before => (moved, moved),
-        Index::After => (base, moved),
+        Index::Offset => Addresses { address: moved, moved: base },
+        Index::Before => Addresses { address: moved, moved },
+        Index::After => Addresses { address: base, moved },
     }
 }
 
@@ -61,7 +67,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     #[inline(always)]
     pub(super) fn load(&mut self, access: Access, rt: Reg, rn: Reg, index: Index, offset: u32) -> Run {
-        let (address, moved) = addresses(self.cpu.get(rn), index, offset);
+        let Addresses { address, moved } = addresses(self.cpu.get(rn), index, offset);
         let value = self.read_access(access, address)?;
         if index != Index::Offset {
             self.move_base(rn, moved);
@@ -71,7 +77,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     #[inline(always)]
     pub(super) fn store(&mut self, access: Access, rt: Reg, rn: Reg, index: Index, offset: u32) -> Run {
-        let (address, moved) = addresses(self.cpu.get(rn), index, offset);
+        let Addresses { address, moved } = addresses(self.cpu.get(rn), index, offset);
         self.write(address, width(access), self.cpu.get(rt))?;
         if index != Index::Offset {
             self.move_base(rn, moved);
@@ -93,7 +99,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     #[inline(always)]
     pub(super) fn load_pair(&mut self, rt: Reg, rt2: Reg, rn: Reg, index: Index, offset: u32) -> Run {
-        let (address, moved) = addresses(self.cpu.get(rn), index, offset);
+        let Addresses { address, moved } = addresses(self.cpu.get(rn), index, offset);
         let first = self.read_aligned(address)?;
         let second = self.read_aligned(address.wrapping_add(4))?;
         if index != Index::Offset {
@@ -114,7 +120,7 @@ impl<I: Io + ?Sized> Core<'_, I> {
 
     #[inline(always)]
     pub(super) fn store_pair(&mut self, rt: Reg, rt2: Reg, rn: Reg, index: Index, offset: u32) -> Run {
-        let (address, moved) = addresses(self.cpu.get(rn), index, offset);
+        let Addresses { address, moved } = addresses(self.cpu.get(rn), index, offset);
         self.write_aligned(address, self.cpu.get(rt))?;
         self.write_aligned(address.wrapping_add(4), self.cpu.get(rt2))?;
         if index != Index::Offset {

@@ -63,18 +63,31 @@ fn is_denormal(bits: u32) -> bool {
     bits & 0x7F80_0000 == 0 && bits & !SIGN != 0
 }
 
-/// The sum of two doubles, and how far the exact sum lies above it.
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
+/// The exact sum of two doubles.
+#[derive(Clone, Copy)]
+struct Sum {
+    rounded: f64,
+    /// How far the exact sum lies above it.
+    error: f64,
+}
+
+impl Sum {
+    fn is_zero(self) -> bool {
+        self.rounded == 0.0 && self.error == 0.0
+    }
+}
+
+fn two_sum(a: f64, b: f64) -> Sum {
     let sum = a + b;
     let b_part = sum - a;
     let error = (a - (sum - b_part)) + (b - b_part);
-    (sum, error)
+    Sum { rounded: sum, error }
 }
 
-/// How an exact sum of a double and a small error compares with a single.
-fn compare_sum((sum, error): (f64, f64), rounded: f32) -> Ordering {
-    let order = sum.partial_cmp(&f64::from(rounded)).unwrap_or(Ordering::Equal);
-    order.then(error.partial_cmp(&0.0).unwrap_or(Ordering::Equal))
+/// How an exact sum compares with a single.
+fn compare_sum(sum: Sum, single: f32) -> Ordering {
+    let order = sum.rounded.partial_cmp(&f64::from(single)).unwrap_or(Ordering::Equal);
+    order.then(sum.error.partial_cmp(&0.0).unwrap_or(Ordering::Equal))
 }
 
 impl Fpu {
@@ -164,7 +177,7 @@ impl Fpu {
             return nearest.to_bits();
         }
         let exact = two_sum(f64::from(x), f64::from(y));
-        if exact == (0.0, 0.0) && (a ^ b) & SIGN != 0 {
+        if exact.is_zero() && (a ^ b) & SIGN != 0 {
             return self.cancelled();
         }
         self.round(nearest, compare_sum(exact, nearest))
@@ -183,8 +196,9 @@ impl Fpu {
         if x.is_infinite() || y.is_infinite() {
             return nearest.to_bits();
         }
-        let exact = f64::from(x) * f64::from(y);
-        self.round(nearest, compare_sum((exact, 0.0), nearest))
+        // Two singles' product fits a double.
+        let exact = Sum { rounded: f64::from(x) * f64::from(y), error: 0.0 };
+        self.round(nearest, compare_sum(exact, nearest))
     }
 
     pub fn divide(&mut self, a: u32, b: u32) -> u32 {
@@ -246,7 +260,7 @@ impl Fpu {
             return nearest.to_bits();
         }
         let exact = two_sum(f64::from(x) * f64::from(y), f64::from(sum));
-        if exact == (0.0, 0.0) && (a ^ b ^ addend) & SIGN != 0 {
+        if exact.is_zero() && (a ^ b ^ addend) & SIGN != 0 {
             return self.cancelled();
         }
         self.round(nearest, compare_sum(exact, nearest))

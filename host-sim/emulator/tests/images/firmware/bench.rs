@@ -9,7 +9,7 @@ use common::types::NodeId;
 use emulator::board::{Board, Program};
 use emulator::ideal::IdealAir;
 use emulator::images;
-use emulator::network::{Ether, Network};
+use emulator::network::{BoardIndex, Ether, Network};
 use emulator::phy::{Frame, Input, Output, Stamped, Tuning};
 use emulator::soc::{Chip, Surroundings};
 
@@ -27,7 +27,7 @@ const ANSWER_MS: u64 = 200;
 const ASKS: u32 = 100;
 
 /// A radio that belongs to no board.
-const OUTSIDER: usize = 1_000;
+const OUTSIDER: BoardIndex = BoardIndex(1_000);
 
 /// The network of provisioned boards.
 pub const PAN: u16 = 0x5EED;
@@ -110,14 +110,14 @@ impl Tape {
 }
 
 impl Ether for Tape {
-    fn tell(&mut self, radio: usize, said: Stamped) {
+    fn tell(&mut self, radio: BoardIndex, said: Stamped) {
         match &said.output {
             Output::TransmitBegins { frame, tuning, ends, .. } => {
-                self.sent.push((radio, frame.clone(), *tuning));
+                self.sent.push((radio.0, frame.clone(), *tuning));
                 self.times.push((said.at, *ends));
             }
-            Output::Listening { .. } => self.switched.push(Switched { at: said.at, radio, is_on: true }),
-            Output::Deaf => self.switched.push(Switched { at: said.at, radio, is_on: false }),
+            Output::Listening { .. } => self.switched.push(Switched { at: said.at, radio: radio.0, is_on: true }),
+            Output::Deaf => self.switched.push(Switched { at: said.at, radio: radio.0, is_on: false }),
             _ => {}
         }
         self.air.tell(radio, said);
@@ -127,7 +127,7 @@ impl Ether for Tape {
         self.air.next_event()
     }
 
-    fn advance(&mut self, now: u64, deliver: &mut Vec<(usize, Input)>) {
+    fn advance(&mut self, now: u64, deliver: &mut Vec<(BoardIndex, Input)>) {
         self.air.advance(now, deliver);
     }
 }

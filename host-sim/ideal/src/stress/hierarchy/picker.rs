@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use common::protocol::Protocol;
 use common::rng::Rng;
 
+use crate::index::NodeIndex;
 use crate::net::{Channel, Net};
 
 /// The order in which channels deliver.
@@ -38,16 +39,28 @@ impl Scheduler {
 
 const BURST_MAX: u32 = 20;
 
+/// When something happened to a channel, in inputs of the network.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    last_written: u64,
+    held_since: u64,
+}
+
+/// One link that delivers several times in a row.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    channel: Channel,
+    left: u32,
+}
+
 /// A scheduler at work.
 #[derive(Clone, Debug)]
 pub(super) struct Picker {
     scheduler: Scheduler,
-    /// When each channel was last written to and since when it has held something, in inputs of the network. In the order
-    /// of the network's channels, since walking both in step is faster than searching for each.
-    written: BTreeMap<Channel, (u64, u64)>,
+    /// In the order of the network's channels, since walking both in step is faster than searching for each.
+    written: BTreeMap<Channel, Times>,
     inputs: u64,
-    /// The link of the present burst, and what is left of it.
-    burst: Option<(Channel, u32)>,
+    burst: Option<Burst>,
     /// What is left of the present round, last one first.
     round: Vec<Channel>,
 }
@@ -58,7 +71,7 @@ impl Picker {
     }
 
     /// Records what the last input made a node send.
-    pub(super) fn watch<P: Protocol, const PEERS: usize>(&mut self, net: &Net<P, PEERS>, node: usize) {
+    pub(super) fn watch<P: Protocol, const PEERS: usize>(&mut self, net: &Net<P, PEERS>, node: NodeIndex) {
         if !matches!(self.scheduler, Scheduler::NewestFirst | Scheduler::OldestFirst) {
             return;
         }
@@ -70,8 +83,8 @@ impl Picker {
         });
         for (peer, _) in &net.last_step().sends {
             if let Some(to) = net.index_of(*peer) {
-                let times = self.written.entry(Channel { to, lane: 0, from: node }).or_insert((0, self.inputs));
-                times.0 = self.inputs;
+                let fresh = Times { last_written: 0, held_since: self.inputs };
+                self.written.entry(Channel { to, lane: 0, from: node }).or_insert(fresh).last_written = self.inputs;
             }
         }
     }
@@ -85,11 +98,12 @@ impl Picker {
         match self.scheduler {
             Scheduler::Uniform => any(net, rng),
             Scheduler::Burst => self.next_of_burst(net, rng),
-            Scheduler::NewestFirst => {
-                self.timed(net).max_by_key(|(_, times)| times.map(|times| times.0)).map(|(channel, _)| channel)
-            }
+            Scheduler::NewestFirst => self
+                .timed(net)
+                .max_by_key(|(_, times)| times.map(|times| times.last_written))
+                .map(|(channel, _)| channel),
             Scheduler::OldestFirst => {
-                self.timed(net).min_by_key(|(_, times)| times.map(|times| times.1)).map(|(channel, _)| channel)
+                self.timed(net).min_by_key(|(_, times)| times.map(|times| times.held_since)).map(|(channel, _)| channel)
             }
             Scheduler::Rounds => self.next_of_round(net),
         }
@@ -99,7 +113,7 @@ impl Picker {
     fn timed<P: Protocol, const PEERS: usize>(
         &self,
         net: &Net<P, PEERS>,
-    ) -> impl Iterator<Item = (Channel, Option<(u64, u64)>)> {
+    ) -> impl Iterator<Item = (Channel, Option<Times>)> {
         let mut written = self.written.iter().peekable();
         net.pending().map(move |channel| {
             while written.next_if(|&(&before, _)| before < channel).is_some() {}
@@ -112,15 +126,15 @@ impl Picker {
         net: &Net<P, PEERS>,
         rng: &mut Rng,
     ) -> Option<Channel> {
-        if let Some((channel, left)) = self.burst.filter(|&(_, left)| left > 0) {
+        if let Some(Burst { channel, left }) = self.burst.filter(|burst| burst.left > 0) {
             let back = Channel { to: channel.from, lane: channel.lane, from: channel.to };
-            self.burst = Some((channel, left - 1));
+            self.burst = Some(Burst { channel, left: left - 1 });
             if let Some(next) = [channel, back].into_iter().find(|&channel| net.holds(channel)) {
                 return Some(next);
             }
         }
         let channel = any(net, rng)?;
-        self.burst = Some((channel, rng.below(BURST_MAX)));
+        self.burst = Some(Burst { channel, left: rng.below(BURST_MAX) });
         Some(channel)
     }
 

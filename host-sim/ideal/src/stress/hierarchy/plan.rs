@@ -100,7 +100,6 @@ pub struct Plan {
     pub scheduler: Scheduler,
     /// Whether every Update is kept.
     pub queueing: Queueing,
-    /// The rules of the heights.
     pub rules: HeightRules,
     /// The share of Updates that is lost, in tenths.
     pub loss: u32,

@@ -2,6 +2,7 @@
 
 use super::plan::{Faults, Plan};
 use super::world::World;
+use crate::index::{Edge, NodeIndex};
 use crate::well_formed;
 
 /// A run with more events than this counts as endless. It is far more than the longest of the first 50 000 runs of seed 1,
@@ -71,15 +72,16 @@ fn pause(world: &mut World<'_>) {
 fn go_wrong(kind: Faults, world: &mut World<'_>) {
     match kind {
         Faults::Links => {
-            if let Some((u, v)) = change_link(world) {
-                world.notice_now(u, v);
+            if let Some(edge) = change_link(world) {
+                world.notice_now(edge);
             }
         }
         Faults::OneSided => match one_link(world) {
-            Some((u, v)) if world.below(2) == 0 => {
-                world.flap(u, v);
+            Some(edge) if world.below(2) == 0 => {
+                let [there, back] = edge.directions();
+                world.flap(there);
                 if world.below(2) == 0 {
-                    world.flap(v, u);
+                    world.flap(back);
                 }
             }
             _ => {
@@ -90,44 +92,45 @@ fn go_wrong(kind: Faults, world: &mut World<'_>) {
         Faults::Crashes => crash(world),
         _ => {
             let fitness = u8::try_from(world.below(6)).unwrap_or(0);
-            let node = world.below(world.net.len());
+            let node = NodeIndex(world.below(world.net.len()));
             world.rank(node, fitness);
         }
     }
 }
 
-fn one_link(world: &mut World<'_>) -> Option<(usize, usize)> {
+fn one_link(world: &mut World<'_>) -> Option<Edge> {
     let links: Vec<_> = world.graph.edges().collect();
     (!links.is_empty()).then(|| links[world.below(links.len())])
 }
 
 /// Cuts or makes a link, with equal probability if both are possible.
-fn change_link(world: &mut World<'_>) -> Option<(usize, usize)> {
+fn change_link(world: &mut World<'_>) -> Option<Edge> {
     let alive = world.alive();
-    let (u, v) = match one_link(world) {
+    let edge = match one_link(world) {
         Some(link) if world.below(2) == 0 => link,
         _ if alive.is_empty() => return None,
-        _ => (alive[world.below(alive.len())], alive[world.below(alive.len())]),
+        // The end that was drawn first detects the change first.
+        _ => Edge { u: alive[world.below(alive.len())], v: alive[world.below(alive.len())] },
     };
-    if u == v {
+    if edge.u == edge.v {
         return None;
     }
-    let up = !world.graph.has(u, v);
-    world.link(u, v, up);
-    Some((u, v))
+    let up = !world.graph.has(edge.u, edge.v);
+    world.link(edge, up);
+    Some(edge)
 }
 
 /// Cuts every link between some nodes and the others; the links may come back.
 fn part(world: &mut World<'_>) {
     let side: Vec<bool> = (0..world.net.len()).map(|_| world.below(2) == 0).collect();
-    let links: Vec<_> = world.graph.edges().filter(|&(u, v)| side[u] != side[v]).collect();
-    for &(u, v) in &links {
-        world.link(u, v, false);
+    let links: Vec<_> = world.graph.edges().filter(|edge| side[edge.u] != side[edge.v]).collect();
+    for &edge in &links {
+        world.link(edge, false);
     }
     if world.below(3) > 0 {
         pause(world);
-        for (u, v) in links {
-            world.link(u, v, true);
+        for edge in links {
+            world.link(edge, true);
         }
     }
 }

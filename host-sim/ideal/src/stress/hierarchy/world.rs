@@ -12,6 +12,7 @@ use common::types::NodeId;
 use super::picker::Picker;
 use super::plan::Plan;
 use crate::graph::{Graph, UnitPoint};
+use crate::index::{Direction, Edge, NodeIndex};
 use crate::net::{Channel, Delay, Net};
 
 /// Links a node may have: the largest clique has 60 nodes.
@@ -28,13 +29,13 @@ const NOTICE_EVERY: u32 = 4;
 /// Something that happened, as it is shown.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Delivered(NodeId, NodeId),
-    Lost(NodeId, NodeId),
-    Up(NodeId, NodeId),
-    Down(NodeId, NodeId),
+    Delivered { from: NodeId, to: NodeId },
+    Lost { from: NodeId, to: NodeId },
+    Up { from: NodeId, to: NodeId },
+    Down { from: NodeId, to: NodeId },
     Crashed(NodeId),
     Restarted(NodeId),
-    Rank(NodeId, u8),
+    Rank { node: NodeId, fitness: u8 },
     Resent(NodeId),
     Corrupted(NodeId),
 }
@@ -42,13 +43,13 @@ enum Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Delivered(from, to) => write!(f, "deliver {from} {to}"),
-            Self::Lost(from, to) => write!(f, "lose {from} {to}"),
-            Self::Up(from, to) => write!(f, "up {from} {to}"),
-            Self::Down(from, to) => write!(f, "down {from} {to}"),
+            Self::Delivered { from, to } => write!(f, "deliver {from} {to}"),
+            Self::Lost { from, to } => write!(f, "lose {from} {to}"),
+            Self::Up { from, to } => write!(f, "up {from} {to}"),
+            Self::Down { from, to } => write!(f, "down {from} {to}"),
             Self::Crashed(node) => write!(f, "crash {node}"),
             Self::Restarted(node) => write!(f, "restart {node}"),
-            Self::Rank(node, fitness) => write!(f, "fitness {node} {fitness}"),
+            Self::Rank { node, fitness } => write!(f, "fitness {node} {fitness}"),
             Self::Resent(node) => write!(f, "resend {node}"),
             Self::Corrupted(node) => write!(f, "corrupt {node}"),
         }
@@ -63,9 +64,9 @@ pub(super) struct World<'p> {
     pub(super) graph: Graph,
     picker: Picker,
     /// What the sender of each direction has yet to detect, in order: that it is up, or down.
-    notices: BTreeMap<(usize, usize), VecDeque<bool>>,
+    notices: BTreeMap<Direction, VecDeque<bool>>,
     /// The links that crashed nodes had.
-    dead: BTreeMap<usize, Vec<(usize, usize)>>,
+    dead: BTreeMap<NodeIndex, Vec<Edge>>,
     trail: VecDeque<Event>,
     steps: u64,
 }
@@ -90,7 +91,7 @@ impl<'p> World<'p> {
             trail: VecDeque::new(),
             steps: 0,
         };
-        plan.graph().edges().for_each(|(u, v)| world.link(u, v, true));
+        plan.graph().edges().for_each(|edge| world.link(edge, true));
         world
     }
 
@@ -107,29 +108,31 @@ impl<'p> World<'p> {
         self.rng.below(u32::try_from(bound).unwrap_or(u32::MAX)) as usize
     }
 
-    pub(super) fn alive(&self) -> Vec<usize> {
-        (0..self.net.len()).filter(|&node| self.net.is_alive(node)).collect()
+    pub(super) fn alive(&self) -> Vec<NodeIndex> {
+        self.net.nodes().filter(|&node| self.net.is_alive(node)).collect()
     }
 
     /// A link comes up or goes down; its ends have yet to detect that.
-    pub(super) fn link(&mut self, u: usize, v: usize, up: bool) {
+    pub(super) fn link(&mut self, edge: Edge, up: bool) {
+        let Edge { u, v } = edge;
         if up {
             self.graph.insert(u, v);
         } else {
             self.graph.remove(u, v);
         }
-        self.want(u, v, up);
-        self.want(v, u, up);
+        for direction in edge.directions() {
+            self.want(direction, up);
+        }
     }
 
     /// One direction goes down and up again.
-    pub(super) fn flap(&mut self, from: usize, to: usize) {
-        self.notices.entry((from, to)).or_default().extend([false, true]);
+    pub(super) fn flap(&mut self, direction: Direction) {
+        self.notices.entry(direction).or_default().extend([false, true]);
     }
 
     /// Both ends detect everything about their link now.
-    pub(super) fn notice_now(&mut self, u: usize, v: usize) {
-        for direction in [(u, v), (v, u)] {
+    pub(super) fn notice_now(&mut self, edge: Edge) {
+        for direction in edge.directions() {
             while self.notices.contains_key(&direction) {
                 self.notice(direction);
             }
@@ -137,54 +140,54 @@ impl<'p> World<'p> {
     }
 
     /// A node loses its state. Its neighbours have yet to detect that.
-    pub(super) fn crash(&mut self, node: usize) {
+    pub(super) fn crash(&mut self, node: NodeIndex) {
         self.record(Event::Crashed(self.net.id(node)));
         self.net.crash(node);
-        self.notices.retain(|&(from, _), _| from != node);
-        let links: Vec<_> = self.graph.edges().filter(|&(u, v)| u == node || v == node).collect();
-        for &(u, v) in &links {
-            self.graph.remove(u, v);
-            self.want(if u == node { v } else { u }, node, false);
+        self.notices.retain(|direction, _| direction.from != node);
+        let links: Vec<Edge> = self.graph.edges().filter(|edge| edge.touches(node)).collect();
+        for edge in &links {
+            self.graph.remove(edge.u, edge.v);
+            self.want(Direction { from: edge.other(node), to: node }, false);
         }
         self.dead.insert(node, links);
     }
 
     /// A crashed node restarts; the links it had to live nodes are about to come up.
-    pub(super) fn restart(&mut self, node: usize) {
+    pub(super) fn restart(&mut self, node: NodeIndex) {
         let Some(links) = self.dead.remove(&node) else { return };
         let id = self.net.id(node);
         let fitness = self.net.node(node).fitness();
         self.record(Event::Restarted(id));
         self.net.restart(node, self.plan.seed, Hierarchy::new(id, self.plan.options(fitness)));
         self.net.start(node);
-        for (u, v) in links {
-            if self.net.is_alive(u) && self.net.is_alive(v) {
-                self.link(u, v, true);
+        for edge in links {
+            if self.net.is_alive(edge.u) && self.net.is_alive(edge.v) {
+                self.link(edge, true);
             }
         }
     }
 
     /// Nodes that are dead and may come back.
-    pub(super) fn dead(&self) -> Vec<usize> {
+    pub(super) fn dead(&self) -> Vec<NodeIndex> {
         self.dead.keys().copied().collect()
     }
 
     /// A node becomes more or less fit.
-    pub(super) fn rank(&mut self, node: usize, fitness: u8) {
-        self.record(Event::Rank(self.net.id(node), fitness));
+    pub(super) fn rank(&mut self, node: NodeIndex, fitness: u8) {
+        self.record(Event::Rank { node: self.net.id(node), fitness });
         self.net.signal(node, Signal::Rank(fitness));
         self.picker.watch(&self.net, node);
     }
 
     /// A node resends its last state.
-    pub(super) fn resend(&mut self, node: usize) {
+    pub(super) fn resend(&mut self, node: NodeIndex) {
         self.record(Event::Resent(self.net.id(node)));
         self.net.signal(node, Signal::Resend);
         self.picker.watch(&self.net, node);
     }
 
     /// A node's records, and its view of its neighbours' records, are corrupted.
-    pub(super) fn corrupt(&mut self, node: usize) {
+    pub(super) fn corrupt(&mut self, node: NodeIndex) {
         self.record(Event::Corrupted(self.net.id(node)));
         let levels = self.plan.radii.len();
         // Some of these ids belong to no node, and some of these distances exceed every radius.
@@ -219,10 +222,10 @@ impl<'p> World<'p> {
         let Channel { from, to, .. } = channel;
         let (sender, receiver) = (self.net.id(from), self.net.id(to));
         if self.plan.loss > 0 && self.rng.below(10) < self.plan.loss {
-            self.record(Event::Lost(sender, receiver));
+            self.record(Event::Lost { from: sender, to: receiver });
             self.net.lose(channel);
         } else {
-            self.record(Event::Delivered(sender, receiver));
+            self.record(Event::Delivered { from: sender, to: receiver });
             self.net.deliver(channel);
             self.picker.watch(&self.net, to);
         }
@@ -230,31 +233,31 @@ impl<'p> World<'p> {
     }
 
     /// Adds what the sender of a direction has to detect, if that is new.
-    fn want(&mut self, from: usize, to: usize, up: bool) {
-        let queue = self.notices.entry((from, to)).or_default();
-        if queue.back().copied().unwrap_or(self.net.is_up(from, to)) != up {
+    fn want(&mut self, direction: Direction, up: bool) {
+        let queue = self.notices.entry(direction).or_default();
+        if queue.back().copied().unwrap_or(self.net.is_up(direction.from, direction.to)) != up {
             queue.push_back(up);
         }
         if queue.is_empty() {
-            self.notices.remove(&(from, to));
+            self.notices.remove(&direction);
         }
     }
 
-    fn notice(&mut self, direction: (usize, usize)) {
-        let (from, to) = direction;
+    fn notice(&mut self, direction: Direction) {
+        let Direction { from, to } = direction;
         let Some(queue) = self.notices.get_mut(&direction) else { return };
         let up = queue.pop_front();
         if queue.is_empty() {
             self.notices.remove(&direction);
         }
-        let ids = (self.net.id(from), self.net.id(to));
+        let (sender, receiver) = (self.net.id(from), self.net.id(to));
         match up {
             Some(true) => {
-                self.record(Event::Up(ids.0, ids.1));
+                self.record(Event::Up { from: sender, to: receiver });
                 self.net.link_up(from, to);
             }
             Some(false) => {
-                self.record(Event::Down(ids.0, ids.1));
+                self.record(Event::Down { from: sender, to: receiver });
                 self.net.link_down(from, to);
             }
             None => {}

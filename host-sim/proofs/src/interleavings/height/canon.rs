@@ -13,7 +13,7 @@ use std::hash::Hasher;
 
 use common::causal_clock::ClockKind;
 use common::election::height_tuple::Height;
-use ideal::net::Channel;
+use ideal::index::Direction;
 
 use super::space::{NODES, Network};
 use crate::support::fold::Fold;
@@ -33,7 +33,7 @@ pub fn fingerprint(net: &Network, clock: ClockKind) -> u64 {
     let canon = Canon::of(net, clock);
     let mut hash = Fold::default();
     let mut clocks = [0; NODES];
-    for (node, clock_slot) in clocks.iter_mut().enumerate().take(net.len()) {
+    for (node, clock_slot) in net.nodes().zip(&mut clocks) {
         let state = net.node(node);
         if clock == ClockKind::Lamport {
             *clock_slot = state.time();
@@ -44,13 +44,13 @@ pub fn fingerprint(net: &Network, clock: ClockKind) -> u64 {
         state.forming().for_each(|id| hash.add(u64::from(id.0) << 48));
         hash.add(u64::MAX);
     }
-    net.up_directions().for_each(|(from, to)| hash.add((from * NODES + to) as u64));
+    net.up_directions().for_each(|direction| hash.add(number(direction)));
     hash.add(u64::MAX);
-    let mut channel: Option<Channel> = None;
+    let mut last = None;
     let mut passed = 0;
     for (on, msg) in net.under_way() {
-        if channel.replace(on) != Some(on) {
-            hash.add((on.from * NODES + on.to) as u64 | 1 << 63);
+        if last.replace(on) != Some(on) {
+            hash.add(number(on.direction()) | 1 << 63);
             passed = clocks[on.to];
         }
         if clock == ClockKind::Lamport {
@@ -62,14 +62,19 @@ pub fn fingerprint(net: &Network, clock: ClockKind) -> u64 {
     hash.finish()
 }
 
+/// A number for each direction of this few nodes.
+fn number(Direction { from, to }: Direction) -> u64 {
+    (from.0 * NODES + to.0) as u64
+}
+
 impl Canon {
     fn of(net: &Network, clock: ClockKind) -> Self {
         let base = match clock {
-            ClockKind::Lamport => (0..net.len()).map(|node| net.node(node).time()).min().unwrap_or(0),
+            ClockKind::Lamport => net.nodes().map(|node| net.node(node).time()).min().unwrap_or(0),
             ClockKind::Perfect => u32::MAX,
         };
         let mut canon = Self { taus: Past::new(), elections: Past::new(), base, shift: 0 };
-        for node in 0..net.len() {
+        for node in net.nodes() {
             canon.note(net.node(node).height());
             net.node(node).neighbours().for_each(|height| canon.note(height));
         }

@@ -29,6 +29,7 @@ mod starts;
 use common::causal_clock::ClockKind;
 use common::election::height::{HeightOptions, HeightRules};
 use ideal::graph::Graph;
+use ideal::index::NodeIndex;
 
 use crate::interleavings::walk::{Seen, Walk};
 use space::{Heights, Search, State};
@@ -45,7 +46,7 @@ fn explore(graphs: impl Iterator<Item = Graph>, events: u8, options: HeightOptio
     let mut walk = Walk::new(Heights { clock, search });
     for graph in graphs {
         for (at, net) in starts(&graph, options).into_iter().enumerate() {
-            let leaders: Vec<_> = (0..net.len()).map(|node| net.node(node).height().leader.lid.0).collect();
+            let leaders: Vec<_> = net.nodes().map(|node| net.node(node).height().leader.lid.0).collect();
             if let Err(run) = walk.explore(State::new(net, events)) {
                 let links: Vec<_> = graph.edges().collect();
                 panic!("links {links:?}, start {at}, leaders {leaders:?}, {options:?}: {run}");
@@ -83,8 +84,8 @@ fn events(usual: u8, deeper: u8) -> u8 {
 }
 
 /// The lines whose middle node has this index, and so this rank among the ids.
-fn lines_around(middle: usize) -> impl Iterator<Item = Graph> {
-    graphs(3).filter(move |graph| graph.edges().count() == 2 && graph.edges().all(|(u, v)| u == middle || v == middle))
+fn lines_around(middle: NodeIndex) -> impl Iterator<Item = Graph> {
+    graphs(3).filter(move |graph| graph.edges().count() == 2 && graph.edges().all(|edge| edge.touches(middle)))
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn three_nodes_unless_they_form_a_line() {
 
 #[test]
 fn three_nodes_in_a_line() {
-    for middle in 0..3 {
+    for middle in NodeIndex::first(3) {
         explore(lines_around(middle), events(5, 6), radio(ClockKind::Lamport));
     }
 }

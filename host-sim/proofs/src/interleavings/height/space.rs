@@ -1,6 +1,7 @@
 //! The space of runs: a network of heights, and what can happen to it next.
 
 use common::causal_clock::ClockKind;
+use ideal::index::{Direction, Edge, NodeIndex};
 use ideal::net::{Channel, ROUND};
 
 use super::canon::fingerprint;
@@ -21,9 +22,9 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The oldest message of a channel arrives.
-    Deliver { from: u8, to: u8 },
+    Deliver(Direction),
     /// A channel goes down if it is up, and up if it is down.
-    Flip { from: u8, to: u8 },
+    Flip(Direction),
 }
 
 /// Which of the possible actions to try.
@@ -42,54 +43,64 @@ pub struct Heights {
     pub search: Search,
 }
 
-/// Channels as bits: `up[u]` those to which `u` can send, `full[u]` those with a message in flight to `u`.
+/// Nodes as bits.
+type Nodes = u8;
+
+/// Channels as bits: for each node those to which it can send, and those with a message in flight to it.
 struct Picture {
     nodes: usize,
-    up: [u8; NODES],
-    full: [u8; NODES],
+    up: [Nodes; NODES],
+    full: [Nodes; NODES],
+}
+
+fn holds(nodes: Nodes, node: NodeIndex) -> bool {
+    nodes >> node.0 & 1 == 1
 }
 
 impl Picture {
     fn of(net: &Network) -> Self {
         let mut picture = Self { nodes: net.len(), up: [0; NODES], full: [0; NODES] };
-        net.up_directions().for_each(|(from, to)| picture.up[from] |= 1 << to);
-        net.pending().for_each(|channel| picture.full[channel.to] |= 1 << channel.from);
+        net.up_directions().for_each(|Direction { from, to }| picture.up[from] |= 1 << to.0);
+        net.pending().for_each(|channel| picture.full[channel.to] |= 1 << channel.from.0);
         picture
     }
 
-    fn is_up(&self, from: usize, to: usize) -> bool {
-        self.up[from] >> to & 1 == 1
+    fn nodes(&self) -> impl Iterator<Item = NodeIndex> + Clone + use<> {
+        NodeIndex::first(self.nodes)
     }
 
-    fn disagrees(&self, u: usize, v: usize) -> bool {
+    fn is_up(&self, from: NodeIndex, to: NodeIndex) -> bool {
+        holds(self.up[from], to)
+    }
+
+    fn disagrees(&self, u: NodeIndex, v: NodeIndex) -> bool {
         self.is_up(u, v) != self.is_up(v, u)
     }
 
     /// Links whose two directions differ.
     fn disagreements(&self) -> u8 {
-        let pairs = (0..self.nodes).flat_map(|v| (0..v).map(move |u| (u, v)));
-        pairs.map(|(u, v)| u8::from(self.disagrees(u, v))).sum()
+        Edge::all(self.nodes).map(|Edge { u, v }| u8::from(self.disagrees(u, v))).sum()
     }
 
     /// Whether the events now possible at `x`, all of them deliveries, are independent of everything that can happen
     /// elsewhere before one of them does, so that trying only them loses no final state and no endless run. That holds if no
     /// link of `x` can change any more and every neighbour that may still send to `x` already has a message in flight to it:
     /// channels are FIFO, so what it sends now arrives later.
-    fn stands_alone(&self, x: usize) -> bool {
-        if self.full[x] == 0 || (0..self.nodes).any(|y| self.disagrees(x, y)) {
+    fn stands_alone(&self, x: NodeIndex) -> bool {
+        if self.full[x] == 0 || self.nodes().any(|y| self.disagrees(x, y)) {
             return false;
         }
-        let mut may_act = 0_u8;
-        for y in (0..self.nodes).filter(|&y| y != x) {
-            if self.full[y] != 0 || (0..self.nodes).any(|z| self.disagrees(y, z)) {
-                may_act |= 1 << y;
+        let mut may_act: Nodes = 0;
+        for y in self.nodes().filter(|&y| y != x) {
+            if self.full[y] != 0 || self.nodes().any(|z| self.disagrees(y, z)) {
+                may_act |= 1 << y.0;
             }
         }
         for _ in 0..self.nodes {
-            let reached = (0..self.nodes).filter(|y| may_act >> y & 1 == 1).map(|y| self.up[y]);
-            may_act |= reached.fold(0, |reached, up| reached | up) & !(1 << x);
+            let reached = self.nodes().filter(|&y| holds(may_act, y)).map(|y| self.up[y]);
+            may_act |= reached.fold(0, |reached, up| reached | up) & !(1 << x.0);
         }
-        (0..self.nodes).all(|y| y == x || may_act >> y & 1 == 0 || !self.is_up(y, x) || self.full[x] >> y & 1 == 1)
+        self.nodes().all(|y| y == x || !holds(may_act, y) || !self.is_up(y, x) || holds(self.full[x], y))
     }
 }
 
@@ -102,17 +113,17 @@ impl Space for Heights {
         let picture = Picture::of(&state.net);
         let free = state.left >= picture.disagreements() + 2;
         if !free && self.search == Search::Reduced {
-            let alone = (0..picture.nodes).filter(|&x| picture.stands_alone(x));
+            let alone = picture.nodes().filter(|&x| picture.stands_alone(x));
             if let Some(x) = alone.min_by_key(|&x| picture.full[x].count_ones()) {
                 deliveries(&picture, x, actions);
                 return;
             }
         }
-        (0..picture.nodes).for_each(|x| deliveries(&picture, x, actions));
-        for u in 0..picture.nodes {
-            for v in (0..picture.nodes).filter(|&v| v != u) {
-                if free || picture.disagrees(u, v) {
-                    actions.push(Action::Flip { from: byte(u), to: byte(v) });
+        picture.nodes().for_each(|x| deliveries(&picture, x, actions));
+        for from in picture.nodes() {
+            for to in picture.nodes().filter(|&to| to != from) {
+                if free || picture.disagrees(from, to) {
+                    actions.push(Action::Flip(Direction { from, to }));
                 }
             }
         }
@@ -124,12 +135,10 @@ impl Space for Heights {
             net.set_now(net.now() + ROUND);
         }
         match action {
-            Action::Deliver { from, to } => {
-                let channel = Channel { from: from.into(), to: to.into(), lane: 0 };
-                assert!(net.deliver(channel), "nothing to deliver");
+            Action::Deliver(Direction { from, to }) => {
+                assert!(net.deliver(Channel { from, to, lane: 0 }), "nothing to deliver");
             }
-            Action::Flip { from, to } => {
-                let (from, to) = (from.into(), to.into());
+            Action::Flip(Direction { from, to }) => {
                 if net.is_up(from, to) {
                     net.link_down(from, to);
                 } else {
@@ -173,11 +182,7 @@ impl State {
     }
 }
 
-fn deliveries(picture: &Picture, to: usize, actions: &mut Vec<Action>) {
-    let senders = (0..picture.nodes).filter(|&from| picture.full[to] >> from & 1 == 1);
-    actions.extend(senders.map(|from| Action::Deliver { from: byte(from), to: byte(to) }));
-}
-
-fn byte(node: usize) -> u8 {
-    u8::try_from(node).expect("few nodes")
+fn deliveries(picture: &Picture, to: NodeIndex, actions: &mut Vec<Action>) {
+    let senders = picture.nodes().filter(|&from| holds(picture.full[to], from));
+    actions.extend(senders.map(|from| Action::Deliver(Direction { from, to })));
 }

@@ -2,6 +2,7 @@
 
 use common::election::height::HeightOptions;
 use ideal::graph::{Graph, UnitPoint};
+use ideal::index::{Edge, NodeIndex};
 
 use super::space::Network;
 use crate::interleavings::arrange::permutations;
@@ -9,7 +10,7 @@ use crate::support::oriented::initial;
 
 /// Every labelled graph: the order of ids matters to the algorithm, so relabelling one gives another.
 pub fn graphs(nodes: usize) -> impl Iterator<Item = Graph> {
-    let pairs: Vec<_> = (0..nodes).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
+    let pairs: Vec<Edge> = Edge::all(nodes).collect();
     (0..1_u32 << pairs.len()).map(move |bits| {
         let chosen = pairs.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, &pair)| pair);
         Graph::with(vec![UnitPoint::default(); nodes], chosen)
@@ -22,7 +23,8 @@ pub fn shapes(nodes: usize) -> impl Iterator<Item = Graph> {
     graphs(nodes).filter(move |graph| {
         let edges: Vec<_> = graph.edges().collect();
         relabellings.iter().all(|to| {
-            let mut relabelled: Vec<_> = edges.iter().map(|&(u, v)| (to[u].min(to[v]), to[u].max(to[v]))).collect();
+            let relabel = |&Edge { u, v }: &Edge| Edge::between(NodeIndex(to[u]), NodeIndex(to[v]));
+            let mut relabelled: Vec<Edge> = edges.iter().map(relabel).collect();
             relabelled.sort_unstable();
             edges <= relabelled
         })
@@ -31,9 +33,9 @@ pub fn shapes(nodes: usize) -> impl Iterator<Item = Graph> {
 
 /// The graph's initial states, one for each choice of leaders.
 pub fn starts(graph: &Graph, options: HeightOptions) -> Vec<Network> {
-    let mut choices = vec![vec![0; graph.len()]];
+    let mut choices = vec![vec![NodeIndex::default(); graph.len()]];
     for component in graph.components() {
-        let choose = |leaders: &Vec<usize>, leader| {
+        let choose = |leaders: &Vec<NodeIndex>, leader| {
             let mut leaders = leaders.clone();
             for &node in &component {
                 leaders[node] = leader;

@@ -136,11 +136,11 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// Refills both parts with radios and the powers that arrive at them, in dBm and in units.
-    fn fill(&mut self, arriving: impl Iterator<Item = (u32, f64, Power)>, lockable: Power) {
+    /// Refills both parts with radios and what arrives at them.
+    fn fill(&mut self, arriving: impl Iterator<Item = (u32, Arrival)>, lockable: Power) {
         self.loud.clear();
         self.faint.clear();
-        for (to, dbm, power) in arriving {
+        for (to, Arrival { dbm, power }) in arriving {
             if power >= lockable || !self.faint.push(to, power) {
                 #[expect(clippy::cast_possible_truncation, reason = "seven digits are far more than any radio tells")]
                 self.loud.push(Loud { to, dbm: dbm as f32, power });
@@ -220,15 +220,15 @@ impl Scene<'_> {
         radios.map(|from| self.reach(from, &mut survey, before.get(from))).collect::<Vec<_>>().into()
     }
 
-    /// The power of one radio at another in dBm and, if it never varies, in units.
-    fn arrival(&self, from: RadioIndex, to: RadioIndex, steady: bool) -> (f64, Power) {
+    /// The power of one radio at another; in units only if it never varies.
+    fn arrival(&self, from: RadioIndex, to: RadioIndex, steady: bool) -> Arrival {
         if self.tunings[to].channel != self.tunings[from].channel {
-            return NOTHING;
+            return Arrival::NOTHING;
         }
         let gain_db = self.propagation.gain_db((from, self.positions[from]), (to, self.positions[to]));
-        gain_db.map_or(NOTHING, |gain_db| {
+        gain_db.map_or(Arrival::NOTHING, |gain_db| {
             let dbm = gain_db + self.tunings[from].tx_dbm;
-            (dbm, if steady { Power::from_dbm(dbm) } else { Power::NONE })
+            Arrival { dbm, power: if steady { Power::from_dbm(dbm) } else { Power::NONE } }
         })
     }
 
@@ -244,19 +244,19 @@ impl Scene<'_> {
                 Some(known) => known.get(distance_squared, |_| self.arrival(from, to, *steady)),
                 None => self.arrival(from, to, *steady),
             };
-            if arrival.0 >= *least {
+            if arrival.dbm >= *least {
                 near.enter(to, arrival);
             }
         });
         if *steady {
             let base = Base::of(from);
-            scratch.fill(near.take().map(|(to, (dbm, power))| (base.number(to), dbm, power)), self.lockable);
+            scratch.fill(near.take().map(|(to, arrival)| (base.number(to), arrival)), self.lockable);
             let alike = known.entry(scratch.digest()).or_insert_with(|| Rc::new(scratch.clone()));
             let usual = if **alike == *scratch { Rc::clone(alike) } else { Rc::new(scratch.clone()) };
             return Reach { usual, base, fading: Vec::new() };
         }
         let base = Base::default();
-        let fading = |(to, (mean_dbm, _)): (RadioIndex, (f64, Power))| {
+        let fading = |(to, Arrival { dbm: mean_dbm, .. }): (RadioIndex, Arrival)| {
             let to = base.number(to);
             let known = before.and_then(|reach| {
                 let at = reach.fading.binary_search_by_key(&to, |fading| fading.to).ok()?;
@@ -270,8 +270,18 @@ impl Scene<'_> {
     }
 }
 
-/// No signal at all, in dBm and in units.
-const NOTHING: (f64, Power) = (f64::NEG_INFINITY, Power::NONE);
+/// One radio's power at another.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrival {
+    dbm: f64,
+    /// The same in units.
+    power: Power,
+}
+
+impl Arrival {
+    /// No signal at all.
+    const NOTHING: Self = Self { dbm: f64::NEG_INFINITY, power: Power::NONE };
+}
 
 /// Working data for finding out who reaches whom, reused from one radio to the next.
 #[derive(Debug)]
@@ -282,9 +292,9 @@ struct Survey {
     steady: bool,
     index: Grid,
     /// Arriving power by squared distance, if nothing else matters. A grid has few distinct distances.
-    known_arrivals: Option<Memo<(f64, Power)>>,
+    known_arrivals: Option<Memo<Arrival>>,
     /// The radios nearby, and the power that arrives there.
-    near: Roll<(f64, Power)>,
+    near: Roll<Arrival>,
     scratch: Reached,
     /// The lists so far, by digest.
     known: BTreeMap<u64, Rc<Reached>>,
@@ -323,7 +333,7 @@ impl Reach {
                     db -= bursts.loss_db;
                 }
             }
-            (fading.to, db, Power::from_dbm(db))
+            (fading.to, Arrival { dbm: db, power: Power::from_dbm(db) })
         };
         let mut reached = spare.pop().unwrap_or_default();
         Rc::make_mut(&mut reached).fill(self.fading.iter_mut().map(arrive), lockable);

@@ -287,12 +287,23 @@ mod tests {
         Said::Transmit { frame, tuning: TUNING, ends_us: begins_us + AIRTIME_US }
     }
 
-    /// What the ports hear until a time, with the time of the event that told it.
-    fn heard(world: &mut World<Mirror>, until_us: u64) -> Vec<(u64, usize, Heard)> {
+    /// Something that a port hears.
+    #[derive(Debug, PartialEq)]
+    struct Told {
+        /// The time of the event that told it.
+        at_us: u64,
+        node: NodeIndex,
+        heard: Heard,
+    }
+
+    const LISTENER: NodeIndex = NodeIndex(1);
+
+    /// What the ports hear until a time.
+    fn heard(world: &mut World<Mirror>, until_us: u64) -> Vec<Told> {
         let mut all = Vec::new();
         while let Some(next) = world.next_event_us().filter(|&next| next <= until_us) {
             world.run_until(next, &mut Nobody);
-            world.take_heard(&mut |node, heard| all.push((next, node.0, heard)));
+            world.take_heard(&mut |node, heard| all.push(Told { at_us: next, node, heard }));
         }
         all
     }
@@ -302,11 +313,12 @@ mod tests {
         let mut world = pair();
         world.port_says(100, NodeIndex(0), transmit(100), &mut Nobody);
         let all = heard(&mut world, 10_000);
-        let [(found_us, 1, Heard::Found { rssi_dbm }), (end_us, 1, Heard::Ended { frame, intact, .. })] = &all[..]
-        else {
+        let [found, ended] = &all[..] else { panic!("{all:?}") };
+        let (Heard::Found { rssi_dbm }, Heard::Ended { frame, intact, .. }) = (&found.heard, &ended.heard) else {
             panic!("{all:?}");
         };
-        assert_eq!((*found_us, *end_us), (100 + SYNC_US, 100 + AIRTIME_US));
+        assert_eq!((found.at_us, ended.at_us), (100 + SYNC_US, 100 + AIRTIME_US));
+        assert_eq!((found.node, ended.node), (LISTENER, LISTENER));
         assert!(*intact && frame.psdu == (0..10).collect::<Vec<u8>>() && (-75.0..-65.0).contains(rssi_dbm), "{all:?}");
         assert_eq!((world.usage(NodeIndex(0)).sent, world.usage(NodeIndex(1)).received), (1, 1));
     }
@@ -320,7 +332,7 @@ mod tests {
             world.port_says(breaks_off_us, NodeIndex(0), Said::TransmitAborted, &mut Nobody);
             all.extend(heard(&mut world, 10_000));
             assert_eq!(all.len(), told, "{all:?}");
-            assert!(!all.iter().any(|(_, _, heard)| matches!(heard, Heard::Ended { intact: true, .. })), "{all:?}");
+            assert!(!all.iter().any(|told| matches!(told.heard, Heard::Ended { intact: true, .. })), "{all:?}");
         }
     }
 
@@ -331,13 +343,17 @@ mod tests {
         world.port_says(0, NodeIndex(1), Said::Deaf, &mut Nobody);
         world.port_says(0, NodeIndex(1), assess(0), &mut Nobody);
         let quiet = heard(&mut world, 200);
-        assert!(matches!(quiet[..], [(128, 1, Heard::Assessed { dbm, carrier: false })] if dbm < -95.0), "{quiet:?}");
+        let [Told { at_us: 128, node: LISTENER, heard: Heard::Assessed { dbm, carrier: false } }] = quiet[..] else {
+            panic!("{quiet:?}");
+        };
+        assert!(dbm < -95.0, "{quiet:?}");
         world.port_says(200, NodeIndex(0), transmit(200), &mut Nobody);
         world.port_says(300, NodeIndex(1), assess(300), &mut Nobody);
         world.port_says(300, NodeIndex(1), Said::Measure(15), &mut Nobody);
         let loud = heard(&mut world, 500);
-        assert!(matches!(loud[0], (_, 1, Heard::Measured { dbm }) if dbm > -75.0), "{loud:?}");
-        assert!(matches!(loud[1], (428, 1, Heard::Assessed { dbm, carrier: true }) if dbm > -75.0), "{loud:?}");
+        assert!(loud.iter().all(|told| told.node == LISTENER) && loud[1].at_us == 428, "{loud:?}");
+        assert!(matches!(loud[0].heard, Heard::Measured { dbm } if dbm > -75.0), "{loud:?}");
+        assert!(matches!(loud[1].heard, Heard::Assessed { dbm, carrier: true } if dbm > -75.0), "{loud:?}");
         world.port_says(1_000, NodeIndex(1), assess(1_000), &mut Nobody);
         world.port_says(1_050, NodeIndex(1), Said::AssessAborted, &mut Nobody);
         assert_eq!(heard(&mut world, 2_000), [], "nobody asks any more");

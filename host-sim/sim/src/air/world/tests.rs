@@ -56,17 +56,26 @@ impl Station for Puppet {
     }
 }
 
-/// When frames began, and who sent them.
-#[derive(Debug, Default)]
-struct Starts(Vec<(u64, usize)>, Vec<Reception>);
+#[derive(Debug, PartialEq)]
+struct Start {
+    at_us: u64,
+    from: RadioIndex,
+}
 
-impl<S> Watcher<S> for Starts {
+/// The beginning and the end of frames.
+#[derive(Debug, Default)]
+struct Frames {
+    starts: Vec<Start>,
+    receptions: Vec<Reception>,
+}
+
+impl<S> Watcher<S> for Frames {
     fn frame(&mut self, world_us: u64, from: RadioIndex, _psdu: &[u8]) {
-        self.0.push((world_us, from.0));
+        self.starts.push(Start { at_us: world_us, from });
     }
 
     fn reception(&mut self, _world_us: u64, _from: RadioIndex, reception: Reception) {
-        self.1.push(reception);
+        self.receptions.push(reception);
     }
 }
 
@@ -88,10 +97,10 @@ fn a_frame_with_a_time_begins_at_that_time() {
     let at = Instant::from_micros(1_000_000);
     let sender = Puppet { script: vec![(vec![1; 20], Access::At(at))], ..Puppet::default() };
     let mut world = room(vec![sender, Puppet::default()], RadioTiming::EMBASSY);
-    let mut starts = Starts::default();
-    start(&mut world, &mut starts);
-    world.run_until(2_000_000, &mut starts);
-    assert_eq!(starts.0, [(1_000_000, 0)]);
+    let mut frames = Frames::default();
+    start(&mut world, &mut frames);
+    world.run_until(2_000_000, &mut frames);
+    assert_eq!(frames.starts, [Start { at_us: 1_000_000, from: RadioIndex(0) }]);
     assert!(world.station(NodeIndex(0)).sent.is_empty(), "nobody asks what became of it");
     assert_eq!(world.station(NodeIndex(1)).heard.len(), 1);
 }
@@ -101,17 +110,18 @@ fn an_acknowledgement_goes_out_while_another_frame_waits_for_the_channel() {
     let asks = Puppet { script: vec![(vec![1; 20], Access::At(Instant::from_micros(50_000)))], ..Puppet::default() };
     let answers = Puppet { answers_after: Some(Duration::from_micros(300)), ..Puppet::default() };
     let mut world = room(vec![asks, answers], RadioTiming::FIRMWARE);
-    let mut starts = Starts::default();
-    start(&mut world, &mut starts);
-    world.run_until(49_900, &mut starts);
+    let mut frames = Frames::default();
+    start(&mut world, &mut frames);
+    world.run_until(49_900, &mut frames);
     // From here on the channel is taken, so that the other frame backs off until after the answer.
-    world.tell(NodeIndex(1), &mut starts, |station, _| station.script.push((vec![2; 60], Access::Csma)));
-    world.run_until(100_000, &mut starts);
+    world.tell(NodeIndex(1), &mut frames, |station, _| station.script.push((vec![2; 60], Access::Csma)));
+    world.run_until(100_000, &mut frames);
     let frame_ends = 50_000 + airtime_us(20 + FCS_BYTES);
-    let from_one: Vec<u64> = starts.0.iter().filter(|start| start.1 == 1).map(|start| start.0).collect();
-    assert_eq!(from_one.len(), 2, "{starts:?}");
-    assert!((frame_ends + 270..=frame_ends + 331).contains(&from_one[0]), "{starts:?}");
-    assert_eq!(world.station(NodeIndex(0)).heard.len(), 2, "the answer and the frame: {starts:?}");
+    let answering = frames.starts.iter().filter(|start| start.from == RadioIndex(1));
+    let from_one: Vec<u64> = answering.map(|start| start.at_us).collect();
+    assert_eq!(from_one.len(), 2, "{frames:?}");
+    assert!((frame_ends + 270..=frame_ends + 331).contains(&from_one[0]), "{frames:?}");
+    assert_eq!(world.station(NodeIndex(0)).heard.len(), 2, "the answer and the frame: {frames:?}");
     assert_eq!(world.station(NodeIndex(1)).sent, [Sent::Done]);
 }
 
@@ -129,14 +139,14 @@ fn a_time_that_comes_while_sending_is_missed_and_counted() {
     assert_eq!((world.usage(NodeIndex(0)).sent, world.usage(NodeIndex(0)).late), (1, 1));
     let csma = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
     let mut world = room(vec![csma], RadioTiming::FIRMWARE);
-    let mut starts = Starts::default();
-    start(&mut world, &mut starts);
-    while starts.0.is_empty() {
-        world.run_until(world.now_us() + 10, &mut starts);
+    let mut frames = Frames::default();
+    start(&mut world, &mut frames);
+    while frames.starts.is_empty() {
+        world.run_until(world.now_us() + 10, &mut frames);
     }
     let soon = Access::At(Instant::from_micros(world.now_us() + 500));
-    world.tell(NodeIndex(0), &mut starts, |station, _| station.script.push((vec![2; 5], soon)));
-    world.run_until(50_000, &mut starts);
+    world.tell(NodeIndex(0), &mut frames, |station, _| station.script.push((vec![2; 5], soon)));
+    world.run_until(50_000, &mut frames);
     assert_eq!(world.usage(NodeIndex(0)).late, 1);
     assert_eq!(world.station(NodeIndex(0)).sent, [Sent::Done]);
 }
@@ -154,16 +164,16 @@ fn frames_for_which_there_is_no_room_are_counted() {
 fn a_frame_that_breaks_off_is_damaged_at_its_receivers() {
     let sender = Puppet { script: vec![(vec![1; 100], Access::Csma)], ..Puppet::default() };
     let mut world = room(vec![sender, Puppet::default(), Puppet::default()], RadioTiming::FIRMWARE);
-    let mut starts = Starts::default();
-    start(&mut world, &mut starts);
-    while starts.0.is_empty() {
-        world.run_until(world.now_us() + 10, &mut starts);
+    let mut frames = Frames::default();
+    start(&mut world, &mut frames);
+    while frames.starts.is_empty() {
+        world.run_until(world.now_us() + 10, &mut frames);
     }
-    world.run_until(world.now_us() + 500, &mut starts);
-    world.power_off(NodeIndex(0), &mut starts);
-    world.run_until(world.now_us() + 50_000, &mut starts);
+    world.run_until(world.now_us() + 500, &mut frames);
+    world.power_off(NodeIndex(0), &mut frames);
+    world.run_until(world.now_us() + 50_000, &mut frames);
     assert_eq!(
-        starts.1.iter().map(|reception| (reception.to.0, reception.intact)).collect::<Vec<_>>(),
+        frames.receptions.iter().map(|reception| (reception.to.0, reception.intact)).collect::<Vec<_>>(),
         [(1, false), (2, false)]
     );
     assert_eq!((world.usage(NodeIndex(1)).damaged, world.usage(NodeIndex(1)).received), (1, 0));
@@ -242,14 +252,14 @@ fn stations_wake_as_late_as_they_are_told_to() {
     let starts = |mean_us: u32| {
         let mut world = crate::air::talker::room(1, &mut Nobody);
         world.set_wake_jitter(mean_us);
-        let mut starts = Starts::default();
-        world.run_until(5_500_000, &mut starts);
-        starts.0
+        let mut frames = Frames::default();
+        world.run_until(5_500_000, &mut frames);
+        frames.starts
     };
     let (punctual, late) = (starts(0), starts(100));
     assert_eq!((punctual.len(), late.len()), (6, 6));
     // It had asked for its first call before.
-    let delays: Vec<u64> = punctual.iter().zip(&late).skip(1).map(|(early, late)| late.0 - early.0).collect();
+    let delays: Vec<u64> = punctual.iter().zip(&late).skip(1).map(|(early, late)| late.at_us - early.at_us).collect();
     // Both wake at ticks, which are 31 µs apart.
     assert!(delays.iter().all(|delay| (50 - 31..=150 + 31).contains(delay)), "{delays:?}");
 }
@@ -260,9 +270,9 @@ fn a_clock_that_begins_to_run_fast_wakes_its_station_earlier() {
     for drift in [0, 20_000] {
         let mut world = crate::air::talker::room(1, &mut Nobody);
         world.set_drift(NodeIndex(0), drift);
-        let mut starts = Starts::default();
-        world.run_until(11_000_000, &mut starts);
-        wakes.push(starts.0.len());
+        let mut frames = Frames::default();
+        world.run_until(11_000_000, &mut frames);
+        wakes.push(frames.starts.len());
     }
     assert_eq!(wakes, [11, 12], "11 s are 11.22 s to it, and it speaks at 0.1 s, 1.1 s and so on");
 }

@@ -7,7 +7,7 @@ use super::observer::{Observer, Violation};
 use crate::air::index::NodeIndex;
 use crate::air::world::World;
 use crate::scenario::input::plan::{Scenario, Steady};
-use crate::scenario::report::outcome::{Failure, Verdict};
+use crate::scenario::report::outcome::{Failure, Follow, Verdict};
 use crate::scenario::run::drive::id_of;
 use crate::scenario::run::program::Program;
 
@@ -27,8 +27,7 @@ impl Judge {
                 Failure { at_ms: at_us / 1_000, what: what.clone(), nodes, last_events, replay: None, version: None };
             return (Verdict::Safety, Some(failure));
         }
-        if let Some((at_ms, node, what)) = scenario.steady.and_then(|steady| restless(observer, steady)) {
-            let failure = Failure { at_ms, what, nodes: vec![node], last_events, replay: None, version: None };
+        if let Some(failure) = scenario.steady.and_then(|steady| restless(observer, steady)) {
             return (Verdict::Liveness, Some(failure));
         }
         if let Some(late) = self.lateness.failure() {
@@ -57,20 +56,19 @@ impl Judge {
     }
 }
 
-/// The first node to change its leader too often: when that was, who, and how often in all.
-fn restless(observer: &Observer, Steady { from_us, changes_max }: Steady) -> Option<(u64, u16, String)> {
+/// The first node to change its leader too often.
+fn restless(observer: &Observer, Steady { from_us, changes_max }: Steady) -> Option<Failure> {
     let counts = |at_ms: u64| at_ms * 1_000 >= from_us;
     let mut changes: BTreeMap<u16, u64> = BTreeMap::new();
-    let (at_ms, node) = observer.follows.iter().filter(|follow| counts(follow.at_ms)).find_map(|follow| {
+    let counted = || observer.follows.iter().filter(|follow| counts(follow.at_ms));
+    let &Follow { at_ms, node, .. } = counted().find(|follow| {
         let count = changes.entry(follow.node).or_default();
         *count += 1;
-        (*count > changes_max).then_some((follow.at_ms, follow.node))
+        *count > changes_max
     })?;
-    let all = observer.follows.iter().filter(|follow| follow.node == node && counts(follow.at_ms)).count();
+    let all = counted().filter(|follow| follow.node == node).count();
     let from_s = from_us / 1_000_000;
-    Some((
-        at_ms,
-        node,
-        format!("node {node} changed its leader {all} times after {from_s} s, not at most {changes_max} times"),
-    ))
+    let times = if all == 1 { "once".to_owned() } else { format!("{all} times") };
+    let what = format!("node {node} changed its leader {times} after {from_s} s; at most {changes_max} allowed");
+    Some(Failure { at_ms, what, nodes: vec![node], last_events: observer.last_events(), replay: None, version: None })
 }

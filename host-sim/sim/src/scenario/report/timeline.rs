@@ -31,17 +31,17 @@ pub struct Stretch {
 /// The stretches of each node over the whole time, by its id.
 pub fn stretches(story: &Story) -> BTreeMap<u16, Vec<Stretch>> {
     let mut rows: BTreeMap<u16, Vec<Stretch>> = story.nodes.iter().map(|&node| (node, Vec::new())).collect();
-    let mut open: BTreeMap<u16, (u64, u16)> = BTreeMap::new();
+    let mut open: BTreeMap<u16, Stretch> = BTreeMap::new();
     let end = Follow { at_ms: story.lasts_ms, node: 0, leader: None };
     let ends = story.nodes.iter().map(|&node| Follow { node, ..end });
     for Follow { at_ms, node, leader } in story.follows.iter().copied().chain(ends) {
-        if let Some((from_ms, leader)) = open.remove(&node)
-            && from_ms < at_ms
+        if let Some(stretch) = open.remove(&node)
+            && stretch.from_ms < at_ms
         {
-            rows.entry(node).or_default().push(Stretch { from_ms, to_ms: at_ms, leader });
+            rows.entry(node).or_default().push(Stretch { to_ms: at_ms, ..stretch });
         }
         if let Some(leader) = leader {
-            open.insert(node, (at_ms, leader));
+            open.insert(node, Stretch { from_ms: at_ms, to_ms: at_ms, leader });
         }
     }
     rows
@@ -56,9 +56,10 @@ pub fn leaders(rows: &BTreeMap<u16, Vec<Stretch>>) -> Vec<u16> {
             *reigns.entry(stretch.leader).or_default() += others;
         }
     }
-    let mut ranked: Vec<(u64, u16)> = reigns.into_iter().map(|(leader, ms)| (ms, leader)).collect();
-    ranked.sort_unstable_by_key(|&(ms, leader)| (std::cmp::Reverse(ms), leader));
-    ranked.into_iter().map(|(_, leader)| leader).collect()
+    let mut ranked: Vec<u16> = reigns.keys().copied().collect();
+    // Those that reigned equally long stay in the order of their ids.
+    ranked.sort_by_key(|leader| std::cmp::Reverse(reigns[leader]));
+    ranked
 }
 
 /// Draws the timeline: a row for each node, and a letter for each leader, in lower case where the node leads itself.

@@ -58,7 +58,7 @@ pub enum Action {
 
 /// When an action is due, and how many were added before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Slot {
+struct Due {
     at_us: u64,
     added: u64,
 }
@@ -66,7 +66,7 @@ struct Slot {
 /// Actions by time; those of one time in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    actions: BTreeMap<Slot, Action>,
+    actions: BTreeMap<Due, Action>,
     added: u64,
 }
 
@@ -103,7 +103,7 @@ impl Agenda {
     }
 
     pub fn add(&mut self, at: u64, action: Action) {
-        self.actions.insert(Slot { at_us: at, added: self.added }, action);
+        self.actions.insert(Due { at_us: at, added: self.added }, action);
         self.added += 1;
     }
 

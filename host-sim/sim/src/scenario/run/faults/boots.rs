@@ -83,11 +83,9 @@ impl Boots {
     pub fn store_again(&mut self, node: NodeIndex) -> u16 {
         let history = self.histories.entry(node).or_default();
         let before = Run { lasted_s: self.lasted_s.remove(&node).unwrap_or(u32::MAX), ending: Ending::PowerLost };
+        *history = history.clone().with_run(before);
         // There are more epochs than a run has restarts.
-        if let Some(next) = history.clone().next_boot(Some(before)) {
-            *history = next;
-        }
-        history.epoch
+        history.advance_epoch().unwrap_or(history.epoch)
     }
 
     /// How long the node keeps quiet before it joins.
