@@ -49,6 +49,12 @@ fn no_sequence_of_operations_does_harm() {
     assert!(links_up > 1_000, "links came up only {links_up} times: nothing much was tried");
 }
 
+#[test]
+fn no_member_of_any_algorithm_does_harm_whatever_it_says() {
+    let links_up = on_seeds("algorithms", 4_000, 3_000, harness::algorithms);
+    assert!(links_up > 1_000, "links came up only {links_up} times: nothing much was tried");
+}
+
 /// Pages of both kinds, and their bodies.
 fn pages() -> Vec<Vec<u8>> {
     let ascon = Protection::Ascon(NetworkKey::new([3; 16]));

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use host_sim::cli::{
-    bench, board, check, conform, demo, dissector, hierarchy, key, merge, monitor, provision, run, scenarios, size,
-    stress, study, swarm, sweep, table, tell, uf2, view,
+    bench, board, check, conform, demo, dissector, flash, gateway, hierarchy, join, key, links, manual, merge, monitor,
+    provision, replay, run, scenarios, size, stress, study, swarm, sweep, table, tell, uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -63,8 +63,12 @@ enum Command {
     Key(key::Args),
     /// Give boards their id, network and key, as a page to flash or over a cable
     Provision(provision::Args),
+    /// Bring the right image and page onto every board of a fleet, and prove that they are there
+    Flash(flash::Args),
     /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
+    /// Collect readings of boards: into a database, files, an MQTT broker, metrics
+    Gateway(gateway::Args),
     /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
     Dissector(dissector::Args),
     /// Make a board blink so that you can find it
@@ -75,8 +79,18 @@ enum Command {
     Restart(tell::Args),
     /// Rank a board in the hierarchy by hand
     Rank(tell::RankArgs),
+    /// Join recordings of several laptops, and export their readings
+    Join(join::Args),
+    /// Show who hears whom in a trace, and how well
+    Links(links::Args),
+    /// Make a scenario of a recorded field, and measure its radio
+    Replay(replay::Args),
     /// Check traces of boards or of the simulator: who led when, how long elections took
     Check(check::Args),
+    /// Print what a shell needs to complete commands and options
+    Completions(manual::CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(manual::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -111,13 +125,20 @@ fn main() -> ExitCode {
         Some(Command::Uf2(args)) => uf2::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Provision(args)) => provision::run(&args),
+        Some(Command::Flash(args)) => flash::run(&args),
         Some(Command::Monitor(args)) => monitor::run(&args),
+        Some(Command::Gateway(args)) => gateway::run(&args),
         Some(Command::Dissector(args)) => dissector::run(&args),
         Some(Command::Identify(args)) => tell::run(&args, Order::Identify),
         Some(Command::Elect(args)) => tell::run(&args, Order::Elect),
         Some(Command::Restart(args)) => tell::run(&args, Order::Restart),
         Some(Command::Rank(args)) => tell::run(&args.to, Order::Rank(args.rank)),
+        Some(Command::Join(args)) => join::run(&args),
+        Some(Command::Links(args)) => links::run(&args),
+        Some(Command::Replay(args)) => replay::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Completions(args)) => manual::completions(&args, Cli::command()),
+        Some(Command::Man(args)) => manual::man(&args, Cli::command()),
     };
     finish(result)
 }

@@ -12,9 +12,10 @@ struct Section {
     besides: &'static [&'static str],
 }
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     Section { heading: "## The core", packages: &["common"], besides: &[] },
     Section { heading: "## The tools", packages: &["host-sim"], besides: &[] },
+    Section { heading: "## The gateway", packages: &["host-sim/gateway"], besides: &["## The tools"] },
     Section { heading: "## The simulator", packages: &["host-sim/sim", "host-sim/web"], besides: &[] },
     Section { heading: "## The ideal network", packages: &["host-sim/ideal", "host-sim/proofs"], besides: &[] },
     Section {

@@ -7,6 +7,8 @@ mod check;
 mod collect;
 mod commands;
 mod dependencies;
+#[cfg(unix)]
+mod flash_fleet;
 mod flashing;
 mod golden;
 mod harness;
@@ -25,13 +27,16 @@ mod provision;
 mod reader;
 #[cfg(unix)]
 mod rehearsal;
+mod replay;
 mod results;
+mod scale;
 mod scenarios;
 mod size;
 mod study;
 mod swarm;
 mod table;
 mod uf2;
+mod users;
 mod view;
 
 use std::path::Path;

@@ -39,6 +39,9 @@ const STAGGER_MAX: u32 = 12;
 /// The same after the loss of a leader, which nobody but its neighbours knows of.
 const STAGGER_LOST: u32 = 4;
 
+/// How long a message takes from member to member where they are several radio hops apart.
+const ROUND_HOP: Duration = Duration::from_millis(50);
+
 fn higher<P: Protocol>(cx: &Cx<'_, P>) -> usize {
     cx.peers.iter().filter(|&&peer| peer > cx.id).count()
 }
@@ -170,6 +173,12 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             Signal::LeaderLost | Signal::Elect => self.begin(cx),
             // Who knows the end of its election has lost nothing, and tells it to those that have.
             Signal::Disturbed if self.has_leader(cx) => {}
+            // What was lost may not have mattered, and the election goes on: the highest begins another, the rest only where no
+            // round has come by since.
+            Signal::Disturbed if in_election && higher(cx) > 0 => {
+                let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+                cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
+            }
             Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
                 self.circle().place = place;
@@ -205,8 +214,11 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             self.circle().term = told.term;
             self.begin(cx);
         } else if cx.is_up(leader) {
+            // Whoever followed another leader was away. It may be the one who would win.
+            let was_away = self.leader().is_some_and(|before| before != leader) && self.is_decided();
             self.adopt(told.term, leader, cx);
-            if cx.id > leader && self.goes_by_id() {
+            let may_win = if self.goes_by_id() { cx.id > leader } else { was_away };
+            if may_win {
                 self.begin_soon(cx);
             }
         }

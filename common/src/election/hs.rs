@@ -201,11 +201,11 @@ impl<U: Uid> Hs<U> {
     }
 
     /// Sends a probe all the way round. It comes back from the other side, so one is enough; if it does not come in time, another
-    /// follows, a little later where somebody larger is believed alive.
+    /// follows, much later where somebody larger is believed alive.
     fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
         self.enter_phase(ROUND, &[Side::Right], cx);
         self.returned = sent;
-        let doublings = sent.saturating_add(u8::from(!self.expects_to_win(cx)));
+        let doublings = sent.saturating_add(if self.expects_to_win(cx) { 0 } else { 2 });
         let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
         cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << doublings.min(3)));
     }

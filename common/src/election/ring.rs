@@ -158,6 +158,16 @@ impl Ring {
         }
     }
 
+    /// Leaves it to another node's later election to find a leader, for as long as its own would have had.
+    fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
+        self.term = term;
+        if !self.patience.is_zero() {
+            self.waiting = false;
+            cx.stop_timer(RingTimer::Begin);
+            cx.set_timer(RingTimer::Patience, self.patience);
+        }
+    }
+
     fn follow(&mut self, members: Members, cx: &mut Cx<'_, Self>) {
         let leader = self.order.highest(members);
         if leader == Some(cx.id) && self.leader != leader {
@@ -222,11 +232,13 @@ impl Protocol for Ring {
             // The sender was away. Its next election has a term above this one's.
             cx.note(Event::Stale);
             if !self.waiting && !self.is_content(cx) {
-                self.begin(cx);
+                self.begin_soon(cx);
             }
             return;
         }
-        self.term = msg.term;
+        if msg.term != self.term {
+            self.join(msg.term, cx);
+        }
         let Some(position) = self.order.position(cx.id) else { return };
         let members = match msg.round {
             Round::Election => msg.members.with(position),
@@ -245,7 +257,7 @@ impl Protocol for Ring {
             cx.note(Event::Retried);
         }
         // What it was to begin for may have been settled meanwhile.
-        if timer != RingTimer::Begin || !self.is_content(cx) {
+        if self.patience.is_zero() || !self.is_content(cx) {
             self.begin(cx);
         }
     }

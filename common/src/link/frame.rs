@@ -171,7 +171,7 @@ impl Head {
 pub enum Status {
     /// The receiver has the frame's messages.
     Accepted,
-    /// The receiver had no room for them; the sender tries again.
+    /// The receiver had no room for them, or its end of the link is not up yet; the sender tries again.
     NoRoom,
     /// The receiver knows of no such session; the sender takes its end of the link down.
     NoSession,

@@ -198,8 +198,7 @@ impl Links {
         let messages = rel.messages_len;
         match self.belongs(now, head, slot, entry.echo) {
             Belongs::Nowhere => return Status::NoSession,
-            // A challenge is answered; messages of somebody that has not answered one are not taken yet.
-            Belongs::Met => return if messages == 0 { Status::Accepted } else { Status::NoRoom },
+            Belongs::Met => return Status::NoRoom,
             Belongs::Up => {}
         }
         self.acknowledged(now, slot, entry.ack);
@@ -281,8 +280,8 @@ impl Links {
             // Whatever it says, it is there.
             neighbour.is_proven = true;
             neighbour.settle();
-            if status == Status::Accepted {
-                let turn = neighbour.session.receive_answer(i_want);
+            if status != Status::NoSession {
+                let turn = neighbour.session.receive_answer(status == Status::Accepted, i_want);
                 self.turned(now, slot, turn);
             }
             return;

@@ -74,6 +74,7 @@ impl Links {
         let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
         let Some(neighbour) = self.table.touch(slot) else { return };
+        let known = neighbour.session.echo();
         let turn = match name {
             Some(Name { token: theirs, echo, willing, .. }) if theirs != 0 => {
                 neighbour.unlisted = 0;
@@ -86,6 +87,7 @@ impl Links {
             }
         };
         let (is_bad, unlisted) = (neighbour.quality.is_bad(), neighbour.unlisted);
+        let is_other = neighbour.session.echo() != known;
         let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
         let is_refused = hello.is_full && !is_linked && name.is_none_or(|name| !name.willing);
         neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
@@ -94,6 +96,10 @@ impl Links {
             neighbour.challenge(now);
         }
         let is_new = !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
+        if is_other {
+            // An answer that is still to come would be one of the incarnation before.
+            self.exchange.no_longer_asked(slot);
+        }
         if matches!(turn, Turn::Down(_)) {
             self.take_token();
         }

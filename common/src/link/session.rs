@@ -8,17 +8,20 @@
 //! 1. The peer's incarnation differs from the known one: go down if up, and remember it.
 //! 2. Going down, and forgetting a peer, takes a new token; message numbers start over.
 //! 3. Meet when the peer echoes the present incarnation and both are willing.
-//! 4. Go up only when the peer answers a random challenge while they have met.
+//! 4. Go up only when the peer has answered a random challenge since they met, and was answered: then both ends are up at the
+//!    same moment, and neither sends messages that the other does not take yet.
 //! 5. Messages count only where they echo the present incarnation and come from the known epoch, and the link is up.
 //!
 //! ```text
-//!          echo of my incarnation, both willing          answer to my challenge
-//!   Down ────────────────────────────────────────► Met ──────────────────────────► Up
-//!    ▲                                              │                              │
-//!    └──────────────────────────────────────────────┴──────────────────────────────┘
-//!      new incarnation, unwilling; and where it was up: no session, silence, quality, unacknowledged (new token)
+//!                             its answer to mine ┌──► Proven ────┐ its challenge
+//!   Down ────────────────────────────────► Met ──┤               ├──► Up
+//!    ▲    echo of my incarnation,                └──► Challenged ┘     │
+//!    │    both willing              its challenge        its answer    │
+//!    └─────────────────────────────────────────────────────────────────┘  (an answer that says that it is up leads to Up)
+//!      from everywhere: new incarnation; from Up also: unwilling, no session, silence, quality, unacknowledged (new token)
 //! ```
-//! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer is there now.
+//! Recorded frames can lead an end to Met, never to Up: the answer proves that the peer was there a moment ago. What it proves
+//! lasts until the peer's next hello.
 
 use crate::notice::Reason;
 
@@ -82,6 +85,10 @@ enum Stage {
     Down,
     /// The peer has echoed this incarnation and wants the link.
     Met,
+    /// And it has answered a challenge.
+    Proven,
+    /// It has challenged this end and was answered, but has not answered itself.
+    Challenged,
     Up,
 }
 
@@ -114,7 +121,7 @@ impl Session {
 
     /// Whether the peer has to answer a challenge before the link comes up.
     pub const fn has_met(&self) -> bool {
-        matches!(self.stage, Stage::Met)
+        matches!(self.stage, Stage::Met | Stage::Challenged)
     }
 
     /// The boot of the peer that this end means.
@@ -180,29 +187,44 @@ impl Session {
         }
         match (self.is_up(), they_want) {
             (true, false) => self.fall(Reason::Unwilling, token),
-            (false, true) if i_want => self.meet(),
+            (false, true) if i_want => self.meet(Stage::Met),
             _ => Turn::Stays,
         }
     }
 
-    fn meet(&mut self) -> Turn {
-        self.stage = Stage::Met;
-        Turn::Met
+    /// Comes as far as this stage at least, without the peer's answer.
+    fn meet(&mut self, stage: Stage) -> Turn {
+        match (self.stage, stage) {
+            (Stage::Down, _) | (Stage::Met, Stage::Challenged) | (Stage::Proven, Stage::Met) => self.stage = stage,
+            (Stage::Proven, Stage::Challenged) => {
+                self.stage = Stage::Up;
+                return Turn::Up;
+            }
+            _ => {}
+        }
+        if self.has_met() { Turn::Met } else { Turn::Stays }
     }
 
     fn forget_meeting(&mut self) {
-        if self.stage == Stage::Met {
+        if !self.is_up() {
             self.stage = Stage::Down;
         }
     }
 
-    /// The peer has answered a challenge, in the session that this end means.
-    pub fn receive_answer(&mut self, i_want: bool) -> Turn {
-        if self.stage != Stage::Met || !i_want {
-            return Turn::Stays;
+    /// The peer has answered a challenge, in the session that this end means, and says whether its own end is up.
+    pub fn receive_answer(&mut self, they_are_up: bool, i_want: bool) -> Turn {
+        match self.stage {
+            Stage::Down | Stage::Up => Turn::Stays,
+            _ if !i_want => Turn::Stays,
+            Stage::Met | Stage::Proven if !they_are_up => {
+                self.stage = Stage::Proven;
+                Turn::Stays
+            }
+            Stage::Met | Stage::Proven | Stage::Challenged => {
+                self.stage = Stage::Up;
+                Turn::Up
+            }
         }
-        self.stage = Stage::Up;
-        Turn::Up
     }
 
     /// A frame with messages, acknowledgements or a challenge came; its sender wants the link. None where it belongs to no
@@ -212,7 +234,7 @@ impl Session {
         match (is_known, self.is_up()) {
             (false, _) => None,
             (true, true) => Some(Turn::Stays),
-            (true, false) => i_want.then(|| self.meet()),
+            (true, false) => i_want.then(|| self.meet(Stage::Challenged)),
         }
     }
 
@@ -275,13 +297,15 @@ mod tests {
         assert_eq!(session.receive_hello(inc(9, 4), earlier, true, true, || 2), Turn::Stays, "another boot's echo");
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, false, || 2), Turn::Stays);
         assert_eq!(session.receive_hello(inc(9, 4), inc(5, 1).echo(), true, true, || 2), Turn::Met);
-        assert_eq!(session.receive_answer(true), Turn::Up);
+        let answered = session.receive_answer(false, true);
+        assert_eq!(answered, Turn::Stays, "the peer does not know yet whether this end is there");
+        assert_eq!(session.receive_rel(9, inc(5, 1).echo(), true), Some(Turn::Up), "now it asks");
         let changed = session.receive_hello(inc(9, 5), inc(5, 1).echo(), true, true, || 2);
         assert_eq!(changed, Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.mine(), inc(5, 2), "a new token after every fall");
         let echoed = session.receive_rel(9, inc(5, 2).echo(), true);
         assert_eq!(echoed, Some(Turn::Met), "a message echoes as well as a hello");
-        assert_eq!(session.receive_answer(true), Turn::Up);
+        assert_eq!(session.receive_answer(false, true), Turn::Up);
         assert_eq!(session.receive_epoch(10, || 3), Turn::Down(Reason::NewIncarnation));
         assert_eq!(session.receive_rel(10, inc(5, 3).echo(), true), None);
     }
@@ -290,17 +314,20 @@ mod tests {
     fn who_does_not_answer_a_challenge_gets_no_link() {
         let mut session = Session::new(inc(5, 1));
         let echo = inc(5, 1).echo();
-        assert_eq!(session.receive_answer(true), Turn::Stays, "they have not met");
+        assert_eq!(session.receive_answer(true, true), Turn::Stays, "they have not met");
         for _ in 0..3 {
             assert_eq!(session.receive_hello(inc(9, 4), echo, true, true, || 2), Turn::Met);
             assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Met));
             assert!(!session.is_up());
         }
-        assert_eq!(session.receive_answer(false), Turn::Stays, "this end does not want it any more");
+        assert_eq!(session.receive_answer(true, false), Turn::Stays, "this end does not want it any more");
         assert_eq!(session.receive_hello(inc(9, 5), 0, true, true, || 2), Turn::Stays, "another incarnation");
-        assert_eq!(session.receive_answer(true), Turn::Stays, "which has not met this end");
+        assert_eq!(session.receive_answer(true, true), Turn::Stays, "which has not met this end");
         assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met);
-        assert_eq!(session.receive_answer(true), Turn::Up);
+        assert_eq!(session.receive_answer(false, true), Turn::Stays);
+        assert_eq!(session.receive_hello(inc(9, 5), echo, true, true, || 2), Turn::Met, "that was a hello ago");
+        assert_eq!(session.receive_answer(false, true), Turn::Stays);
+        assert_eq!(session.receive_rel(9, echo, true), Some(Turn::Up));
         assert!(session.is_up());
     }
 

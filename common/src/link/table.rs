@@ -236,7 +236,7 @@ mod tests {
         let (mine, theirs) = (Incarnation { epoch: 1, token: 1 }, Incarnation { epoch: 2, token: 2 });
         let mut session = Session::new(mine);
         session.receive_hello(theirs, mine.echo(), is_up, true, || 3);
-        session.receive_answer(is_up);
+        session.receive_answer(is_up, is_up);
         let heard_at = Instant::from_millis(u64::from(rng.below(4_000)));
         Neighbour::new(NodeId(7), session, Quality::new(0, -50), FrameNumber { epoch: 2, counter: 1 }, heard_at)
     }

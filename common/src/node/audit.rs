@@ -11,7 +11,7 @@ use super::vacancy::Vacancy;
 use super::{FOR_ELECTION, Node};
 use crate::limits::{NEIGHBOURS_MAX, TABLE_MAX};
 use crate::notice::Reason;
-use crate::protocol::Signal;
+use crate::protocol::{Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
@@ -48,6 +48,11 @@ impl Node {
         }
         ring.audit_links(now, |id| table.find(id).is_some());
         ring.audit_told(self.engine.peers(), self.engine.protocol().place());
+        // Of a leader that the election does not count among its peers, it would never learn that it is gone.
+        let leader = self.engine.protocol().leader().filter(|&leader| leader != self.engine.id());
+        if leader.is_some_and(|leader| !ring.is_alive(leader) && !self.engine.peers().contains(&leader)) {
+            self.engine.handle_signal(now, Signal::LeaderLost);
+        }
     }
 
     /// Forgets what is waited for longer than it can be.

@@ -14,6 +14,8 @@ use crate::time::{Duration, Instant};
 pub(super) struct LeaderWatch {
     /// How long silence and disputes are tolerated.
     tolerance: Duration,
+    /// How long the first number of a new leader may take.
+    arrival: Duration,
     silent_at: Instant,
     disputed_at: Instant,
     /// The newest number heard of the leader.
@@ -23,14 +25,16 @@ pub(super) struct LeaderWatch {
     disputant: u8,
     is_silent: bool,
     is_disputed: bool,
-    /// No newer number of the leader has come since this node began to follow it.
-    is_new: bool,
+    /// Until then the leader is new: it has just won an election, and its first newer number may still be on its way. Never, once
+    /// that has come.
+    new_until: Instant,
 }
 
 impl LeaderWatch {
-    pub fn new(tolerance: Duration) -> Self {
+    pub fn new(tolerance: Duration, arrival: Duration) -> Self {
         Self {
             tolerance,
+            arrival,
             silent_at: Instant::NEVER,
             disputed_at: Instant::NEVER,
             number: Number::default(),
@@ -38,7 +42,7 @@ impl LeaderWatch {
             disputant: NOBODY,
             is_silent: false,
             is_disputed: false,
-            is_new: false,
+            new_until: Instant::NEVER,
         }
     }
 
@@ -53,19 +57,34 @@ impl LeaderWatch {
         self.leader = leader;
         self.number = number;
         self.settle_dispute();
-        self.is_new = true;
+        self.new_until = now + self.arrival;
         self.is_silent = false;
         self.silent_at = if leader == own { Instant::NEVER } else { now + self.tolerance };
     }
 
-    /// A neighbour has told of this number of a member. True where it is the first newer one of a new leader.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: Number) -> bool {
+    /// A neighbour has told of this number of a member, to which there is now a way or not. True where it is the first newer one of
+    /// a new leader with a way to it.
+    pub fn note_number(&mut self, now: Instant, member: u8, number: Number, has_way: bool) -> bool {
         let is_newer = member == self.leader && number.is_newer_than(self.number);
         if is_newer {
             self.number = number;
             self.silent_at = now + self.tolerance;
         }
-        is_newer && core::mem::take(&mut self.is_new)
+        let is_first = is_newer && has_way && self.new_until != Instant::NEVER;
+        if is_first {
+            self.new_until = Instant::NEVER;
+        }
+        is_first
+    }
+
+    /// Whether a member is the leader and new, so that it counts as alive although there is no way to it yet.
+    pub fn is_awaited(&self, now: Instant, member: u8) -> bool {
+        member == self.leader && self.new_until != Instant::NEVER && now < self.new_until
+    }
+
+    /// The leader is gone, however new it is.
+    pub fn condemn(&mut self) {
+        self.new_until = Instant::NEVER;
     }
 
     /// A neighbour has named the leader that it follows. One dispute is watched at a time.
@@ -94,6 +113,7 @@ impl LeaderWatch {
     pub fn audit(&mut self, now: Instant, own: u8) {
         bound_by(&mut self.silent_at, now, self.tolerance);
         bound_by(&mut self.disputed_at, now, self.tolerance);
+        bound_by(&mut self.new_until, now, self.arrival);
         let is_watched = self.leader != NOBODY && self.leader != own;
         if is_watched && self.silent_at == Instant::NEVER {
             self.silent_at = now + self.tolerance;
@@ -133,5 +153,29 @@ impl LeaderWatch {
     /// The neighbour that has disputed the leader for too long; [`NOBODY`] where the dispute has ended since.
     pub fn take_disputed(&mut self) -> Option<u8> {
         core::mem::take(&mut self.is_disputed).then_some(self.disputant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LeaderWatch, Number};
+    use crate::time::{Duration, Instant};
+
+    #[test]
+    fn only_newer_numbers_of_the_leader_break_its_silence() {
+        let number = |count| Number { epoch: 3, count };
+        let mut watch = LeaderWatch::new(Duration::from_millis(1_000), Duration::ZERO);
+        watch.follow(Instant::ZERO, 4, number(10), 0);
+        // A leader that is gone goes on being told of, by neighbours that have not noticed.
+        for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
+            watch.note_number(Instant::from_millis(at), member, number(count), true);
+        }
+        watch.timeout(Instant::from_millis(1_000));
+        assert_eq!(watch.take_silent(), Some(4));
+        watch.note_number(Instant::from_millis(1_500), 4, number(11), true);
+        watch.timeout(Instant::from_millis(2_000));
+        assert_eq!(watch.take_silent(), None, "it was heard 500 ms ago");
+        watch.timeout(Instant::from_millis(2_500));
+        assert_eq!(watch.take_silent(), Some(4));
     }
 }

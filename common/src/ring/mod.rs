@@ -96,6 +96,13 @@ fn silence(timings: Timings, ring_size: usize) -> Duration {
     timings.leader_silence().times(SILENCE) + SILENCE_MEMBER.times(u32::try_from(ring_size).unwrap_or(u32::MAX))
 }
 
+/// How long the number of a new leader may take to come round, for each member: as long as a hurried hello after another.
+const ARRIVAL_MEMBER: Duration = Duration::from_millis(150);
+
+fn arrival(ring_size: usize) -> Duration {
+    ARRIVAL_MEMBER.times(u32::try_from(ring_size).unwrap_or(u32::MAX))
+}
+
 /// How long the keeper waits, after finding a member or losing a message, before it reports what follows from it: both come
 /// in swarms, elections should not.
 pub const SETTLE: Duration = Duration::from_millis(50);
@@ -196,7 +203,7 @@ impl RingKeeper {
             routes: Routes::new(own),
             edges: Edges::new(),
             news: News::new(timings.heartbeat_ms),
-            leader: LeaderWatch::new(silence(timings, size)),
+            leader: LeaderWatch::new(silence(timings, size), arrival(size)),
             hearsay: Hearsay::default(),
             losses: Losses::new(size),
             disturbance: Disturbance::new(size),
@@ -258,6 +265,7 @@ impl RingKeeper {
     pub fn condemn(&mut self, now: Instant, leader: NodeId) {
         let silent = self.roster.position_of_other(leader).filter(|&leader| self.routes.next(leader).is_none());
         if let Some(leader) = silent.filter(|&leader| self.roster.is_alive(leader)) {
+            self.leader.condemn();
             self.losses.condemn(now, leader);
         }
     }

@@ -54,7 +54,6 @@ impl RingKeeper {
         if entry.hops == ASKED {
             return;
         }
-        let is_first = self.leader.note_number(now, position, number);
         match self.routes.update(from, entry) {
             Verdict::Nothing => self.losses.want_no_longer(now, from, position),
             Verdict::Newer => self.tell_of_newer(position),
@@ -73,7 +72,8 @@ impl RingKeeper {
             Verdict::Lost => self.lose(now, position),
             Verdict::Wanted => self.losses.want(now, from, position),
         }
-        if is_first {
+        let has_way = self.routes.next(position).is_some();
+        if self.leader.note_number(now, position, number, has_way) {
             self.tell_of(position);
         }
     }

@@ -30,6 +30,10 @@ impl RingKeeper {
 
     /// A member was without a route for too long.
     fn give_up(&mut self, now: Instant, member: u8) {
+        if self.routes.next(member).is_none() && self.leader.is_awaited(now, member) {
+            self.losses.wait_for(now, member);
+            return;
+        }
         if self.losses.give_up(now, member) {
             self.news.add(member);
         } else if self.news.is_fresh(member) {

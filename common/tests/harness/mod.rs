@@ -4,10 +4,12 @@
 //! for bytes that do harm. Both stop by panicking.
 
 use common::config::{BROADCAST, Boot, Config, IdSource, NetworkKey, Protection};
+use common::election::Algorithm;
 use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
+use common::members::RingOrder;
 use common::node::Node;
 use common::notice::Notice;
 use common::protocol::Signal;
@@ -46,6 +48,8 @@ struct Driven {
     is_sending: bool,
     /// The last frame that asked a neighbour for an answer.
     asked: Option<(Answered, NodeId)>,
+    /// Members tell of the ring in their hellos, and wrap what elections say.
+    is_on_ring: bool,
     epoch: u16,
     /// Those with the ids from 2 to 17.
     peers: [Peer; 16],
@@ -68,9 +72,14 @@ impl Script<'_> {
 
 impl Driven {
     fn new(id_source: IdSource) -> Self {
-        let config = Config { id_source, ..Config::ad_hoc(NodeId(1), PAN, protection()) };
-        let node = Node::new(&config, Boot { epoch: Some(1), seed: 5, device: 1 }).expect("a sound configuration");
-        let mut driven = Self { node, now: Instant::ZERO, is_sending: false, asked: None, epoch: 1, peers: [PEER; 16] };
+        Self::of(&Config { id_source, ..Config::ad_hoc(NodeId(1), PAN, protection()) })
+    }
+
+    fn of(config: &Config) -> Self {
+        let is_on_ring = config.algorithm.needs_ring();
+        let node = Node::new(config, Boot { epoch: Some(1), seed: 5, device: 1 }).expect("a sound configuration");
+        let mut driven =
+            Self { node, now: Instant::ZERO, is_sending: false, asked: None, is_on_ring, epoch: 1, peers: [PEER; 16] };
         driven.node.handle_start(driven.now);
         driven.settle();
         driven
@@ -146,6 +155,12 @@ impl Driven {
         body.extend(self.node.id().0.to_le_bytes());
         body.extend((token << 4 | 15).to_le_bytes());
         body.extend(echo.to_le_bytes());
+        if self.is_on_ring {
+            body.push(script.byte());
+            for _ in 0..script.byte() & 7 {
+                body.extend([script.byte() & 15, script.byte(), script.byte(), 0, script.byte()]);
+            }
+        }
         let head = self.head(from, Kind::Hello, counter, script);
         let device = from.wrapping_add(u16::from(twist == 255));
         self.receive(Head { to: BROADCAST, device, ..head }, &body, -60);
@@ -162,8 +177,15 @@ impl Driven {
         body.extend([session.expected().wrapping_add(twist >> 2 & 3), session.oldest().wrapping_add(twist >> 4 & 7)]);
         for _ in 0..messages {
             let length = script.byte() & 31;
-            body.push(length);
-            body.extend((0..length).map(|at| if at == 0 { 0 } else { script.byte() }));
+            // What the message is for; on a ring also to whom, from whom, how far and with which number.
+            let start = if self.is_on_ring {
+                vec![1, 3, 0, u8::try_from(from - 1).unwrap_or(0), 5, counter.to_le_bytes()[0]]
+            } else {
+                vec![0]
+            };
+            body.push(u8::try_from(start.len()).unwrap_or(0) + length);
+            body.extend(start);
+            body.extend((0..length).map(|_| script.byte()));
         }
         let head = self.head(from, Kind::Rel, counter, script);
         self.receive(head, &body, -60);
@@ -211,7 +233,25 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
 pub fn operations(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
     let id_source = if script.byte() & 1 == 1 { IdSource::Chip } else { IdSource::Provisioned };
-    let mut driven = Driven::new(id_source);
+    operate(Driven::new(id_source), script)
+}
+
+/// As [`operations`], with an algorithm that the first byte chooses, on a ring of eight where it needs one. Those that speak are
+/// members, and say what they like.
+pub fn algorithms(bytes: &[u8]) -> u32 {
+    let mut script = Script(bytes);
+    let algorithm = Algorithm::ALL[usize::from(script.byte()) % Algorithm::ALL.len()];
+    let config = if algorithm.needs_ring() {
+        let members: Vec<NodeId> = (1..=8).map(NodeId).collect();
+        let order = RingOrder::new(&members).expect("eight different nodes");
+        Config::on_ring(NodeId(1), PAN, protection(), algorithm, order)
+    } else {
+        Config { algorithm, radii: [2, 0, 0], ..Config::ad_hoc(NodeId(1), PAN, protection()) }
+    };
+    operate(Driven::of(&config), script)
+}
+
+fn operate(mut driven: Driven, mut script: Script<'_>) -> u32 {
     let mut counter = 0;
     while !script.0.is_empty() {
         counter += 1;

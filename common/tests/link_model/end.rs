@@ -42,7 +42,7 @@ pub enum Breach {
     NotAPrefix,
     /// An incarnation came up that had been up before.
     UsedTwice,
-    /// A link came up to a boot of the other that is over.
+    /// A link came up to a boot of the other that has not answered since they met.
     WithTheDead,
 }
 
@@ -51,7 +51,7 @@ impl Breach {
         match self {
             Self::NotAPrefix => "a message arrived that was not sent next in this up-interval",
             Self::UsedTwice => "an incarnation was up twice",
-            Self::WithTheDead => "a link came up to a boot that is over",
+            Self::WithTheDead => "a link came up to a boot that has not answered",
         }
     }
 }
@@ -88,6 +88,8 @@ pub struct Known {
     received: u8,
     /// Whether the last frame asked for an answer that may still come.
     pub is_asking: bool,
+    /// The boot of the other that has answered a challenge since they met.
+    proof: Option<u16>,
 }
 
 /// One node.
@@ -210,7 +212,7 @@ impl End {
     /// Takes meeting for proof, where that is to be shown not to be enough.
     fn trust(&mut self, trust: Trust) {
         if let (Trust::Blind, Some(known)) = (trust, &mut self.known) {
-            let turn = known.session.receive_answer(!self.is_held);
+            let turn = known.session.receive_answer(true, !self.is_held);
             self.turned(turn);
         }
     }
@@ -234,12 +236,16 @@ impl End {
         let name = name.map(|(token, willing, echo)| (token, willing, self.heard(echo, compare)));
         let Some(known) = &mut self.known else { return };
         let i_want = known.session.is_up() || i_want;
+        let before = known.session.echo();
         let turn = match name {
             Some((theirs, willing, echo)) => {
                 known.session.receive_hello(Incarnation { epoch, token: theirs }, echo, willing, i_want, || token)
             }
             None => known.session.receive_epoch(epoch, || token),
         };
+        if known.session.echo() != before {
+            known.is_asking = false;
+        }
         // A token is drawn only where it is used.
         self.token = self.token.max(known.session.mine().token);
         self.turned(turn);
@@ -259,7 +265,7 @@ impl End {
         self.turned(turn);
         let Some(known) = &mut self.known else { return Status::NoSession };
         if turn == Turn::Met {
-            return if letters.iter().any(Option::is_some) { Status::NotYet } else { Status::Accepted };
+            return Status::NotYet;
         }
         known.acknowledged(ack);
         if is_ack_only {
@@ -280,14 +286,15 @@ impl End {
         Status::Accepted
     }
 
-    /// The answer to the frame sent last.
-    pub fn take_answer(&mut self, status: Status) {
+    /// The answer to the frame sent last, by this boot of the other.
+    pub fn take_answer(&mut self, status: Status, by: u16) {
         let i_want = !self.is_held;
         let Some(known) = self.known.as_mut().filter(|known| known.is_asking) else { return };
         known.is_asking = false;
         if !known.session.is_up() {
-            if status == Status::Accepted {
-                let turn = known.session.receive_answer(i_want);
+            if status != Status::NoSession {
+                known.proof = Some(by);
+                let turn = known.session.receive_answer(status == Status::Accepted, i_want);
                 self.turned(turn);
             }
             return;
@@ -318,7 +325,7 @@ impl End {
 
 impl Known {
     fn new(session: Session) -> Self {
-        Self { session, handed: 0, done: 0, outstanding: 0, received: 0, is_asking: false }
+        Self { session, handed: 0, done: 0, outstanding: 0, received: 0, is_asking: false, proof: None }
     }
 
     fn letter(&self, index: u8) -> Letter {
@@ -337,9 +344,9 @@ impl Known {
         }
     }
 
-    /// Whether the session is one with this boot of the other.
-    pub fn is_with(&self, epoch: u16) -> bool {
-        self.session.their_epoch() == Some(epoch)
+    /// Whether the session is one with the boot of the other that has answered.
+    pub fn is_proven(&self) -> bool {
+        self.proof.is_some() && self.session.their_epoch() == self.proof
     }
 
     /// Whether everything handed over is delivered.

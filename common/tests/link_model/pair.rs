@@ -109,12 +109,10 @@ impl State {
         self.ends[to].take(frame, pair.compare, pair.trust);
     }
 
-    /// Where a link has just come up: whether it is to a boot of the other that is over.
+    /// Where a link has just come up: whether the other has answered a challenge.
     fn judge(&mut self) {
-        let epochs = [0, 1].map(|at: usize| self.ends[at].epoch);
-        for node in [0, 1] {
-            let end = &mut self.ends[node];
-            let is_dead = end.known.as_ref().is_some_and(|known| !known.is_with(epochs[1 - node]));
+        for end in &mut self.ends {
+            let is_dead = end.known.as_ref().is_some_and(|known| !known.is_proven());
             if core::mem::take(&mut end.is_new) && is_dead {
                 end.breach = Some(Breach::WithTheDead);
             }
@@ -123,7 +121,8 @@ impl State {
 
     fn answer_arrives(&mut self, to: usize) {
         if let Some(status) = self.answers[1 - to].take() {
-            self.ends[to].take_answer(status);
+            let by = self.ends[1 - to].epoch;
+            self.ends[to].take_answer(status, by);
         }
     }
 

@@ -5,3 +5,4 @@
 mod directed;
 mod fifo;
 mod net;
+mod rules;

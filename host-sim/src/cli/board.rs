@@ -163,7 +163,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         out!("{}\n{}", text(&outcome), report::table(&boards))?;
         let emulated = seconds(outcome.ran_ms * 1_000);
         outln!("\nEmulated {emulated:.1} s in {took:.1} s: {:.1} times real time", emulated / took.max(1e-9))?;
-        outln!("{}", verdict_text(outcome.verdict))?;
+        outln!("{}", super::run::verdict_text(outcome.verdict))?;
     }
     let network = network.map(|network| network.borrow().clone());
     args.pictures.draw(canvases, &Story::of(&outcome), network.as_ref())?;
@@ -189,14 +189,6 @@ fn replay_command(args: &Args, seed: u64) -> String {
         CyclesName::Uncached => " --cycles uncached",
     };
     format!("ringleader board {}{all}{elf}{chip}{cycles} --seed {seed}", quoted(&lasting_name(&args.scenario)))
-}
-
-fn verdict_text(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Ok => "Verdict: everything held",
-        Verdict::Safety => "Verdict: SAFETY violated",
-        Verdict::Liveness => "Verdict: LIVENESS violated",
-    }
 }
 
 #[cfg(test)]

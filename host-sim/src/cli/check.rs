@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Who followed whom by a trace, and what it says has changed.
-fn story(title: &str, trace: &Trace) -> Story {
+pub(super) fn story(title: &str, trace: &Trace) -> Story {
     let id =
         |node: NodeNumber| trace.ids.get(&node).map_or_else(|| u16::try_from(node.0).unwrap_or(u16::MAX), |id| id.0);
     let (mut follows, mut changes) = (Vec::new(), Vec::new());

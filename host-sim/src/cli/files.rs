@@ -40,6 +40,10 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 /// Fails if an output file is also an input or another output. Each path comes with its name for the error message.
 /// Call this before creating any of the files, since creating one empties it.
 pub fn ensure_apart(read: &[(&str, Option<&Path>)], written: &[(&str, Option<&Path>)]) -> anyhow::Result<()> {
+    let is_scenario = |path: &&Path| path.extension().is_some_and(|ending| ending == "toml") && path.exists();
+    if let Some((what, path)) = written.iter().find_map(|&(what, path)| Some((what, path.filter(is_scenario)?))) {
+        bail!("{what} would overwrite {}, which looks like a scenario: choose another name", path.display());
+    }
     let mut taken: Vec<(&str, PathBuf)> = Vec::new();
     for (index, &(what, path)) in read.iter().chain(written).enumerate() {
         // A device or a pipe, such as /dev/null, has nothing to lose. A path that cannot be resolved fails when opened.

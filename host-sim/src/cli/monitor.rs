@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use sim::air::trace::Record;
+use sim::air::trace::{Event, Record};
 
 use super::ports::Ports;
 use crate::field::monitor::screen::{COLUMNS, Screen};
 use crate::field::monitor::watch::{Options, Watch};
+use crate::field::utc::Utc;
 use crate::output;
 
 const DETAILS: &str = r"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
@@ -53,6 +54,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let endpoints = args.ports.endpoints()?;
     let mut record = args.record.as_deref().map(new_trace).transpose()?;
     let mut watch = Watch::new(endpoints, Options { cable_is_power: args.cable_is_power, frames: args.frames });
+    let program = concat!("ringleader ", env!("CARGO_PKG_VERSION")).to_owned();
+    let began = Event::Recording { utc: Utc::now().to_string(), program };
+    let header = Record { time_us: 0, node: None, event: began }.to_line();
+    if let Some(file) = &mut record {
+        file.write_all(header.as_bytes()).context("cannot write the trace")?;
+    }
     let stdout = std::io::stdout();
     let is_terminal = stdout.is_terminal() && !args.json;
     let mut screen = Screen::new(stdout, is_terminal, args.verbose);
@@ -80,8 +87,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // A closed pipe ends the monitor without an error.
     output::written(written)?;
     if watch.boards().all().is_empty() {
-        // An empty file would only keep the name from the next try.
-        if let Some(path) = args.record.as_deref().filter(|path| path.metadata().is_ok_and(|file| file.len() == 0)) {
+        // Without a board there is nothing but the header in it, and it would only keep the name from the next try.
+        if let Some(path) = args.record.as_deref() {
             drop(record);
             std::fs::remove_file(path).with_context(|| format!("cannot remove the empty {}", path.display()))?;
         }

@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
+use sim::scenario::input::plan::Scenario;
 use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::collected::Collected;
 use sim::scenario::report::outcome::{Change, Followed, NodeUse, Outcome, Reign, Steadiness, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
 use sim::scenario::report::story::Story;
-use sim::scenario::run::drive;
+use sim::scenario::run::boards::NoBoards;
+use sim::scenario::run::session::Session;
 
 use super::files::{create, ensure_apart};
 use super::pictures::{Pictures, Watched};
@@ -82,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let (outcome, comparison) = run_twice(&scenario, seed, recorders)?;
         (outcome, Some(comparison))
     } else {
-        (drive::run_recorded(&scenario, seed, recorders)?, None)
+        (played(&scenario, seed, recorders)?, None)
     };
     if let Some(failure) = &mut outcome.failure {
         failure.set_replay(replay_command(&args.scenario, seed));
@@ -91,6 +93,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         outln!("{}", serde_json::to_string_pretty(&Printed { outcome: &outcome, determinism: determinism.as_ref() })?)?;
     } else {
         out!("{}", text(&outcome))?;
+        outln!("{}", verdict_text(outcome.verdict))?;
+    }
+    if let Some(warning) = pieces(&scenario, &outcome) {
+        note!("{warning}");
     }
     let network = network.map(|network| network.borrow().clone());
     args.pictures.draw(canvases, &Story::of(&outcome), network.as_ref())?;
@@ -107,6 +113,42 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(Verdict::Safety.exit_code()));
     }
     Ok(ExitCode::from(outcome.verdict.exit_code()))
+}
+
+/// Plays a scenario and shows how far it is: a month takes minutes.
+fn played(scenario: &Scenario, seed: u64, recorders: Recorders) -> std::io::Result<Outcome> {
+    let mut boards = NoBoards;
+    let mut session = Session::new(scenario, seed, recorders, &mut boards);
+    let all = scenario.duration_us.max(1);
+    let step = (all / 200).max(1_000_000);
+    while session.advance(session.now_us() + step) {
+        let percent = session.now_us().saturating_mul(100) / all;
+        let (now, end) = (secs(session.now_us() / 1_000), secs(all / 1_000));
+        output::progress(&format!("{} with seed {seed}: {now} of {end} ({percent} %)", scenario.name));
+    }
+    session.finish()
+}
+
+/// A network that was never in one piece elects a leader in each, which is seldom what was meant.
+fn pieces(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
+    let nodes = outcome.nodes.len();
+    let is_meant = !scenario.faults.is_empty() && outcome.components < nodes;
+    (outcome.components > 1 && !is_meant).then(|| {
+        format!(
+            "warning: the network is in {} that do not hear each other, and each has its own leader. Are the nodes too far \
+             apart? `--map FILE` shows them",
+            counted(outcome.components, "piece")
+        )
+    })
+}
+
+/// In one line, as `board` ends too.
+pub(super) fn verdict_text(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Ok => "Verdict: everything held",
+        Verdict::Safety => "Verdict: SAFETY violated",
+        Verdict::Liveness => "Verdict: LIVENESS violated",
+    }
 }
 
 /// What `--json` prints.

@@ -13,6 +13,7 @@ use sim::swarm::shrink::{TRIES_MAX, shrink};
 use sim::swarm::tally::{Class, Tally};
 
 use super::sweep::bar;
+use crate::interrupt::Interrupt;
 use crate::lab::many_seeds::{JOBS_MAX, for_each_seed};
 use crate::output::{self, counted};
 use crate::{note, out, outln};
@@ -90,7 +91,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let (stranger, world) = draw(seed);
         examine(&stranger, &world)
     };
-    let mut rows = for_each_seed(seeds.of(shard), jobs.min(count), work, |done| output::progress(&bar(done, count)));
+    let interrupt = Interrupt::listen();
+    let wanted = seeds.of(shard).take_while(|_| !interrupt.is_set());
+    let mut rows = for_each_seed(wanted, jobs.min(count), work, |done| output::progress(&bar(done, count)));
+    if rows.len() < count {
+        note!("interrupted: {} of {} are done, and only they count", rows.len(), counted(count, "seed"));
+    }
     for row in rows.values_mut() {
         let replay = replay_command(row.seed);
         if let Some(failure) = &mut row.failure {

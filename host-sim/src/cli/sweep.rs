@@ -10,9 +10,10 @@ use sim::scenario::report::sweep::{Origin, Row, Sweep};
 
 use super::run::{collected_text, replay_command};
 use super::scenario_file::{find, lasting_name};
+use crate::interrupt::{EXIT_CODE, Interrupt};
 use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
 use crate::output::{self, counted};
-use crate::{out, outln};
+use crate::{note, out, outln};
 
 /// How many failing seeds the text shows; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -61,9 +62,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (seeds.to - seeds.from).div_ceil(SEEDS_MAX)
     );
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let rows = run_seeds(&scenario, seeds.of(shard), jobs.min(count), |done| output::progress(&bar(done, count)));
+    let interrupt = Interrupt::listen();
+    // The runs that have begun are finished, and what is done so far is told.
+    let wanted = seeds.of(shard).take_while(|_| !interrupt.is_set());
+    let rows = run_seeds(&scenario, wanted, jobs.min(count), |done| output::progress(&bar(done, count)));
+    let done = rows.len();
+    ensure!(done > 0, "interrupted before the first run was over");
     let sweep = Sweep::new(Origin::new(lasting_name(&args.scenario), &scenario, seeds, shard), rows);
-    report(sweep, args.json)
+    let code = report(sweep, args.json)?;
+    if done < count {
+        note!("interrupted: {done} of {} are done, and only they count above", counted(count, "seed"));
+        return Ok(if code == ExitCode::SUCCESS { ExitCode::from(EXIT_CODE) } else { code });
+    }
+    Ok(code)
 }
 
 /// Prints a sweep, whole or joined from shards, and returns the exit code of its worst run.

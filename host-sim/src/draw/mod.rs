@@ -4,5 +4,5 @@ pub mod chart;
 mod colours;
 pub mod hierarchy;
 pub mod network;
-mod svg;
+pub mod svg;
 pub mod timeline;

@@ -30,7 +30,7 @@ pub(super) fn background(width: f64, height: impl Display, fill: &str) -> String
 }
 
 /// Escapes a text for use between tags or in attributes.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -1,13 +1,20 @@
 //! Tools for real boards: keys, configuration pages, commands, fleets, monitoring, traces, image sizes, files for
 //! bootloaders and a dissector.
 
+pub mod calibrate;
 pub mod check;
 pub mod command;
 pub mod dissector;
+pub mod flash;
 pub mod fleet;
+pub mod join;
 pub mod key;
+pub mod links;
 pub mod monitor;
 pub mod provision;
+pub mod quantity;
+pub mod rebuild;
 pub mod size;
 pub mod talk;
 pub mod uf2;
+pub mod utc;

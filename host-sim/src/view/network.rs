@@ -58,7 +58,14 @@ impl Network {
         let Some(number) = record.node else { return };
         match record.event {
             // Senders may be attackers, which are no nodes.
-            Event::Frame { .. } | Event::Received { .. } | Event::Damaged { .. } | Event::Note { .. } => return,
+            Event::Frame { .. }
+            | Event::Received { .. }
+            | Event::Damaged { .. }
+            | Event::Note { .. }
+            | Event::Recording { .. }
+            | Event::Board { .. }
+            | Event::Reading { .. }
+            | Event::Neighbour { .. } => return,
             _ => {}
         }
         let node = self.nodes.entry(number).or_default();

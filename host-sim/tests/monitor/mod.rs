@@ -17,6 +17,7 @@ use host_sim::field::monitor::boards::PortIndex;
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::{Screen, table};
 use host_sim::field::monitor::watch::{Options, Watch, What};
+use host_sim::field::utc::Utc;
 use sim::air::trace::{Event, NodeNumber, Record, parse_line};
 
 fn folder(name: &str) -> PathBuf {
@@ -141,7 +142,11 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
         watch.boards().at(PortIndex(0)).is_some_and(|board| board.snapshot.is_some())
     });
     let five = NodeId(5);
-    assert_eq!(events(&first, 0), [&Event::Id { id: five }, &Event::PowerOn {}, &Event::Leader { leader: Some(five) }]);
+    let [Event::Id { id }, Event::PowerOn {}, Event::Board { .. }, Event::Leader { leader }] = events(&first, 0)[..]
+    else {
+        panic!("{first:?}")
+    };
+    assert_eq!((*id, *leader), (five, Some(five)));
     drop(board);
     let gone = until(&mut watch, "it is gone", |_, what| matches!(what, What::Gone(_)));
     assert_eq!(events(&gone, 0), [&Event::Unseen {}]);
@@ -151,7 +156,9 @@ fn a_port_that_vanishes_and_comes_back_is_the_same_board() {
         watch.boards().at(PortIndex(0)).is_some_and(|board| board.leader == Some(NodeId(6)))
     });
     let six = Event::Leader { leader: Some(NodeId(6)) };
-    assert_eq!(events(&back, 0), [&Event::Id { id: five }, &Event::PowerOn {}, &six]);
+    let told: Vec<&Event> =
+        events(&back, 0).into_iter().filter(|event| !matches!(event, Event::Board { .. })).collect();
+    assert_eq!(told, [&Event::Id { id: five }, &Event::PowerOn {}, &six]);
     assert_eq!(watch.boards().all().len(), 1);
 }
 
@@ -203,9 +210,15 @@ fn the_command_records_a_trace_that_survives_being_killed() {
     drop(child);
     let text = std::fs::read_to_string(&trace).unwrap();
     let records: Vec<Record> = text.lines().zip(1..).map(|(line, number)| parse_line(number, line).unwrap()).collect();
-    assert!(records.iter().all(|record| record.node == Some(NodeNumber(0))));
-    assert_eq!(records[0].event, Event::Id { id: NodeId(5) });
+    let Event::Recording { utc, program } = &records[0].event else { panic!("{text}") };
+    let age_us = Utc::now().0 - Utc::parse(utc).expect("a time on the wall").0;
+    assert!((0..PATIENCE.as_micros().try_into().unwrap()).contains(&age_us) && program.starts_with("ringleader "));
+    assert!(records[1..].iter().all(|record| record.node == Some(NodeNumber(0))));
+    assert_eq!(records[1].event, Event::Id { id: NodeId(5) });
+    let is_it = |record: &Record| matches!(&record.event, Event::Board { chip, .. } if chip == "0000000000c00005");
+    assert!(records.iter().any(is_it), "{text}");
     let shown = std::fs::read_to_string(&shown).unwrap();
+    let (_, text) = text.split_once('\n').unwrap();
     assert!(text.starts_with(&shown) && shown.contains("power_on"), "it shows what it records: {shown}");
     let checked = Command::new(env!("CARGO_BIN_EXE_ringleader")).arg("check").arg(&trace).output().unwrap();
     let said = String::from_utf8(checked.stdout).unwrap();

@@ -57,7 +57,7 @@ impl Sealed for Shared<'_> {
 #[cfg(test)]
 mod tests {
     use common::config::{NetworkKey, Protection};
-    use common::link::frame::{Head, Kind, Refusal};
+    use common::link::frame::{HEAD_BYTES, Head, Kind, Refusal};
     use common::link::sealed::Sealed;
     use common::link::security::Keys;
     use common::types::NodeId;
@@ -83,7 +83,7 @@ mod tests {
         };
         let sealed = |counter: u32, body: &[u8; 3]| {
             let mut buf = [0; 40];
-            buf[14..17].copy_from_slice(body);
+            buf[HEAD_BYTES..HEAD_BYTES + 3].copy_from_slice(body);
             let length = head(counter).seal(&ours, &mut buf, 3).unwrap();
             buf[..length].to_vec()
         };

@@ -15,6 +15,15 @@
 //! {"time_us":400000,"node":1,"event":"unseen"}
 //! ```
 //!
+//! A recording of boards begins with the time on the wall, and says what each board is, measures and hears:
+//!
+//! ```json
+//! {"time_us":0,"node":null,"event":"recording","utc":"2026-11-18T09:30:00.000Z","program":"ringleader 0.1.0"}
+//! {"time_us":900,"node":1,"event":"board","network":"0x960f","kind":"nrf52840-dk","chip":"00c0ffee00c0ffee","build":"0123456789abcdef","epoch":7}
+//! {"time_us":5000000,"node":1,"event":"reading","quantity":"air_temperature","value":2140,"per_unit":100,"unit":"°C"}
+//! {"time_us":9000000,"node":1,"event":"neighbour","peer":100,"heard":18,"expected":20,"mean_dbm":-71,"least_dbm":-75}
+//! ```
+//!
 //! A trace with details, which is what a picture needs, also has these:
 //!
 //! ```json
@@ -142,6 +151,50 @@ pub enum Event {
     Note {
         text: String,
     },
+    /// When the recording began by the clock on the wall, and who wrote it. It belongs to no node.
+    Recording {
+        /// By RFC 3339.
+        utc: String,
+        program: String,
+    },
+    /// What the node is. Written at every hello that says something new.
+    Board {
+        /// The number of its network.
+        network: String,
+        kind: String,
+        /// The chip's serial number.
+        chip: String,
+        /// The image that runs.
+        build: String,
+        /// The number of its boot.
+        epoch: Option<u16>,
+    },
+    /// The node measured something.
+    Reading {
+        quantity: String,
+        /// In whole parts of the unit.
+        value: i64,
+        /// How many of these parts make one unit.
+        per_unit: u32,
+        unit: String,
+    },
+    /// How well the node heard another one since it last said so.
+    Neighbour {
+        peer: NodeId,
+        /// Frames that arrived.
+        heard: u32,
+        /// Frames that the other one sent meanwhile.
+        expected: u32,
+        mean_dbm: i16,
+        least_dbm: i16,
+    },
+}
+
+impl Event {
+    /// Whether it may go without a node.
+    pub fn is_of_the_world(&self) -> bool {
+        matches!(self, Self::Note { .. } | Self::Obstacle { .. } | Self::Recording { .. })
+    }
 }
 
 /// What is in the way of signals.
@@ -294,7 +347,7 @@ pub fn parse_line(line: usize, text: &str) -> Result<Record, LineError> {
         let reason = said.rsplit_once(" at line ").map_or(said.as_str(), |(reason, _)| reason);
         fail(if error.column() == 0 { reason.into() } else { format!("{reason} (column {})", error.column()) })
     })?;
-    if record.node.is_none() && !matches!(record.event, Event::Note { .. } | Event::Obstacle { .. }) {
+    if record.node.is_none() && !record.event.is_of_the_world() {
         return Err(fail("missing field `node`: only notes and obstacles may go without one".into()));
     }
     Ok(record)

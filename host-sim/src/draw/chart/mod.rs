@@ -26,6 +26,8 @@ pub struct Series {
     pub label: String,
     /// In ascending order of x.
     pub points: Vec<Datum>,
+    /// The number of its colour, dashes and marker, for what is the same in several charts; otherwise its place.
+    pub look: Option<usize>,
 }
 
 /// A chart of several lines over a common x axis.
@@ -110,15 +112,17 @@ impl Drawing<'_> {
         let mut marks = String::new();
         for (number, series) in self.chart.series.iter().enumerate() {
             let points: Vec<Spot> = series.points.iter().map(|&point| self.to_picture(point)).collect();
-            out.push_str(&line(number, &points));
-            marks.push_str(&markers(number, &points));
+            let look = series.look.unwrap_or(number);
+            out.push_str(&line(look, &points));
+            marks.push_str(&markers(look, &points));
         }
         out.push_str(&marks);
         for (number, series) in self.chart.series.iter().enumerate() {
             let x = self.left + as_f64(number % columns) * column_width;
             let y = TOP + PLOT_HEIGHT + X_AXIS + (as_f64(number / columns) + 0.5) * LEGEND_LINE;
-            out.push_str(&line(number, &[Spot::new(x, y), Spot::new(x + SAMPLE, y)]));
-            out.push_str(&markers(number, &[Spot::new(x + SAMPLE / 2.0, y)]));
+            let look = series.look.unwrap_or(number);
+            out.push_str(&line(look, &[Spot::new(x, y), Spot::new(x + SAMPLE, y)]));
+            out.push_str(&markers(look, &[Spot::new(x + SAMPLE / 2.0, y)]));
             out.push_str(&text(x + SAMPLE + 8.0, y + 4.5, "start", "", &series.label));
         }
         out.push_str("</svg>\n");

@@ -4,6 +4,7 @@ fn sample(log_y: bool) -> Chart {
     let series = |number: u32| Series {
         label: format!("line <{number}> & \"more\""),
         points: (1..=10).map(|x| Datum { x: f64::from(10 * x), y: f64::from(x * x * (number + 1)) }).collect(),
+        look: None,
     };
     Chart {
         title: "Costs & \"times\"".into(),

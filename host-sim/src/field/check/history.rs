@@ -177,7 +177,11 @@ impl Replay {
             | Event::Parent { .. }
             | Event::Busy {}
             | Event::Energy { .. }
-            | Event::Obstacle { .. } => {}
+            | Event::Obstacle { .. }
+            | Event::Recording { .. }
+            | Event::Board { .. }
+            | Event::Reading { .. }
+            | Event::Neighbour { .. } => {}
         }
         if self.is_stale {
             self.check_agreement(time_us);

@@ -10,7 +10,9 @@ use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::board_clock::BoardClock;
 use super::describe;
+use super::hearing::Hearing;
 use super::mac;
+use crate::field::quantity::{self, Description};
 
 /// The beginning of a note about lost messages; a number follows.
 pub const LOST_NOTE: &str = "lost: ";
@@ -38,6 +40,7 @@ pub struct Known {
     /// Whether the trace has it switched off.
     is_off: bool,
     clock: BoardClock,
+    hearing: Hearing,
     /// The latest time on its own clock that it reported.
     heard_us: u64,
     /// When it was last heard, by the monitor's clock.
@@ -127,9 +130,20 @@ impl Boards {
             }
             ToHost::Reading { at_us, quantity, value } => {
                 board.readings.insert(*quantity, *value);
-                (board.time(now_us, *at_us), Some(note(describe::reading(*quantity, *value))))
+                let Description { name, unit, per_unit } = quantity::describe(*quantity);
+                let event =
+                    Event::Reading { quantity: name, value: i64::from(*value), per_unit, unit: unit.to_owned() };
+                (board.time(now_us, *at_us), Some(event))
             }
-            ToHost::Call { at_us, call } => (board.time(now_us, *at_us), on_the_air(call, &senders)),
+            ToHost::Call { at_us, call } => {
+                let time_us = board.time(now_us, *at_us);
+                let heard = match call {
+                    Call::Frame { rssi_dbm, bytes } => board.hearing.frame(time_us, bytes.as_slice(), *rssi_dbm),
+                    _ => None,
+                };
+                let told = on_the_air(call, &senders).into_iter().chain(heard);
+                return told.map(|event| Record { time_us, node: Some(node), event }).collect();
+            }
             ToHost::Lost(count) => {
                 board.lost = board.lost.saturating_add(u64::from(*count));
                 // A change of leader may be among the lost messages; the next snapshot shows it.
@@ -168,10 +182,12 @@ impl Boards {
             is_leader_untold: false,
             is_off: false,
             clock: BoardClock::default(),
+            hearing: Hearing::default(),
             heard_us: 0,
             heard_at_us: 0,
         };
         let mut events = Vec::new();
+        let before = self.known.get(node.0).map(|board| identity(&board.hello));
         match self.known.get_mut(node.0) {
             None => {
                 self.known.push(fresh);
@@ -194,6 +210,9 @@ impl Boards {
                 events.extend([(since, Event::Id { id: hello.id }), (since, Event::PowerOn {})]);
                 *board = Known { lost: board.lost, ..fresh };
             }
+        }
+        if before.as_ref() != Some(&identity(hello)) {
+            events.push((since, identity(hello)));
         }
         if let Some(crash) = &hello.crash {
             events.push((now_us, note(describe::crash(crash))));
@@ -259,6 +278,17 @@ fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, NodeNumber>) -> Option<Eve
             None => return None,
         }),
         _ => None,
+    }
+}
+
+/// What a board says it is.
+fn identity(hello: &Hello) -> Event {
+    Event::Board {
+        network: format!("{:#06x}", hello.pan),
+        kind: hello.board.name().to_owned(),
+        chip: format!("{:016x}", hello.chip),
+        build: hello.build.to_string(),
+        epoch: hello.epoch,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The sender of a frame, from its IEEE 802.15.4 header.
+//! The sender of a frame, from its IEEE 802.15.4 header, and the frame's number, from the head that is ours.
 
 use common::types::NodeId;
 
@@ -22,6 +22,25 @@ pub fn sender(psdu: &[u8]) -> Option<NodeId> {
     let at = 2 + usize::from(has_number) + to + network;
     let id = psdu.get(at..at + 2).filter(|_| from_mode == SHORT)?;
     Some(NodeId(u16::from_le_bytes(*id.first_chunk()?)))
+}
+
+/// What the head of a frame says in clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub from: NodeId,
+    pub epoch: u16,
+    /// 24 bits of it.
+    pub number: u32,
+}
+
+/// The head of one of our frames; none for acknowledgements and for what others send.
+pub fn head(psdu: &[u8]) -> Option<Head> {
+    let &[0x41, 0x88, low, _, _, _, _, from_low, from_high, kind, epoch_low, epoch_high, middle, high, ..] = psdu
+    else {
+        return None;
+    };
+    let [from, epoch] = [[from_low, from_high], [epoch_low, epoch_high]].map(u16::from_le_bytes);
+    (kind >> 6 == 0).then_some(Head { from: NodeId(from), epoch, number: u32::from_le_bytes([low, middle, high, 0]) })
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn rounds(groups: &[Group]) -> Chart {
     let widest = series.iter().flat_map(|line| &line.points).map(|point| point.x).fold(0.0, f64::max);
     if !series.is_empty() {
         let points = vec![Datum { x: 0.0, y: 0.0 }, Datum { x: widest, y: 3.0 * widest }];
-        series.push(Series { label: "three waves: 3 D".to_owned(), points });
+        series.push(Series { label: "three waves: 3 D".to_owned(), points, look: None });
     }
     Chart {
         title: "Rounds until everybody follows the new leader".to_owned(),
@@ -68,7 +68,7 @@ fn unnecessary(groups: &[Group]) -> Chart {
             let of = |case: &Case| (case.change, case.clock, case.schedule) == (change, clock, Schedule::Random);
             let points = by_size(groups, of);
             if !points.is_empty() {
-                series.push(Series { label: format!("{}, {name} clocks", change.name()), points });
+                series.push(Series { label: format!("{}, {name} clocks", change.name()), points, look: None });
             }
         }
     }
@@ -91,7 +91,7 @@ fn leader_lost(groups: &[Group], point: impl Fn(&Cell) -> Datum) -> Vec<Series> 
         let mut points: Vec<_> =
             groups.iter().filter(|group| wanted(&group.case)).map(|group| point(&group.cell())).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Series { label: kind.name().to_owned(), points }
+        Series { label: kind.name().to_owned(), points, look: None }
     };
     Kind::ALL.into_iter().map(line).filter(|series| !series.points.is_empty()).collect()
 }

@@ -9,6 +9,7 @@ use super::stats::{Cell, Group, MeanAndMax, Sample};
 use super::{Request, as_f64, option_name};
 use crate::draw::chart::Datum;
 use crate::lab::fit::{self, Line, Power};
+use crate::output::counted;
 
 pub fn text(request: &Request, groups: &[Group]) -> String {
     let mut parts = vec![
@@ -116,7 +117,16 @@ const MESSAGE_MEASURES: [Measure; 5] = [
 ];
 const ROUND_MEASURES: [Measure; 3] = [MESSAGE_MEASURES[2], MESSAGE_MEASURES[0], MESSAGE_MEASURES[1]];
 
+/// Fewer runs of a case fit any law.
+const RUNS_FOR_LAWS: u32 = 10;
+
 fn laws(request: &Request, groups: &[Group]) -> String {
+    if request.seeds < RUNS_FOR_LAWS {
+        return format!(
+            "{} of each case fit any law; ask for {RUNS_FOR_LAWS} or more (`--seeds`) to have laws fitted.\n",
+            counted(request.seeds, "run")
+        );
+    }
     let mut rows = Vec::new();
     for change in request.changes() {
         for kind in request.kinds() {

@@ -58,13 +58,14 @@ pub fn write(rows: &[Row], dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn chart(figure: &Figure, rows: &[Row]) -> Chart {
     let mut series: Vec<Series> = Vec::new();
-    for algorithm in ALGORITHMS {
+    for (look, algorithm) in ALGORITHMS.into_iter().enumerate() {
         let mine = rows.iter().filter(|row| row.algorithm == algorithm && row.case == figure.case);
         let points: Vec<Datum> = mine.map(|row| Datum { x: f64::from(row.n), y: as_f64((figure.cost)(row)) }).collect();
         // Algorithms that cost the same would hide each other; they share a line.
         match series.iter_mut().find(|other| other.points == points) {
             Some(other) => other.label = format!("{}, {}", other.label, algorithm.title()),
-            None => series.push(Series { label: algorithm.title().into(), points }),
+            // The same look in every figure.
+            None => series.push(Series { label: algorithm.title().into(), points, look: Some(look) }),
         }
     }
     Chart {

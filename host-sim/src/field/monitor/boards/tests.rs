@@ -41,6 +41,12 @@ fn at(time_us: u64, node: usize, event: Event) -> Record {
     Record { time_us, node: Some(NodeNumber(node)), event }
 }
 
+/// What [`hello`] says of itself.
+fn is(chip: u64, epoch: u16) -> Event {
+    let (network, kind) = ("0x0007".into(), "nrf52840-dk".into());
+    Event::Board { network, kind, chip: format!("{chip:016x}"), build: "01".repeat(8), epoch: Some(epoch) }
+}
+
 fn follows(id: u16) -> Event {
     Event::Leader { leader: Some(NodeId(id)) }
 }
@@ -52,10 +58,12 @@ fn a_board_is_known_from_its_hello_on() {
     assert_eq!(boards.receive(1_100_000, FIRST, &leader(50, 3)), [], "nobody knows who said that");
     // It had been running for an hour before the port was opened.
     let first = boards.receive(1_200_000, FIRST, &hello(0xC0, 5, 9, 3_600_000_000));
-    assert_eq!(first, [at(1_000_000, 0, Event::Id { id: NodeId(5) }), at(1_000_000, 0, Event::PowerOn {})]);
+    let expected = [Event::Id { id: NodeId(5) }, Event::PowerOn {}, is(0xC0, 9)];
+    assert_eq!(first, expected.map(|event| at(1_000_000, 0, event)));
     // It started just now, at another port.
     let second = boards.receive(2_000_000, SECOND, &hello(0xC1, 6, 1, 400_000));
-    assert_eq!(second, [at(1_600_000, 1, Event::Id { id: NodeId(6) }), at(1_600_000, 1, Event::PowerOn {})]);
+    let expected = [Event::Id { id: NodeId(6) }, Event::PowerOn {}, is(0xC1, 1)];
+    assert_eq!(second, expected.map(|event| at(1_600_000, 1, event)));
     assert_eq!(boards.receive(2_100_000, SECOND, &leader(500_000, 5)), [at(2_100_000, 1, follows(5))]);
     assert_eq!(boards.at(SECOND).map(|board| (board.id, board.leader)), Some((NodeId(6), Some(NodeId(5)))));
 }
@@ -73,7 +81,9 @@ fn the_trace_has_each_change_once() {
     let down = ToHost::Notice { at_us: 60, notice: Notice::LinkDown(NodeId(7), Reason::Silent) };
     assert_eq!(boards.receive(60, FIRST, &down), [at(60, 0, Event::Link { peer: NodeId(7), up: false })]);
     let reading = ToHost::Reading { at_us: 70, quantity: Quantity::Supply, value: 2_987 };
-    assert_eq!(boards.receive(70, FIRST, &reading), [at(70, 0, Event::Note { text: "supply 2.99 V".into() })]);
+    let (quantity, unit) = ("supply".into(), "V".into());
+    let typed = Event::Reading { quantity, value: 2_987, per_unit: 1_000, unit };
+    assert_eq!(boards.receive(70, FIRST, &reading), [at(70, 0, typed)]);
     assert_eq!(boards.all()[0].lost, 2);
 }
 
@@ -90,9 +100,10 @@ fn a_reset_and_a_cable_are_told_apart() {
     // Another boot, although the cable was in.
     boards.open(0, FOURTH);
     let reborn = boards.receive(20_000, FOURTH, &hello(0xC0, 5, 10, 2_000));
-    let expected = [Event::PowerOff {}, Event::Id { id: NodeId(5) }, Event::PowerOn {}];
+    let expected = [Event::PowerOff {}, Event::Id { id: NodeId(5) }, Event::PowerOn {}, is(0xC0, 10)];
     assert_eq!(reborn, expected.map(|event| at(18_000, 0, event)));
-    assert_eq!(boards.receive(25_000, FOURTH, &hello(0xC0, 5, 11, 7_000)), [], "another epoch, but no other boot");
+    let next = boards.receive(25_000, FOURTH, &hello(0xC0, 5, 11, 7_000));
+    assert_eq!(next, [at(18_000, 0, is(0xC0, 11))], "another epoch, but no other boot");
     // A USB-powered board is off without its cable.
     assert_eq!(boards.lose(30_000, FOURTH, true), [at(30_000, 0, Event::PowerOff {})]);
     let back = boards.receive(40_000, FOURTH, &hello(0xC0, 5, 11, 22_000));

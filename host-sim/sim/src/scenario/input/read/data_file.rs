@@ -1,7 +1,7 @@
 //! Tables in separate files that a scenario names: measured links and ways.
 //!
-//! Each line holds one row of comma-separated numbers. Empty lines and lines that begin with `#` are ignored. The path
-//! is relative to the scenario's.
+//! Each line holds one row of comma-separated numbers. Empty lines, lines that begin with `#`, and names of the columns in
+//! the first row are ignored. The path is relative to the scenario's.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -96,8 +96,13 @@ fn rows<const N: usize>(
     let text = files(&path)
         .map_err(|error| section.problem_at(key, &format!("names {file}, which cannot be read: {error}")))?;
     let mut rows = Vec::new();
+    let is_name = |cell: &str| cell.trim().starts_with(|first: char| first.is_alphabetic() || first == '"');
+    let mut may_be_names = true;
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if std::mem::take(&mut may_be_names) && line.split(',').all(is_name) {
             continue;
         }
         let fail = || Problem {

@@ -1,0 +1,306 @@
+//! Readings to an MQTT broker, at least once each.
+//!
+//! ```text
+//!            connected                 acknowledged by the broker
+//! waiting ─────────────> publishing ──────────────────────────────> the cursor moves on
+//!    ^                       │ any error
+//!    └── 1 s, 2 s ... 30 s ──┘
+//! ```
+//!
+//! A connection begins where the cursor is, and the cursor moves only past what the broker has acknowledged. What was on
+//! its way when a connection broke is published again; a retained message that comes twice is the same message. The thread
+//! has a connection of its own to the database, so a broker that is slow or gone holds nobody up.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use host_sim::note;
+use rumqttc::{Client, ConnectionError, Event, LastWill, MqttOptions, Outgoing, Packet, QoS};
+
+use super::topics;
+use crate::spool::{Cursor, Spool, Stored};
+
+/// Messages on their way at once; brokers usually take 20 to 100.
+const WINDOW: usize = 20;
+
+/// Rows that are read at once.
+const ROWS: usize = 500;
+
+const CONNECT_WAIT: Duration = Duration::from_secs(15);
+const RETRY_FIRST: Duration = Duration::from_secs(1);
+const RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// How often to look for new rows, and whether to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the last messages may take once the gateway ends.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// The name of the cursor.
+pub const CURSOR: &str = "mqtt";
+
+/// Where the broker is, and how to appear there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broker {
+    pub host: String,
+    pub port: u16,
+    pub user: Option<(String, String)>,
+    /// Names this gateway where a broker has several.
+    pub gateway: String,
+    /// Tell Home Assistant of every sensor.
+    pub discovery: bool,
+}
+
+impl Broker {
+    /// Reads `mqtt://[user:password@]host[:port]`.
+    pub fn parse(url: &str, gateway: &str, discovery: bool) -> anyhow::Result<Self> {
+        let rest = url.strip_prefix("mqtt://").context("must begin with mqtt:// (TLS is not built in)")?;
+        let rest = rest.trim_end_matches('/');
+        let (user, place) = match rest.rsplit_once('@') {
+            None => (None, rest),
+            Some((user, place)) => {
+                let (name, password) = user.split_once(':').unwrap_or((user, ""));
+                (Some((name.to_owned(), password.to_owned())), place)
+            }
+        };
+        let (host, port) = match place.rsplit_once(':') {
+            None => (place, 1_883),
+            Some((host, port)) => (host, port.parse().ok().with_context(|| format!("{port:?} is no port"))?),
+        };
+        anyhow::ensure!(!host.is_empty(), "names no host");
+        Ok(Self { host: host.to_owned(), port, user, gateway: gateway.to_owned(), discovery })
+    }
+
+    fn options(&self) -> MqttOptions {
+        let mut options = MqttOptions::new(format!("ringleader-{}", self.gateway), self.host.clone(), self.port);
+        options.set_keep_alive(Duration::from_secs(20));
+        options.set_inflight(u16::try_from(WINDOW).unwrap_or(u16::MAX));
+        options.set_last_will(LastWill::new(topics::availability(&self.gateway), "offline", QoS::AtLeastOnce, true));
+        if let Some((name, password)) = &self.user {
+            options.set_credentials(name, password);
+        }
+        options
+    }
+}
+
+/// The thread that publishes.
+#[derive(Debug)]
+pub struct Publisher {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Publisher {
+    pub fn start(broker: Broker, database: &Path) -> anyhow::Result<Self> {
+        let spool = Spool::open(database)?;
+        if spool.cursor(CURSOR)?.is_none() {
+            spool.set_cursor(CURSOR, Cursor::default())?;
+        }
+        let end = Arc::new(AtomicBool::new(false));
+        let told = end.clone();
+        let thread = std::thread::spawn(move || keep_publishing(&broker, &spool, &told));
+        Ok(Self { end, thread: Some(thread) })
+    }
+
+    /// Publishes what is left, if the broker takes it in time, and says goodbye.
+    pub fn finish(mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn keep_publishing(broker: &Broker, spool: &Spool, end: &AtomicBool) {
+    let mut wait = RETRY_FIRST;
+    let mut is_told = false;
+    loop {
+        let began = Instant::now();
+        match Session::open(broker).and_then(|mut session| {
+            note!("mqtt: connected to {}:{}", broker.host, broker.port);
+            is_told = false;
+            session.publish_all(broker, spool, end)
+        }) {
+            Ok(()) => return,
+            Err(error) if !is_told => {
+                note!("mqtt: {error:#}; trying again, readings wait in the database");
+                is_told = true;
+            }
+            Err(_) => {}
+        }
+        if began.elapsed() > RETRY_MAX {
+            wait = RETRY_FIRST;
+        }
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            if end.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+        wait = (wait * 2).min(RETRY_MAX);
+    }
+}
+
+/// One connection, from its beginning to its first error.
+struct Session {
+    client: Client,
+    events: Receiver<Result<Event, ConnectionError>>,
+    /// Handed to the client; the row of each, if it is a reading.
+    queued: VecDeque<Option<i64>>,
+    /// On their way to the broker, by the number that its answer will name.
+    flying: BTreeMap<u16, Option<i64>>,
+    /// The last row that was handed over.
+    handed: i64,
+    /// Topics that Home Assistant knows of.
+    discovered: BTreeSet<String>,
+}
+
+impl Session {
+    fn open(broker: &Broker) -> anyhow::Result<Self> {
+        let (client, mut connection) = Client::new(broker.options(), WINDOW * 2);
+        let (tell, events) = channel();
+        // It ends with the client, or with the connection.
+        std::thread::spawn(move || {
+            for event in connection.iter() {
+                let is_over = event.is_err();
+                if tell.send(event).is_err() || is_over {
+                    return;
+                }
+            }
+        });
+        let (queued, flying, discovered) = (VecDeque::new(), BTreeMap::new(), BTreeSet::new());
+        let session = Self { client, events, queued, flying, handed: 0, discovered };
+        let deadline = Instant::now() + CONNECT_WAIT;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match session.events.recv_timeout(left) {
+                Ok(Ok(Event::Incoming(Packet::ConnAck(_)))) => return Ok(session),
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => bail!("cannot reach {}:{}: {error}", broker.host, broker.port),
+                Err(_) => bail!("{}:{} does not answer", broker.host, broker.port),
+            }
+        }
+    }
+
+    fn publish_all(&mut self, broker: &Broker, spool: &Spool, end: &AtomicBool) -> anyhow::Result<()> {
+        let mut saved = spool.cursor(CURSOR)?.unwrap_or_default().row;
+        self.handed = saved;
+        self.hand_over(topics::availability(&broker.gateway), "online", None)?;
+        let mut waiting = VecDeque::new();
+        let mut deadline = None;
+        loop {
+            if waiting.is_empty() {
+                waiting.extend(spool.after(self.handed, ROWS)?);
+            }
+            while self.has_room()
+                && let Some(stored) = waiting.pop_front()
+            {
+                self.publish(broker, &stored)?;
+            }
+            self.wait_for_event()?;
+            while let Ok(event) = self.events.try_recv() {
+                self.handle(&event?);
+            }
+            let acknowledged = self.acknowledged();
+            if acknowledged > saved {
+                spool.set_cursor(CURSOR, Cursor { row: acknowledged, bytes: 0 })?;
+                saved = acknowledged;
+            }
+            if end.load(Ordering::Relaxed) {
+                let until = *deadline.get_or_insert_with(|| Instant::now() + FAREWELL);
+                let is_done = waiting.is_empty() && self.queued.is_empty() && self.flying.is_empty();
+                if is_done && spool.after(saved, 1)?.is_empty() || Instant::now() > until {
+                    return self.say_goodbye(broker);
+                }
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.queued.len() + self.flying.len() + 1 < WINDOW
+    }
+
+    fn publish(&mut self, broker: &Broker, stored: &Stored) -> anyhow::Result<()> {
+        let topic = topics::state(&stored.reading);
+        if broker.discovery && self.discovered.insert(topic.clone()) {
+            let (place, config) = topics::discovery(&stored.reading, &broker.gateway);
+            self.hand_over(place, &config, None)?;
+        }
+        self.hand_over(topic, &topics::message(&stored.reading), Some(stored.row))?;
+        self.handed = stored.row;
+        Ok(())
+    }
+
+    fn hand_over(&mut self, topic: String, message: &str, row: Option<i64>) -> anyhow::Result<()> {
+        if self.client.try_publish(topic, QoS::AtLeastOnce, true, message).is_err() {
+            // There is always room, so the connection has ended, and has said why.
+            self.events.try_iter().collect::<Result<Vec<_>, _>>()?;
+            bail!("the connection is gone");
+        }
+        self.queued.push_back(row);
+        Ok(())
+    }
+
+    fn wait_for_event(&mut self) -> anyhow::Result<()> {
+        match self.events.recv_timeout(LOOK) {
+            Ok(event) => self.handle(&event?),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => bail!("the connection is gone"),
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, event: &Event) {
+        match event {
+            Event::Outgoing(Outgoing::Publish(number)) => {
+                let row = self.queued.pop_front().flatten();
+                self.flying.insert(*number, row);
+            }
+            Event::Incoming(Packet::PubAck(answer)) => {
+                self.flying.remove(&answer.pkid);
+            }
+            _ => {}
+        }
+    }
+
+    /// The last row before which everything is at the broker.
+    fn acknowledged(&self) -> i64 {
+        let open = self.queued.iter().chain(self.flying.values()).filter_map(|row| *row).min();
+        open.map_or(self.handed, |first| first - 1)
+    }
+
+    fn say_goodbye(&mut self, broker: &Broker) -> anyhow::Result<()> {
+        self.hand_over(topics::availability(&broker.gateway), "offline", None)?;
+        let deadline = Instant::now() + FAREWELL;
+        while !(self.queued.is_empty() && self.flying.is_empty()) && Instant::now() < deadline {
+            self.wait_for_event()?;
+        }
+        // Only what has been said counts; how the broker hangs up does not.
+        let _ = self.client.try_disconnect();
+        while Instant::now() < deadline && self.events.recv_timeout(LOOK).is_ok_and(|event| event.is_ok()) {}
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Broker;
+
+    #[test]
+    fn addresses_of_brokers_are_read() {
+        let broker = Broker::parse("mqtt://me:p@ss@there.local:1884/", "g", false).unwrap();
+        assert_eq!((broker.host.as_str(), broker.port), ("there.local", 1_884));
+        assert_eq!(broker.user, Some(("me".into(), "p@ss".into())));
+        assert_eq!(Broker::parse("mqtt://localhost", "g", false).unwrap().port, 1_883);
+        for wrong in ["localhost", "mqtts://x", "mqtt://", "mqtt://:1883", "mqtt://a:b"] {
+            assert!(Broker::parse(wrong, "g", false).is_err(), "{wrong}");
+        }
+    }
+}

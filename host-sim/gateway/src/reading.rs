@@ -1,0 +1,35 @@
+//! A reading with its key, as it is stored and handed on.
+
+use host_sim::field::utc::Utc;
+
+/// What makes a reading one of a kind, together with its quantity.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The network's name, where it is known.
+    pub network: String,
+    /// The id of the node that measured.
+    pub node: u16,
+    /// A piece of its chip's serial number: boards are exchanged under one id.
+    pub device: u16,
+    /// The number of its boot.
+    pub epoch: u16,
+    /// Rises within a boot.
+    pub seq: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    pub key: Key,
+    /// Its name, in lower case with underscores.
+    pub quantity: String,
+    pub value: f64,
+    /// Empty for plain numbers.
+    pub unit: String,
+    pub time: Utc,
+}
+
+/// A text of others made fit for a topic, a tag or a label: letters, digits, `-` and `_`.
+pub fn plain(text: &str) -> String {
+    let word = |c: char| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+    text.chars().map(word).collect()
+}

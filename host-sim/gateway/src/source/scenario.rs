@@ -1,0 +1,85 @@
+//! Emulated boards instead of real ones: `ringleader board --pty` behind the gateway, so that everything can be tried
+//! without hardware.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use host_sim::field::monitor::line::Endpoint;
+
+use super::Source;
+use super::cable::Cables;
+use crate::reading::Reading;
+
+/// The boards of a scenario, each on a pseudo-terminal. They end with the gateway.
+#[derive(Debug)]
+pub struct Emulated {
+    boards: Child,
+    folder: PathBuf,
+    cables: Cables,
+}
+
+impl Emulated {
+    /// `ringleader` is the program that runs boards; `image` an ELF file instead of the one that it builds.
+    pub fn start(
+        ringleader: &Path,
+        scenario: &str,
+        image: Option<&Path>,
+        networks: Vec<String>,
+    ) -> anyhow::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("ringleader-gateway-{}", std::process::id()));
+        let mut command = Command::new(ringleader);
+        command.args(["board", scenario]).arg(format!("--pty={}", folder.display()));
+        if let Some(image) = image {
+            command.arg("--elf").arg(image);
+        }
+        let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let mut boards = spawned.with_context(|| format!("cannot start {}", ringleader.display()))?;
+        let said = boards.stdout.take().context("its output is a pipe")?;
+        let ports = ports(said)?;
+        if ports.is_empty() {
+            let _ = boards.wait();
+            bail!("`ringleader board {scenario}` has no boards; it says above why");
+        }
+        let cables = Cables::new(ports.into_iter().map(Endpoint::Serial).collect(), networks);
+        Ok(Self { boards, folder, cables })
+    }
+}
+
+/// The ports that the boards are at, as `ringleader board --pty` tells them before it begins.
+fn ports(said: impl std::io::Read) -> anyhow::Result<Vec<PathBuf>> {
+    let mut ports = Vec::new();
+    for line in BufReader::new(said).lines() {
+        let line = line.context("cannot read what `ringleader board` says")?;
+        match line.split_once(": ") {
+            Some((node, port)) if node.starts_with("node ") => ports.push(port.into()),
+            _ if line.starts_with("Ctrl-C") => break,
+            _ => {}
+        }
+    }
+    Ok(ports)
+}
+
+impl Source for Emulated {
+    fn read(&mut self, at_most: Duration) -> anyhow::Result<Vec<Reading>> {
+        if let Some(status) = self.boards.try_wait().context("the emulated boards")? {
+            bail!("the emulated boards ended: {status}");
+        }
+        self.cables.read(at_most)
+    }
+
+    fn committed(&mut self, readings: &[Reading]) -> anyhow::Result<()> {
+        self.cables.committed(readings)
+    }
+}
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        let _ = self.boards.kill();
+        let _ = self.boards.wait();
+        // It had no time to take its ports away.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

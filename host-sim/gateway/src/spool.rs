@@ -1,0 +1,221 @@
+//! The database: every reading once, and how far each output has got.
+//!
+//! One table of readings, unique by their key; one of the latest value of each quantity, for whoever asks now; one of
+//! cursors. Rows are numbered in the order in which they were committed and never change, so a number is a place to go on
+//! from. Written with a write-ahead log and a sync at every commit.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use host_sim::field::utc::Utc;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::reading::{Key, Reading};
+
+/// A second connection writes only cursors, and those are short.
+const BUSY_WAIT: Duration = Duration::from_secs(10);
+
+/// Raised whenever the tables change.
+const VERSION: i64 = 1;
+
+const SCHEMA: &str = "
+CREATE TABLE readings (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    network TEXT NOT NULL,
+    node INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    quantity TEXT NOT NULL,
+    value REAL NOT NULL,
+    unit TEXT NOT NULL,
+    time_us INTEGER NOT NULL,
+    UNIQUE (network, node, device, epoch, seq, quantity)
+);
+CREATE TABLE latest (
+    network TEXT NOT NULL,
+    node INTEGER NOT NULL,
+    quantity TEXT NOT NULL,
+    value REAL NOT NULL,
+    unit TEXT NOT NULL,
+    time_us INTEGER NOT NULL,
+    PRIMARY KEY (network, node, quantity)
+) WITHOUT ROWID;
+CREATE TABLE cursors (
+    output TEXT PRIMARY KEY,
+    row INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+) WITHOUT ROWID;
+";
+
+const INSERT: &str = "INSERT OR IGNORE INTO readings \
+    (network, node, device, epoch, seq, quantity, value, unit, time_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+/// A reading from before does not replace a later one.
+const RENEW: &str = "INSERT INTO latest (network, node, quantity, value, unit, time_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+    ON CONFLICT DO UPDATE SET value = excluded.value, unit = excluded.unit, time_us = excluded.time_us \
+    WHERE excluded.time_us >= latest.time_us";
+
+/// A reading and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    pub row: i64,
+    pub reading: Reading,
+}
+
+/// How far an output has got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The last row that it has.
+    pub row: i64,
+    /// How long its file was then.
+    pub bytes: u64,
+}
+
+/// The latest value of a quantity at a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latest {
+    pub network: String,
+    pub node: u16,
+    pub quantity: String,
+    pub value: f64,
+    pub unit: String,
+    pub time: Utc,
+}
+
+#[derive(Debug)]
+pub struct Spool {
+    database: Connection,
+}
+
+/// Keeps a second gateway away: both would move the same cursors. Dropped, or with the program, it is gone.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "held, not read")] File);
+
+impl Lock {
+    pub fn take(database: &Path) -> anyhow::Result<Self> {
+        let path = PathBuf::from(format!("{}.lock", database.display()));
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.with_context(|| format!("cannot open {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(std::fs::TryLockError::WouldBlock) => bail!("another gateway writes to {}", database.display()),
+            Err(std::fs::TryLockError::Error(error)) => Err(error).context(format!("cannot lock {}", path.display())),
+        }
+    }
+}
+
+impl Spool {
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        Self::open_database(path).with_context(|| format!("cannot use the database {}", path.display()))
+    }
+
+    fn open_database(path: &Path) -> anyhow::Result<Self> {
+        let mut database = Connection::open(path)?;
+        database.busy_timeout(BUSY_WAIT)?;
+        database.pragma_update(None, "journal_mode", "WAL")?;
+        database.pragma_update(None, "synchronous", "FULL")?;
+        let change = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        match change.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
+            VERSION => {}
+            0 => {
+                let tables: i64 = change.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0))?;
+                anyhow::ensure!(tables == 0, "it is a database of something else: choose another name");
+                change.execute_batch(SCHEMA)?;
+                change.pragma_update(None, "user_version", VERSION)?;
+            }
+            other => bail!("it has version {other}; this program knows version {VERSION}"),
+        }
+        change.commit()?;
+        Ok(Self { database })
+    }
+
+    /// Stores readings in one transaction, and returns how many of them were new. After this they are on the disk.
+    pub fn store(&mut self, readings: &[Reading]) -> anyhow::Result<usize> {
+        let change = self.database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let mut new = 0;
+        {
+            let (mut insert, mut renew) = (change.prepare_cached(INSERT)?, change.prepare_cached(RENEW)?);
+            for Reading { key: Key { network, node, device, epoch, seq }, quantity, value, unit, time } in readings {
+                let seq = i64::try_from(*seq).unwrap_or(i64::MAX);
+                let stored =
+                    insert.execute(params![network, node, device, epoch, seq, quantity, value, unit, time.0])?;
+                if stored > 0 {
+                    renew.execute(params![network, node, quantity, value, unit, time.0])?;
+                }
+                new += stored;
+            }
+        }
+        change.commit()?;
+        Ok(new)
+    }
+
+    /// Rows after this one, in order.
+    pub fn after(&self, row: i64, at_most: usize) -> anyhow::Result<Vec<Stored>> {
+        let mut query = self.database.prepare_cached(
+            "SELECT row, network, node, device, epoch, seq, quantity, value, unit, time_us FROM readings \
+             WHERE row > ?1 ORDER BY row LIMIT ?2",
+        )?;
+        let rows = query.query_map(params![row, i64::try_from(at_most)?], stored)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The last row.
+    pub fn last_row(&self) -> anyhow::Result<i64> {
+        Ok(self.database.query_row("SELECT COALESCE(MAX(row), 0) FROM readings", [], |row| row.get(0))?)
+    }
+
+    pub fn latest(&self) -> anyhow::Result<Vec<Latest>> {
+        let mut query = self.database.prepare_cached(
+            "SELECT network, node, quantity, value, unit, time_us FROM latest ORDER BY quantity, network, node",
+        )?;
+        let rows = query.query_map([], |row| {
+            Ok(Latest {
+                network: row.get(0)?,
+                node: row.get(1)?,
+                quantity: row.get(2)?,
+                value: row.get(3)?,
+                unit: row.get(4)?,
+                time: Utc(row.get(5)?),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// How far an output has got; none if it is new.
+    pub fn cursor(&self, output: &str) -> anyhow::Result<Option<Cursor>> {
+        let mut query = self.database.prepare_cached("SELECT row, bytes FROM cursors WHERE output = ?1")?;
+        let cursor = query.query_row([output], |row| {
+            Ok(Cursor { row: row.get(0)?, bytes: row.get::<_, i64>(1)?.try_into().unwrap_or(0) })
+        });
+        Ok(cursor.optional()?)
+    }
+
+    pub fn set_cursor(&self, output: &str, cursor: Cursor) -> anyhow::Result<()> {
+        let mut change =
+            self.database.prepare_cached("INSERT OR REPLACE INTO cursors (output, row, bytes) VALUES (?1, ?2, ?3)")?;
+        change.execute(params![output, cursor.row, i64::try_from(cursor.bytes)?])?;
+        Ok(())
+    }
+
+    /// All outputs that ever had a cursor, with it.
+    pub fn cursors(&self) -> anyhow::Result<Vec<(String, i64)>> {
+        let mut query = self.database.prepare_cached("SELECT output, row FROM cursors ORDER BY output")?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    let key = Key {
+        network: row.get(1)?,
+        node: row.get(2)?,
+        device: row.get(3)?,
+        epoch: row.get(4)?,
+        seq: row.get::<_, i64>(5)?.try_into().unwrap_or(0),
+    };
+    let (quantity, value, unit, time) = (row.get(6)?, row.get(7)?, row.get(8)?, Utc(row.get(9)?));
+    Ok(Stored { row: row.get(0)?, reading: Reading { key, quantity, value, unit, time } })
+}

@@ -1,0 +1,15 @@
+//! The gateway against real files, a real broker and boards on pseudo-terminals. One program: linking takes longest.
+
+mod broker;
+mod files;
+mod killed;
+mod support;
+
+#[cfg(unix)]
+mod cables;
+#[cfg(unix)]
+#[path = "../../tests/monitor/fake_board.rs"]
+#[expect(dead_code, reason = "shared with the tests of the monitor, which use all of it")]
+mod fake_board;
+#[cfg(unix)]
+mod rehearsal;

@@ -1,0 +1,61 @@
+//! `ringleader join`: several recordings of one field test as one, and its readings as a table.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use sim::air::trace::Record;
+
+use super::files::ensure_apart;
+use crate::field::check::trace_file;
+use crate::field::join::{began, join, readings_csv};
+use crate::outln;
+use crate::output::counted;
+
+const DETAILS: &str = "\
+Recordings of `ringleader monitor --record` begin with the time on the wall; by it they are put side by
+side. Boards are known by their chips, so one that was at two laptops is one board.
+
+Examples:
+  ringleader join north.jsonl south.jsonl --out field.jsonl && ringleader check field.jsonl
+  ringleader join field.jsonl --csv readings.csv";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = DETAILS)]
+pub struct Args {
+    /// Recordings
+    #[arg(required = true, value_name = "RECORDING")]
+    recordings: Vec<PathBuf>,
+    /// Write the joined recording to this new file
+    #[arg(long, value_name = "FILE", required_unless_present = "csv")]
+    out: Option<PathBuf>,
+    /// Write all readings to this file as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let read: Vec<_> = args.recordings.iter().map(|path| ("a recording", Some(path.as_path()))).collect();
+    ensure_apart(&read, &[("--out", args.out.as_deref()), ("--csv", args.csv.as_deref())])?;
+    let mut traces = Vec::new();
+    for path in &args.recordings {
+        let trace = trace_file::read(path)?;
+        began(&trace).with_context(|| path.display().to_string())?;
+        traces.push(trace);
+    }
+    let joined = join(&traces)?;
+    if let Some(path) = &args.out {
+        ensure!(!path.exists(), "{} already exists; not overwritten: choose another name", path.display());
+        let text: String = joined.iter().map(Record::to_line).collect();
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        let from = counted(traces.len(), "recording");
+        outln!("{}: {} from {from}", path.display(), counted(joined.len(), "line"))?;
+    }
+    if let Some(path) = &args.csv {
+        let first = traces.iter().filter_map(|trace| began(trace).ok()).min();
+        let text = readings_csv(&joined, first);
+        std::fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+        outln!("{}: {}", path.display(), counted(text.lines().count() - 1, "reading"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

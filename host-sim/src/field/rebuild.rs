@@ -1,0 +1,48 @@
+//! A field as a scenario: its measured links as a table, and the times at which boards lost and got power.
+//!
+//! It gives back the channel, not the run: another algorithm, another seed or another fault can be asked about the same
+//! place. Links are those of the whole recording; how they changed meanwhile is not kept.
+
+use std::fmt::Write as _;
+
+use sim::air::trace::Event;
+
+use super::check::trace_file::Trace;
+use super::links::{Matrix, id};
+
+/// A scenario cannot be shorter than its election takes.
+const SECONDS_LEAST: u64 = 10;
+
+/// The text of the scenario; `links` is the name of its table.
+pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_dbm: f64) -> String {
+    let seconds = trace.records.last().map_or(0, |record| record.time_us.div_ceil(1_000_000)).max(SECONDS_LEAST);
+    let mut text = format!(
+        "# The links of a recording, and when its boards had power.\nname = {name:?}\nduration = \"{seconds} s\"\n\n\
+         [protocol]\nkind = \"height\"\n\n[radio]\nmodel = \"table\"\nlinks = {links:?}\npower = \"{power_dbm} dBm\"\n"
+    );
+    let number = |node: u16| matrix.nodes.iter().position(|&other| other == node).map_or(0, |at| at + 1);
+    // Places do not matter to a table.
+    for (node, number) in matrix.nodes.iter().zip(1..) {
+        let _ = write!(text, "\n# Node {node} of the field.\n[[node]]\nid = {number}\nat = [{number}, 0]\n");
+    }
+    for record in &trace.records {
+        let Some(node) = record.node else { continue };
+        let kind = match record.event {
+            Event::PowerOff {} => "crash",
+            // Whoever is on from the start needs no fault for it.
+            Event::PowerOn {} if record.time_us > 0 && was_off(trace, record.time_us, node) => "restart",
+            _ => continue,
+        };
+        #[expect(clippy::cast_precision_loss, reason = "recordings last far less than 2^52 microseconds")]
+        let at = record.time_us as f64 / 1e6;
+        let _ =
+            write!(text, "\n[[fault]]\nkind = \"{kind}\"\nnodes = [{}]\nat = \"{at:.3} s\"\n", number(id(trace, node)));
+    }
+    text
+}
+
+/// Whether a node had lost its power before.
+fn was_off(trace: &Trace, time_us: u64, node: sim::air::trace::NodeNumber) -> bool {
+    let before = trace.records.iter().take_while(|record| record.time_us <= time_us);
+    before.filter(|record| record.node == Some(node)).any(|record| matches!(record.event, Event::PowerOff {}))
+}

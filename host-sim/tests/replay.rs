@@ -1,0 +1,164 @@
+//! From a recorded field to a scenario: links, calibration, replay, and recordings of several laptops as one.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use sim::air::trace::{Event, Record};
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay").join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn ringleader(folder: &Path, args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.args(args.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+fn ok(folder: &Path, args: &str) -> String {
+    let output = ringleader(folder, args);
+    assert!(output.status.success(), "{args}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn field(model: &str) -> String {
+    format!(
+        "name = \"field\"\nduration = \"45 s\"\n[topology]\nkind = \"grid\"\nnodes = 9\nspacing = \"18 m\"\n\
+         [radio]\nmodel = \"{model}\"\n[protocol]\nkind = \"height\"\n\
+         [[fault]]\nkind = \"crash\"\nwho = \"leader\"\nat = \"20 s\"\n"
+    )
+}
+
+const SKETCH: &str = "node,x,y\n1,0,0\n2,18,0\n3,36,0\n4,0,18\n5,18,18\n6,36,18\n7,0,36\n8,18,36\n9,36,36\n";
+
+#[test]
+fn measured_links_are_those_that_the_air_has() {
+    let folder = folder("links");
+    // Three nodes in a row whose ends do not hear each other, one direction weaker than the other.
+    std::fs::write(folder.join("true.csv"), "from,to,loss_db\n1,2,70\n2,1,76.5\n2,3,80\n3,2,80\n").unwrap();
+    let nodes: String = (1..4).map(|id| format!("[[node]]\nid = {id}\nat = [{id}, 0]\n")).collect();
+    let text = format!(
+        "name = \"t\"\nduration = \"60 s\"\n[protocol]\nkind = \"height\"\n[radio]\nmodel = \"table\"\nlinks = \"true.csv\"\n{nodes}"
+    );
+    std::fs::write(folder.join("t.toml"), text).unwrap();
+    ok(&folder, "run t.toml --trace t.jsonl");
+    let said = ok(&folder, "links t.jsonl --csv found.csv");
+    assert!(said.contains("-70/") && said.lines().count() == 5, "{said}");
+    let found = std::fs::read_to_string(folder.join("found.csv")).unwrap();
+    let rows: Vec<&str> = found.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(rows[0], "from,to,loss_db");
+    let losses: Vec<f64> = rows[1..].iter().map(|row| row.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    assert_eq!(losses.len(), 4, "{found}");
+    for (found, expected) in losses.iter().zip([70.0, 76.5, 80.0, 80.0]) {
+        assert!((found - expected).abs() <= 0.6, "{found} for {expected}");
+    }
+}
+
+#[test]
+fn the_radio_of_a_field_is_calibrated() {
+    let folder = folder("calibrate");
+    std::fs::write(folder.join("sketch.csv"), SKETCH).unwrap();
+    std::fs::write(folder.join("plain.toml"), field("plain")).unwrap();
+    ok(&folder, "run plain.toml --trace plain.jsonl");
+    let said = ok(&folder, "replay plain.jsonl --calibrate sketch.csv --report report.html");
+    let number = |after: &str| -> f64 {
+        let rest = said.split(after).nth(1).unwrap_or_else(|| panic!("{said}"));
+        rest.split_whitespace().next().unwrap().trim_end_matches(',').parse().unwrap()
+    };
+    assert!((number("exponent ") - 3.0).abs() < 0.2, "{said}");
+    assert!((number("loss at 1 m ") - 40.2).abs() < 2.0, "{said}");
+    assert!(number("shadowing ") < 0.6, "there is none: {said}");
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("mean dBm") && !page.contains("src="), "one page, by itself");
+    for (sketch, expected) in [("1,0,0\n2,x,0\n", "line 2"), ("1,0,0\n", "four are the least")] {
+        std::fs::write(folder.join("bad.csv"), sketch).unwrap();
+        let output = ringleader(&folder, "replay plain.jsonl --calibrate bad.csv");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn a_replayed_field_elects_as_fast_as_the_field_did() {
+    const FIELDS: u64 = 24;
+    let folder = folder("fields");
+    std::fs::write(folder.join("field.toml"), field("usual")).unwrap();
+    let elected = |json: &str| -> u64 {
+        let outcome: serde_json::Value = serde_json::from_str(json).unwrap();
+        let changes = outcome["changes"].as_array().unwrap();
+        changes.last().unwrap()["agreed_after_ms"].as_u64().unwrap_or_else(|| panic!("{changes:?}"))
+    };
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for seed in 0..FIELDS {
+        before.push(elected(&ok(&folder, &format!("run field.toml --seed {seed} --json --trace t.jsonl"))));
+        ok(&folder, "replay t.jsonl --out again.toml");
+        let text = std::fs::read_to_string(folder.join("again.toml")).unwrap();
+        assert_eq!(text.matches("kind = \"crash\"").count(), 1, "{text}");
+        after.push(elected(&ok(&folder, &format!("run again.toml --seed {seed} --json"))));
+    }
+    before.sort_unstable();
+    after.sort_unstable();
+    for at in [FIELDS / 2, FIELDS * 9 / 10] {
+        let at = usize::try_from(at).unwrap();
+        let (before, after) = (before[at], after[at]);
+        assert!(after.abs_diff(before) * 10 <= before, "{before} ms in the field, {after} ms replayed");
+    }
+}
+
+#[test]
+fn a_trace_without_frames_cannot_be_replayed() {
+    let folder = folder("silent");
+    std::fs::write(folder.join("a.jsonl"), "{\"time_us\":0,\"node\":0,\"event\":\"id\",\"id\":5}\n").unwrap();
+    let output = ringleader(&folder, "replay a.jsonl --out b.toml");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("monitor --frames --record"), "{said}");
+    assert!(!folder.join("b.toml").exists());
+}
+
+fn recording(utc: &str, chips: &[(&str, u16)], later: &str) -> String {
+    let mut text = format!(
+        "{{\"time_us\":0,\"node\":null,\"event\":\"recording\",\"utc\":\"{utc}\",\"program\":\"ringleader\"}}\n"
+    );
+    for (node, (chip, id)) in chips.iter().enumerate() {
+        text += &format!("{{\"time_us\":1000,\"node\":{node},\"event\":\"id\",\"id\":{id}}}\n");
+        text += &format!(
+            "{{\"time_us\":1000,\"node\":{node},\"event\":\"board\",\"network\":\"0x0007\",\"kind\":\"nrf52840-dk\",\
+             \"chip\":\"{chip}\",\"build\":\"00\",\"epoch\":1}}\n"
+        );
+    }
+    text + later
+}
+
+#[test]
+fn recordings_of_several_laptops_are_joined_by_the_clock_on_the_wall() {
+    let folder = folder("join");
+    let reading = "{\"time_us\":2000000,\"node\":1,\"event\":\"reading\",\"quantity\":\"supply\",\"value\":2987,\
+                   \"per_unit\":1000,\"unit\":\"V\"}\n";
+    let north = recording("2026-11-18T09:30:00.000Z", &[("a", 5), ("b", 6)], reading);
+    let heard = "{\"time_us\":500000,\"node\":1,\"event\":\"received\",\"from\":0,\"rssi_dbm\":-70}\n{\"time_us\":60";
+    let south = recording("2026-11-18T09:30:01.000Z", &[("b", 6), ("c", 7)], heard);
+    std::fs::write(folder.join("north.jsonl"), north).unwrap();
+    std::fs::write(folder.join("south.jsonl"), south).unwrap();
+    let output = ringleader(&folder, "join south.jsonl north.jsonl --out all.jsonl --csv all.csv");
+    let warned = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && warned.contains("the last line is cut"), "{warned}");
+    let text = std::fs::read_to_string(folder.join("all.jsonl")).unwrap();
+    let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(records.iter().filter(|record| matches!(record.event, Event::Recording { .. })).count(), 1);
+    // The board that was at both laptops is one, and frames are from whom they were.
+    let number = |id: u16| {
+        let is_it = |record: &&Record| matches!(&record.event, Event::Id { id: said } if said.0 == id);
+        records.iter().find(is_it).unwrap().node.unwrap()
+    };
+    let received = records.iter().find(|record| matches!(record.event, Event::Received { .. })).unwrap();
+    assert_eq!((received.time_us, received.node), (1_500_000, Some(number(7))));
+    assert!(matches!(received.event, Event::Received { from, .. } if from == number(6)));
+    let csv = std::fs::read_to_string(folder.join("all.csv")).unwrap();
+    assert_eq!(csv.lines().nth(1), Some("2026-11-18T09:30:02.000Z,2.000,6,supply,2.987,V"), "{csv}");
+    ok(&folder, "check all.jsonl");
+    std::fs::write(folder.join("old.jsonl"), "{\"time_us\":0,\"node\":0,\"event\":\"id\",\"id\":5}\n").unwrap();
+    let refused = ringleader(&folder, "join old.jsonl --csv x.csv");
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("does not say when it was recorded"));
+}

@@ -1,0 +1,147 @@
+//! What new users met, and must not meet again.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("users").join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn ringleader(folder: &Path, args: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.args(args.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+fn said(output: &[u8]) -> String {
+    String::from_utf8(output.to_vec()).unwrap()
+}
+
+/// Every command, as the program's own help lists them.
+fn commands() -> Vec<String> {
+    let help = said(&ringleader(Path::new("."), "--help").stdout);
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let commands = commands();
+    assert!(commands.len() > 30, "{commands:?}");
+    // What documents point to, and what teaches most.
+    let taught = [
+        ("monitor", "socat TCP-LISTEN"),
+        ("check", "Exit codes:"),
+        ("provision", "To move a running network to another key"),
+        ("board", "emulated nRF52 boards"),
+        ("run", "Exit codes"),
+        ("sweep", "Exit codes"),
+        ("flash", "Examples:"),
+        ("links", "model = \"table\""),
+        ("replay", "Examples:"),
+        ("join", "Examples:"),
+        ("identify", "Examples:"),
+        ("dissector", "Wireshark"),
+        ("completions", "bash:"),
+    ];
+    // The gateway's help is the gateway's, and a program of its own.
+    for name in commands.iter().filter(|name| *name != "gateway") {
+        let output = ringleader(Path::new("."), &format!("{name} --help"));
+        let help = said(&output.stdout);
+        assert!(output.status.success() && help.contains("Usage: ringleader"), "{name}: {help}");
+        if let Some((_, text)) = taught.iter().find(|(taught, _)| taught == name) {
+            assert!(help.contains(text), "`{name} --help` does not say {text:?}:\n{help}");
+        }
+    }
+    assert!(taught.iter().all(|(name, _)| commands.iter().any(|command| command == name)));
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    let folder = folder("manual");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&ringleader(&folder, &format!("completions {shell}")).stdout);
+        for name in ["provision", "replay", "gateway"] {
+            assert!(script.contains(name), "{shell} does not complete {name}");
+        }
+    }
+    assert!(said(&ringleader(&folder, "man").stdout).contains(".TH ringleader 1"));
+    assert!(ringleader(&folder, "man --dir pages").status.success());
+    for name in commands() {
+        assert!(folder.join(format!("pages/ringleader-{name}.1")).exists(), "{name}");
+    }
+}
+
+const FAR: &str = "name = \"far\"\nduration = \"15 s\"\n[topology]\nkind = \"line\"\nnodes = 4\nspacing = \"SPACING m\"\n\
+                   [radio]\nmodel = \"plain\"\n[protocol]\nkind = \"height\"\n";
+
+#[test]
+fn a_run_ends_with_its_verdict_and_warns_of_pieces() {
+    let folder = folder("verdict");
+    std::fs::write(folder.join("far.toml"), FAR.replace("SPACING", "500")).unwrap();
+    std::fs::write(folder.join("near.toml"), FAR.replace("SPACING", "5")).unwrap();
+    let near = ringleader(&folder, "run near.toml");
+    assert!(near.status.success() && said(&near.stdout).ends_with("Verdict: everything held\n"), "{near:?}");
+    assert_eq!(said(&near.stderr), "");
+    let far = ringleader(&folder, "run far.toml");
+    let warning = said(&far.stderr);
+    assert!(warning.contains("warning: the network is in 4 pieces that do not hear each other"), "{warning}");
+    // A wall that splits a network is meant.
+    let wall = ringleader(&folder, "run partition-merge");
+    assert!(!said(&wall.stderr).contains("warning"), "{wall:?}");
+}
+
+#[test]
+fn no_picture_overwrites_a_scenario() {
+    let folder = folder("overwrite");
+    let text = FAR.replace("SPACING", "5");
+    std::fs::write(folder.join("mine.toml"), &text).unwrap();
+    for option in ["--svg", "--trace", "--pcap", "--map"] {
+        let output = ringleader(&folder, &format!("run mesh16 {option} mine.toml"));
+        let said = said(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains("looks like a scenario"), "{option}: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("mine.toml")).unwrap(), text);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_sweep_tells_what_is_done() {
+    let folder = folder("interrupted");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.args(["sweep", "mesh16", "--seeds", "0..100000", "--jobs", "1"]);
+    let mut sweep = command.current_dir(&folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Before it listens, the signal would end it at once.
+    let caught = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", sweep.id())).unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("2").trim().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap_or(2) & 2 != 0
+    };
+    while !caught() {
+        std::thread::yield_now();
+    }
+    // It may not even have taken its first seed yet.
+    assert!(Command::new("kill").args(["-INT", &sweep.id().to_string()]).status().unwrap().success());
+    let code = sweep.wait().unwrap().code();
+    let (mut out, mut err) = (String::new(), String::new());
+    sweep.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    sweep.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert!(err.contains("interrupted"), "{code:?} {out} {err}");
+    if !err.contains("before the first run") {
+        assert_eq!(code, Some(130), "{err}");
+        assert!(out.contains("of 100000 seeds") && out.contains("start, ms"), "{out}");
+    }
+}
+
+#[test]
+fn a_handful_of_runs_is_no_law() {
+    let few = ringleader(Path::new("."), "study --seeds 2 --sizes 8,16 --graph line --change leader-lost");
+    let text = said(&few.stdout);
+    assert!(few.status.success() && text.contains("2 runs of each case fit any law"), "{text}");
+    assert!(!text.contains("messages grow as"), "{text}");
+}
