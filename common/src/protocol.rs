@@ -46,6 +46,8 @@ pub enum Signal {
     LeaderHeard,
     /// An election was asked for by a button or a command.
     Elect,
+    /// This node is about to stop, or is asked to lead no more: another is to lead instead.
+    StepDown,
     /// This node's place on the ring has changed.
     Ring(RingPlace),
     /// This node's fitness to lead has changed.

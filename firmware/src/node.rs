@@ -137,6 +137,7 @@ impl Driver<'_> {
                     Signal::Elect => self.record(|| Call::Elect),
                     Signal::Rank(rank) => self.record(|| Call::Rank(rank)),
                     Signal::Fitness(coefficient) => self.record(|| Call::Fitness(coefficient)),
+                    Signal::StepDown => self.record(|| Call::StepDown),
                     // Only the node itself makes these.
                     Signal::LeaderLost
                     | Signal::LeaderHeard

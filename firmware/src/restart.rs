@@ -1,14 +1,15 @@
 //! Restarting on request.
 
 use common::board::retained::LastRun;
+use common::protocol::Signal;
 use cortex_m::peripheral::SCB;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_sync::signal::Signal;
+use embassy_sync::signal;
 use embassy_time::{Duration, Timer};
 
-use crate::{clock, retained};
+use crate::{clock, node, retained};
 
-static REQUESTED: Signal<CriticalSectionRawMutex, bool> = Signal::new();
+static REQUESTED: signal::Signal<CriticalSectionRawMutex, bool> = signal::Signal::new();
 
 /// How long the last messages have to leave the board.
 const FAREWELL: Duration = Duration::from_millis(300);
@@ -22,6 +23,8 @@ pub fn request(record_calls: bool) {
 pub async fn run() -> ! {
     let record_calls = REQUESTED.wait().await;
     defmt::info!("restarting on request");
+    // Where this board leads, another is to lead before it falls silent.
+    node::tell(node::Told::Signal(Signal::StepDown));
     Timer::after(FAREWELL).await;
     retained::write(&LastRun { uptime_s: clock::uptime_s(), record_calls, crash: None });
     SCB::sys_reset()

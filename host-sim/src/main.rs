@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use host_sim::cli::{
     bench, board, check, conform, demo, dissector, flash, gateway, hierarchy, join, key, links, manual, merge, monitor,
-    provision, replay, run, scenarios, size, stress, study, swarm, sweep, table, tell, uf2, view,
+    provision, replay, run, scenarios, schema, size, stress, study, swarm, sweep, table, tell, uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -87,6 +87,8 @@ enum Command {
     Replay(replay::Args),
     /// Check traces of boards or of the simulator: who led when, how long elections took
     Check(check::Args),
+    /// Print the JSON schema of what a command prints with --json
+    Schema(schema::Args),
     /// Print what a shell needs to complete commands and options
     Completions(manual::CompletionsArgs),
     /// Print the manual page, or write one for each command
@@ -137,6 +139,7 @@ fn main() -> ExitCode {
         Some(Command::Links(args)) => links::run(&args),
         Some(Command::Replay(args)) => replay::run(&args),
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Completions(args)) => manual::completions(&args, Cli::command()),
         Some(Command::Man(args)) => manual::man(&args, Cli::command()),
     };

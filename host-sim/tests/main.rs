@@ -31,6 +31,7 @@ mod replay;
 mod results;
 mod scale;
 mod scenarios;
+mod schemas;
 mod size;
 mod study;
 mod swarm;

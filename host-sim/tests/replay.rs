@@ -1,5 +1,6 @@
 //! From a recorded field to a scenario: links, calibration, replay, and recordings of several laptops as one.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -38,7 +39,7 @@ fn measured_links_are_those_that_the_air_has() {
     let folder = folder("links");
     // Three nodes in a row whose ends do not hear each other, one direction weaker than the other.
     std::fs::write(folder.join("true.csv"), "from,to,loss_db\n1,2,70\n2,1,76.5\n2,3,80\n3,2,80\n").unwrap();
-    let nodes: String = (1..4).map(|id| format!("[[node]]\nid = {id}\nat = [{id}, 0]\n")).collect();
+    let nodes = [1, 2, 3].map(|id| format!("[[node]]\nid = {id}\nat = [{id}, 0]\n")).concat();
     let text = format!(
         "name = \"t\"\nduration = \"60 s\"\n[protocol]\nkind = \"height\"\n[radio]\nmodel = \"table\"\nlinks = \"true.csv\"\n{nodes}"
     );
@@ -93,11 +94,14 @@ fn a_replayed_field_elects_as_fast_as_the_field_did() {
     let (mut before, mut after) = (Vec::new(), Vec::new());
     for seed in 0..FIELDS {
         before.push(elected(&ok(&folder, &format!("run field.toml --seed {seed} --json --trace t.jsonl"))));
+        let _ = std::fs::remove_file(folder.join("again.toml"));
         ok(&folder, "replay t.jsonl --out again.toml");
         let text = std::fs::read_to_string(folder.join("again.toml")).unwrap();
         assert_eq!(text.matches("kind = \"crash\"").count(), 1, "{text}");
         after.push(elected(&ok(&folder, &format!("run again.toml --seed {seed} --json"))));
     }
+    let again = ringleader(&folder, "replay t.jsonl --out again.toml");
+    assert!(String::from_utf8(again.stderr).unwrap().contains("looks like a scenario"), "it may be somebody's work");
     before.sort_unstable();
     after.sort_unstable();
     for at in [FIELDS / 2, FIELDS * 9 / 10] {
@@ -122,10 +126,11 @@ fn recording(utc: &str, chips: &[(&str, u16)], later: &str) -> String {
         "{{\"time_us\":0,\"node\":null,\"event\":\"recording\",\"utc\":\"{utc}\",\"program\":\"ringleader\"}}\n"
     );
     for (node, (chip, id)) in chips.iter().enumerate() {
-        text += &format!("{{\"time_us\":1000,\"node\":{node},\"event\":\"id\",\"id\":{id}}}\n");
-        text += &format!(
+        let _ = writeln!(text, "{{\"time_us\":1000,\"node\":{node},\"event\":\"id\",\"id\":{id}}}");
+        let _ = writeln!(
+            text,
             "{{\"time_us\":1000,\"node\":{node},\"event\":\"board\",\"network\":\"0x0007\",\"kind\":\"nrf52840-dk\",\
-             \"chip\":\"{chip}\",\"build\":\"00\",\"epoch\":1}}\n"
+             \"chip\":\"{chip}\",\"build\":\"00\",\"epoch\":1}}"
         );
     }
     text + later

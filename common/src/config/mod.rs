@@ -119,6 +119,11 @@ impl Timings {
         answer_ms: 1_000,
     };
 
+    /// The shortest time between two hellos, and the time between those of a leader.
+    pub const fn hello_min(&self) -> Duration {
+        Duration::from_millis(self.hello_min_ms as u64)
+    }
+
     /// The longest time between two hellos.
     pub const fn hello_max(&self) -> Duration {
         Duration::from_millis((self.hello_min_ms as u64) << self.hello_doublings)

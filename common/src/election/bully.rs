@@ -244,6 +244,7 @@ impl Protocol for Bully {
             | Signal::Fitness(_)
             | Signal::Rank(_)
             | Signal::Resend
+            | Signal::StepDown
             | Signal::Audit
             | Signal::Outcome(_) => {}
         }

@@ -187,7 +187,12 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
                 }
             }
             Signal::Outcome(outcome) => self.learn(outcome, cx),
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+            Signal::LeaderHeard
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit
+            | Signal::StepDown => {}
         }
     }
 
@@ -207,18 +212,16 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
 
     /// Others tell how their election ended.
     fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
-        let is_news = told.term != Term(0) && self.outcome().is_behind(told);
+        let is_alone = self.circle().place.is_alone(cx.id);
+        let is_news = told.term != Term(0) && !is_alone && self.outcome().is_behind(told);
         let Some(leader) = told.leader.filter(|_| is_news) else { return };
         if leader == cx.id {
             // They follow this node for what it won before it restarted: it asks again.
             self.circle().term = told.term;
             self.begin(cx);
         } else if cx.is_up(leader) {
-            // Whoever followed another leader was away. It may be the one who would win.
-            let was_away = self.leader().is_some_and(|before| before != leader) && self.is_decided();
             self.adopt(told.term, leader, cx);
-            let may_win = if self.goes_by_id() { cx.id > leader } else { was_away };
-            if may_win {
+            if self.goes_by_id() && cx.id > leader {
                 self.begin_soon(cx);
             }
         }

@@ -345,10 +345,13 @@ impl Frlle {
     }
 
     fn take_place(&mut self, place: RingPlace, cx: &mut Cx<'_, Self>) {
-        self.circle.place = place;
+        let before = core::mem::replace(&mut self.circle.place, place);
+        // Where members have only left, nobody can be fitter than the leader who was not before.
+        let is_same = |side: Side| place.neighbour(side) == before.neighbour(side);
+        let has_left = |side: Side| !cx.is_up(before.neighbour(side)) && before.neighbour(side) != cx.id;
+        let is_needless = Side::BOTH.into_iter().all(|side| is_same(side) || has_left(side)) && self.has_leader(cx);
         if self.hardened() {
-            // Whoever was away and may be fitter than the leader begins an election itself, once it hears of that leader.
-            if !self.has_leader(cx) {
+            if !is_needless {
                 self.begin_soon(cx);
             }
         } else if self.leader.is_none() {
@@ -433,7 +436,7 @@ impl Protocol for Frlle {
             | Signal::Rank(_)
             | Signal::Resend
             | Signal::Outcome(_) => self.heed(signal, cx),
-            Signal::Audit => {}
+            Signal::Audit | Signal::StepDown => {}
         }
     }
 

@@ -265,9 +265,12 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.tell_everybody(cx);
                 return;
             }
-            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Disturbed | Signal::Outcome(_) => {
-                return;
-            }
+            Signal::LeaderLost
+            | Signal::LeaderHeard
+            | Signal::Ring(_)
+            | Signal::Disturbed
+            | Signal::Outcome(_)
+            | Signal::StepDown => return,
         };
         self.finish(did, before, None, cx);
     }

@@ -163,6 +163,7 @@ impl Protocol for ModifiedBully {
             | Signal::Fitness(_)
             | Signal::Rank(_)
             | Signal::Resend
+            | Signal::StepDown
             | Signal::Audit
             | Signal::Outcome(_) => {}
         }

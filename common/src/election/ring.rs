@@ -269,7 +269,12 @@ impl Protocol for Ring {
             Signal::Ring(_) | Signal::Disturbed if self.is_content(cx) => {}
             Signal::Ring(_) | Signal::Disturbed => self.begin_soon(cx),
             Signal::Outcome(outcome) => self.learn(outcome, cx),
-            Signal::LeaderHeard | Signal::Fitness(_) | Signal::Rank(_) | Signal::Resend | Signal::Audit => {}
+            Signal::LeaderHeard
+            | Signal::Fitness(_)
+            | Signal::Rank(_)
+            | Signal::Resend
+            | Signal::Audit
+            | Signal::StepDown => {}
         }
     }
 

@@ -200,6 +200,8 @@ pub enum Call {
         /// When it then wanted its next turn.
         next: Option<Instant>,
     },
+    /// The node was asked to lead no more.
+    StepDown,
 }
 
 /// What became of a configuration.

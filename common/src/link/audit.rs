@@ -23,6 +23,9 @@ impl Links {
             self.notices.push(Notice::EpochNeeded);
         }
         self.hellos.trickle.audit(now, &mut self.rng);
+        self.hellos.beat.audit(now);
+        self.life.audit(now);
+        self.watch();
         self.exchange.audit(now + QUIET_AHEAD_MAX);
         for slot in 0..TABLE_MAX {
             self.audit_slot(now, Slot(slot));

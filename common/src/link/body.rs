@@ -43,9 +43,16 @@ pub struct Hello {
     pub links: u8,
     /// Two bits of what its election has told its links, another two in each hello; see [`digest`](super::digest).
     pub digest: u8,
-    /// How long ago the leader is known to have been there, in units of 32 ms; 255 is longer or unknown.
+    /// How long ago the leader is known to have been there, in units of 16 ms; 255 is longer or unknown.
     pub age: u8,
     pub names: Vec<Name, HELLO_NAMES_MAX, u8>,
+}
+
+impl Hello {
+    /// Whether it leaves out links for brevity, and so says nothing of those.
+    pub fn is_brief(&self) -> bool {
+        self.names.len() < usize::from(self.links)
+    }
 }
 
 /// What a frame with messages says to one neighbour.

@@ -9,7 +9,7 @@
 use super::exchange::InFlight;
 use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use super::pool::Slot;
-use super::receive::Heard;
+use super::receive::Arrival;
 use super::security::TAG_BYTES;
 use super::{Above, Links, count};
 use crate::mac::phy::FRAME_MAX;
@@ -117,13 +117,13 @@ impl Links {
         head: Head,
         slot: Option<Slot>,
         body: &[u8],
-        reception: Heard,
+        arrival: Arrival,
         above: &mut dyn Above,
     ) -> bool {
         let neighbour = slot.and_then(|slot| self.table.touch(slot));
         let is_linked = neighbour.is_some_and(|neighbour| {
             neighbour.last = head.number();
-            neighbour.quality.strengthen(reception.rssi_dbm);
+            neighbour.quality.strengthen(arrival.rssi_dbm);
             neighbour.session.is_up()
         });
         if let Some(slot) = slot {
@@ -131,7 +131,7 @@ impl Links {
         }
         let status = if is_linked { above.receive_data(head.from, body) } else { Some(Status::NoSession) };
         if let Some(status) = status {
-            self.answer(now + TURN_ROUND, head, reception.tag, status);
+            self.answer(now + TURN_ROUND, head, arrival.tag, status);
         }
         status.is_some()
     }

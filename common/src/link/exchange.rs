@@ -14,7 +14,7 @@ use crate::types::NodeId;
 /// A frame that the driver has and has not reported as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    Hello,
+    Hello { is_brief: bool },
     Rel(Flight),
     Data(DataFlight),
 }

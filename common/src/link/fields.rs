@@ -213,7 +213,7 @@ const HELLO: &[Unit] = &[
     ),
     whole(2, &[field("leader", "Leader", HALF, Shown::Named(NO_ONE))]),
     whole(1, &[field("links", "Links", BYTE, Shown::Decimal)]),
-    whole(1, &[field("age", "Leader known to be there, 32 ms ago times", BYTE, Shown::Named(UNKNOWN))]),
+    whole(1, &[field("age", "Leader known to be there, 16 ms ago times", BYTE, Shown::Named(UNKNOWN))]),
 ];
 
 const NAME: &[Unit] = &[

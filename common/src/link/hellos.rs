@@ -2,18 +2,23 @@
 
 use heapless::Vec;
 
+use super::beat::Beat;
 use super::body::{Hello, Name};
 use super::life::AGE_MAX;
+use super::neighbour::Neighbour;
+use super::patience::Patience;
+use super::pool::Slot;
 use super::table::Table;
 use super::trickle::Trickle;
 use crate::config::Config;
-use crate::limits::{HELLO_NAMES_MAX, LINKS_ENOUGH, NEIGHBOURS_MAX, RING_NAMES_MAX};
-use crate::time::{Duration, Instant};
+use crate::limits::{HELLO_NAMES_MAX, LINKS_ENOUGH, NEIGHBOURS_MAX, RING_NAMES_MAX, TABLE_MAX};
+use crate::time::Instant;
 use crate::types::NodeId;
 
 #[derive(Clone, Debug)]
 pub struct Hellos {
     pub trickle: Trickle,
+    pub beat: Beat,
     number: u8,
     /// Where in the table the names of the next hello begin, when not all fit.
     first_name: u8,
@@ -23,9 +28,10 @@ pub struct Hellos {
 
 impl Hellos {
     pub fn new(config: &Config) -> Self {
-        let shortest = Duration::from_millis(u64::from(config.timings.hello_min_ms));
+        let shortest = config.timings.hello_min();
         Self {
             trickle: Trickle::new(shortest, config.timings.hello_doublings),
+            beat: Beat::new(shortest),
             number: 0,
             first_name: 0,
             is_on_ring: config.ring.is_some() && config.algorithm.needs_ring(),
@@ -42,8 +48,7 @@ impl Hellos {
     }
 
     /// Writes the next hello. It names linked neighbours first; the others take turns where not all fit.
-    pub fn compose(&mut self, now: Instant, table: &Table, leader: NodeId) -> Hello {
-        self.number = self.number.wrapping_add(1);
+    pub fn compose(&mut self, now: Instant, table: &Table, patience: Patience, leader: NodeId) -> Hello {
         self.first_name = self.first_name.wrapping_add(1);
         let mut names = Vec::<Name, HELLO_NAMES_MAX, u8>::new();
         let links = table.links();
@@ -65,33 +70,54 @@ impl Hellos {
         };
         let count = others().count();
         let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
-        let linked = table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named);
+        let mut linked: Vec<(Slot, &Neighbour), TABLE_MAX, u8> =
+            table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named).collect();
+        if self.beat.leads() {
+            linked.sort_unstable_by_key(|(slot, neighbour)| neighbour.succession(*slot));
+        }
         let turn = usize::from(self.first_name) % count.max(1);
         // Those that stand beside this node on the ring do not wait for their turn.
         let beside = others().filter(|(_, other)| table.is_preferred(other.id));
         let in_turn = others().skip(turn).chain(others().take(turn)).filter(|(_, other)| !table.is_preferred(other.id));
-        for (slot, neighbour) in linked.chain(beside).chain(in_turn) {
-            let is_twin = neighbour.has_twin(now);
-            let name = Name {
-                id: neighbour.id,
-                token: if is_twin { 0 } else { neighbour.session.mine().token },
-                willing: table.is_wanted(now, slot, links_max),
-                heard: neighbour.quality.eighths(),
-                echo: if is_twin { 0 } else { neighbour.session.echo() },
-            };
+        for (slot, neighbour) in linked.into_iter().chain(beside).chain(in_turn) {
+            let name = self.name(now, table, patience, slot, neighbour);
             if names.len() == names_max || names.push(name).is_err() {
                 break;
             }
         }
-        Hello {
-            number: self.number,
-            interval_log2: self.trickle.next_interval_log2(),
-            is_full: links + count > names_max || is_content,
-            leader,
-            links: u8::try_from(links).unwrap_or(u8::MAX),
-            digest: 0,
-            age: AGE_MAX,
-            names,
+        let is_full = links + count > names_max || is_content;
+        Hello { is_full, names, ..self.nameless(table, leader) }
+    }
+
+    /// Writes a brief hello, which names only the leader, and only where this node asks for it. None where that would leave
+    /// out nobody.
+    pub fn compose_brief(&mut self, now: Instant, table: &Table, patience: Patience, leader: NodeId) -> Option<Hello> {
+        let (sought, links) = (patience.watch.of, table.links());
+        let asked = table.iter().find(|(_, other)| {
+            other.id == sought && (other.is_in_doubt(patience) || !other.session.is_up() && other.is_lost(now))
+        });
+        let names: Vec<Name, HELLO_NAMES_MAX, u8> =
+            asked.map(|(slot, other)| self.name(now, table, patience, slot, other)).into_iter().collect();
+        (names.len() < links).then(|| Hello { names, ..self.nameless(table, leader) })
+    }
+
+    fn nameless(&mut self, table: &Table, leader: NodeId) -> Hello {
+        self.number = self.number.wrapping_add(1);
+        let next = self.trickle.next_interval_log2();
+        let interval_log2 = if self.beat.leads() { next.min(self.beat.log2()) } else { next };
+        let links = u8::try_from(table.links()).unwrap_or(u8::MAX);
+        Hello { number: self.number, interval_log2, leader, links, age: AGE_MAX, ..Hello::default() }
+    }
+
+    /// What a hello says of a neighbour.
+    fn name(&self, now: Instant, table: &Table, patience: Patience, slot: Slot, neighbour: &Neighbour) -> Name {
+        let is_twin = neighbour.has_twin(now);
+        Name {
+            id: neighbour.id,
+            token: if is_twin { 0 } else { neighbour.session.mine().token },
+            willing: table.is_wanted(now, slot, self.links_max()),
+            heard: if neighbour.is_in_doubt(patience) { 0 } else { neighbour.quality.eighths() },
+            echo: if is_twin { 0 } else { neighbour.session.echo() },
         }
     }
 }

@@ -1,93 +1,207 @@
 //! When the leader is known to have been there: at its last frame that this node heard, or that somebody whom it heard had
 //! heard. Hellos carry the age of that sign of life, and whoever hears a younger one than its own takes it over. So a leader
-//! that one node does not hear is vouched for by those that do.
+//! that one node does not hear is vouched for by those that do, and silence is a matter of the neighbourhood, not of one link.
+//!
+//! Few watch a leader closely: those that it names first in its hellos, its successors ([`rank`](Life::rank)).
 
+use super::patience::Watch;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
 /// What hellos count the age in.
-const UNIT: Duration = Duration::from_millis(32);
+const UNIT: Duration = Duration::from_millis(16);
 
 /// An age that says nothing: too old, or unknown.
 pub const AGE_MAX: u8 = u8::MAX;
 
-/// A leader that gave a sign of life within this time is there: the longest time between two hellos, and half as much again.
+/// A leader that gave a sign of life within this many of its hellos is there.
+const RECENT_BEATS: u32 = 2;
+
+/// On a ring: one that gave a sign of life within this time, the longest time between two hellos and half as much again.
 const LIVELY: Duration = Duration::from_millis(1_536);
+
+/// How many successors watch a leader: one may fail with it, and another be out of reach of the rest. Each more asks a dead
+/// leader ten times.
+pub const SUCCESSORS: u8 = 3;
+
+/// The rank of whoever is no successor.
+const NO_RANK: u8 = u8::MAX;
+
+/// A leader is watched closely only this long after this node began to follow it: while a network forms, or heals, leaders
+/// change and the channel is busy.
+const NEW: Duration = Duration::from_millis(3_000);
+
+/// A successor that asked a leader nearly as often as it would ask a dead one, and was wrong, does not watch for this long. Its
+/// link fades, as links do in bursts, and the next fade may be longer.
+const BLIND: Duration = Duration::from_millis(60_000);
 
 /// The last sign of life of the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
     of: NodeId,
     at: Instant,
+    /// Since when this node follows it.
+    since: Instant,
+    /// This node's place among the leader's successors, from 0.
+    rank: u8,
+    /// Until when this node does not watch, because it was wrong.
+    blind_until: Instant,
+    /// Whether it has said, at its last sign of life, that it steps down.
+    pub(super) has_left: bool,
+    /// How far apart a leader's hellos are.
+    beat: Duration,
 }
 
 impl Life {
-    pub const NOBODY: Self = Self { of: NodeId(0), at: Instant::ZERO };
+    /// Of nobody, where leaders say hello this often.
+    pub const fn new(beat: Duration) -> Self {
+        Self {
+            of: NodeId(0),
+            at: Instant::ZERO,
+            since: Instant::ZERO,
+            rank: NO_RANK,
+            blind_until: Instant::ZERO,
+            has_left: false,
+            beat,
+        }
+    }
 
-    /// A frame came from a node while this node followed `leader`. A leader that is new to this node has just been elected.
-    pub fn hear(&mut self, now: Instant, from: NodeId, leader: NodeId) {
+    /// This node follows a leader. One that is new to it has just been elected.
+    pub fn follow(&mut self, now: Instant, leader: NodeId) {
         if self.of != leader {
-            *self = Self { of: leader, at: now };
-        } else if from == leader {
+            let blind_until = self.blind_until;
+            *self = Self { of: leader, at: now, since: now, blind_until, ..Self::new(self.beat) };
+        }
+    }
+
+    /// The leader's own hello tells an age, which only one that steps down does.
+    pub fn note_leaving(&mut self, now: Instant, age: u8) {
+        if age == AGE_MAX && !self.has_left {
+            self.has_left = true;
+            self.since = now;
+        }
+    }
+
+    /// Since when the leader is known to step down.
+    pub fn left_at(&self) -> Option<Instant> {
+        self.has_left.then_some(self.since)
+    }
+
+    /// A frame came from a node.
+    pub fn hear(&mut self, now: Instant, from: NodeId) {
+        if from == self.of {
             self.at = now;
         }
     }
 
     /// Somebody that follows the same leader tells how old its sign of life is.
-    pub fn vouch(&mut self, now: Instant, leader: NodeId, age: u8) {
-        if leader == self.of && age < AGE_MAX {
+    pub fn vouch(&mut self, now: Instant, age: u8) {
+        if age < AGE_MAX {
             // Rounded up, as no sign of life may grow younger by being told.
             self.at = self.at.max(now - UNIT.times(u32::from(age) + 1));
         }
     }
 
-    /// The age to tell; of oneself it is nothing.
-    pub fn age(&self, now: Instant, own: NodeId, leader: NodeId) -> u8 {
-        if leader == own {
-            return 0;
-        }
-        let units = now.since(self.at).as_micros() / UNIT.as_micros();
-        if leader == self.of { u8::try_from(units).unwrap_or(AGE_MAX) } else { AGE_MAX }
+    /// The leader has named its links in this order.
+    pub fn note_rank(&mut self, place: Option<usize>) {
+        self.rank = place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NO_RANK);
     }
 
-    /// Whether this leader is known to be there.
+    /// This node's place among the successors; none where it is not one of them.
+    pub fn rank(&self) -> Option<u8> {
+        (self.rank < SUCCESSORS).then_some(self.rank)
+    }
+
+    pub fn watch(&self) -> Watch {
+        match self.rank() {
+            Some(_) => Watch { of: self.of, alive_at: self.at.max(self.since + NEW).max(self.blind_until) },
+            None => Watch::NOBODY,
+        }
+    }
+
+    /// This node nearly took a leader for lost that is there.
+    pub fn blind(&mut self, now: Instant) {
+        self.blind_until = now + BLIND;
+    }
+
+    /// The age to tell; of oneself it is nothing, and none is younger.
+    pub fn age(&self, now: Instant, own: NodeId) -> u8 {
+        if self.of == own {
+            return 0;
+        }
+        u8::try_from(now.since(self.at).as_micros() / UNIT.as_micros()).unwrap_or(AGE_MAX)
+    }
+
+    /// Whether there was a sign of life so shortly before `then`, or after it, that this leader was there at that time.
+    pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
+        self.of == leader && self.at + self.beat.times(RECENT_BEATS) > then
+    }
+
+    /// Whether this leader is known to be there, where leaders say hello no more often than everybody.
     pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
         self.of == leader && now.since(self.at) < LIVELY
+    }
+
+    /// No sign of life comes from the future.
+    pub fn audit(&mut self, now: Instant) {
+        self.at = self.at.min(now);
+        self.since = self.since.min(now);
+        self.blind_until = self.blind_until.min(now + BLIND);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AGE_MAX, Life};
+    use super::{AGE_MAX, Life, SUCCESSORS};
+    use crate::link::patience::Watch;
     use crate::time::{Duration, Instant};
     use crate::types::NodeId;
 
     const LEADER: NodeId = NodeId(9);
+    const BEAT: Duration = Duration::from_millis(128);
+
+    fn following(now: Instant) -> Life {
+        let mut life = Life::new(BEAT);
+        life.follow(now, LEADER);
+        life
+    }
 
     #[test]
     fn a_sign_of_life_is_handed_on_and_never_grows_younger() {
-        let [mut near, mut far] = [Life::NOBODY, Life::NOBODY];
         let mut now = Instant::from_millis(1_000);
-        near.hear(now, LEADER, LEADER);
-        far.hear(now, NodeId(1), LEADER);
+        let [mut near, mut far] = [following(now), following(now)];
         // The leader is gone, and the two go on telling each other.
         for _ in 0..100 {
             now = now + Duration::from_millis(20);
-            far.vouch(now, LEADER, near.age(now, NodeId(1), LEADER));
-            near.vouch(now, LEADER, far.age(now, NodeId(2), LEADER));
+            far.vouch(now, near.age(now, NodeId(1)));
+            near.vouch(now, far.age(now, NodeId(2)));
         }
-        assert!(!near.is_lively(now, LEADER) && !far.is_lively(now, LEADER));
-        near.hear(now, LEADER, LEADER);
-        assert!(near.is_lively(now, LEADER) && !far.is_lively(now, LEADER));
-        far.vouch(now, LEADER, near.age(now, NodeId(1), LEADER));
-        assert!(far.is_lively(now, LEADER), "one that hears it is enough");
-        assert!(!far.is_lively(now, NodeId(8)));
+        assert!(!near.was_there(now, LEADER) && !far.was_there(now, LEADER));
+        near.hear(now, LEADER);
+        assert!(near.was_there(now, LEADER) && !far.was_there(now, LEADER));
+        far.vouch(now, near.age(now, NodeId(1)));
+        assert!(far.was_there(now, LEADER), "one that hears it is enough");
+        assert!(!far.was_there(now, NodeId(8)));
     }
 
     #[test]
     fn a_leader_needs_nobody_to_vouch_for_it_and_a_stranger_has_no_age() {
-        let life = Life::NOBODY;
         let now = Instant::from_millis(9_000);
-        assert_eq!((life.age(now, LEADER, LEADER), life.age(now, NodeId(1), LEADER)), (0, AGE_MAX));
+        let life = following(Instant::ZERO);
+        assert_eq!((life.age(now, LEADER), life.age(now, NodeId(1))), (0, AGE_MAX));
+    }
+
+    #[test]
+    fn only_successors_watch_and_only_a_leader_that_is_not_new() {
+        let mut life = following(Instant::ZERO);
+        assert_eq!((life.rank(), life.watch()), (None, Watch::NOBODY));
+        life.note_rank(Some(usize::from(SUCCESSORS)));
+        assert_eq!(life.watch(), Watch::NOBODY);
+        life.note_rank(Some(1));
+        assert_eq!(life.watch(), Watch { of: LEADER, alive_at: Instant::from_millis(3_000) });
+        life.hear(Instant::from_millis(5_000), LEADER);
+        assert_eq!(life.watch(), Watch { of: LEADER, alive_at: Instant::from_millis(5_000) });
+        life.follow(Instant::from_millis(6_000), NodeId(8));
+        assert_eq!(life.rank(), None, "another leader has other successors");
     }
 }

@@ -7,6 +7,7 @@
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
 mod audit;
+mod beat;
 pub mod body;
 #[cfg(feature = "corruption")]
 mod corruption;
@@ -23,6 +24,7 @@ mod life;
 mod load;
 pub mod neighbour;
 mod numbering;
+pub mod patience;
 pub mod pool;
 pub mod quality;
 mod receive;
@@ -46,8 +48,9 @@ use self::frame::Status;
 use self::hellos::Hellos;
 use self::life::Life;
 use self::load::Load;
-use self::neighbour::{News, Patience};
+use self::neighbour::News;
 use self::numbering::Numbering;
+use self::patience::{Patience, Watch};
 use self::pool::{Slot, Slots};
 use self::session::{Incarnation, Session, Tokens, Turn};
 use self::table::{Table, those_beside};
@@ -102,6 +105,12 @@ pub trait Above {
     }
 }
 
+/// How long what can wait is not repeated: an election has passed by then.
+const LAZY: Duration = Duration::from_millis(300);
+
+/// It waits so for the first attempts only: whoever does not answer then may be gone.
+const LAZY_ATTEMPTS: u8 = 2;
+
 #[derive(Clone, Debug)]
 pub struct Links {
     numbering: Numbering,
@@ -129,7 +138,7 @@ impl Links {
             numbering: Numbering::new(config, boot),
             twins: Twins::new(config, boot),
             crowd: Crowd::new(config.timings.hello_max()),
-            life: Life::NOBODY,
+            life: Life::new(config.timings.hello_min()),
             table: Table::new(those_beside(config)),
             hellos: Hellos::new(config),
             forgotten: Forgotten::new(),
@@ -239,6 +248,11 @@ impl Links {
         })
     }
 
+    /// Whether a neighbour was heard after `since` that follows another than this lost leader.
+    pub fn is_succeeded(&self, since: Instant, leader: NodeId) -> bool {
+        self.table.iter().any(|(_, other)| other.heard_at > since && other.leader != leader && other.leader.0 != 0)
+    }
+
     /// A neighbour that has no room for this node, and the leader that it names. Of several, one with the least leader, so
     /// that nodes in the same place choose alike.
     pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
@@ -254,9 +268,50 @@ impl Links {
         Some(id)
     }
 
-    /// Whether this leader is known to be there.
+    /// Whether this leader of a ring is known to be there.
     pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
         self.life.is_lively(now, leader)
+    }
+
+    /// Whether this leader is known to have been there at that time.
+    pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
+        self.life.was_there(then, leader)
+    }
+
+    /// This node's place among those that are to succeed the leader.
+    pub fn rank(&self) -> Option<u8> {
+        self.life.rank()
+    }
+
+    /// This node will lead no more: says so at once, and several times, as some of it is lost.
+    pub fn step_down(&mut self, now: Instant) {
+        self.hellos.beat.step_down(now);
+    }
+
+    /// Since when the leader is known to step down.
+    pub fn left_at(&self) -> Option<Instant> {
+        self.life.left_at()
+    }
+
+    pub fn has_taken_over(&mut self) {
+        self.life.has_left = false;
+    }
+
+    /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often.
+    pub fn follow(&mut self, now: Instant, leader: NodeId) {
+        let leads = leader == self.id() && self.table.links() > 0 && !self.hellos.is_on_ring();
+        self.hellos.beat.lead(now, leads, &mut self.rng);
+        self.life.follow(now, leader);
+        self.watch();
+    }
+
+    /// Watches the leader as closely as this node is to.
+    fn watch(&mut self) {
+        let watch = if self.hellos.is_on_ring() { Watch::NOBODY } else { self.life.watch() };
+        if self.patience.watch != watch {
+            self.patience.watch = watch;
+            self.table.forget_due();
+        }
     }
 
     /// A random number below this one.
@@ -336,13 +391,23 @@ impl Links {
         }
         self.exchange.pool.add(parcel, set, is_latest_value)?;
         for slot in set.iter() {
-            if let Some(neighbour) = self.table.get_mut(slot)
-                && !neighbour.arq.is_busy()
-            {
+            let Some(neighbour) = self.table.get_mut(slot) else { continue };
+            neighbour.arq.is_lazy = false;
+            if !neighbour.arq.is_busy() {
                 neighbour.arq.due = now;
             }
         }
         Ok(())
+    }
+
+    /// What a neighbour is still to get changes nothing that it does: where it has to be repeated, it makes way for what does.
+    pub fn relax(&mut self, now: Instant, peer: NodeId) {
+        let Some(slot) = self.table.find(peer) else { return };
+        let Some(neighbour) = self.table.get_mut(slot).filter(|neighbour| !neighbour.arq.is_lazy) else { return };
+        neighbour.arq.is_lazy = true;
+        if neighbour.arq.attempts > 0 && neighbour.arq.due != Instant::NEVER {
+            neighbour.arq.due = neighbour.arq.due.max(now + LAZY);
+        }
     }
 
     /// Drops the older states that a newer one makes pointless for a neighbour.
@@ -437,6 +502,9 @@ impl Links {
         self.exchange.forget(slot, id);
         count(&mut self.counters.links_down);
         self.hellos.trickle.reset(now, &mut self.rng);
+        if id == self.patience.watch.of && matches!(reason, Reason::Unacknowledged | Reason::Silent) {
+            self.hellos.beat.ask(now);
+        }
     }
 
     fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {

@@ -1,9 +1,12 @@
 //! What a node knows of one neighbour.
 
+use core::cmp::Reverse;
+
 use super::frame::FrameNumber;
+use super::patience::Patience;
+use super::pool::Slot;
 use super::quality::Quality;
 use super::session::Session;
-use crate::config::Timings;
 use crate::notice::Reason;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -26,9 +29,9 @@ const HOLD_MAX: Duration = Duration::from_millis(60_000);
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
-/// Frames of others put off an attempt by no more than this: as long as the longest gap. In a wave of messages that takes
-/// longer, sending again is right.
-const POSTPONED_MAX_MS: u8 = 128;
+/// Frames of others put off an attempt by no more than this: twice the longest gap. In a wave of messages that takes longer,
+/// sending again is right.
+const POSTPONED_MAX_MS: u8 = 250;
 
 /// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
 /// [`PATIENCE_STEPS`]-th.
@@ -64,28 +67,26 @@ const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
 /// How often a challenge is sent before this node waits for the neighbour's next hello.
 const CHALLENGES_MAX: u8 = 6;
 
-/// How long a node puts up with a neighbour that does not answer.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// How often an unacknowledged frame is sent before its link is given up.
-    pub attempts: u8,
-    /// A silent neighbour is asked whether it is there after this many eighths of its announced hello interval.
-    pub suspect_eighths: u8,
-    /// How long a link stays down after it broke.
-    pub hold_down_ms: u16,
-    /// How much longer silence is put up with because the channel is busy and hellos are late, in milliseconds.
-    pub slack_ms: u16,
-}
+/// A watched leader is asked whether it is there after this many eighths of its announced hello interval without a sign of life:
+/// two of its hellos are lost by then, and the third is not due yet.
+const WATCH_EIGHTHS: u8 = 20;
 
-impl Patience {
-    pub const fn of(Timings { attempts, suspect_eighths, hold_down_ms, .. }: Timings) -> Self {
-        Self { attempts, suspect_eighths, hold_down_ms, slack_ms: 0 }
-    }
+/// More than this many of eight hellos make nobody a better successor: an order that changes with every lost hello makes two
+/// believe that it is their turn.
+const SUCCESSOR_HEARD: u8 = 4;
 
-    pub fn slack(self) -> Duration {
-        Duration::from_millis(u64::from(self.slack_ms))
-    }
-}
+/// How many of eight hellos of a leader must arrive at whoever watches it closely.
+const WATCH_HEARD: u8 = 3;
+
+/// How far apart attempts are to reach a watched leader that is silent.
+const WATCH_GAP: Duration = Duration::from_millis(8);
+
+/// After this many attempts others are asked whether they hear it; the rest of the attempts is their time to object.
+pub const DOUBT_ATTEMPTS: u8 = 4;
+
+/// After this many attempts an answer comes too late for whoever asks to be a judge. Where one in five frames is lost, six
+/// questions in a row are lost once in two hours.
+const BLIND_ATTEMPTS: u8 = 7;
 
 /// Sending and waiting for acknowledgements: one frame at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +101,8 @@ pub struct Arq {
     pub is_asked: bool,
     /// Whether somebody else has lost this neighbour.
     pub is_doubted: bool,
+    /// Whether the messages change nothing that the neighbour does, and may be repeated later.
+    pub is_lazy: bool,
     /// By how much the next attempt was put off because others had the channel, in milliseconds.
     postponed_ms: u8,
     /// When it is to be sent (again).
@@ -113,6 +116,7 @@ impl Arq {
         is_probe: false,
         is_asked: false,
         is_doubted: false,
+        is_lazy: false,
         postponed_ms: 0,
         due: Instant::NEVER,
     };
@@ -180,6 +184,7 @@ pub struct News {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Neighbour {
     pub id: NodeId,
     /// A piece of its serial number; 0 before its first hello.
@@ -257,11 +262,45 @@ impl Neighbour {
         Duration::from_millis(1 << u32::from(self.interval_log2).min(20))
     }
 
+    /// The order in which a leader names its links: the first ones succeed it. A link that has not broken and over which much
+    /// comes watches best, and whoever shares most links reaches most.
+    pub fn succession(&self, slot: Slot) -> impl Ord + use<> {
+        (self.breaks, Reverse(self.quality.eighths().min(SUCCESSOR_HEARD)), Reverse(self.shared), slot.0)
+    }
+
     /// When a silent neighbour is asked whether it is there.
     pub fn suspect_at(&self, patience: Patience) -> Instant {
         let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
-        let silence = Duration::from_micros(interval.times(u32::from(patience.suspect_eighths)).as_micros() / 8);
-        self.heard_at + silence + patience.slack()
+        let slow = self.heard_at + eighths_of(interval, patience.suspect_eighths) + patience.slack();
+        if self.is_watched(patience) { slow.min(self.missed_at(patience)) } else { slow }
+    }
+
+    /// Whether it is the leader and its loss is to be noticed soon. A link that broke lately, or over which little comes, is no
+    /// judge of that.
+    fn is_watched(&self, patience: Patience) -> bool {
+        patience.watch.of == self.id && self.breaks == 0 && self.quality.eighths() >= WATCH_HEARD
+    }
+
+    /// When a watched leader has been silent for too long.
+    fn missed_at(&self, patience: Patience) -> Instant {
+        let silence = eighths_of(self.interval(), WATCH_EIGHTHS);
+        self.heard_at.max(patience.watch.alive_at) + silence + patience.slack()
+    }
+
+    /// Whether it is a watched leader that was asked several times in vain.
+    pub fn is_in_doubt(&self, patience: Patience) -> bool {
+        self.session.is_up() && self.arq.attempts >= DOUBT_ATTEMPTS && self.is_watched(patience)
+    }
+
+    /// Whether it is a watched leader that was all but given up.
+    pub fn is_all_but_lost(&self, patience: Patience) -> bool {
+        self.arq.attempts >= BLIND_ATTEMPTS && self.is_watched(patience)
+    }
+
+    /// The middle of the time to wait before the next attempt.
+    pub fn gap(&self, now: Instant, patience: Patience) -> Duration {
+        let is_missed = self.is_watched(patience) && self.missed_at(patience) <= now;
+        if is_missed { WATCH_GAP.min(self.arq.gap()) } else { self.arq.gap() }
     }
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
@@ -438,6 +477,10 @@ impl Neighbour {
     pub fn settle(&mut self) {
         self.arq = Arq::IDLE;
     }
+}
+
+fn eighths_of(interval: Duration, eighths: u8) -> Duration {
+    Duration::from_micros(interval.times(u32::from(eighths)).as_micros() / 8)
 }
 
 /// How long a link is held down whose last break was this one.

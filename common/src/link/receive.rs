@@ -26,7 +26,7 @@ const ACK_DELAY_MIN_US: u32 = 8_000;
 
 /// How a frame was heard.
 #[derive(Clone, Copy)]
-pub(super) struct Heard {
+pub(super) struct Arrival {
     airtime: Duration,
     pub rssi_dbm: i8,
     /// The tag of the frame.
@@ -51,13 +51,14 @@ impl Links {
             return;
         }
         match self.numbering.open(frame) {
-            Ok((head, body)) => self.accept(now, head, body, Heard { airtime, rssi_dbm, tag }, above),
+            Ok((head, body)) => self.accept(now, head, body, Arrival { airtime, rssi_dbm, tag }, above),
             Err(refusal) => self.refuse(refusal),
         }
     }
 
     /// Time in which others have the channel does not count as time without an acknowledgement. When everybody sends at
-    /// once, acknowledgements come late, and sending again before they can come makes them later.
+    /// once, acknowledgements come late, and sending again before they can come makes them later. Answers to others count by the
+    /// frames that ask for them: whose they are nobody else can tell.
     fn wait_for_others(&mut self, now: Instant, airtime: Duration) {
         if self.exchange.pool.is_empty() {
             return;
@@ -77,8 +78,8 @@ impl Links {
 
     /// Takes a frame of a member. Whatever a frame does merely by being there, it does behind the check of its number: an
     /// outsider can send what it has recorded as often as it likes, and noise all the time.
-    fn accept(&mut self, now: Instant, head: Head, body: &[u8], heard: Heard, above: &mut dyn Above) {
-        let Heard { airtime, rssi_dbm, .. } = heard;
+    fn accept(&mut self, now: Instant, head: Head, body: &[u8], arrival: Arrival, above: &mut dyn Above) {
+        let Arrival { airtime, rssi_dbm, .. } = arrival;
         if head.from == self.id() {
             self.on_own_id(now, head);
             return;
@@ -90,7 +91,7 @@ impl Links {
             // It may be a twin: of two boards with one id, one has the lower numbers.
             if let Some(slot) = slot {
                 self.note_device(now, slot, head.device);
-                self.answer_twin(now, slot, head, body, heard);
+                self.answer_twin(now, slot, head, body, arrival);
             }
             return;
         }
@@ -99,7 +100,9 @@ impl Links {
             return;
         }
         self.crowd.hear(now, head.from);
-        self.life.hear(now, head.from, above.leader());
+        self.life.follow(now, above.leader());
+        self.life.hear(now, head.from);
+        self.watch();
         // Hellos go before data, so however much of that is on the channel, they are not late because of it.
         if head.kind != Kind::Data {
             self.load.hear(now, airtime);
@@ -109,6 +112,7 @@ impl Links {
         if head.to != self.id() && head.to != BROADCAST {
             // Somebody else is asked and answers right away.
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
+            self.wait_for_others(now, ANSWER_SLOT);
             return;
         }
         let due_of = due_by(self.patience);
@@ -118,7 +122,9 @@ impl Links {
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
                     self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
-                    self.compare(head.from, hello, above);
+                    if !hello.is_brief() {
+                        self.compare(head.from, hello, above);
+                    }
                     if !more.is_empty() && self.table.find(head.from).is_some() {
                         above.receive_hello(head.from, more);
                     }
@@ -130,11 +136,11 @@ impl Links {
                 let to = Some(self.id()).filter(|id| head.to == *id);
                 let rel = RelBytes::read(body, to);
                 if let Some(rel) = rel {
-                    self.on_rel(now, head, slot, rel, heard);
+                    self.on_rel(now, head, slot, rel, arrival);
                 }
                 rel.is_some()
             }
-            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, heard, above),
+            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, arrival, above),
         };
         let after = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
@@ -145,18 +151,18 @@ impl Links {
 
     /// A frame has too low a number, perhaps because it comes from a twin, which is to learn that from this node. It believes a
     /// neighbour that has answered its challenge.
-    fn answer_twin(&mut self, now: Instant, slot: Slot, head: Head, body: &[u8], heard: Heard) {
+    fn answer_twin(&mut self, now: Instant, slot: Slot, head: Head, body: &[u8], arrival: Arrival) {
         let is_twin = self.table.get(slot).is_some_and(|neighbour| neighbour.device != head.device);
         let rel = if head.kind == Kind::Rel { RelBytes::read(body, Some(self.id())) } else { None };
         if is_twin && head.to == self.id() && rel.is_some_and(|rel| rel.challenge.is_some()) {
-            self.answer(now + TURN_ROUND, head, heard.tag, Status::NoSession);
+            self.answer(now + TURN_ROUND, head, arrival.tag, Status::NoSession);
         }
     }
 
-    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<Slot>, rel: RelBytes<'_>, heard: Heard) {
+    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<Slot>, rel: RelBytes<'_>, arrival: Arrival) {
         if let Some(neighbour) = slot.and_then(|slot| self.table.touch(slot)) {
             neighbour.accept(now, head.number());
-            neighbour.quality.strengthen(heard.rssi_dbm);
+            neighbour.quality.strengthen(arrival.rssi_dbm);
         }
         if let Some(slot) = slot {
             self.is_there(now, slot);
@@ -164,12 +170,13 @@ impl Links {
         if rel.answer {
             let answers = u32::try_from(rel.entries().count()).unwrap_or(0);
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT.times(answers));
+            self.wait_for_others(now, ANSWER_SLOT.times(answers));
         }
         if let Some((turn, entry)) = rel.entries().enumerate().find(|(_, entry)| entry.id == self.id()) {
             let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, entry, rel));
             if rel.answer {
                 let turn = u32::try_from(turn).unwrap_or(0);
-                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, heard.tag, status);
+                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, arrival.tag, status);
             }
             if status == Status::NoSession {
                 self.hellos.trickle.reset(now, &mut self.rng);
@@ -202,6 +209,10 @@ impl Links {
             Belongs::Up => {}
         }
         self.acknowledged(now, slot, entry.ack);
+        // Where the ends did not count alike, the link is down, and these messages belong to no session any more.
+        if !self.table.linked_slots().contains(slot) {
+            return Status::NoSession;
+        }
         if messages == 0 {
             return Status::Accepted;
         }
@@ -250,10 +261,16 @@ impl Links {
     }
 
     fn delivered(&mut self, now: Instant, slot: Slot, messages: u8) {
+        if self.table.get(slot).is_some_and(|neighbour| neighbour.is_all_but_lost(self.patience)) {
+            self.life.blind(now);
+        }
         self.exchange.pool.delivered(slot, messages);
         let is_more = self.exchange.pool.count(slot) > 0;
         if let Some(neighbour) = self.table.get_mut(slot) {
+            // A frame that repeats these may carry more, and have arrived: what is left of it was sent as well.
+            let left = neighbour.arq.outstanding.saturating_sub(messages);
             neighbour.settle();
+            neighbour.arq.outstanding = left;
             if is_more {
                 neighbour.arq.due = now;
             }

@@ -23,10 +23,10 @@ const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 impl Links {
     /// A frame with this node's own id: its own frame replayed, or another board's.
     pub(super) fn on_own_id(&mut self, now: Instant, head: Head) {
-        if head.device != self.twins.device() {
-            self.meet_twin(now);
-        } else {
+        if head.device == self.twins.device() {
             count(&mut self.counters.replayed);
+        } else {
+            self.meet_twin(now);
         }
     }
 
@@ -61,13 +61,16 @@ impl Links {
         rssi_dbm: i8,
         leader: NodeId,
     ) {
-        let Some(slot) = slot.or_else(|| self.admit(now, head, hello, rssi_dbm, leader)) else {
+        let is_brief = hello.is_brief();
+        let admitted = slot.or_else(|| if is_brief { None } else { self.admit(now, head, hello, rssi_dbm, leader) });
+        let Some(slot) = admitted else {
             count(&mut self.counters.refused);
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
         self.note_hello(now, slot, head, hello, rssi_dbm, leader);
-        self.object(now, hello, leader);
+        self.hear_of_leader(now, head.from, hello, leader);
+        self.share_suspicion(now, hello);
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
@@ -82,7 +85,7 @@ impl Links {
                 neighbour.session.receive_hello(theirs, echo, willing, i_want, || token)
             }
             _ => {
-                neighbour.unlisted = neighbour.unlisted.saturating_add(1);
+                neighbour.unlisted = neighbour.unlisted.saturating_add(u8::from(!is_brief));
                 neighbour.session.receive_epoch(epoch, || token)
             }
         };
@@ -90,12 +93,14 @@ impl Links {
         let is_other = neighbour.session.echo() != known;
         let is_missed = !is_linked && neighbour.dissents() && neighbour.quality.is_strong();
         let is_refused = hello.is_full && !is_linked && name.is_none_or(|name| !name.willing);
-        neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
+        if !is_brief {
+            neighbour.refusals = if is_refused { neighbour.refusals.saturating_add(1) } else { 0 };
+        }
         if is_alone && neighbour.is_refusing() && !neighbour.is_proven {
             // This node is about to be its guest.
             neighbour.challenge(now);
         }
-        let is_new = !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
+        let is_new = !is_brief && !hello.is_full && i_want && (1..=UNLISTED).contains(&unlisted);
         if is_other {
             // An answer that is still to come would be one of the incarnation before.
             self.exchange.no_longer_asked(slot);
@@ -104,7 +109,8 @@ impl Links {
             self.take_token();
         }
         self.turned(now, slot, turn);
-        if is_linked && is_bad {
+        // A leader is lost when it is silent, not when much of what it says is.
+        if is_linked && is_bad && (head.from != leader || self.hellos.is_on_ring()) {
             self.take_down(now, slot, Reason::Quality);
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, slot, Reason::NoSession);
@@ -150,23 +156,61 @@ impl Links {
         neighbour.interval_log2 = hello.interval_log2;
         neighbour.leader = hello.leader;
         neighbour.is_alone = hello.links == 0;
-        neighbour.shared = u8::try_from(shared).unwrap_or(u8::MAX);
-        neighbour.dissent = if hello.leader == leader { 0 } else { neighbour.dissent.saturating_add(1) };
+        if !hello.is_brief() {
+            neighbour.shared = u8::try_from(shared).unwrap_or(u8::MAX);
+        }
+        // Brief hellos come several times while an election passes.
+        let more = u8::from(!hello.is_brief());
+        neighbour.dissent = if hello.leader == leader { 0 } else { neighbour.dissent.saturating_add(more) };
         neighbour.calm(now);
         self.is_there(now, slot);
-        self.share_suspicion(now, hello);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
-    /// Where the sender has lost the leader that this node knows to be there, says so at once.
-    fn object(&mut self, now: Instant, hello: &Hello, leader: NodeId) {
-        let is_lively = self.life.is_lively(now, leader);
-        let has_lost = |name: &Name| name.id == leader && !name.willing && name.heard == 0;
+    /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
+    /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
+    /// node lets go of it as well, without asking it: so all do at about the same time.
+    fn hear_of_leader(&mut self, now: Instant, from: NodeId, hello: &Hello, leader: NodeId) {
         if hello.leader == leader {
-            self.life.vouch(now, leader, hello.age);
-            if is_lively && hello.names.iter().any(has_lost) {
+            self.life.vouch(now, hello.age);
+        }
+        if self.hellos.is_on_ring() {
+            // There leaders say hello as seldom as everybody.
+            let has_lost = |name: &Name| name.id == leader && !name.willing && name.heard == 0;
+            if hello.leader == leader && self.life.is_lively(now, leader) && hello.names.iter().any(has_lost) {
                 self.hurry(now);
             }
+            return;
+        }
+        if from == leader {
+            self.life.note_leaving(now, hello.age);
+        }
+        if from == leader && !hello.is_brief() {
+            let links = hello.names.iter().take(usize::from(hello.links));
+            self.life.note_rank(links.map(|name| name.id).position(|id| id == self.id()));
+        }
+        self.watch();
+        let slot = self.table.find(leader);
+        // It was asked after because nobody was known to hear it.
+        if let Some((slot, neighbour)) = slot.and_then(|slot| Some((slot, self.table.get(slot)?)))
+            && neighbour.arq.is_probe
+            && neighbour.suspect_at(self.patience) > now
+            && self.life.was_there(now, leader)
+        {
+            self.is_there(now, slot);
+        }
+        let is_wrong = slot.and_then(|slot| self.table.get(slot)).is_some_and(|other| other.is_lost(now));
+        if is_wrong && self.life.was_there(now, leader) {
+            self.life.blind(now);
+        }
+        let missed = hello.names.iter().find(|name| name.id == leader && name.heard == 0);
+        let Some(missed) = missed else { return };
+        if self.life.was_there(now, leader) {
+            self.hellos.beat.object(now, &mut self.rng);
+        } else if !missed.willing
+            && let Some(slot) = slot
+        {
+            self.take_down(now, slot, Reason::Silent);
         }
     }
 

@@ -90,6 +90,11 @@ impl Table {
         due
     }
 
+    /// What is due next has to be worked out again.
+    pub fn forget_due(&mut self) {
+        self.due = None;
+    }
+
     /// Notes that the link of the neighbour at a slot has come up or gone down.
     pub fn note_link(&mut self, slot: Slot) {
         let is_up = self.get(slot).is_some_and(|neighbour| neighbour.session.is_up());
@@ -218,7 +223,7 @@ mod tests {
     use crate::config::{Config, Protection};
     use crate::limits::TABLE_MAX;
     use crate::link::frame::FrameNumber;
-    use crate::link::neighbour::Patience;
+    use crate::link::patience::{Patience, Watch};
     use crate::link::quality::Quality;
     use crate::link::session::{Incarnation, Session};
     use crate::members::RingOrder;
@@ -228,7 +233,8 @@ mod tests {
     use crate::types::NodeId;
 
     fn due(neighbour: &Neighbour) -> Due {
-        let patience = Patience { attempts: 10, suspect_eighths: 14, hold_down_ms: 2_000, slack_ms: 0 };
+        let patience =
+            Patience { attempts: 10, suspect_eighths: 14, hold_down_ms: 2_000, slack_ms: 0, watch: Watch::NOBODY };
         neighbour.due(patience)
     }
 

@@ -2,7 +2,8 @@
 //! are there, forget those that are gone, and begin the next hello interval.
 
 use super::Links;
-use super::neighbour::{Due, Neighbour, Patience};
+use super::neighbour::{Due, Neighbour};
+use super::patience::Patience;
 use super::pool::Slot;
 use crate::notice::Reason;
 use crate::time::Instant;
@@ -44,6 +45,7 @@ impl Links {
     /// When the driver should next call [`timeout`](Self::timeout) and ask for a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let Due { mut timeout, mut transmit } = self.table.due(due_by(self.patience));
+        transmit = transmit.min(self.hellos.beat.next());
         if self.hellos.trickle.is_waiting() {
             transmit = transmit.min(self.hellos.trickle.next());
         } else {

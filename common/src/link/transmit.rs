@@ -7,10 +7,12 @@ use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::digest::digest;
 use super::exchange::{Flight, InFlight};
 use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, tag_of};
+use super::life::AGE_MAX;
+use super::neighbour::DOUBT_ATTEMPTS;
 use super::pool::{PoolIndex, Slot, Slots};
 use super::security::TAG_BYTES;
 use super::timeout::due_by;
-use super::{Above, Links, count};
+use super::{Above, LAZY, LAZY_ATTEMPTS, Links, count};
 use crate::config::BROADCAST;
 use crate::limits::{BUNDLE_MAX, NAMED_MAX};
 use crate::mac::phy::FRAME_MAX;
@@ -58,7 +60,8 @@ impl Links {
             return None;
         }
         let due = self.table.keep_due(due_by(self.patience));
-        let is_due = now >= due.transmit || self.hellos.trickle.is_due(now);
+        let hellos = &self.hellos;
+        let is_due = now >= due.transmit || hellos.trickle.is_due(now) || hellos.beat.is_due(now);
         let length = is_due.then(|| self.transmit_due(now, buf, above)).flatten();
         let length = length.or_else(|| self.transmit_data(buf, above))?;
         count(&mut self.counters.sent);
@@ -68,8 +71,14 @@ impl Links {
     fn transmit_due(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
         // Messages are more urgent than hellos, but where they never end a hello must still get through.
         let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, above);
-        let challenge = overdue.or_else(|| self.transmit_challenge(now, buf));
-        challenge.or_else(|| self.transmit_rel(now, buf)).or_else(|| self.transmit_hello(now, now, buf, above))
+        // A leader's silence costs more than a message that comes a little later.
+        let leads = self.hellos.beat.leads();
+        overdue
+            .or_else(|| leads.then(|| self.transmit_brief(now, buf, above)).flatten())
+            .or_else(|| self.transmit_challenge(now, buf))
+            .or_else(|| self.transmit_rel(now, buf))
+            .or_else(|| self.transmit_brief(now, buf, above))
+            .or_else(|| self.transmit_hello(now, now, buf, above))
     }
 
     /// The head of the next frame; none once the epoch's numbers are used up.
@@ -93,20 +102,51 @@ impl Links {
         if !self.hellos.trickle.is_due(due) {
             return None;
         }
+        self.transmit_full(now, buf, above)
+    }
+
+    fn transmit_full(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
+        let is_leaving = self.hellos.beat.is_leaving();
         self.hellos.trickle.sent(now);
+        self.hellos.beat.sent(now, &mut self.rng);
         let slower = if self.is_only_leader(above.leader()) { 0 } else { self.crowd.slower() };
         self.hellos.trickle.slow(slower);
+        let composed = self.hellos.compose(now, &self.table, self.patience, above.leader());
+        self.write_hello(now, composed, is_leaving, buf, above)
+    }
+
+    /// Writes a brief hello where one is due, or a whole one where there is nothing to leave out.
+    fn transmit_brief(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
+        if !self.hellos.beat.is_due(now) {
+            return None;
+        }
+        let is_leaving = self.hellos.beat.is_leaving();
+        let Some(composed) = self.hellos.compose_brief(now, &self.table, self.patience, above.leader()) else {
+            return self.transmit_full(now, buf, above);
+        };
+        self.hellos.beat.sent(now, &mut self.rng);
+        self.write_hello(now, composed, is_leaving, buf, above)
+    }
+
+    fn write_hello(
+        &mut self,
+        now: Instant,
+        composed: Hello,
+        is_leaving: bool,
+        buf: &mut [u8; FRAME_MAX],
+        above: &mut dyn Above,
+    ) -> Option<usize> {
         let head = self.next_head(BROADCAST, Kind::Hello)?;
-        let age = self.life.age(now, self.id(), above.leader());
-        let told = above.told();
-        let composed = self.hellos.compose(now, &self.table, above.leader());
-        let hello = Hello { age, digest: told.map_or(0, |told| digest(told, composed.number)), ..composed };
+        self.life.follow(now, above.leader());
+        let age = if is_leaving { AGE_MAX } else { self.life.age(now, self.id()) };
+        let digest = above.told().map_or(0, |told| digest(told, composed.number));
+        let hello = Hello { age, digest, ..composed };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
-        if self.hellos.is_on_ring() {
+        if self.hellos.is_on_ring() && !hello.is_brief() {
             length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
         }
         let length = self.numbering.seal(head, buf, length)?;
-        self.exchange.launch(InFlight::Hello);
+        self.exchange.launch(InFlight::Hello { is_brief: hello.is_brief() });
         Some(length)
     }
 
@@ -271,13 +311,17 @@ impl Links {
                 self.data_sent(now, flight, sent);
                 return;
             }
-            (Some(InFlight::Hello), Sent::ChannelBusy) => {
+            (Some(InFlight::Hello { is_brief }), Sent::ChannelBusy) => {
                 count(&mut self.counters.busy);
                 let rest = Duration::from_micros(u64::from(BUSY_REST_US / 2 + self.rng.below(BUSY_REST_US)));
-                self.hellos.trickle.again(now + rest);
+                if is_brief {
+                    self.hellos.beat.again(now + rest);
+                } else {
+                    self.hellos.trickle.again(now + rest);
+                }
                 return;
             }
-            (Some(InFlight::Hello), Sent::Done) => {
+            (Some(InFlight::Hello { .. }), Sent::Done) => {
                 self.twins.hello_sent();
                 return;
             }
@@ -291,14 +335,20 @@ impl Links {
         // One draw for all, so that those that do not acknowledge are sent the frame again together.
         let chance = self.rng.below(1_024);
         let slower = u32::from(self.crowd.slower());
+        let patience = self.patience;
         for slot in flight.to.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             if neighbour.arq.is_busy() {
                 // Half of the gap and up to as much again. Messages come in waves that reach everybody, so a crowd takes
                 // longer to get through; a question whether a neighbour is there is one frame at any time.
                 let crowded = if neighbour.arq.is_probe { 0 } else { slower };
-                let gap = (neighbour.arq.gap().as_micros() << crowded) * (512 + u64::from(chance)) / 1_024;
-                neighbour.arq.sent(now + wait + Duration::from_micros(gap));
+                let gap = (neighbour.gap(now, patience).as_micros() << crowded) * (512 + u64::from(chance)) / 1_024;
+                let can_wait = neighbour.arq.is_lazy && neighbour.arq.attempts < LAZY_ATTEMPTS;
+                let lazy = if can_wait { LAZY } else { Duration::ZERO };
+                neighbour.arq.sent(now + wait.max(lazy) + Duration::from_micros(gap));
+                if neighbour.arq.attempts == DOUBT_ATTEMPTS && neighbour.is_in_doubt(patience) {
+                    self.hellos.beat.ask(now);
+                }
             }
         }
         self.exchange.ask(flight);

@@ -7,7 +7,6 @@
 use heapless::Vec;
 
 use super::hold::Hold;
-use super::vacancy::Vacancy;
 use super::{FOR_ELECTION, Node};
 use crate::limits::{NEIGHBOURS_MAX, TABLE_MAX};
 use crate::notice::Reason;
@@ -59,9 +58,6 @@ impl Node {
     fn bound_waits(&mut self, now: Instant) {
         if !self.hold.is_possible(now) {
             self.hold = Hold::NOBODY;
-        }
-        if !self.vacancy.is_possible(now) {
-            self.vacancy = Vacancy::NONE;
         }
         if self.odds_until != Instant::NEVER && self.odds_until > now + super::odds::LATEST {
             self.odds_until = now;

@@ -1,15 +1,17 @@
-//! The last link of a node has fallen, and the election is not told yet.
+//! A link has fallen, and the election is not told yet. To it that is no more than a slow channel: once the same link is up
+//! again, both ends say anew what they last said.
 //!
-//! A node without links elects itself, as it must: and since the last elected wins, it unseats the leader of everybody else
-//! as soon as it has a link again. Most last links that fall are back within a second, or another is up by then. So the
-//! election hears of the fall only after [`GRACE`]. To it that is no more than a slow channel: once the same link is up
-//! again, both ends say anew what they last said; another link counts once its first message has come. It waits for longer
-//! while a neighbour that does have links is heard to follow the same leader: then nothing is wrong with that leader, and a
-//! link will come. What it said before the fall does not count, or a node that has lost everybody would follow a leader for
-//! as long as it remembers them. (Neighbours without links do not count, so nobody can keep a leader alive by hearsay.)
+//! *The last link.* A node without links elects itself, as it must: and since the last elected wins, it unseats the leader of
+//! everybody else as soon as it has a link again. Most last links that fall are back within a second, or another is up by
+//! then. So the election hears of the fall only after [`GRACE`]; another link counts once its first message has come. It waits
+//! for longer while a neighbour that does have links is heard to follow the same leader: then nothing is wrong with that
+//! leader, and a link will come. What it said before the fall does not count, or a node that has lost everybody would follow a
+//! leader for as long as it remembers them. (Neighbours without links do not count, so nobody can keep a leader alive by
+//! hearsay.)
+//!
+//! *The leader's link,* lost in silence: see [`succession`](super::succession).
 
 use super::Node;
-use crate::election::Election;
 use crate::notice::Reason;
 use crate::protocol::Signal;
 use crate::time::{Duration, Instant};
@@ -21,18 +23,20 @@ const GRACE: Duration = Duration::from_millis(2_000);
 /// The most that it waits because of what it hears. Whoever hears others and is not heard by them gets no link at all.
 const HELD_MAX: Duration = Duration::from_millis(10_000);
 
-/// The neighbour whose link was the last, until the election is told.
+/// The neighbour whose link has fallen, until the election is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
-    peer: NodeId,
+    pub(super) peer: NodeId,
     /// When its link fell.
-    since: Instant,
+    pub(super) since: Instant,
     /// Never, where nobody is held.
-    until: Instant,
+    pub(super) until: Instant,
+    /// Whether it was the leader's link that fell, and not the last one.
+    pub(super) is_seat: bool,
 }
 
 impl Hold {
-    pub const NOBODY: Self = Self { peer: NodeId(0), since: Instant::ZERO, until: Instant::NEVER };
+    pub const NOBODY: Self = Self { peer: NodeId(0), since: Instant::ZERO, until: Instant::NEVER, is_seat: false };
 
     /// When the election is told; never, where it has been.
     pub fn until(&self) -> Instant {
@@ -50,17 +54,15 @@ impl Hold {
 }
 
 impl Node {
-    /// Whether a link that has fallen was the last, so that the election need not be told at once. The leader itself is not
-    /// waited for where it gave no answer: it is gone.
+    /// Whether a link that has fallen was the last, or led to the leader, so that the election need not be told at once.
     pub(super) fn hold(&mut self, now: Instant, peer: NodeId, reason: Reason) -> bool {
-        let keeps_states = matches!(self.engine.protocol(), Election::Height(_) | Election::Hierarchy(_));
-        let is_gone = self.leader == Some(peer) && matches!(reason, Reason::Silent | Reason::Unacknowledged);
-        let is_last = self.engine.peers() == [peer];
-        let is_held = keeps_states && is_last && !is_gone && reason != Reason::Renamed;
-        if is_held {
-            self.hold = Hold { peer, since: now, until: now + GRACE };
+        let is_last = self.engine.peers() == [peer] && reason != Reason::Renamed;
+        if self.keeps_states() && self.is_lost_leader(now, peer, reason) {
+            self.hold = self.seat(now, peer);
+        } else if self.keeps_states() && is_last {
+            self.hold = Hold { peer, since: now, until: now + GRACE, is_seat: false };
         }
-        is_held
+        self.hold.is_of(peer)
     }
 
     /// The link of this neighbour is up again before the election was told of its fall.
@@ -73,9 +75,12 @@ impl Node {
         is_held
     }
 
-    /// Tells the election where it is time to, or another neighbour `has_spoken`.
+    /// Tells the election of a last link where it is time to, or another neighbour `has_spoken`.
     pub(super) fn let_go(&mut self, now: Instant, has_spoken: bool) {
-        let Hold { peer, since, until } = self.hold;
+        let Hold { peer, since, until, is_seat } = self.hold;
+        if is_seat {
+            return;
+        }
         let is_over = until <= now;
         let may_wait = now.since(since) < HELD_MAX;
         if is_over && may_wait && self.leader.is_some_and(|leader| self.links.is_followed(now, since, leader)) {

@@ -9,15 +9,14 @@ mod hold;
 mod odds;
 mod on_ring;
 pub mod snapshot;
+mod succession;
 mod upper;
-mod vacancy;
 
 use postcard::experimental::max_size::MaxSize;
 
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
 use self::upper::Upper;
-use self::vacancy::Vacancy;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
@@ -74,7 +73,6 @@ pub struct Node {
     hold: Hold,
     /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
     odds_until: Instant,
-    vacancy: Vacancy,
     /// When everything is looked at next.
     audit_at: Instant,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
@@ -111,7 +109,6 @@ impl Node {
             leader_changes: 0,
             hold: Hold::NOBODY,
             odds_until: Instant::NEVER,
-            vacancy: Vacancy::NONE,
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
         }
@@ -145,7 +142,11 @@ impl Node {
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
         // Most frames are hellos that change nothing.
-        if now != Instant::NEVER && (self.ring.is_some() || self.links.table().links() == 0 || self.links.has_news()) {
+        let has_news = self.hold.is_seat
+            || self.links.left_at().is_some()
+            || self.links.table().links() == 0
+            || self.links.has_news();
+        if now != Instant::NEVER && (self.ring.is_some() || has_news) {
             self.work(now);
         }
     }
@@ -169,7 +170,6 @@ impl Node {
             self.engine.handle_timeout(now);
         }
         self.let_go(now, false);
-        self.fill_vacancy(now);
         self.watch_odds(now);
         self.audit(now);
         self.work(now);
@@ -178,7 +178,11 @@ impl Node {
     /// Something else happened: a button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
         self.finish();
-        self.engine.handle_signal(now, signal);
+        if signal == Signal::StepDown {
+            self.step_down(now);
+        } else {
+            self.engine.handle_signal(now, signal);
+        }
         self.work(now);
     }
 
@@ -224,7 +228,7 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until().min(self.vacancy.at())).filter(|&until| until != Instant::NEVER);
+        let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
         earlier(earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held)), self.data_due())
     }
 
@@ -283,6 +287,8 @@ impl Node {
                 self.on_link(now, &event);
                 self.collect(now);
             }
+            self.succeed(now);
+            self.take_over(now);
             self.collect(now);
             if self.links.must_rename() {
                 self.rename(now);
@@ -303,6 +309,7 @@ impl Node {
                 self.notices.push(Notice::Guest(host));
             }
         }
+        self.links.follow(now, leader.unwrap_or(NodeId(0)));
         self.collect_data(now);
         self.hurry(now);
         let parent = self.next_hop();
@@ -330,7 +337,6 @@ impl Node {
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
-                self.note_vacancy(now, *peer, *reason);
                 let is_condemned = self.is_silent_leader(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
@@ -345,6 +351,7 @@ impl Node {
                 (Some((&FOR_ELECTION, [])), None) => self.engine.handle_signal(now, Signal::Resend),
                 (Some((&FOR_ELECTION, bytes)), None) => {
                     self.engine.handle_message(now, *from, bytes);
+                    self.relax(now, *from);
                     self.let_go(now, true);
                 }
                 (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
@@ -372,6 +379,7 @@ impl Node {
             let mut bytes = [0; PARCEL_MAX];
             let message = postcard::to_slice(&msg, &mut bytes).map_or(&[][..], |used| used);
             self.send(now, |id| to.contains(&id), FOR_ELECTION, message, msg.is_latest_value());
+            to.iter().for_each(|&peer| self.relax(now, peer));
         }
     }
 

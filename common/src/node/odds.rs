@@ -7,7 +7,6 @@
 
 use super::Node;
 use super::hold::Hold;
-use super::vacancy::Vacancy;
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 
@@ -45,7 +44,7 @@ impl Node {
     /// Begins the election as after a restart; every link is down, or about to be.
     pub(super) fn begin_anew(&mut self, now: Instant) {
         while self.links.poll_event().is_some() {}
-        (self.hold, self.vacancy) = (Hold::NOBODY, Vacancy::NONE);
+        self.hold = Hold::NOBODY;
         self.engine = self.wanted.engine(self.id(), self.boot, None);
         self.engine.handle_start(now);
         self.collect(now);

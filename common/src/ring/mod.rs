@@ -369,7 +369,10 @@ impl RingKeeper {
         if let Some(disputant) = self.leader.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
             return Some(RingOutput::Disputed(disputant));
         }
-        if let Some(heard) = self.hearsay.take() {
+        // Before an election knows its neighbours, it can do nothing with that.
+        if !self.roster.is_alone()
+            && let Some(heard) = self.hearsay.take()
+        {
             return Some(RingOutput::Outcome(heard));
         }
         core::mem::take(&mut self.is_disturbed).then_some(RingOutput::Disturbed)

@@ -82,6 +82,11 @@ impl Roster {
         self.place
     }
 
+    /// Whether this node stands beside nobody, as far as the driver knows.
+    pub fn is_alone(&self) -> bool {
+        self.id_at(self.own).is_some_and(|own| self.place.is_alone(own))
+    }
+
     /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled, and not
     /// before the `next` time at which an election may be set off.
     pub fn add(&mut self, now: Instant, member: u8, next: impl FnOnce(Instant) -> Instant) {
@@ -153,10 +158,10 @@ impl Roster {
 
     /// The members behind one, to one side of it, once round.
     pub fn beyond(&self, member: u8, side: Side) -> impl Iterator<Item = u8> + use<> {
-        let size = u8::try_from(self.size()).unwrap_or(u8::MAX).max(1);
-        let step = if side == Side::Right { 1 } else { size - 1 };
-        (1..size).scan(member, move |at, _| {
-            *at = u8::try_from((u16::from(*at) + u16::from(step)) % u16::from(size)).unwrap_or(0);
+        let members = u8::try_from(self.size()).unwrap_or(u8::MAX).max(1);
+        let step = if side == Side::Right { 1 } else { members - 1 };
+        (1..members).scan(member, move |at, _| {
+            *at = u8::try_from((u16::from(*at) + u16::from(step)) % u16::from(members)).unwrap_or(0);
             Some(*at)
         })
     }

@@ -6,6 +6,9 @@ use std::process::{Child, Command, Output, Stdio};
 
 use emulator::images;
 use gateway::spool::Spool;
+use host_sim::field::command::{Order, tell};
+use host_sim::field::monitor::line::Endpoint;
+use host_sim::field::provision::network::pan;
 
 use super::broker::{Mosquitto, listen};
 use super::support::{folder, until};
@@ -27,7 +30,7 @@ kind = "height"
 [[fault]]
 kind = "crash"
 who = "leader"
-at = "60 s"
+at = "45 s"
 "#;
 
 /// Ends with the test.
@@ -96,9 +99,16 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
         assert!((0..3).any(|_| desk.run(&args).status.success()), "{:?}", desk.run(&args));
     }
 
+    // They start again with it.
+    for id in 1..=BOARDS {
+        let port = Endpoint::Serial(desk.folder.join(format!("ports/node-{id}")));
+        let moved = || tell(&port, Order::Identify).is_ok_and(|board| board.pan == pan("garden"));
+        until("it is in its new network", moved);
+    }
+
     // Watched and recorded; collected.
     let watched = "--port ports/node-1 --port ports/node-2 --port ports/node-3";
-    let _monitor = desk.start(&format!("monitor {watched} --frames --cable-is-power --record field.jsonl"));
+    let monitor = desk.start(&format!("monitor {watched} --frames --cable-is-power --record field.jsonl"));
     let broker = format!("mqtt://127.0.0.1:{}", mosquitto.port);
     let _gateway = desk.start(&format!(
         "gateway --port ports/node-4 --db readings.sqlite --network garden --mqtt {broker} --home-assistant"
@@ -127,13 +137,14 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
     until("it loses its power, and two others follow another", is_over);
     // Long enough after it for the check to call it lasting.
     let seen = desk.recorded().lines().count();
-    until("they go on", || desk.recorded().lines().count() > seen + 200);
-    drop(_monitor);
+    until("they go on", || desk.recorded().lines().count() > seen + 60);
+    drop(monitor);
 
     // The recording is checked, its links are known, and the field elects again on the simulated air.
-    let checked = desk.run("check field.jsonl --within 15");
-    let said = String::from_utf8_lossy(&checked.stdout).into_owned();
-    assert!(checked.status.success(), "{said}");
+    let checked = desk.run("check field.jsonl --within 15 --json");
+    let found: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert!(checked.status.success(), "{found}");
+    let field_ms = found[0]["disagreements"].as_array().unwrap().last().unwrap()["lasted_ms"].as_u64().unwrap();
     let replayed = desk.run("replay field.jsonl --out field.toml --report report.html");
     assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stderr));
     let run = desk.run("run field.toml --json");
@@ -142,5 +153,9 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
     let last = outcome["changes"].as_array().unwrap().last().unwrap();
     assert!(last["what"].as_str().unwrap().contains("off"), "{last}");
     let agreed_ms = last["agreed_after_ms"].as_u64().unwrap();
-    assert!(agreed_ms < 10_000, "replayed, it took {agreed_ms} ms; in the field: {said}");
+    // One election each: how close many of them come is for the tests of `replay`.
+    assert!(
+        agreed_ms < field_ms * 2 && field_ms < agreed_ms * 2,
+        "{field_ms} ms in the field, replayed {agreed_ms} ms"
+    );
 }

@@ -157,11 +157,11 @@ fn through_probe(member: &Member, probe: &Probe<'_>, image: &Image, args: &Args)
     let address = FlashMap::of(member.board).config_page();
     let has_image = || -> anyhow::Result<bool> { Ok(probe.read(image.build_address, 8)? == image.build.0) };
     let has_page = || -> anyhow::Result<bool> { Ok(probe.read(address, page.len())? == page) };
-    let (had_image, had_page) = (has_image()?, has_page()?);
-    if had_image && had_page {
+    let is_flashed = has_image()?;
+    if is_flashed && has_page()? {
         return Ok(Done::Already);
     }
-    if !had_image {
+    if !is_flashed {
         probe.write(&args.archive.join(format!("{}.elf", image.build)), false)?;
         ensure!(has_image()?, "the image was written, but its build id {} is not there", image.build);
     }
@@ -207,8 +207,11 @@ fn build_at(endpoint: &Endpoint) -> anyhow::Result<BuildId> {
 
 fn again(args: &Args, left: &[String]) -> String {
     let path = |path: &Path| quoted(&path.to_string_lossy());
-    let images: String =
-        args.image.iter().map(|named| format!(" --image {}={}", named.board.name(), path(&named.file))).collect();
+    let images: String = args
+        .image
+        .iter()
+        .flat_map(|named| [" --image ", named.board.name(), "=", &path(&named.file)].map(str::to_owned))
+        .collect();
     format!(
         "ringleader flash --fleet {} --only {} --archive {} --out {}{images}",
         path(&args.fleet),

@@ -24,6 +24,7 @@ pub mod replay;
 pub mod run;
 pub mod scenario_file;
 pub mod scenarios;
+pub mod schema;
 pub mod shell;
 pub mod size;
 #[cfg(unix)]

@@ -30,7 +30,7 @@ once more without the former key.
 
 Examples:
   One board:     ringleader provision --id 1 --network garden --key-file garden.key --ring 1,2,3
-  All boards:    ringleader provision --fleet garden.toml --flash
+  All boards:    ringleader provision --fleet fleet.toml --flash
   Another key:   ringleader provision --id 1 --network garden --key-file new.key --key-id 1 \
                    --former-key-file garden.key --former-key-id 0 --port /dev/ttyACM0";
 

@@ -32,7 +32,7 @@ are switched on and off as a whole, so that extremes meet. What must hold follow
              (10 s + 0.5 s x hops across + 0.03 s x audible nodes + 0.25 s x ring members) / (1 - loss)^2
   unsteady   in a calm world, nobody changes its leader while nothing changes
   airtime    no node sends for more than 5 % of the run
-  frames     at most 100 / (1 - loss)^2 frames a node and minute while nothing changes, for any number of nodes
+  frames     at most 100 / (1 - loss)^2 frames a node and minute while nothing changes, and a brief hello of each leader every 128 ms
 
 Where physics or a documented limit forbids agreement (a full channel, a hub with more neighbours than its table holds),
 the row says so, counts as degraded, and only safety and airtime are asked for. docs/swarm.md has the details.

@@ -4,6 +4,7 @@
 //! the network agree to some tens of milliseconds. A board is known by its chip, whichever laptop it was at.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use anyhow::{Context, ensure};
 use sim::air::trace::{Event, NodeNumber, Record};
@@ -69,7 +70,7 @@ pub fn readings_csv(records: &[Record], began: Option<Utc>) -> String {
                 #[expect(clippy::cast_precision_loss, reason = "boards count to 2^31")]
                 let (value, seconds) = (*value as f64 / f64::from((*per_unit).max(1)), *time_us as f64 / 1e6);
                 let id = ids.get(node).copied().unwrap_or(0);
-                text += &format!("{time},{seconds:.3},{id},{quantity},{value},{unit}\n");
+                let _ = writeln!(text, "{time},{seconds:.3},{id},{quantity},{value},{unit}");
             }
             _ => {}
         }

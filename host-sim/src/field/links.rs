@@ -92,8 +92,8 @@ fn strength_at(arrived: f64) -> f64 {
     let (mut low, mut high) = (-12.0, 12.0);
     for _ in 0..40 {
         let middle = f64::midpoint(low, high);
-        let arrives = 1.0 - packet_error_rate(10_f64.powf(middle / 10.0), FRAME_BITS);
-        if arrives < arrived { low = middle } else { high = middle }
+        let lost = packet_error_rate(10_f64.powf(middle / 10.0), FRAME_BITS);
+        if 1.0 - lost < arrived { low = middle } else { high = middle }
     }
     NOISE_DBM + high
 }

@@ -5,17 +5,20 @@
 
 use std::fmt::Write as _;
 
-use sim::air::trace::Event;
+use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::check::trace_file::Trace;
 use super::links::{Matrix, id};
 
-/// A scenario cannot be shorter than its election takes.
-const SECONDS_LEAST: u64 = 10;
+/// A scenario must go on for so long after its last change: agreement may take ten seconds, and must last.
+const AFTER_S: u64 = 15;
 
 /// The text of the scenario; `links` is the name of its table.
 pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_dbm: f64) -> String {
-    let seconds = trace.records.last().map_or(0, |record| record.time_us.div_ceil(1_000_000)).max(SECONDS_LEAST);
+    let second = |record: &Record| record.time_us.div_ceil(1_000_000);
+    let is_change = |record: &&Record| matches!(record.event, Event::PowerOff {} | Event::PowerOn {});
+    let changed = trace.records.iter().filter(is_change).map(second).max().unwrap_or(0);
+    let seconds = trace.records.last().map_or(0, second).max(changed + AFTER_S);
     let mut text = format!(
         "# The links of a recording, and when its boards had power.\nname = {name:?}\nduration = \"{seconds} s\"\n\n\
          [protocol]\nkind = \"height\"\n\n[radio]\nmodel = \"table\"\nlinks = {links:?}\npower = \"{power_dbm} dBm\"\n"
@@ -42,7 +45,7 @@ pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_d
 }
 
 /// Whether a node had lost its power before.
-fn was_off(trace: &Trace, time_us: u64, node: sim::air::trace::NodeNumber) -> bool {
+fn was_off(trace: &Trace, time_us: u64, node: NodeNumber) -> bool {
     let before = trace.records.iter().take_while(|record| record.time_us <= time_us);
     before.filter(|record| record.node == Some(node)).any(|record| matches!(record.event, Event::PowerOff {}))
 }

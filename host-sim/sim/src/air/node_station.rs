@@ -83,6 +83,11 @@ impl NodeStation {
         self.collect(now);
     }
 
+    pub fn signal(&mut self, now: Instant, signal: Signal) {
+        self.node.handle_signal(now, signal);
+        self.collect(now);
+    }
+
     /// Notices are for people; here they are counted. What the node wants stored is stored.
     fn collect(&mut self, now: Instant) {
         if let Some(collector) = &mut self.collector {

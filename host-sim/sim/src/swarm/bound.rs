@@ -40,6 +40,10 @@ pub const AIRTIME_MAX_PPM: u64 = 50_000;
 /// Frames of a node and minute in a quiet network, where nothing is lost; the same for every number of nodes.
 pub const QUIET_FRAMES_MAX: f64 = 100.0;
 
+/// Frames that a leader sends in a minute besides, so that its loss is noticed soon: a brief hello every 128 ms. Each
+/// network has one.
+const LEADER_FRAMES: f64 = 60_000.0 / 128.0;
+
 /// The diameter that walking nodes are taken to have at most.
 const WALKING_HOPS_MAX: usize = 40;
 
@@ -58,6 +62,7 @@ pub const fn rooms_max(on_ring: bool) -> usize {
 /// A stranger's world, as far as it bounds anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct World {
+    pub nodes: usize,
     /// The most nodes that one can hear.
     pub audible: usize,
     /// The longest of the shortest usable paths, in hops.
@@ -95,6 +100,7 @@ impl World {
         let walks = stranger.walking.is_some();
         let diameter = NodeIndex::first(nodes).map(|from| farthest(&peers, from)).max().unwrap_or(0);
         Self {
+            nodes,
             audible: NodeIndex::first(nodes).map(audible).max().unwrap_or(0),
             diameter: if walks { nodes.min(WALKING_HOPS_MAX).max(diameter) } else { diameter },
             components: usable.usable.len(),
@@ -145,7 +151,8 @@ impl World {
 
     /// How many frames a node may send in a minute of a quiet network: each may have to be sent again.
     pub fn quiet_frames_max(&self) -> f64 {
-        QUIET_FRAMES_MAX / ((1.0 - self.loss.min(LOSS_MAX)) * (1.0 - self.loss.min(LOSS_MAX)))
+        let leaders = LEADER_FRAMES * self.components as f64 / self.nodes as f64;
+        (QUIET_FRAMES_MAX + leaders) / ((1.0 - self.loss.min(LOSS_MAX)) * (1.0 - self.loss.min(LOSS_MAX)))
     }
 }
 

@@ -55,7 +55,8 @@ pub struct History {
 
 /// Plays a trace; agreement must come within this time after the last change.
 pub fn play(trace: &Trace, within_us: u64) -> History {
-    let are_told = trace.records.iter().any(|record| matches!(record.event, Event::Link { .. }));
+    // A recording that began after the links did has only their ends, from which nothing can be known of those that stayed.
+    let are_told = trace.records.iter().any(|record| matches!(record.event, Event::Link { up: true, .. }));
     let mut replay = Replay::new(trace, are_told);
     let (mut next_check, mut last_us) = (0, 0);
     for record in &trace.records {

@@ -32,7 +32,7 @@ const LOSSES: [u32; 3] = [0, 10, 20];
 const RINGS: [u64; 4] = [8, 16, 32, 64];
 
 /// Nodes along one side of a square.
-const MESHES: [u64; 3] = [4, 5, 6];
+const MESHES: [u64; 4] = [4, 5, 6, 8];
 
 /// Scenarios that have their own changes.
 pub const OTHERS: [&str; 2] = ["partition-merge", "mobile40"];

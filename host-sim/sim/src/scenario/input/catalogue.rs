@@ -5,9 +5,13 @@ use crate::scenario::input::read::read;
 use crate::scenario::input::toml_section::Problem;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 22] = [
+pub const BUILT_IN: [(&str, &str); 26] = [
     ("ring16", include_str!("../../../../../scenarios/ring16.toml")),
     ("ring64-with-dead-nodes", include_str!("../../../../../scenarios/ring64-with-dead-nodes.toml")),
+    ("thin32", include_str!("../../../../../scenarios/thin32.toml")),
+    ("strewn32", include_str!("../../../../../scenarios/strewn32.toml")),
+    ("two-restart", include_str!("../../../../../scenarios/two-restart.toml")),
+    ("bully12", include_str!("../../../../../scenarios/bully12.toml")),
     ("mesh25", include_str!("../../../../../scenarios/mesh25.toml")),
     ("mesh16", include_str!("../../../../../scenarios/mesh16.toml")),
     ("partition-merge", include_str!("../../../../../scenarios/partition-merge.toml")),

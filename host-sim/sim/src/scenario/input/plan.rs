@@ -335,6 +335,10 @@ pub enum Harm {
     CorruptState {
         who: Who,
     },
+    /// Tells nodes to lead no more.
+    StepDown {
+        who: Who,
+    },
     Attack(Attack),
     /// Carries these nodes to other places, each to its own.
     Move {
@@ -352,7 +356,7 @@ impl Harm {
             | Self::Drift { lasts_us, .. }
             | Self::Corrupt { lasts_us, .. } => *lasts_us,
             Self::Jam { lasts_us, .. } | Self::Attack(Attack { lasts_us, .. }) => Some(*lasts_us),
-            Self::Restart { .. } | Self::CorruptState { .. } | Self::Move { .. } => None,
+            Self::Restart { .. } | Self::CorruptState { .. } | Self::StepDown { .. } | Self::Move { .. } => None,
         }
     }
 }

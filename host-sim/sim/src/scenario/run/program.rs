@@ -281,6 +281,13 @@ impl Program {
         }
     }
 
+    /// Tells the node something from outside.
+    pub fn signal(&mut self, now: Instant, signal: Signal) {
+        if let Self::Node(station) = self {
+            station.signal(now, signal);
+        }
+    }
+
     fn station(&mut self) -> &mut dyn Station {
         match self {
             Self::Node(station) => &mut **station,

@@ -60,6 +60,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         Drift,
         Corrupt,
         CorruptState,
+        StepDown,
         Attack,
         Move,
     }
@@ -72,6 +73,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         ("drift", Kind::Drift),
         ("corrupt", Kind::Corrupt),
         ("corrupt-state", Kind::CorruptState),
+        ("step-down", Kind::StepDown),
         ("attack", Kind::Attack),
         ("move", Kind::Move),
     ];
@@ -102,6 +104,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             let share = section.quantity("share", Unit::Share)?.ok_or_else(|| section.missing("share"))?;
             Harm::Corrupt { share, lasts_us: read_length(section)? }
         }
+        Kind::StepDown => Harm::StepDown { who: read_who(section, nodes)? },
         Kind::CorruptState => Harm::CorruptState { who: read_who(section, nodes)? },
         Kind::Attack => Harm::Attack(read_attack(section)?),
         Kind::Move => read_move(section, nodes)?,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use common::protocol::Signal;
 use common::rng::Rng;
 
 use super::active_faults::take_out;
@@ -81,6 +82,7 @@ impl Run<'_> {
                 self.change(now, corrupted(together));
             }
             Harm::CorruptState { who } => self.corrupt_state(now, who),
+            Harm::StepDown { who } => self.step_down(now, who),
             Harm::Move { to } => {
                 for (&node, &place) in to {
                     if let Some(walk) = &mut self.walk {
@@ -147,7 +149,16 @@ impl Run<'_> {
             | Harm::Restart { .. }
             | Harm::Drift { .. }
             | Harm::CorruptState { .. }
+            | Harm::StepDown { .. }
             | Harm::Move { .. } => {}
+        }
+    }
+
+    fn step_down(&mut self, now: u64, who: &Who) {
+        let told: Vec<NodeIndex> = self.targets(who).into_iter().filter(|&node| self.world.is_on(node)).collect();
+        self.change(now, format!("{} is to lead no more", names(&told)));
+        for node in told {
+            self.world.tell(node, &mut self.observer, |program, local| program.signal(local, Signal::StepDown));
         }
     }
 

@@ -1,0 +1,161 @@
+//! Brief hellos, between those of [`trickle`](super::trickle): a leader's, so that its loss is noticed soon, and a word that
+//! cannot wait, on whether the leader is there.
+//!
+//! A brief hello names at most one neighbour, and so takes a third of the airtime. Its receivers learn how old the leader's
+//! sign of life is, and nothing of the links that it does not name.
+
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+
+/// A leader's brief hellos come up to this part of their distance early or late, so that two leaders do not go on speaking at
+/// once.
+const JITTER: u32 = 8;
+
+/// A leader that steps down says so this often, this far apart: one of so many arrives.
+const FAREWELLS: u8 = 8;
+const FAREWELL_APART: Duration = Duration::from_millis(6);
+
+/// Whoever objects does so within this time, so that not all that hear the leader speak at once.
+const SPREAD_US: u32 = 40_000;
+
+/// A word on the leader waits this long after the hello before, which told the same.
+const PAUSE: Duration = Duration::from_millis(64);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// How far apart a leader's hellos are.
+    every: Duration,
+    /// Whether this node leads others.
+    leads: bool,
+    /// How often this node still says that it steps down.
+    farewells: u8,
+    /// Never, where none is wanted.
+    due: Instant,
+    /// When the last hello was sent, brief or not.
+    sent_at: Instant,
+}
+
+impl Beat {
+    pub const fn new(every: Duration) -> Self {
+        Self { every, leads: false, farewells: 0, due: Instant::NEVER, sent_at: Instant::ZERO }
+    }
+
+    pub fn leads(&self) -> bool {
+        self.leads
+    }
+
+    /// How far apart a leader's hellos are in milliseconds, rounded up to a power of two, as the exponent.
+    pub fn log2(&self) -> u8 {
+        let millis = self.every.as_micros().div_ceil(1_000).max(1);
+        u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
+    }
+
+    /// Whether this node leads others from now on.
+    pub fn lead(&mut self, now: Instant, leads: bool, rng: &mut Rng) {
+        if self.leads != leads {
+            self.leads = leads;
+            self.farewells = 0;
+            self.due = if leads { now + self.apart(rng) } else { Instant::NEVER };
+        }
+    }
+
+    /// This node will lead no more.
+    pub fn step_down(&mut self, now: Instant) {
+        if self.leads {
+            self.farewells = FAREWELLS;
+            self.due = now;
+        }
+    }
+
+    pub fn is_leaving(&self) -> bool {
+        self.farewells > 0
+    }
+
+    /// This node asks for the leader: at once.
+    pub fn ask(&mut self, now: Instant) {
+        self.due = self.due.min(now);
+    }
+
+    /// This node knows better than one that asks for the leader.
+    pub fn object(&mut self, now: Instant, rng: &mut Rng) {
+        let spread = Duration::from_micros(u64::from(rng.below(SPREAD_US)));
+        self.due = self.due.min(now.max(self.sent_at + PAUSE) + spread);
+    }
+
+    /// The channel was never clear.
+    pub fn again(&mut self, at: Instant) {
+        self.due = self.due.min(at);
+    }
+
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.due <= now
+    }
+
+    /// When the next one is due.
+    pub fn next(&self) -> Instant {
+        self.due
+    }
+
+    /// A hello was sent, brief or not.
+    pub fn sent(&mut self, now: Instant, rng: &mut Rng) {
+        self.sent_at = now;
+        self.due = if self.leads { now + self.apart(rng) } else { Instant::NEVER };
+        self.farewells = self.farewells.saturating_sub(1);
+    }
+
+    fn apart(&self, rng: &mut Rng) -> Duration {
+        if self.farewells > 1 {
+            return FAREWELL_APART;
+        }
+        let every = self.every.as_micros();
+        let jitter = u32::try_from(every).unwrap_or(u32::MAX) / JITTER;
+        Duration::from_micros(every - u64::from(jitter) + u64::from(rng.below(2 * jitter)))
+    }
+
+    /// Brings times to where they may lie.
+    pub fn audit(&mut self, now: Instant) {
+        self.sent_at = self.sent_at.min(now);
+        let is_too_late = self.due > now + self.every.times(2) + PAUSE;
+        if is_too_late && (self.leads || self.due != Instant::NEVER) {
+            self.due = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Beat;
+    use crate::rng::Rng;
+    use crate::time::{Duration, Instant};
+
+    const EVERY: Duration = Duration::from_millis(128);
+
+    #[test]
+    fn only_a_leader_beats_and_any_hello_counts() {
+        let (mut rng, mut beat, mut now) = (Rng::new(1), Beat::new(EVERY), Instant::ZERO);
+        assert_eq!(beat.next(), Instant::NEVER);
+        beat.lead(now, true, &mut rng);
+        for _ in 0..100 {
+            let apart = beat.next().since(now).as_micros();
+            assert!((112_000..144_000).contains(&apart), "{apart}");
+            now = beat.next();
+            assert!(beat.is_due(now));
+            beat.sent(now, &mut rng);
+        }
+        beat.lead(now, false, &mut rng);
+        assert_eq!(beat.next(), Instant::NEVER);
+    }
+
+    #[test]
+    fn an_objection_is_said_once() {
+        let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
+        let now = Instant::from_millis(1_000);
+        beat.object(now, &mut rng);
+        let due = beat.next();
+        assert!(due >= now && due < now + Duration::from_millis(40));
+        beat.sent(due, &mut rng);
+        assert_eq!(beat.next(), Instant::NEVER);
+        beat.object(due, &mut rng);
+        assert!(beat.next() >= due + Duration::from_millis(64), "not at once again");
+    }
+}

@@ -1,0 +1,126 @@
+//! The leader gives no sign of life: somebody succeeds it before anybody searches for it.
+//!
+//! A search among heights asks everybody for another way to the leader, and ends only where every link has carried it there and
+//! back. But who had a link to the leader and lost it in silence, which nobody objected to, knows more than that the way is
+//! gone. So the election is not told of that link yet. The leader's first successor elects itself at once, the second a
+//! [`STEP`] later, and so on; everybody else waits longer. Whoever adopts another leader meanwhile, or is told a younger sign of
+//! life, tells its election of the broken link, and that is all. A successor that hears of another leader stands back.
+//!
+//! ```text
+//!              a later leader's Update, or an objection: the link is down, nothing more
+//!            ┌──────────────────────────────────────────────────────────────────────► Following
+//!   leader's │
+//!   link ─► Held ──── until its turn has come: elects itself, the link is down ─────► Leader
+//!   lost     │
+//!            └──────── the same link is up again: both ends say again what they last said
+//! ```
+//!
+//! Anybody may elect itself at any time ([`Signal::Elect`]): two at once are two elections, and the later one wins.
+
+use super::Node;
+use super::hold::Hold;
+use crate::election::Election;
+use crate::election::height_tuple::RefLevel;
+use crate::notice::Reason;
+use crate::protocol::{Protocol, Signal};
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// How much longer each successor waits than the one before it: an election of that one has reached it by then.
+const STEP: Duration = Duration::from_millis(60);
+
+/// Up to this much longer, because two may have heard of different ranks.
+const APART_US: u32 = 30_000;
+
+/// How long everybody else waits, and up to as much again, so that one elects itself before the next would.
+const GRACE: Duration = Duration::from_millis(300);
+
+const GRACE_US: u32 = 300_000;
+
+impl Node {
+    /// Whether the election keeps what its peers last told, and so takes a fallen link for a slow one.
+    pub(super) fn keeps_states(&self) -> bool {
+        matches!(self.engine.protocol(), Election::Height(_) | Election::Hierarchy(_))
+    }
+
+    /// Lets what is told a neighbour make way where both follow one leader and neither searches for it.
+    pub(super) fn relax(&mut self, now: Instant, peer: NodeId) {
+        let (own, other) = match self.engine.protocol() {
+            Election::Height(height) => (height.height(), height.neighbours().find(|other| other.id == peer)),
+            Election::Hierarchy(hierarchy) => {
+                (hierarchy.height(), hierarchy.neighbours().find(|other| other.id == peer))
+            }
+            _ => return,
+        };
+        let is_calm = |level: RefLevel| level == RefLevel::ZERO;
+        if other.is_some_and(|other| other.leader == own.leader && is_calm(other.level) && is_calm(own.level)) {
+            self.links.relax(now, peer);
+        }
+    }
+
+    /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
+    pub(super) fn is_lost_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
+        let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
+        is_silent && self.leader == Some(peer) && !self.links.was_there(now, peer)
+    }
+
+    /// The seat of a leader that is lost.
+    pub(super) fn seat(&mut self, now: Instant, leader: NodeId) -> Hold {
+        let wait = match self.links.rank() {
+            Some(0) => Duration::ZERO,
+            Some(rank) => STEP.times(u32::from(rank)) + Duration::from_micros(u64::from(self.links.draw(APART_US))),
+            None => GRACE + Duration::from_micros(u64::from(self.links.draw(GRACE_US))),
+        };
+        Hold { peer: leader, since: now, until: now + wait, is_seat: true }
+    }
+
+    /// Says that this node will lead no more, and goes on leading until another does. Whom that falls to learns it from the next
+    /// hellos.
+    pub(super) fn step_down(&mut self, now: Instant) {
+        if self.keeps_states() && self.leader == Some(self.id()) {
+            self.links.step_down(now);
+        }
+    }
+
+    /// Takes over from a leader that steps down, where it is this node's turn.
+    pub(super) fn take_over(&mut self, now: Instant) {
+        let (Some(leader), Some(since)) = (self.leader, self.links.left_at()) else { return };
+        if self.take_over_at() > now {
+            return;
+        }
+        self.links.has_taken_over();
+        let is_vacant = self.engine.protocol().leader() == Some(leader) && !self.links.is_succeeded(since, leader);
+        if is_vacant {
+            self.engine.handle_signal(now, Signal::Elect);
+        }
+    }
+
+    /// When this node takes over from a leader that steps down, unless another does before.
+    pub(super) fn take_over_at(&self) -> Instant {
+        match (self.links.left_at(), self.links.rank()) {
+            (Some(since), Some(rank)) => since + STEP.times(u32::from(rank)),
+            _ => Instant::NEVER,
+        }
+    }
+
+    /// Succeeds a lost leader where it is this node's turn; lets go of its link where somebody else has, or it is back.
+    pub(super) fn succeed(&mut self, now: Instant) {
+        let Hold { peer: leader, since, until, is_seat } = self.hold;
+        let is_vacant = self.engine.protocol().leader() == Some(leader) && !self.links.was_there(since, leader);
+        if !is_seat || (is_vacant && now < until) {
+            return;
+        }
+        // Its election is on the way here.
+        let latest = since + GRACE;
+        if is_vacant && now < latest && self.links.is_succeeded(since, leader) {
+            self.hold.until = latest;
+            return;
+        }
+        self.hold = Hold::NOBODY;
+        // A node that is alone with a lost leader elects itself when it is told.
+        if is_vacant && self.engine.peers() != [leader] {
+            self.engine.handle_signal(now, Signal::Elect);
+        }
+        self.engine.handle_link_down(now, leader);
+    }
+}

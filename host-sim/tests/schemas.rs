@@ -1,0 +1,168 @@
+//! What `--json` prints fits its schema. `RINGLEADER_WRITE_SCHEMAS=1` makes the schemas anew from what is printed; look at
+//! the difference before you commit it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Map, Value, json};
+
+/// A schema, and commands whose output must fit it. Between them they show every field with and without a value.
+const PRINTED: [(&str, &[&str]); 13] = [
+    ("run", &["run mesh16 --json", "run partition-merge --json --check-determinism", "run late.toml --json"]),
+    ("sweep", &["sweep mesh16 --seeds 0..2 --json", "sweep late.toml --seeds 0..2 --json"]),
+    ("merge", &["merge shard.json --json"]),
+    ("swarm", &["swarm --seeds 0..3 --json"]),
+    ("check", &["check trace.jsonl --json", "check open.jsonl --json"]),
+    ("links", &["links trace.jsonl --json"]),
+    ("conform", &["conform GOLDEN/hs.json --json", "conform GOLDEN/frlle.json --json"]),
+    ("study", &["study --seeds 2 --sizes 8 --graph line --json"]),
+    ("hierarchy", &["hierarchy --nodes 10 --json"]),
+    ("stress", &["stress hierarchy --runs 3 --json"]),
+    ("table", &["table --json"]),
+    ("size", &["size IMAGE --json", "size IMAGE --json --max-flash 1 --max-ram 999999"]),
+    ("demo", &["demo --json"]),
+];
+
+/// Nobody agrees within half a second.
+const LATE: &str = "name = \"late\"\nduration = \"5 s\"\n[topology]\nkind = \"line\"\nnodes = 4\nspacing = \"9 m\"\n\
+                    [radio]\nmodel = \"plain\"\n[protocol]\nkind = \"height\"\n[expect]\nagreement_within = \"10 ms\"\n\
+                    [[fault]]\nkind = \"crash\"\nnodes = [2]\nat = \"2 s\"\n\
+                    [[fault]]\nkind = \"restart\"\nnodes = [2]\nat = \"2.1 s\"\n";
+
+fn schemas() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
+}
+
+fn printed(folder: &Path, command: &str) -> Value {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let words = command.split_whitespace().map(|word| {
+        word.replace("GOLDEN", &golden.to_string_lossy()).replace("IMAGE", &folder.join("image.elf").to_string_lossy())
+    });
+    let output = Command::new(env!("CARGO_BIN_EXE_ringleader")).args(words).current_dir(folder).output().unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{command}: {error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The schema of all these values.
+fn schema_of(values: &[&Value]) -> Value {
+    let mut kinds: BTreeSet<&str> = values.iter().map(|value| kind(value)).collect();
+    if kinds.contains("number") {
+        kinds.remove("integer");
+    }
+    let mut schema = Map::new();
+    match kinds.iter().copied().collect::<Vec<_>>()[..] {
+        [] => return json!({}),
+        [one] => schema.insert("type".into(), one.into()),
+        _ => schema.insert("type".into(), kinds.iter().copied().collect::<Vec<_>>().into()),
+    };
+    let items: Vec<&Value> = values.iter().filter_map(|value| value.as_array()).flatten().collect();
+    if kinds.contains("array") {
+        schema.insert("items".into(), schema_of(&items));
+    }
+    let objects: Vec<&Map<String, Value>> = values.iter().filter_map(|value| value.as_object()).collect();
+    if kinds.contains("object") {
+        let keys: BTreeSet<&String> = objects.iter().flat_map(|object| object.keys()).collect();
+        // Names of fields are words; others are what is counted.
+        if keys.iter().any(|key| key.contains(' ')) {
+            let all: Vec<&Value> = objects.iter().flat_map(|object| object.values()).collect();
+            schema.insert("additionalProperties".into(), schema_of(&all));
+            return schema.into();
+        }
+        let always = keys.iter().filter(|key| objects.iter().all(|object| object.contains_key(**key)));
+        schema.insert("required".into(), always.map(|key| (**key).clone()).collect::<Vec<_>>().into());
+        let field = |key: &String| objects.iter().filter_map(|object| object.get(key)).collect::<Vec<_>>();
+        let fields = keys.iter().map(|&key| (key.clone(), schema_of(&field(key))));
+        schema.insert("properties".into(), Value::Object(fields.collect()));
+    }
+    schema.into()
+}
+
+/// Where a value does not fit a schema: the words of JSON Schema that `schema_of` writes.
+fn misfits(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+        _ => return,
+    };
+    let is_one = kinds.contains(&kind(value)) || kind(value) == "integer" && kinds.contains(&"number");
+    if !is_one {
+        found.push(format!("{at} is {} and not {kinds:?}", kind(value)));
+    }
+    for (item, number) in value.as_array().into_iter().flatten().zip(0..) {
+        misfits(&schema["items"], item, &format!("{at}[{number}]"), found);
+    }
+    if let Value::Object(object) = value {
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        found.extend(required.filter(|key| !object.contains_key(*key)).map(|key| format!("{at} lacks {key}")));
+        for (key, field) in object {
+            match schema["properties"].get(key).or(schema.get("additionalProperties")) {
+                Some(inner) => misfits(inner, field, &format!("{at}.{key}"), found),
+                None => found.push(format!("{at}.{key} is not in the schema")),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_printed_fits_its_schema() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemas");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("late.toml"), LATE).unwrap();
+    std::fs::write(folder.join("image.elf"), emulator::images::elf("firmware").unwrap()).unwrap();
+    let shard = printed(&folder, "sweep mesh16 --seeds 0..2 --json");
+    std::fs::write(folder.join("shard.json"), shard.to_string()).unwrap();
+    printed(&folder, "run mesh16 --json --trace trace.jsonl");
+    let open = "{\"time_us\":0,\"node\":0,\"event\":\"id\",\"id\":5}\n{\"time_us\":60000000,\"node\":0,\"event\":\"power_on\"}\n";
+    std::fs::write(folder.join("open.jsonl"), open).unwrap();
+    for (name, commands) in PRINTED {
+        let values: Vec<Value> = commands.iter().map(|command| printed(&folder, command)).collect();
+        let path = schemas().join(format!("{name}.json"));
+        if std::env::var_os("RINGLEADER_WRITE_SCHEMAS").is_some() {
+            let mut schema = schema_of(&values.iter().collect::<Vec<_>>());
+            schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+            schema["title"] = format!("ringleader {name} --json").into();
+            std::fs::write(&path, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        for (value, command) in values.iter().zip(commands) {
+            let mut found = Vec::new();
+            misfits(&schema, value, "output", &mut found);
+            found.truncate(5);
+            assert!(found.is_empty(), "`ringleader {command}` does not fit {}: {found:?}", path.display());
+        }
+        if std::env::var_os("RINGLEADER_WRITE_SCHEMAS").is_some() {
+            continue;
+        }
+        let said = Command::new(env!("CARGO_BIN_EXE_ringleader")).args(["schema", name]).output().unwrap();
+        assert_eq!(String::from_utf8(said.stdout).unwrap(), text, "`ringleader schema {name}`");
+    }
+}
+
+#[test]
+fn a_misfit_is_noticed() {
+    let schema = schema_of(&[&json!({"a": 1, "b": [1.5, null]}), &json!({"a": 2})]);
+    let check = |value: Value| {
+        let mut found = Vec::new();
+        misfits(&schema, &value, "it", &mut found);
+        found
+    };
+    assert!(check(json!({"a": 3, "b": [2, null]})).is_empty());
+    assert_eq!(check(json!({"a": "x"})), ["it.a is string and not [\"integer\"]"]);
+    assert_eq!(check(json!({"b": []})), ["it lacks a"]);
+    assert_eq!(check(json!({"a": 1, "c": 1})), ["it.c is not in the schema"]);
+}
