@@ -210,7 +210,7 @@ mod tests {
         logged(&mut check, 4, KEY, block()).unwrap();
         let report = check.report();
         assert_eq!((report.stored, report.committed, report.copies, report.pending), (3, 3, 3, 0));
-        assert_eq!(report.latency_ms.p50, Some(1_000));
+        assert_eq!(report.latency_ms.p50, Some(1_008), "in steps of 16 ms");
         assert!(logged(&mut check, 3, KEY, block()).unwrap_err().contains("twice"));
         assert_eq!(check.report().duplicates, 3);
     }
