@@ -126,6 +126,7 @@ pub mod members;
 pub mod names;
 pub mod node;
 pub mod notice;
+pub mod orders;
 pub mod outbox;
 pub mod peers;
 pub mod protocol;

@@ -73,6 +73,28 @@ pub const LINKS_ENOUGH: usize = 6;
 /// Neighbours named in a hello that also tells of the ring, and so the links of a node in ring mode.
 pub const RING_NAMES_MAX: usize = 10;
 
+/// Actions that a node remembers, so that it carries out none of them twice. They are rare, and old after a minute.
+pub const ACTIONS_MAX: usize = 8;
+
+/// Actions that a node is about to carry out; more are dropped and counted.
+pub const DEEDS_MAX: usize = 4;
+
+/// Commands of one node that have no outcome yet; more are refused.
+pub const SUBMISSIONS_MAX: usize = 4;
+
+/// Commands, results and reports of others that wait to be passed on. Those that find no room are dropped and counted, and
+/// their origins send again.
+pub const RELAYED_MAX: usize = 8;
+
+/// Origins of commands that a node knows the way back to.
+pub const PATHS_MAX: usize = 8;
+
+/// Commands that a leader remembers having ordered, so that it orders none of them twice.
+pub const MARKS_MAX: usize = 16;
+
+/// Nodes of which a leader knows how far they have come: as many as a ring may have members.
+pub const ROSTER_MAX: usize = MEMBERS_MAX;
+
 const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);
 

@@ -13,6 +13,7 @@ use common::host_link::{
 use common::names::{Algorithm, Board};
 use common::node::snapshot::{Counters, Snapshot};
 use common::notice::{Notice, Reason};
+use common::orders::{Command, Outcome, Register};
 use common::rng::Rng;
 use common::types::NodeId;
 use proptest::prelude::*;
@@ -24,6 +25,10 @@ fn frame<M: Message>(message: &M) -> Vec<u8> {
 
 fn messages<M: Message>(decoder: &mut Decoder<M>, bytes: &[u8]) -> Vec<M> {
     bytes.iter().filter_map(|&byte| decoder.push(byte)).collect()
+}
+
+fn setting(value: u32) -> Command {
+    Command::Set { register: Register::SAMPLE, value }
 }
 
 fn node() -> impl Strategy<Value = NodeId> {
@@ -95,6 +100,7 @@ fn call() -> impl Strategy<Value = Call> {
         any::<bool>().prop_map(|busy| Call::Sent { busy }),
         Just(Call::Timeout),
         any::<u8>().prop_map(Call::Rank),
+        any::<u32>().prop_map(|value| Call::Submit(setting(value))),
         any::<u16>().prop_map(|unfitness| Call::Fitness(Coefficient(unfitness))),
         (any::<Option<u64>>(), bytes()).prop_map(|(at_us, bytes)| Call::Transmit { at_us, bytes }),
     ]
@@ -123,6 +129,8 @@ fn to_host() -> impl Strategy<Value = ToHost> {
         any::<u32>().prop_map(ToHost::Pong),
         any::<u32>().prop_map(ToHost::Lost),
         Just(ToHost::Warning(Warning::DemoNetwork)),
+        any::<(u32, u8, u8)>()
+            .prop_map(|(ticket, by, of)| ToHost::Submitted { ticket, outcome: Outcome::Applied { by, of } }),
     ]
 }
 

@@ -33,6 +33,7 @@ const ORDER: &[&str] = &[
     // The node, from the radio up.
     "link",
     "ring",
+    "orders",
     "data",
     "node",
     // What is built on nodes.

@@ -27,6 +27,7 @@ mod record;
 mod restart;
 mod retained;
 mod sensors;
+mod settings;
 mod status;
 mod stopwatch;
 mod storage;

@@ -7,11 +7,13 @@ use common::board::rssi::corrected_dbm;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
+use common::limits::SUBMISSIONS_MAX;
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
 use common::node::Node;
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
+use common::orders::{Action, Command, Outcome, SubmitError};
 use common::protocol::Signal;
 use common::time::{Duration, Instant};
 use embassy_futures::select::{Either4, select4};
@@ -19,9 +21,10 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::Timer;
+use heapless::Vec;
 
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
-use crate::{clock, crash, host, progress, record, sensors, status, storage};
+use crate::{clock, crash, host, progress, record, restart, sensors, settings, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -41,6 +44,8 @@ pub enum Told {
     Epoch(u16),
     /// Report every call from now on, or no longer.
     Record(bool),
+    /// A host has a command for the network.
+    Submit { ticket: u32, command: Command },
 }
 
 /// What others tell the node's driver.
@@ -72,6 +77,8 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         judged: 0,
         scratch: [0; FRAME_MAX],
         output: Some(radio::output()),
+        tickets: Vec::new(),
+        revision: 0,
     };
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
@@ -93,6 +100,16 @@ struct Driver<'n> {
     scratch: [u8; FRAME_MAX],
     /// The buffer for the next frame to send, while the radio does not have it.
     output: Option<&'static mut Buffer>,
+    /// The commands of hosts that have no outcome yet.
+    tickets: Vec<Ticket, SUBMISSIONS_MAX, u8>,
+    /// Which orders the settings were last taken from.
+    revision: u32,
+}
+
+/// A command of a host: its number at the node, and the host's own.
+struct Ticket {
+    number: u8,
+    ticket: u32,
 }
 
 impl Driver<'_> {
@@ -154,6 +171,43 @@ impl Driver<'_> {
                 self.node.handle_epoch(now, epoch);
             }
             Told::Record(is_wanted) => record::set(is_wanted),
+            Told::Submit { ticket, command } => self.submit(now, ticket, command),
+        }
+    }
+
+    fn submit(&mut self, now: Instant, ticket: u32, command: Command) {
+        self.record(|| Call::Submit(command));
+        let outcome = match self.node.submit(now, command) {
+            Ok(number) if self.tickets.push(Ticket { number, ticket }).is_ok() => return,
+            Ok(_) | Err(SubmitError::Full) => Outcome::Busy,
+            Err(SubmitError::NotAllowed) => Outcome::Refused,
+        };
+        host::say(ToHost::Submitted { ticket, outcome });
+    }
+
+    /// Does what the network has told this board to do, and tells hosts what became of their commands.
+    fn obey(&mut self) {
+        while let Some((number, outcome)) = self.node.poll_outcome() {
+            let Some(at) = self.tickets.iter().position(|known| known.number == number) else { continue };
+            if let Some(&Ticket { ticket, .. }) = self.tickets.get(at) {
+                host::say(ToHost::Submitted { ticket, outcome });
+            }
+            if outcome.is_final() {
+                self.tickets.swap_remove(at);
+            }
+        }
+        while let Some(action) = self.node.poll_action() {
+            match action {
+                Action::Identify => status::identify(),
+                Action::Restart => restart::request(false),
+                // The node has done it itself.
+                Action::Elect => {}
+            }
+        }
+        let revision = self.node.orders().revision();
+        if revision != self.revision {
+            self.revision = revision;
+            settings::take(self.node);
         }
     }
 
@@ -183,6 +237,7 @@ impl Driver<'_> {
         while let Some(notice) = self.node.poll_notice() {
             self.report(notice);
         }
+        self.obey();
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 

@@ -10,15 +10,13 @@ use common::coefficient::{Coefficient, Share, Weights};
 use common::host_link::{Quantity, ToHost, Warning};
 use common::limits::POOL_MAX;
 use common::protocol::Signal;
+use embassy_futures::select::{Either, select};
 use embassy_nrf::saadc::Saadc;
 use embassy_nrf::temp::Temp;
-use embassy_time::{Duration, Timer};
+use embassy_time::{Instant, Timer};
 
 use crate::radio::COUNTERS;
-use crate::{clock, crash, executors, host, node, stopwatch};
-
-/// How often everything is measured.
-const EVERY: Duration = Duration::from_secs(5);
+use crate::{clock, crash, executors, host, node, settings, stopwatch};
 
 /// The radio checks once a second whether it has received anything. So many silent checks in a row are reported.
 const SILENT_CHECKS_MAX: u32 = 600;
@@ -86,8 +84,13 @@ pub fn temperature() -> i32 {
 pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: History) -> ! {
     let mut meter = LoadMeter::new(meters());
     let mut told = None;
+    let mut measured = Instant::now();
     loop {
-        Timer::after(EVERY).await;
+        // Another pace counts from the last measurement on.
+        while let Either::Second(()) =
+            select(Timer::at(measured + settings::sample()), settings::sampling_changed()).await
+        {}
+        measured = Instant::now();
         if let Some(hundredths) = measure(&mut temperature).await {
             TEMPERATURE.store(hundredths, Ordering::Relaxed);
             say(quantity_of(&temperature), hundredths);

@@ -11,7 +11,7 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::{Duration, Instant, Timer};
 
-use crate::{clock, node};
+use crate::{clock, node, settings};
 
 /// How long a board identifies itself, in seconds.
 const IDENTIFY_S: u32 = 10;
@@ -44,7 +44,9 @@ impl Lights {
 
     fn show(&mut self, condition: Condition, step: u32) {
         let level = |is_on: bool| if is_on == (self.lit == Level::High) { Level::High } else { Level::Low };
-        let (is_on, is_fault) = (condition.is_on(step), condition == Condition::Fault);
+        let is_routine = matches!(condition, Condition::Searching | Condition::Member | Condition::Leader);
+        let is_shown = settings::lights() || !is_routine;
+        let (is_on, is_fault) = (is_shown && condition.is_on(step), condition == Condition::Fault);
         let (status, fault) = (level(is_on), level(is_on && is_fault));
         self.status.set_level(status);
         if let Some(light) = &mut self.fault {

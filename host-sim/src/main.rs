@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use common::orders::Action;
 use host_sim::cli::{
     bench, board, check, conform, demo, dissector, flash, gateway, hierarchy, join, key, links, manual, merge, monitor,
-    provision, replay, run, scenarios, schema, size, stress, study, swarm, sweep, table, tell, uf2, view,
+    provision, replay, run, scenarios, schema, set, size, stress, study, swarm, sweep, table, tell, uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -71,6 +72,8 @@ enum Command {
     Gateway(gateway::Args),
     /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
     Dissector(dissector::Args),
+    /// Set a register of the whole network through a board on a cable
+    Set(set::Args),
     /// Make a board blink so that you can find it
     Identify(tell::Args),
     /// Make a board ask for an election
@@ -131,10 +134,11 @@ fn main() -> ExitCode {
         Some(Command::Monitor(args)) => monitor::run(&args),
         Some(Command::Gateway(args)) => gateway::run(&args),
         Some(Command::Dissector(args)) => dissector::run(&args),
-        Some(Command::Identify(args)) => tell::run(&args, Order::Identify),
-        Some(Command::Elect(args)) => tell::run(&args, Order::Elect),
-        Some(Command::Restart(args)) => tell::run(&args, Order::Restart),
-        Some(Command::Rank(args)) => tell::run(&args.to, Order::Rank(args.rank)),
+        Some(Command::Set(args)) => set::run(&args),
+        Some(Command::Identify(args)) => tell::run(&args, Order::Identify, Action::Identify),
+        Some(Command::Elect(args)) => tell::run(&args, Order::Elect, Action::Elect),
+        Some(Command::Restart(args)) => tell::run(&args, Order::Restart, Action::Restart),
+        Some(Command::Rank(args)) => tell::run_here(&args.to, Order::Rank(args.rank)),
         Some(Command::Join(args)) => join::run(&args),
         Some(Command::Links(args)) => links::run(&args),
         Some(Command::Replay(args)) => replay::run(&args),

@@ -62,26 +62,26 @@ fn a_recording_that_began_after_its_links_is_judged_by_its_frames() {
     // The leader goes; its links were up before anybody listened, and so was the one that stays.
     let mut text = String::new();
     for (node, id) in [(0, 5), (1, 6), (2, 7)] {
-        let _ = write!(text, "{{\"time_us\":0,\"node\":{node},\"event\":\"id\",\"id\":{id}}}\n");
-        let _ = write!(text, "{{\"time_us\":0,\"node\":{node},\"event\":\"power_on\"}}\n");
-        let _ = write!(text, "{{\"time_us\":10,\"node\":{node},\"event\":\"leader\",\"leader\":5}}\n");
+        let _ = writeln!(text, "{{\"time_us\":0,\"node\":{node},\"event\":\"id\",\"id\":{id}}}");
+        let _ = writeln!(text, "{{\"time_us\":0,\"node\":{node},\"event\":\"power_on\"}}");
+        let _ = writeln!(text, "{{\"time_us\":10,\"node\":{node},\"event\":\"leader\",\"leader\":5}}");
     }
     for at in (100_000..30_000_000).step_by(200_000) {
         let nodes = if at < 10_000_000 { 0..3 } else { 1..3 };
         for from in nodes.clone() {
-            let _ = write!(text, "{{\"time_us\":{at},\"node\":{from},\"event\":\"frame\",\"psdu\":\"00\"}}\n");
+            let _ = writeln!(text, "{{\"time_us\":{at},\"node\":{from},\"event\":\"frame\",\"psdu\":\"00\"}}");
             for to in nodes.clone().filter(|to| *to != from) {
-                let _ = write!(
+                let _ = writeln!(
                     text,
-                    "{{\"time_us\":{at},\"node\":{to},\"event\":\"received\",\"from\":{from},\"rssi_dbm\":-60}}\n"
+                    "{{\"time_us\":{at},\"node\":{to},\"event\":\"received\",\"from\":{from},\"rssi_dbm\":-60}}"
                 );
             }
         }
     }
     text += "{\"time_us\":10000000,\"node\":0,\"event\":\"power_off\"}\n";
     for node in [1, 2] {
-        let _ = write!(text, "{{\"time_us\":12000000,\"node\":{node},\"event\":\"link\",\"peer\":5,\"up\":false}}\n");
-        let _ = write!(text, "{{\"time_us\":12500000,\"node\":{node},\"event\":\"leader\",\"leader\":6}}\n");
+        let _ = writeln!(text, "{{\"time_us\":12000000,\"node\":{node},\"event\":\"link\",\"peer\":5,\"up\":false}}");
+        let _ = writeln!(text, "{{\"time_us\":12500000,\"node\":{node},\"event\":\"leader\",\"leader\":6}}");
     }
     std::fs::write(folder.join("begun.jsonl"), text).unwrap();
     let output = check(&folder, "begun.jsonl");

@@ -20,6 +20,7 @@ mod memories;
 mod monitor;
 #[path = "../../common/tests/harness/mutate.rs"]
 mod mutate;
+mod orders;
 mod output;
 mod outsiders;
 mod overlaps;

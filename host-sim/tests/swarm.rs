@@ -43,7 +43,8 @@ fn a_scenario_that_is_shown_runs_as_it_did_in_the_swarm() {
 
 #[test]
 fn bounds_grow_with_hops_with_audible_nodes_and_with_loss() {
-    let world = World { nodes: 20, audible: 10, diameter: 4, components: 1, members: 0, loss: 0.0, is_firm: true, rooms: 0 };
+    let world =
+        World { nodes: 20, audible: 10, diameter: 4, components: 1, members: 0, loss: 0.0, is_firm: true, rooms: 0 };
     assert_eq!(world.within_ms(), 12_300);
     assert_eq!(World { diameter: 5, ..world }.within_ms(), 12_800);
     assert_eq!(World { audible: 110, ..world }.within_ms(), 15_300);

@@ -210,6 +210,8 @@ impl Protocol for Ring {
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         // The leader is gone, or with the successor perhaps a message of one's own.
         if self.leader == Some(peer) || self.waiting {
+            // Whoever has no leader joins any election, however far apart their numbers are.
+            self.leader = self.leader.filter(|&leader| leader != peer || self.patience.is_zero());
             self.begin_soon(cx);
         }
     }

@@ -14,6 +14,7 @@ use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
+use crate::orders::{Command, Outcome};
 use crate::quantity::Quantity;
 use crate::time::Instant;
 use crate::types::NodeId;
@@ -62,6 +63,8 @@ pub enum ToHost {
     Lost(u32),
     /// Something that needs a person's attention.
     Warning(Warning),
+    /// What became of a command, with the ticket that [`ToBoard::Submit`] gave it. The last is a final one.
+    Submitted { ticket: u32, outcome: Outcome },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
@@ -202,6 +205,8 @@ pub enum Call {
     },
     /// The node was asked to lead no more.
     StepDown,
+    /// The node was given a command.
+    Submit(Command),
 }
 
 /// What became of a configuration.
@@ -296,4 +301,6 @@ pub enum ToBoard {
     },
     /// Report every call of the node's driver, or no longer.
     Record(bool),
+    /// Give the network a command. What becomes of it is told with this ticket.
+    Submit { ticket: u32, command: Command },
 }

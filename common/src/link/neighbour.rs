@@ -90,6 +90,7 @@ const BLIND_ATTEMPTS: u8 = 7;
 
 /// Sending and waiting for acknowledgements: one frame at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Arq {
     /// Messages of the frame that is not acknowledged yet.
     pub outstanding: u8,

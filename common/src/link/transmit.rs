@@ -140,7 +140,7 @@ impl Links {
         self.life.follow(now, above.leader());
         let age = if is_leaving { AGE_MAX } else { self.life.age(now, self.id()) };
         let digest = above.told().map_or(0, |told| digest(told, composed.number));
-        let hello = Hello { age, digest, ..composed };
+        let hello = Hello { digest, age, ..composed };
         let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
         if self.hellos.is_on_ring() && !hello.is_brief() {
             length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);

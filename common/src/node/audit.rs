@@ -26,6 +26,7 @@ impl Node {
         self.audit_at = now + EVERY;
         self.links.audit(now);
         self.bound_waits(now);
+        self.audit_orders(now);
         if self.ring.is_some() {
             self.audit_ring(now);
         } else {

@@ -8,10 +8,12 @@ mod guest;
 mod hold;
 mod odds;
 mod on_ring;
+mod orders;
 pub mod snapshot;
 mod succession;
 mod upper;
 
+use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
 
 use self::hold::Hold;
@@ -25,7 +27,7 @@ use crate::election::height::{HeightOptions, HeightRules};
 use crate::election::hs::HsRules;
 use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
 use crate::engine::Engine;
-use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
+use crate::limits::{DEEDS_MAX, MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
 use crate::link::sealed::Sealed;
 use crate::link::{LinkEvent, Links};
@@ -34,6 +36,7 @@ use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
 use crate::names::Algorithm;
 use crate::notice::{Event, Fault, Notice, NoticeQueue, Reason};
+use crate::orders::{Action, Orders};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
 use crate::ring::wire::PAYLOAD_MAX;
@@ -47,6 +50,9 @@ const FOR_ELECTION: u8 = 0;
 
 /// A message of ring mode.
 const FOR_RING: u8 = 1;
+
+/// A message of the orders.
+const FOR_ORDERS: u8 = 2;
 
 /// Milliseconds that an election on a ring may take for each member, on top of the configured patience.
 const PATIENCE_PER_MEMBER_MS: u64 = 60;
@@ -77,6 +83,11 @@ pub struct Node {
     audit_at: Instant,
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
+    orders: Orders,
+    /// When orders that wait for room look again; never, where none do.
+    orders_at: Instant,
+    /// What the driver is to do.
+    actions: Vec<Action, DEEDS_MAX, u8>,
 }
 
 impl Node {
@@ -111,6 +122,9 @@ impl Node {
             odds_until: Instant::NEVER,
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
+            orders: Orders::new(config.id, boot.epoch, boot.device),
+            orders_at: Instant::NEVER,
+            actions: Vec::new(),
         }
     }
 
@@ -119,6 +133,7 @@ impl Node {
             self.notices.push(Notice::Unprotected);
         }
         self.links.start(now);
+        self.orders.start(now);
         if let Some(ring) = &mut self.ring {
             ring.start(now);
         }
@@ -191,6 +206,7 @@ impl Node {
         self.finish();
         self.links.set_epoch(now, epoch);
         self.ring.iter_mut().for_each(|ring| ring.set_epoch(epoch));
+        self.orders.set_identity(self.id(), Some(epoch));
         self.work(now);
     }
 
@@ -229,7 +245,8 @@ impl Node {
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
         let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
-        earlier(earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held)), self.data_due())
+        let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
+        earlier(earlier(due, self.orders_due()), self.data_due())
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -311,6 +328,7 @@ impl Node {
         }
         self.links.follow(now, leader.unwrap_or(NodeId(0)));
         self.collect_data(now);
+        self.carry_orders(now);
         self.hurry(now);
         let parent = self.next_hop();
         let place = self.ring.as_ref().map(RingKeeper::place);
@@ -327,6 +345,7 @@ impl Node {
         match event {
             LinkEvent::Up(peer) => {
                 self.notices.push(Notice::LinkUp(*peer));
+                self.orders.link_up(now, *peer);
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
                 } else if self.is_held_again(now, *peer) {
@@ -337,6 +356,7 @@ impl Node {
             }
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
+                self.orders.link_down(*peer);
                 let is_condemned = self.is_silent_leader(now, *peer, *reason);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
@@ -355,6 +375,7 @@ impl Node {
                     self.let_go(now, true);
                 }
                 (Some((&FOR_RING, bytes)), Some(ring)) => ring.receive(now, *from, bytes),
+                (Some((&FOR_ORDERS, bytes)), _) => self.receive_orders(now, *from, bytes),
                 _ => self.notices.push(Notice::BadMessage(*from)),
             },
         }
@@ -401,6 +422,7 @@ impl Node {
         // Of sixty-five thousand ids a few dozen are taken.
         let Some(id) = picks.take(64).find(|&id| !taken(id)) else { return };
         self.links.rename(now, id);
+        self.orders.set_identity(id, self.links.epoch());
         self.notices.push(Notice::Renamed(id));
         self.begin_anew(now);
     }

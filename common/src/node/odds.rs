@@ -44,6 +44,8 @@ impl Node {
     /// Begins the election as after a restart; every link is down, or about to be.
     pub(super) fn begin_anew(&mut self, now: Instant) {
         while self.links.poll_event().is_some() {}
+        // Nobody else hears that the links are down.
+        self.orders.audit(now, &[]);
         self.hold = Hold::NOBODY;
         self.engine = self.wanted.engine(self.id(), self.boot, None);
         self.engine.handle_start(now);

@@ -414,6 +414,11 @@ impl RingKeeper {
         self.roster.position(member).is_some_and(|position| self.roster.is_alive(position))
     }
 
+    /// How many members count as alive, this one included.
+    pub fn living(&self) -> u8 {
+        u8::try_from(self.roster.living()).unwrap_or(u8::MAX)
+    }
+
     /// The neighbour on the way to a member.
     pub fn next_hop(&self, member: NodeId) -> Option<NodeId> {
         self.routes.next(self.roster.position(member)?).and_then(|next| self.roster.id_at(next))

@@ -78,6 +78,11 @@ impl Roster {
         self.alive.contains(position)
     }
 
+    /// How many members are alive, this one included.
+    pub fn living(&self) -> usize {
+        self.alive.iter().count()
+    }
+
     pub fn place(&self) -> RingPlace {
         self.place
     }

@@ -28,7 +28,8 @@ fn quiet_minute(nodes: u16) -> u32 {
 fn the_more_are_heard_the_less_often_a_node_says_hello() {
     let few = quiet_minute(12);
     let many = quiet_minute(90);
-    assert!((50..110).contains(&few), "a hello a second, and questions where one was lost: {few}");
+    // The leader's brief hellos are 469 a minute, 39 for each of twelve.
+    assert!((89..149).contains(&few), "a hello a second, the leader's, and questions where one was lost: {few}");
     assert!(many * 2 < few, "{many} frames a minute among 90, {few} among 12");
 }
 

@@ -405,10 +405,11 @@ impl World {
                     RingOutput::MemberDown(id) => node.engine.handle_link_down(now, id),
                     RingOutput::Place(place) => node.engine.handle_signal(now, Signal::Ring(place)),
                     RingOutput::Deliver(from, bytes) => node.engine.handle_message(now, from, &bytes),
-                    RingOutput::LeaderSilent(_) => node.engine.handle_signal(now, Signal::LeaderLost),
+                    RingOutput::LeaderSilent(_) | RingOutput::Disputed(_) => {
+                        node.engine.handle_signal(now, Signal::LeaderLost);
+                    }
                     RingOutput::Outcome(outcome) => node.engine.handle_signal(now, Signal::Outcome(outcome)),
                     RingOutput::Disturbed => node.engine.handle_signal(now, Signal::Disturbed),
-                    RingOutput::Disputed(_) => node.engine.handle_signal(now, Signal::LeaderLost),
                 }
             }
             let mut buf = [0; MESSAGE_MAX];

@@ -21,6 +21,7 @@ pub fn execute(command: &ToBoard) {
         ToBoard::Identify => status::identify(),
         ToBoard::SetRank(rank) => node::tell(node::Told::Signal(Signal::Rank(rank))),
         ToBoard::Reset { record } => restart::request(record),
+        ToBoard::Submit { ticket, command } => node::tell(node::Told::Submit { ticket, command }),
         ToBoard::Record(is_wanted) => node::tell(node::Told::Record(is_wanted)),
     }
 }

@@ -25,6 +25,7 @@ pub mod run;
 pub mod scenario_file;
 pub mod scenarios;
 pub mod schema;
+pub mod set;
 pub mod shell;
 pub mod size;
 #[cfg(unix)]

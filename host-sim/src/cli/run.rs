@@ -209,6 +209,9 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "  {}", change_text(change, index == 0));
     }
     let _ = writeln!(text, "\nElections {elections}, searches {searches}, agreements lost without a change {relapses}");
+    if let Some(commands) = &outcome.commands {
+        let _ = writeln!(text, "{}", commands.text());
+    }
     text.push_str(&steadiness_text(&outcome.steadiness));
     let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
     let _ = writeln!(

@@ -117,6 +117,9 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
     if let Some(collected) = &sweep.collect {
         out!("{}", collected_text(collected))?;
     }
+    if let Some(commands) = &sweep.commands {
+        outln!("  {}", commands.text())?;
+    }
     let failed: Vec<&Row> = sweep.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
     for row in failed.iter().take(FAILURES_SHOWN) {
         let failure = row.failure.as_ref().map(Failure::line).unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use common::host_link::{Hello, ToBoard, ToHost};
+use common::orders::{Command, Outcome};
 use serde::Deserialize;
 
 use crate::field::monitor::line::Endpoint;
@@ -10,6 +11,9 @@ use crate::field::talk::{Silence, Talk};
 
 /// A board may be busy with its radio or its flash.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// A command that nobody orders expires after half a minute, and one that is ordered is counted for ten seconds.
+const OUTCOME_WAIT: Duration = Duration::from_secs(40);
 
 /// Any number will do: the board returns it.
 const PING: u32 = 0x0B0A_2D01;
@@ -62,4 +66,27 @@ pub fn tell(endpoint: &Endpoint, order: Order) -> anyhow::Result<Hello> {
     talk.say(&ToBoard::Ping(PING))?;
     talk.answer(ANSWER_WAIT, |said| (said == ToHost::Pong(PING)).then_some(()))?;
     Ok(board)
+}
+
+/// Gives the network a command through a board, tells every outcome as it comes, and returns the last.
+pub fn submit(
+    endpoint: &Endpoint,
+    command: Command,
+    mut tell: impl FnMut(Outcome) -> anyhow::Result<()>,
+) -> anyhow::Result<Outcome> {
+    let mut talk = Talk::open(endpoint)?;
+    // Whatever the board says of other commands has another ticket.
+    let ticket = std::process::id();
+    talk.say(&ToBoard::Submit { ticket, command })?;
+    loop {
+        let wanted = |said| match said {
+            ToHost::Submitted { ticket: of, outcome } if of == ticket => Some(outcome),
+            _ => None,
+        };
+        let outcome = talk.answer(OUTCOME_WAIT, wanted)?;
+        tell(outcome)?;
+        if outcome.is_final() {
+            return Ok(outcome);
+        }
+    }
 }

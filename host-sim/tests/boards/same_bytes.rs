@@ -21,6 +21,7 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Timeout => node.handle_timeout(now),
         Call::Elect => node.handle_signal(now, Signal::Elect),
         Call::StepDown => node.handle_signal(now, Signal::StepDown),
+        Call::Submit(command) => _ = node.submit(now, *command),
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),

@@ -4,4 +4,5 @@ mod arrange;
 mod frlle;
 mod height;
 mod hs;
+mod orders;
 mod walk;

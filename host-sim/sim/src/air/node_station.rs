@@ -6,6 +6,7 @@ use common::config::{Boot, Config, ConfigError};
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::node::Node;
 use common::notice::{Event, Notice};
+use common::orders::{Command, Outcome};
 use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
@@ -22,12 +23,13 @@ pub struct NodeStation {
     node: Node,
     tally: Tally,
     collector: Option<Box<Collector>>,
+    outcomes: Vec<(u8, Outcome)>,
 }
 
 impl NodeStation {
     /// A station that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
-        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default(), collector: None })
+        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default(), outcomes: Vec::new(), collector: None })
     }
 
     /// The same, with a driver that measures, stores and logs.
@@ -77,6 +79,18 @@ impl NodeStation {
         self.collect(now);
     }
 
+    /// Gives it a command; none where it has too many without an outcome.
+    pub fn submit(&mut self, now: Instant, command: Command) -> Option<u8> {
+        let number = self.node.submit(now, command).ok();
+        self.collect(now);
+        number
+    }
+
+    /// What became of its commands, with their numbers, in the order in which it was told.
+    pub fn outcomes(&self) -> &[(u8, Outcome)] {
+        &self.outcomes
+    }
+
     /// Its memory goes wrong: in part it is what it was at another time.
     pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
         self.node.corrupt(now, rng, other.node.clone());
@@ -93,6 +107,9 @@ impl NodeStation {
         if let Some(collector) = &mut self.collector {
             collector.work(now, &mut self.node);
         }
+        self.outcomes.extend(std::iter::from_fn(|| self.node.poll_outcome()));
+        // A simulated node has no light, and restarts when its scenario says so.
+        while self.node.poll_action().is_some() {}
         while let Some(notice) = self.node.poll_notice() {
             match notice {
                 Notice::Event(Event::ElectedSelf) => self.tally.elections += 1,

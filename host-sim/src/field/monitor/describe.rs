@@ -29,7 +29,7 @@ pub fn weight(message: &ToHost) -> Weight {
             Notice::Event(_) | Notice::RingPlace(..) => Weight::Detail,
             _ => Weight::News,
         },
-        ToHost::Hello(_) | ToHost::Config(_) => Weight::News,
+        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } => Weight::News,
         ToHost::Snapshot { .. } | ToHost::Reading { .. } | ToHost::Call { .. } | ToHost::Pong(_) => Weight::Detail,
     }
 }
@@ -58,6 +58,7 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Config(ConfigAnswer::Refused(why)) => format!("configuration refused: {why:?}"),
         ToHost::Pong(number) => format!("answers ping {number}"),
         ToHost::Lost(count) => format!("the board dropped {}: the host was too slow", counted(*count, "message")),
+        ToHost::Submitted { outcome, .. } => format!("command {outcome}"),
         ToHost::Warning(warning) => self::warning(*warning).into(),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod collect_plan;
+pub mod commands;
 pub mod edit;
 pub mod plan;
 pub mod read;

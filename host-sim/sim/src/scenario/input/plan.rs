@@ -12,6 +12,7 @@ use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::collect_plan::CollectPlan;
+use crate::scenario::input::commands::CommandPlan;
 pub use crate::scenario::input::topology::Topology;
 use crate::scenario::judge::checker::HOLD_US;
 
@@ -34,6 +35,7 @@ pub struct Scenario {
     pub loads: Vec<LoadPlan>,
     /// What nodes measure and gather, if anything.
     pub collect: Option<CollectPlan>,
+    pub commands: Vec<CommandPlan>,
     /// The nodes must agree within this time after every change.
     pub within_us: u64,
     /// Who must lead its component at the end, if the scenario asks for it.

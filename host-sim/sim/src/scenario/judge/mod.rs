@@ -8,6 +8,7 @@ pub mod components;
 mod lateness;
 mod liveness;
 pub mod observer;
+pub mod orders;
 pub mod scenery;
 mod steadiness;
 mod verdict;

@@ -17,6 +17,7 @@ use crate::fnv;
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
 use crate::scenario::judge::collection::CollectionCheck;
+use crate::scenario::judge::orders::OrdersWatch;
 use crate::scenario::judge::scenery::{self, Obstacle, Scenery};
 use crate::scenario::report::outcome::Follow;
 use crate::scenario::run::drive::id_of;
@@ -53,6 +54,7 @@ pub struct DataSent {
 
 pub struct Observer {
     safety: Safety,
+    pub orders: OrdersWatch,
     /// What each node last looked like, and whom it followed.
     seen: Vec<Option<(View, Option<NodeId>)>>,
     /// Whether a leader has changed since this was last cleared.
@@ -90,6 +92,7 @@ impl Observer {
     pub fn new(nodes: usize, radii: Vec<u8>, recorders: Recorders) -> Self {
         Self {
             safety: Safety::new(radii),
+            orders: OrdersWatch::default(),
             seen: Vec::new(),
             leaders_changed: true,
             violation: None,
@@ -198,6 +201,7 @@ impl Observer {
 
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
+        self.orders.forget(node);
         self.forget(node);
     }
 
@@ -305,6 +309,9 @@ impl Watcher<Program> for Observer {
         {
             self.noticed_us = Some(world_us);
             self.concerned.clear();
+        }
+        if let Err(what) = self.orders.look(node, program) {
+            self.object(world_us, node, what);
         }
         let now = (program.view(), program.leader());
         if self.seen.len() <= node.0 {

@@ -33,6 +33,11 @@ impl Judge {
         if let Some(late) = self.lateness.failure() {
             return (Verdict::Liveness, Some(late));
         }
+        if let Some((at_us, what)) = &observer.orders.failure {
+            let (at_ms, what) = (at_us / 1_000, what.clone());
+            let failure = Failure { at_ms, what, nodes: Vec::new(), last_events, replay: None, version: None };
+            return (Verdict::Liveness, Some(failure));
+        }
         let wrong = scenario.leader.filter(|&wanted| !self.leads(wanted, world));
         let failure = wrong.map(|wanted| {
             let what = match leader(world, wanted) {

@@ -1,6 +1,7 @@
 //! The results of one run, of two runs that must be identical, and of a sweep over many seeds.
 
 pub mod collected;
+pub mod commands;
 pub mod merge;
 pub mod outcome;
 pub mod recording;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::collected::Collected;
+use super::commands::Commands;
 use crate::scenario::input::units::secs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -239,6 +240,9 @@ pub struct Outcome {
     /// What became of readings, where the scenario collects any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collected>,
+    /// What became of the scenario's commands, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
     /// A fingerprint of every frame with its time and sender.
     pub digest: String,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::collected::Collected;
+use super::commands::Commands;
 use super::outcome::{Change, Failure, Outcome, Steadiness, Verdict};
 use super::shard::{Seeds, Shard};
 use super::spread::Spread;
@@ -33,6 +34,9 @@ pub struct Row {
     /// What became of readings, where the scenario collects any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collected>,
+    /// What became of the scenario's commands, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
     /// A fingerprint of all frames.
     pub digest: String,
 }
@@ -51,6 +55,7 @@ impl From<Outcome> for Row {
             nodes,
             link_changes,
             collect,
+            commands,
             ..
         } = outcome;
         let count = nodes.len().max(1) as u64;
@@ -69,6 +74,7 @@ impl From<Outcome> for Row {
             charge_nah,
             link_changes,
             collect,
+            commands,
             digest,
         }
     }
@@ -131,6 +137,9 @@ pub struct Sweep {
     /// What became of the readings of all runs, where the scenario collects any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collected>,
+    /// What became of all commands, if the scenario has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
     /// The seeds whose runs failed.
     pub failed: Vec<u64>,
     /// The result of each seed, in ascending order.
@@ -161,6 +170,7 @@ impl Sweep {
             charge_nah: Spread::of(rows.iter().map(|row| row.charge_nah).collect()),
             link_changes: Spread::of(rows.iter().map(|row| row.link_changes).collect()),
             collect: Collected::of(rows.iter().filter_map(|row| row.collect.as_ref())),
+            commands: Commands::of_all(rows.iter().filter_map(|row| row.commands.as_ref())),
             failed: rows.iter().filter(|row| row.verdict != Verdict::Ok).map(|row| row.seed).collect(),
             rows,
         }
@@ -228,6 +238,7 @@ pub(super) mod tests {
                 charge_nah,
                 link_changes: 0,
                 collect: None,
+                commands: None,
                 digest,
             }
         };

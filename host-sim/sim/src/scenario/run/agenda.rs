@@ -6,6 +6,7 @@ use common::rng::Rng;
 
 use crate::air::index::NodeIndex;
 use crate::maths;
+use crate::scenario::input::commands::CommandIndex;
 use crate::scenario::input::plan::{FaultIndex, Harm, LoadIndex, Scenario, When, unit};
 
 /// One strike of a fault; each has a number of its own.
@@ -43,6 +44,8 @@ pub enum Action {
     Move,
     /// What all nodes know is kept for a later corruption.
     Remember,
+    /// A node is told something.
+    Command(CommandIndex),
     /// Nodes are loaded otherwise from now on.
     Load(LoadIndex),
     /// A node measures itself, if it is still in the life that began then.
@@ -92,6 +95,9 @@ impl Agenda {
         }
         for (index, load) in scenario.loads.iter().enumerate() {
             agenda.add(load.at_us, Action::Load(LoadIndex(index)));
+        }
+        for (index, command) in scenario.commands.iter().enumerate() {
+            agenda.add(command.at_us, Action::Command(CommandIndex(index)));
         }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);

@@ -137,6 +137,7 @@ impl<'s> Run<'s> {
             if next / METERED_US != now / METERED_US {
                 self.check_collection(next);
             }
+            self.check_orders(next);
             if self.observer.has_details() && next / METERED_US != now / METERED_US {
                 self.read_meters(next);
             }
@@ -160,6 +161,7 @@ impl<'s> Run<'s> {
     /// Something has changed, from which on agreement must be found anew.
     pub(super) fn change(&mut self, now: u64, what: String) {
         let found = self.find_components();
+        self.observer.orders.note_change(now);
         self.judge.begin_change(now, what, found, &self.world, &mut self.observer);
     }
 
@@ -225,6 +227,7 @@ impl<'s> Run<'s> {
             collect: self.collected(&nodes, now),
             nodes,
             digest: self.observer.digest(),
+            commands: self.observer.orders.commands(),
             reigns: self.judge.into_reigns(),
             follows: self.observer.follows,
         }

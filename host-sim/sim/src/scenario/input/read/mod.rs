@@ -21,6 +21,7 @@ use crate::scenario::judge::checker::HOLD_US;
 use crate::scenario::run::program::Programs;
 
 mod collect;
+mod command;
 mod data_file;
 mod expectation;
 mod fault;
@@ -92,6 +93,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     let faults = root.sections("fault")?;
     let loads = root.sections("load")?;
     let collect = root.section("collect")?;
+    let commands = root.sections("command")?;
     let expect = root.section("expect")?;
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
     let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
@@ -120,6 +122,10 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
             .map(|section| load::read(section, nodes, &special, protocol.program))
             .collect::<Result<_, _>>()?,
         collect: collect.map(|section| collect::read(&section, nodes, &special, protocol.program)).transpose()?,
+        commands: commands
+            .iter()
+            .map(|section| command::read(section, nodes, &special, protocol.program, duration_us))
+            .collect::<Result<_, _>>()?,
         nodes: special,
         protocol,
         within_us,

@@ -34,6 +34,7 @@ impl Run<'_> {
             Action::Move => self.move_on(now),
             Action::Remember => self.remember(),
             Action::Load(plan) => self.change_load(plan),
+            Action::Command(index) => self.command(now, index),
             Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }

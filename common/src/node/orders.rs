@@ -1,0 +1,113 @@
+//! A node's orders: carries what they, the links and the election have for each other.
+
+use heapless::Vec;
+
+use super::{FOR_ORDERS, Node};
+use crate::election::Election;
+use crate::limits::{POOL_MAX, TABLE_MAX};
+use crate::orders::{Action, Command, Orders, Outcome, Register, Standing, SubmitError};
+use crate::protocol::{Protocol, Signal};
+use crate::ring::RingKeeper;
+use crate::time::{Duration, Instant};
+use crate::types::NodeId;
+
+/// A full pool ends a link, and the election's messages go first; so orders leave half of it free.
+const LEFT_FREE: usize = POOL_MAX / 2;
+
+/// How long orders wait for room in the pool before they look again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+impl Node {
+    /// Gives the network a command, which the leader is to order. Its [`Outcome`] is told by [`poll_outcome`](Self::poll_outcome),
+    /// with the number that this returns.
+    pub fn submit(&mut self, now: Instant, command: Command) -> Result<u8, SubmitError> {
+        self.finish();
+        self.orders.set_standing(now, self.standing());
+        let number = self.orders.submit(now, command);
+        self.work(now);
+        number
+    }
+
+    /// A neighbour has sent a message of the orders.
+    pub(super) fn receive_orders(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
+        self.orders.set_standing(now, self.standing());
+        self.orders.receive(now, from, bytes);
+    }
+
+    /// What became of a command that was submitted here, with its number.
+    pub fn poll_outcome(&mut self) -> Option<(u8, Outcome)> {
+        self.finish();
+        self.orders.poll_outcome()
+    }
+
+    /// Something that the network has told this board to do.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.finish();
+        if self.actions.is_empty() { None } else { Some(self.actions.remove(0)) }
+    }
+
+    /// The value of a register, as last ordered.
+    pub fn register(&self, register: Register) -> u32 {
+        self.orders.register(register)
+    }
+
+    /// The orders, for checkers and displays.
+    pub fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
+    /// Tells the orders how this node stands, does what they say, and sends what they have to send.
+    pub(super) fn carry_orders(&mut self, now: Instant) {
+        if self.orders.is_idle() {
+            self.orders_at = Instant::NEVER;
+            return;
+        }
+        self.orders.set_standing(now, self.standing());
+        if self.orders.poll_timeout() <= now {
+            self.orders.timeout(now);
+        }
+        while let Some(action) = self.orders.poll_deed(now) {
+            if action == Action::Elect {
+                self.engine.handle_signal(now, Signal::Elect);
+                self.collect(now);
+            } else {
+                // Where there is no room, the driver has not collected the last ones, which were the same or will restart it.
+                let _ = self.actions.push(action);
+            }
+        }
+        while self.links.room() > LEFT_FREE
+            && let Some(outgoing) = self.orders.poll_transmit(now)
+        {
+            let to: Vec<NodeId, TABLE_MAX, u8> =
+                self.linked().filter(|&id| self.orders.is_for(&outgoing, id)).collect();
+            self.send(now, |id| to.contains(&id), FOR_ORDERS, &outgoing.bytes, false);
+        }
+        self.orders_at = if self.orders.has_words(now) { now + LOOK_AGAIN } else { Instant::NEVER };
+    }
+
+    /// When orders want to be looked at.
+    pub(super) fn orders_due(&self) -> Option<Instant> {
+        Some(self.orders_at.min(self.orders.poll_timeout())).filter(|&due| due != Instant::NEVER)
+    }
+
+    /// Compares which links there are with what the orders believe.
+    pub(super) fn audit_orders(&mut self, now: Instant) {
+        let linked: Vec<NodeId, TABLE_MAX, u8> = self.linked().collect();
+        self.orders.audit(now, &linked);
+    }
+
+    fn linked(&self) -> impl Iterator<Item = NodeId> {
+        self.links.table().linked().map(|(_, neighbour)| neighbour.id)
+    }
+
+    fn standing(&self) -> Standing {
+        let leads = self.leader == Some(self.id()) && self.engine.protocol().leader() == self.leader;
+        let elected_at = match self.election() {
+            Election::Height(node) => node.height().leader.elected_at,
+            Election::Hierarchy(node) => node.height().leader.elected_at,
+            _ => 0,
+        };
+        let population = self.ring.as_ref().map_or(0, RingKeeper::living);
+        Standing { leads, elected_at, next_hop: self.next_hop().filter(|_| !leads), population }
+    }
+}

@@ -1,0 +1,213 @@
+//! How orders spread: what is sent to whom, and what is made of it.
+
+use super::book::Order;
+use super::links::{Peers, Place};
+use super::stamp::{Mandate, Stamp};
+use super::wire::{Chunk, Message, Told};
+use super::{Orders, Outgoing, REMIND, age, count, time_of};
+use crate::time::Instant;
+
+impl Orders {
+    /// Whether this node's head is a mandate of its own.
+    pub(super) fn has_mandate(&self) -> bool {
+        let Mandate { number, leader, epoch } = self.head.mandate;
+        number != 0 && leader == self.identity.id && Some(epoch) == self.identity.epoch
+    }
+
+    /// Takes a mandate that is later than any that this node has seen.
+    pub(super) fn take_mandate(&mut self, now: Instant) {
+        let Some(epoch) = self.identity.epoch else { return };
+        let number = self.head.mandate.next_number(self.standing.elected_at);
+        self.adopt(now, Mandate { number, leader: self.identity.id, epoch });
+        self.leading.begin();
+    }
+
+    /// A later mandate: from now on this node applies its orders. The first of them tells the neighbours; where there is none,
+    /// they are told the head.
+    fn adopt(&mut self, now: Instant, mandate: Mandate) {
+        self.head = Stamp { mandate, index: 0 };
+        self.revision = self.revision.wrapping_add(1);
+        self.links.begin_anew();
+        self.remind_at = now + REMIND;
+    }
+
+    /// Tells everybody this node's head, but those that told it.
+    pub(super) fn announce(&mut self, known_to: Peers) {
+        self.links.sync_due = self.links.all().without(known_to);
+    }
+
+    pub(super) fn on_sync(&mut self, now: Instant, place: Place, head: Stamp, digest: u32) {
+        let them = Peers::of(place);
+        if head.mandate > self.head.mandate {
+            self.adopt(now, head.mandate);
+            self.announce(them);
+        }
+        let is_same = head.mandate == self.head.mandate;
+        let theirs = if is_same { head.index } else { 0 };
+        let differs = digest != self.digest();
+        let is_ahead = is_same && head.index > self.head.index;
+        let Some(peer) = self.links.get_mut(place) else { return };
+        peer.covered = theirs;
+        if differs && (is_ahead || !peer.is_told) {
+            self.links.sync_due = self.links.sync_due.with(them);
+        }
+        let mandate = self.head.mandate;
+        for order in self.book.iter_mut() {
+            let has = !differs || order.stamp.mandate == mandate && order.stamp.index <= theirs;
+            order.needs = if has { order.needs.without(them) } else { order.needs.with(them) };
+        }
+    }
+
+    pub(super) fn on_run(
+        &mut self,
+        now: Instant,
+        place: Place,
+        mandate: Mandate,
+        after: u16,
+        upto: u16,
+        chunk: &Chunk,
+    ) {
+        let them = Peers::of(place);
+        if mandate < self.head.mandate {
+            // A leader that is no longer one, or a neighbour that has not heard of the next. It is told, and what it sent
+            // counts as what it is: something earlier.
+            count(&mut self.counters.fenced);
+            self.links.sync_due = self.links.sync_due.with(them);
+            self.merge(now, them, mandate, chunk);
+            return;
+        }
+        if mandate > self.head.mandate {
+            self.adopt(now, mandate);
+        }
+        if after > self.head.index {
+            count(&mut self.counters.holes);
+            self.links.sync_due = self.links.sync_due.with(them);
+            return;
+        }
+        if let Some(peer) = self.links.get_mut(place) {
+            peer.covered = peer.covered.max(upto);
+        }
+        for told in chunk {
+            if told.index > self.head.index {
+                self.take(now, them, mandate, told);
+            } else if let Some(order) = self.book.by_stamp(Stamp { mandate, index: told.index }) {
+                order.needs = order.needs.without(them);
+            }
+        }
+        if upto > self.head.index {
+            self.head.index = upto;
+            self.revision = self.revision.wrapping_add(1);
+            self.leading.note_progress(now, self.identity.id, self.head);
+        }
+    }
+
+    pub(super) fn on_merge(&mut self, now: Instant, place: Place, mandate: Mandate, chunk: &Chunk) {
+        let them = Peers::of(place);
+        if mandate >= self.head.mandate {
+            // Its sender told a later head before; one of the two has forgotten that.
+            count(&mut self.counters.holes);
+            self.links.sync_due = self.links.sync_due.with(them);
+        } else {
+            self.merge(now, them, mandate, chunk);
+        }
+    }
+
+    fn merge(&mut self, now: Instant, them: Peers, mandate: Mandate, chunk: &Chunk) {
+        for told in chunk {
+            if let Some(order) = self.book.by_stamp(Stamp { mandate, index: told.index }) {
+                order.needs = order.needs.without(them);
+            } else {
+                self.take(now, them, mandate, told);
+            }
+        }
+    }
+
+    /// Takes in an order that these neighbours know.
+    fn take(&mut self, now: Instant, known_to: Peers, mandate: Mandate, told: &Told) {
+        let Told { index, command, key, .. } = *told;
+        let needs = self.links.all().without(known_to);
+        let order = Order { stamp: Stamp { mandate, index }, command, key, at: time_of(now, told.age), needs };
+        self.apply(now, &order);
+    }
+
+    /// Applies an order, if nothing later has made it moot.
+    pub(super) fn apply(&mut self, now: Instant, order: &Order) {
+        if self.book.take(order.clone()) {
+            self.revision = self.revision.wrapping_add(1);
+            self.act(now, order);
+            self.note_order(now, order);
+        }
+    }
+
+    /// The next message to send. Orders of the head come before those of earlier mandates, since somebody waits for them, and
+    /// heads before orders, so that nobody takes an order for one of its own head that is none.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        self.identity.epoch?;
+        let outgoing = self.poll_sync().or_else(|| self.poll_run(now)).or_else(|| self.poll_merge(now));
+        outgoing.or_else(|| self.poll_relayed()).or_else(|| self.poll_report(now))
+    }
+
+    fn poll_sync(&mut self) -> Option<Outgoing> {
+        let to = core::mem::take(&mut self.links.sync_due);
+        if to.is_empty() {
+            return None;
+        }
+        let places = self.links.iter().map(|(place, _)| place).filter(|&place| to.contains(place));
+        for place in places.collect::<heapless::Vec<_, { crate::limits::NEIGHBOURS_MAX }, u8>>() {
+            self.links.get_mut(place).into_iter().for_each(|peer| peer.is_told = true);
+        }
+        let bytes = Message::Sync { head: self.head, digest: self.digest() }.encode().ok()?;
+        Some(Outgoing { bytes, to })
+    }
+
+    /// Orders of the head, for everybody who has come equally far.
+    fn poll_run(&mut self, now: Instant) -> Option<Outgoing> {
+        let mandate = self.head.mandate;
+        let needs = self.book.behind(mandate, 0).map(|order| order.needs).find(|needs| !needs.is_empty())?;
+        let (_, first) = self.links.iter().find(|(place, _)| needs.contains(*place))?;
+        let after = first.covered;
+        let level = self.links.iter().filter(|(place, peer)| needs.contains(*place) && peer.covered == after);
+        let to = level.fold(Peers::NOBODY, |set, (place, _)| set.with(Peers::of(place)));
+        let mut chunk = Chunk::new();
+        let mut upto = self.head.index;
+        for order in self.book.behind(mandate, after) {
+            if chunk.push(told(now, order)).is_err() {
+                upto = chunk.last().map_or(after, |told| told.index);
+                break;
+            }
+        }
+        for order in self.book.iter_mut().filter(|order| order.stamp.mandate == mandate && order.stamp.index <= upto) {
+            order.needs = order.needs.without(to);
+        }
+        for (place, _) in self.links.clone().iter().filter(|(place, _)| to.contains(*place)) {
+            self.links.get_mut(place).into_iter().for_each(|peer| peer.covered = upto);
+        }
+        // Whoever has covered them already needs none of them.
+        if chunk.is_empty() {
+            return None;
+        }
+        let bytes = Message::Run { mandate, after, upto, chunk }.encode().ok()?;
+        Some(Outgoing { bytes, to })
+    }
+
+    /// Orders of earlier mandates.
+    fn poll_merge(&mut self, now: Instant) -> Option<Outgoing> {
+        let head = self.head.mandate;
+        let first = self.book.iter().find(|order| order.stamp.mandate != head && !order.needs.is_empty())?;
+        let (mandate, to) = (first.stamp.mandate, first.needs);
+        let mut chunk = Chunk::new();
+        let same = self.book.iter_mut().filter(|order| order.stamp.mandate == mandate && order.needs == to);
+        for order in same {
+            if chunk.push(told(now, order)).is_ok() {
+                order.needs = Peers::NOBODY;
+            }
+        }
+        let bytes = Message::Merge { mandate, chunk }.encode().ok()?;
+        Some(Outgoing { bytes, to })
+    }
+}
+
+fn told(now: Instant, order: &Order) -> Told {
+    let Order { stamp, command, key, at, .. } = *order;
+    Told { index: stamp.index, command, age: if at == Instant::ZERO { u8::MAX } else { age(now, at) }, key }
+}

@@ -1,0 +1,105 @@
+//! The neighbours over whose links orders go, and how far each is known to have come.
+//!
+//! A link delivers in order while it is up. So what was sent over it will be known at its other end, or the link falls, and
+//! then nothing is known of that end any more.
+
+use crate::Full;
+use crate::limits::NEIGHBOURS_MAX;
+use crate::types::NodeId;
+
+/// A place in the table of neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(usize);
+
+/// A set of places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Peers(u32);
+
+const _: () = assert!(NEIGHBOURS_MAX <= 32, "a set of neighbours is 32 bits");
+
+impl Peers {
+    pub const NOBODY: Self = Self(0);
+
+    pub const fn of(place: Place) -> Self {
+        Self(1 << (place.0 & 31))
+    }
+
+    pub const fn contains(self, place: Place) -> bool {
+        self.0 & Self::of(place).0 != 0
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    pub id: NodeId,
+    /// Up to which order of this node's head it has, or is about to get, everything.
+    pub covered: u16,
+    /// Whether it was told this node's head since the link came up, or the mandate changed.
+    pub is_told: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Links {
+    peers: [Option<Peer>; NEIGHBOURS_MAX],
+    /// Who is to be told this node's head.
+    pub sync_due: Peers,
+}
+
+impl Links {
+    pub const fn new() -> Self {
+        Self { peers: [None; NEIGHBOURS_MAX], sync_due: Peers::NOBODY }
+    }
+
+    pub fn find(&self, id: NodeId) -> Option<Place> {
+        self.peers.iter().position(|peer| peer.is_some_and(|peer| peer.id == id)).map(Place)
+    }
+
+    pub fn get_mut(&mut self, place: Place) -> Option<&mut Peer> {
+        self.peers.get_mut(place.0)?.as_mut()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Place, &Peer)> {
+        self.peers.iter().enumerate().filter_map(|(at, peer)| Some((Place(at), peer.as_ref()?)))
+    }
+
+    pub fn all(&self) -> Peers {
+        self.iter().fold(Peers::NOBODY, |set, (place, _)| set.with(Peers::of(place)))
+    }
+
+    pub fn is_among(&self, set: Peers, id: NodeId) -> bool {
+        self.find(id).is_some_and(|place| set.contains(place))
+    }
+
+    /// A link is up: nothing is known of its other end.
+    pub fn add(&mut self, id: NodeId) -> Result<Place, Full> {
+        let place = self.find(id).or_else(|| self.peers.iter().position(Option::is_none).map(Place)).ok_or(Full)?;
+        if let Some(peer) = self.peers.get_mut(place.0) {
+            *peer = Some(Peer { id, covered: 0, is_told: false });
+        }
+        Ok(place)
+    }
+
+    pub fn remove(&mut self, place: Place) {
+        if let Some(peer) = self.peers.get_mut(place.0) {
+            *peer = None;
+        }
+        self.sync_due = self.sync_due.without(Peers::of(place));
+    }
+
+    /// Under another mandate nobody is known to have anything.
+    pub fn begin_anew(&mut self) {
+        self.peers.iter_mut().flatten().for_each(|peer| (peer.covered, peer.is_told) = (0, false));
+    }
+}

@@ -1,0 +1,62 @@
+//! `ringleader set`: sets a register of the whole network through one board on a cable.
+
+use std::process::ExitCode;
+
+use anyhow::{anyhow, bail};
+use common::orders::{Command, Outcome, REGISTERS};
+use sim::scenario::input::commands::{parse_set, shown};
+
+use super::ports::OnePort;
+use crate::field::command;
+use crate::outln;
+
+const EXAMPLES: &str = "\
+The board submits the command, the leader gives it its place among all commands, and every node applies it. This command waits
+for the outcome: applied by so many of the nodes that the leader knows, superseded by a later command, or expired. Id, network,
+channel and key are not set this way: see `ringleader provision`.
+
+Exit codes: 0 applied by all that are known, 1 not taken or bad input, 3 expired, superseded, or not applied by all.
+
+Examples:
+  ringleader set --list
+  ringleader set sample=1s --port /dev/ttyACM0";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// What to set, such as sample=1s
+    #[arg(required_unless_present = "list")]
+    setting: Option<String>,
+    /// List the registers with their ranges
+    #[arg(long, conflicts_with_all = ["setting", "port", "socket"])]
+    list: bool,
+    #[command(flatten)]
+    to: OnePort,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.setting {
+        Some(setting) => submit(&args.to, parse_set(setting).map_err(|what| anyhow!(what))?),
+        None => list(),
+    }
+}
+
+fn list() -> anyhow::Result<ExitCode> {
+    outln!("register  least      most        usual    what it is")?;
+    for known in REGISTERS {
+        let [least, most, usual] = [known.least, known.most, known.usual].map(|value| shown(known, value));
+        outln!("{:<8}  {least:<9}  {most:<10}  {usual:<7}  {}", known.name, known.about)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Gives the network a command through a board, and says what becomes of it.
+pub fn submit(to: &OnePort, command: Command) -> anyhow::Result<ExitCode> {
+    let endpoint = to.endpoint()?;
+    let outcome = command::submit(&endpoint, command, |outcome| outln!("{command}: {outcome}").map_err(Into::into))?;
+    match outcome {
+        Outcome::Applied { by, of } if by >= of => Ok(ExitCode::SUCCESS),
+        Outcome::Refused | Outcome::Busy => bail!("the board did not take it"),
+        _ => Ok(ExitCode::from(3)),
+    }
+}
