@@ -29,12 +29,13 @@ use crate::protocol::Protocol;
 /// The most that a node of the height algorithm may take for its state, neighbours included, in bytes.
 pub const HEIGHT_STATE_MAX: usize = 768;
 
-/// The most that a whole node may take: neighbours, links, messages waiting, ring, election and orders, in bytes. Orders take 2,320
-/// of it, and sessions that cannot be replayed 112.
-pub const NODE_MAX: usize = 9 * 1_024;
+/// The most that a whole node may take: neighbours, links, messages waiting, ring, election, orders and collection, in bytes. Orders
+/// take 2,320 of it, sessions that cannot be replayed 112, and collection four kilobytes: frames that wait, marks of 64 origins and
+/// the ways back to them.
+pub const NODE_MAX: usize = 13 * 1_024;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 8976;
+pub const NODE: usize = 12816;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

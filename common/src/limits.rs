@@ -97,3 +97,26 @@ pub const ROSTER_MAX: usize = MEMBERS_MAX;
 
 const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);
+
+/// Bytes of a block of samples: what is left of a frame beside heads and tag.
+pub const BLOCK_MAX: usize = 93;
+
+/// Commits in one frame.
+pub const COMMITS_MAX: usize = 11;
+
+/// DATA frames that wait at a node: its own and those of others. A full queue refuses frames, and their senders wait.
+pub const DATA_QUEUE_MAX: usize = 8;
+
+/// Commits that wait at a node. Those that find no room are dropped and counted; the block comes again, and its commit too.
+pub const COMMITS_WAITING_MAX: usize = 16;
+
+/// Origins that a leader keeps marks of. Blocks of more are not taken, and counted.
+pub const ORIGINS_MAX: usize = 64;
+
+/// Blocks of one origin under way at once.
+pub const WINDOW_MAX: usize = 4;
+
+/// Blocks of others that a node remembers to have taken, so that one whose acknowledgement was lost is not passed on twice.
+pub const TAKEN_MAX: usize = 32;
+
+const _: () = assert!(WINDOW_MAX <= 16, "a commit and a mark have 16 bits");

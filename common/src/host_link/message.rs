@@ -15,6 +15,7 @@ use crate::names::{Algorithm, Board};
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
 use crate::orders::{Command, Outcome};
+use crate::quantity::Quantity;
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -150,32 +151,6 @@ pub enum CrashKind {
     CoreFault,
     /// A part of the firmware did nothing for too long.
     Stuck,
-}
-
-/// What is measured, and in which unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, MaxSize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Quantity {
-    /// Temperature of the die in hundredths of a degree Celsius.
-    DieTemperature,
-    /// Supply voltage in millivolts.
-    Supply,
-    /// Share of the time in which the processor ran, in millionths.
-    CpuLoad,
-    /// Share of the time in which the radio sent, in millionths.
-    Airtime,
-    /// The least stack that was ever left, in bytes.
-    StackLeft,
-    /// How unfit the node is to lead, as it tells the election (FRLLE's coefficient).
-    Unfitness,
-    /// Another sensor of the board, by its number.
-    Sensor(u8),
-    /// Temperature of the air in hundredths of a degree Celsius.
-    AirTemperature,
-    /// Relative humidity of the air in hundredths of a per cent.
-    Humidity,
-    /// Acknowledgements since the start that were decided on too late to be sent.
-    LateAnswers,
 }
 
 /// One call of the node's driver or of the radio's, in and out. A node made from the same configuration and told the same

@@ -4,6 +4,7 @@
 use heapless::Vec;
 
 use super::body::Parcel;
+use super::data::DataFlight;
 use super::frame::{ACK_BYTES, Answered};
 use super::pool::{Pool, Slot, Slots};
 use crate::limits::BUNDLE_MAX;
@@ -15,6 +16,7 @@ use crate::types::NodeId;
 pub enum InFlight {
     Hello { is_brief: bool },
     Rel(Flight),
+    Data(DataFlight),
 }
 
 /// A frame with messages, or with a question, that neighbours may acknowledge.

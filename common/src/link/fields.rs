@@ -54,6 +54,8 @@ pub struct Group {
     pub units: &'static [Unit],
     /// The field of the group that says how many bytes of contents follow it.
     pub contents: Option<&'static str>,
+    /// Only where this field of the same body has this value.
+    pub when: Option<(&'static str, u32)>,
 }
 
 /// The body of one kind of frame.
@@ -74,11 +76,12 @@ const fn whole(bytes: usize, fields: &'static [Field]) -> Unit {
 }
 
 const fn once(units: &'static [Unit]) -> Group {
-    Group { title: "", count: Count::Once, to_all: &[], units, contents: None }
+    Group { title: "", count: Count::Once, to_all: &[], units, contents: None, when: None }
 }
 
 const BYTE: u32 = 0xFF;
 const HALF: u32 = 0xFFFF;
+const TRIPLE: u32 = 0x00FF_FFFF;
 const WORD: u32 = u32::MAX;
 
 const VERSIONS: &[(u32, &str)] = &[(VERSION as u32, "this one")];
@@ -112,7 +115,8 @@ pub const ACK: &[Unit] = &[
 ];
 
 /// The numbers of the kinds of frames.
-pub const KINDS: &[(u32, &str)] = &[(Kind::Hello.number() as u32, "HELLO"), (Kind::Rel.number() as u32, "REL")];
+pub const KINDS: &[(u32, &str)] =
+    &[(Kind::Hello.number() as u32, "HELLO"), (Kind::Rel.number() as u32, "REL"), (Kind::Data.number() as u32, "DATA")];
 
 /// Every kind of body.
 pub const BODIES: &[Body] = &[
@@ -135,9 +139,65 @@ pub const BODIES: &[Body] = &[
                 to_all: &[],
                 units: &[whole(1, &[field("length", "Length", BYTE, Shown::Decimal)])],
                 contents: Some("length"),
+                when: None,
             },
         ],
     },
+    Body {
+        kind: Kind::Data.number(),
+        name: "DATA",
+        groups: &[
+            once(DATA),
+            when(1, "Block", Count::Once, DATA_BLOCK),
+            when(1, "Sample bytes", Count::Rest, DATA_SAMPLES),
+            when(2, "Gap", Count::Once, DATA_GAP),
+            when(3, "Leader", Count::Once, DATA_LEADER),
+            when(3, "Commit", Count::Rest, DATA_COMMIT),
+        ],
+    },
+];
+
+const DATA_TYPES: &[(u32, &str)] = &[(1, "RECORDS"), (2, "GAP"), (3, "COMMIT")];
+const AGES: &[(u32, &str)] = &[(0x00FF_FFFF, "unknown")];
+
+const DATA: &[Unit] = &[
+    whole(
+        1,
+        &[
+            field("data_try", "Try of the origin", 0xF0, Shown::Decimal),
+            field("data_type", "Type", 0x0F, Shown::Named(DATA_TYPES)),
+        ],
+    ),
+    whole(1, &[field("data_hops_left", "Hops left", BYTE, Shown::Decimal)]),
+];
+
+const DATA_BLOCK: &[Unit] = &[
+    whole(2, &[field("origin", "Origin", HALF, Shown::Decimal)]),
+    whole(2, &[field("store", "Store", HALF, Shown::Hex)]),
+    whole(3, &[field("block", "Number of the block", TRIPLE, Shown::Decimal)]),
+    whole(3, &[field("block_age", "Age in units of 10 ms", TRIPLE, Shown::Named(AGES))]),
+    whole(2, &[field("block_epoch", "Epoch of the samples", HALF, Shown::Decimal)]),
+    whole(4, &[field("block_clock", "Clock of the first sample in ms, bits 31 to 0", WORD, Shown::Decimal)]),
+    whole(1, &[field("block_clock_high", "Clock of the first sample in ms, bits 39 to 32", BYTE, Shown::Decimal)]),
+    whole(1, &[field("samples", "Samples", BYTE, Shown::Decimal)]),
+];
+
+const DATA_SAMPLES: &[Unit] = &[whole(1, &[field("sample_byte", "Byte", BYTE, Shown::Hex)])];
+
+const DATA_GAP: &[Unit] = &[
+    whole(2, &[field("gap_origin", "Origin", HALF, Shown::Decimal)]),
+    whole(2, &[field("gap_store", "Store", HALF, Shown::Hex)]),
+    whole(3, &[field("gap_first", "First block that is lost", TRIPLE, Shown::Decimal)]),
+    whole(3, &[field("gap_end", "First block behind them", TRIPLE, Shown::Decimal)]),
+];
+
+const DATA_LEADER: &[Unit] = &[whole(2, &[field("data_leader", "Leader", HALF, Shown::Decimal)])];
+
+const DATA_COMMIT: &[Unit] = &[
+    whole(2, &[field("commit_origin", "Origin", HALF, Shown::Decimal)]),
+    whole(2, &[field("commit_store", "Store", HALF, Shown::Hex)]),
+    whole(3, &[field("commit_number", "Number of a block, or end of a gap", TRIPLE, Shown::Decimal)]),
+    whole(2, &[field("commit_bits", "Logged from that one on; none is a gap", HALF, Shown::Hex)]),
 ];
 
 const HELLO: &[Unit] = &[
@@ -230,9 +290,13 @@ const ACK_ENTRY: &[Unit] = &[
 ];
 
 const fn repeated(title: &'static str, count: Count, units: &'static [Unit]) -> Group {
-    Group { title, count, to_all: &[], units, contents: None }
+    Group { title, count, to_all: &[], units, contents: None, when: None }
+}
+
+const fn when(kind: u32, title: &'static str, count: Count, units: &'static [Unit]) -> Group {
+    Group { title, count, to_all: &[], units, contents: None, when: Some(("data_type", kind)) }
 }
 
 const fn to_all(title: &'static str, count: &'static str, ids: &'static [Unit], units: &'static [Unit]) -> Group {
-    Group { title, count: Count::Said(count), to_all: ids, units, contents: None }
+    Group { title, count: Count::Said(count), to_all: ids, units, contents: None, when: None }
 }

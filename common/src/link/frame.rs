@@ -43,6 +43,8 @@ pub enum Kind {
     Hello,
     /// Messages of links, and acknowledgements of them.
     Rel,
+    /// Blocks of samples on their way to the leader, and commits on their way back.
+    Data,
 }
 
 impl Kind {
@@ -50,6 +52,7 @@ impl Kind {
         match self {
             Self::Hello => 1,
             Self::Rel => 2,
+            Self::Data => 3,
         }
     }
 
@@ -57,6 +60,7 @@ impl Kind {
         match number {
             1 => Some(Self::Hello),
             2 => Some(Self::Rel),
+            3 => Some(Self::Data),
             _ => None,
         }
     }

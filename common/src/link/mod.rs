@@ -13,6 +13,7 @@ pub mod body;
 mod corruption;
 mod counters;
 mod crowd;
+pub mod data;
 pub mod digest;
 mod exchange;
 pub mod fields;
@@ -40,8 +41,10 @@ mod twins;
 use self::body::Parcel;
 pub use self::counters::Counters;
 use self::crowd::Crowd;
+use self::data::DataExchange;
 use self::exchange::Exchange;
 use self::forgotten::Forgotten;
+use self::frame::Status;
 use self::hellos::Hellos;
 use self::life::Life;
 use self::load::Load;
@@ -90,6 +93,16 @@ pub trait Above {
     fn tell(&mut self, _room: &mut [u8]) -> usize {
         0
     }
+
+    /// Writes the body of the next DATA frame that is due; whom it is for, and its length.
+    fn compose_data(&mut self, _room: &mut [u8]) -> Option<(NodeId, usize)> {
+        None
+    }
+
+    /// A linked neighbour's DATA frame; none where it makes no sense, or what to answer.
+    fn receive_data(&mut self, _from: NodeId, _body: &[u8]) -> Option<Status> {
+        None
+    }
 }
 
 /// How long what can wait is not repeated: an election has passed by then.
@@ -109,6 +122,7 @@ pub struct Links {
     forgotten: Forgotten,
     tokens: Tokens,
     exchange: Exchange,
+    data: DataExchange,
     load: Load,
     patience: Patience,
     rng: Rng,
@@ -130,6 +144,7 @@ impl Links {
             forgotten: Forgotten::new(),
             tokens: Tokens::default(),
             exchange: Exchange::new(),
+            data: DataExchange::Idle,
             load: Load::new(),
             patience: Patience::of(config.timings),
             rng: Rng::stream(boot.seed, 0x11_4B),
@@ -341,11 +356,12 @@ impl Links {
         Some(LinkEvent::Up(neighbour.id))
     }
 
-    /// Whether [`poll_event`](Self::poll_event), [`must_rename`](Self::must_rename) or
-    /// [`poll_notice`](Self::poll_notice) have anything to tell.
+    /// Whether [`poll_event`](Self::poll_event), [`must_rename`](Self::must_rename),
+    /// [`take_data_outcome`](Self::take_data_outcome) or [`poll_notice`](Self::poll_notice) have anything to tell.
     pub fn has_news(&self) -> bool {
         let is_told = |neighbour: &neighbour::Neighbour| !neighbour.news.up && neighbour.news.down.is_none();
-        let is_quiet = !self.exchange.has_mail() && self.notices.is_empty() && !self.must_rename();
+        let is_over = matches!(self.data, DataExchange::Over(_));
+        let is_quiet = !is_over && !self.exchange.has_mail() && self.notices.is_empty() && !self.must_rename();
         !is_quiet || self.table.has_turned && self.table.iter().any(|(_, neighbour)| !is_told(neighbour))
     }
 

@@ -26,11 +26,11 @@ const ACK_DELAY_MIN_US: u32 = 8_000;
 
 /// How a frame was heard.
 #[derive(Clone, Copy)]
-struct Arrival {
+pub(super) struct Arrival {
     airtime: Duration,
-    rssi_dbm: i8,
+    pub rssi_dbm: i8,
     /// The tag of the frame.
-    tag: [u8; TAG_BYTES],
+    pub tag: [u8; TAG_BYTES],
 }
 
 /// What a frame has to do with the sessions of this node.
@@ -103,7 +103,10 @@ impl Links {
         self.life.follow(now, above.leader());
         self.life.hear(now, head.from);
         self.watch();
-        self.load.hear(now, airtime);
+        // Hellos go before data, so however much of that is on the channel, they are not late because of it.
+        if head.kind != Kind::Data {
+            self.load.hear(now, airtime);
+        }
         self.patience.slack_ms = self.load.slack_ms(now);
         self.wait_for_others(now, airtime);
         if head.to != self.id() && head.to != BROADCAST {
@@ -137,6 +140,7 @@ impl Links {
                 }
                 rel.is_some()
             }
+            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, arrival, above),
         };
         let after = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
@@ -229,7 +233,7 @@ impl Links {
         Status::Accepted
     }
 
-    fn answer(&mut self, at: Instant, head: Head, tag: [u8; TAG_BYTES], status: Status) {
+    pub(super) fn answer(&mut self, at: Instant, head: Head, tag: [u8; TAG_BYTES], status: Status) {
         if let Some(bytes) = self.numbering.acknowledge(&head, tag, status) {
             self.exchange.owe(Reply { bytes, at });
         }
@@ -274,6 +278,10 @@ impl Links {
     }
 
     fn on_ack(&mut self, now: Instant, ack: [u8; ACK_BYTES]) {
+        if self.on_data_ack(now, ack) {
+            count(&mut self.counters.accepted);
+            return;
+        }
         let Some(asked) = self.exchange.asked() else { return };
         let status = asked.to.iter().find_map(|slot| {
             let status = self.numbering.status(asked.answered, self.table.get(slot)?.id, ack)?;

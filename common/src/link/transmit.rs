@@ -60,29 +60,29 @@ impl Links {
             return None;
         }
         let due = self.table.keep_due(due_by(self.patience));
-        if now < due.transmit && !self.hellos.trickle.is_due(now) && !self.hellos.beat.is_due(now) {
-            return None;
-        }
-        self.transmit_due(now, buf, above)
-    }
-
-    fn transmit_due(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<Transmit> {
-        // Messages are more urgent than hellos, but where they never end a hello must still get through.
-        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, above);
-        // A leader's silence costs more than a message that comes a little later.
-        let leads = self.hellos.beat.leads();
-        let length = overdue
-            .or_else(|| leads.then(|| self.transmit_brief(now, buf, above)).flatten())
-            .or_else(|| self.transmit_challenge(now, buf))
-            .or_else(|| self.transmit_rel(now, buf))
-            .or_else(|| self.transmit_brief(now, buf, above))
-            .or_else(|| self.transmit_hello(now, now, buf, above))?;
+        let hellos = &self.hellos;
+        let is_due = now >= due.transmit || hellos.trickle.is_due(now) || hellos.beat.is_due(now);
+        let length = is_due.then(|| self.transmit_due(now, buf, above)).flatten();
+        let length = length.or_else(|| self.transmit_data(buf, above))?;
         count(&mut self.counters.sent);
         Some(Transmit { length, access: Access::Csma })
     }
 
+    fn transmit_due(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
+        // Messages are more urgent than hellos, but where they never end a hello must still get through.
+        let overdue = self.transmit_hello(now - HELLO_PATIENCE, now, buf, above);
+        // A leader's silence costs more than a message that comes a little later.
+        let leads = self.hellos.beat.leads();
+        overdue
+            .or_else(|| leads.then(|| self.transmit_brief(now, buf, above)).flatten())
+            .or_else(|| self.transmit_challenge(now, buf))
+            .or_else(|| self.transmit_rel(now, buf))
+            .or_else(|| self.transmit_brief(now, buf, above))
+            .or_else(|| self.transmit_hello(now, now, buf, above))
+    }
+
     /// The head of the next frame; none once the epoch's numbers are used up.
-    fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
+    pub(super) fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
         let had_epoch = self.epoch().is_some();
         let head = self.numbering.next_head(to, kind);
         if had_epoch && head.is_none() {
@@ -305,6 +305,10 @@ impl Links {
             (Some(InFlight::Rel(flight)), Sent::ChannelBusy) => {
                 count(&mut self.counters.busy);
                 self.rest(now, flight.to);
+                return;
+            }
+            (Some(InFlight::Data(flight)), sent) => {
+                self.data_sent(now, flight, sent);
                 return;
             }
             (Some(InFlight::Hello { is_brief }), Sent::ChannelBusy) => {

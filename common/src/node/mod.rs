@@ -3,6 +3,7 @@
 mod audit;
 #[cfg(feature = "corruption")]
 mod corruption;
+mod data;
 mod guest;
 mod hold;
 mod odds;
@@ -21,6 +22,7 @@ use self::upper::Upper;
 use crate::causal_clock::ClockKind;
 use crate::coefficient::Coefficient;
 use crate::config::{Boot, Config, ConfigError, IDS, Protection, Radii, Timings};
+use crate::data::Data;
 use crate::election::height::{HeightOptions, HeightRules};
 use crate::election::hs::HsRules;
 use crate::election::{Election, ElectionConfig, ElectionMsg, Timing};
@@ -70,6 +72,7 @@ pub struct Node {
     links: Links,
     engine: NodeEngine,
     ring: Option<RingKeeper>,
+    data: Data,
     notices: NoticeQueue,
     leader: Option<NodeId>,
     leader_changes: u32,
@@ -110,6 +113,7 @@ impl Node {
             ring: keeper,
             is_open: config.protection == Protection::Open,
             links: Links::new(config, boot),
+            data: Data::new(config.id, boot),
             engine: wanted.engine(config.id, boot, config.ring.as_ref()),
             notices: NoticeQueue::new(),
             leader: None,
@@ -143,7 +147,8 @@ impl Node {
     /// election see the frame.
     pub fn handle_frame(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8) {
         self.finish();
-        let mut above = Upper { now, leader: self.leader, election: self.engine.protocol(), ring: self.ring.as_mut() };
+        let (data, ring) = (&mut self.data, self.ring.as_mut());
+        let mut above = Upper { data, now, leader: self.leader, election: self.engine.protocol(), ring };
         self.links.receive(now, frame, rssi_dbm, &mut above);
         self.unfinished = now;
     }
@@ -211,7 +216,8 @@ impl Node {
             return Some(answer);
         }
         self.finish();
-        let mut above = Upper { now, leader: self.leader, election: self.engine.protocol(), ring: self.ring.as_mut() };
+        let (data, ring) = (&mut self.data, self.ring.as_mut());
+        let mut above = Upper { data, now, leader: self.leader, election: self.engine.protocol(), ring };
         let transmit = self.links.poll_transmit(now, buf, &mut above);
         self.hurry(now);
         transmit
@@ -240,7 +246,7 @@ impl Node {
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
         let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
         let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
-        earlier(due, self.orders_due())
+        earlier(earlier(due, self.orders_due()), self.data_due())
     }
 
     /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
@@ -321,6 +327,7 @@ impl Node {
             }
         }
         self.links.follow(now, leader.unwrap_or(NodeId(0)));
+        self.collect_data(now);
         self.carry_orders(now);
         self.hurry(now);
         let parent = self.next_hop();

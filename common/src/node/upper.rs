@@ -1,7 +1,10 @@
 //! What stands above the links of a node, as they see it.
 
+use super::data::NodeWays;
+use crate::data::{Data, Verdict};
 use crate::election::Election;
 use crate::link::Above;
+use crate::link::frame::Status;
 use crate::protocol::Protocol;
 use crate::ring::RingKeeper;
 use crate::time::Instant;
@@ -9,6 +12,7 @@ use crate::types::NodeId;
 
 /// What the links see of their node.
 pub struct Upper<'n> {
+    pub data: &'n mut Data,
     pub now: Instant,
     pub leader: Option<NodeId>,
     pub election: &'n Election,
@@ -36,5 +40,18 @@ impl Above for Upper<'_> {
 
     fn tell(&mut self, room: &mut [u8]) -> usize {
         self.ring.as_mut().map_or(0, |ring| ring.tell(self.now, room))
+    }
+
+    fn compose_data(&mut self, room: &mut [u8]) -> Option<(NodeId, usize)> {
+        let ways = NodeWays { election: self.election, ring: self.ring.as_deref(), leader: self.leader };
+        self.data.compose(self.now, &ways, room)
+    }
+
+    fn receive_data(&mut self, from: NodeId, body: &[u8]) -> Option<Status> {
+        match self.data.receive(self.now, from, body) {
+            Verdict::Taken => Some(Status::Accepted),
+            Verdict::NotTaken => Some(Status::NoRoom),
+            Verdict::Malformed => None,
+        }
     }
 }

@@ -12,6 +12,8 @@ use common::rng::Rng;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
+use crate::data::Flash;
+
 /// Strength of every frame.
 const RSSI_DBM: i8 = -60;
 
@@ -34,6 +36,8 @@ pub struct Board {
     /// How often it was switched on. No two boots draw the same random numbers, even after the flash was erased.
     boots: u64,
     pub notices: Vec<(Instant, Notice)>,
+    /// What it stores and logs, where it collects anything.
+    pub flash: Option<Flash>,
     waiting: Option<Vec<u8>>,
 }
 
@@ -86,6 +90,7 @@ impl Ether {
                 epoch: 1,
                 boots: 0,
                 notices: Vec::new(),
+                flash: None,
                 waiting: None,
             });
         }
@@ -105,6 +110,9 @@ impl Ether {
         state.epoch += 1;
         state.is_on = true;
         state.waiting = None;
+        if let Some(flash) = &state.flash {
+            flash.recover(&mut state.node);
+        }
         state.node.handle_start(now);
         self.settle(board);
     }
@@ -288,6 +296,10 @@ impl Ether {
     fn settle(&mut self, board: usize) {
         let now = self.now;
         let mut buf = [0; FRAME_MAX];
+        let Board { node, flash, .. } = &mut self.boards[board];
+        if let Some(flash) = flash {
+            flash.work(now, node);
+        }
         while let Some(transmit) = self.boards[board].node.poll_transmit(now, &mut buf) {
             let bytes = buf[..transmit.length].to_vec();
             match transmit.access {

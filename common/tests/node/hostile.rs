@@ -6,6 +6,7 @@ use common::rng::Rng;
 use common::time::Duration;
 use common::types::NodeId;
 
+use crate::data::{collecting, measure};
 use crate::ether::Ether;
 use crate::insider::network;
 use crate::mesh::{mesh, seconds};
@@ -69,11 +70,15 @@ fn a_million_hostile_frames_change_nothing() {
 fn stand(algorithm: Algorithm, frames: u32) {
     let seed = 11;
     let boards = 5;
-    let mut ether = network(seed, algorithm);
+    // With readings under way, so that every kind of frame is among those that are bent and thrown back.
+    let mut ether = collecting(network(seed, algorithm), 1_000);
     // Everybody hears everybody, so whatever is repeated is known to be old.
     ether.cuts.clear();
     ether.heard = Some(Vec::new());
-    ether.run(seconds(30));
+    measure(&mut ether, 30);
+    let is_data = |frame: &&Vec<u8>| frame.len() > 18 && frame[9] & 3 == 3;
+    let data: Vec<_> = ether.heard.iter().flatten().filter(is_data).cloned().collect();
+    assert!(data.len() > 20);
     let mut rng = Rng::stream(seed, 99);
     let before: Vec<_> = (0..boards).map(|board| counters(&ether, board)).collect();
     let leader = ether.agreed(0..boards).expect("agreement");
@@ -85,7 +90,12 @@ fn stand(algorithm: Algorithm, frames: u32) {
         let recent = heard.len().saturating_sub(64);
         for round in 0..20_000_u32.min(frames - thrown) {
             let board = round as usize % boards;
-            let frame = hostile(&mut rng, if round % 8 < 4 { &heard } else { &heard[recent..] });
+            let from = match round % 16 {
+                0..4 => &data,
+                4..8 => &heard,
+                _ => &heard[recent..],
+            };
+            let frame = hostile(&mut rng, from);
             let accepted = counters(&ether, board).accepted;
             ether.inject(board, &frame);
             assert_eq!(

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test stops where it fails")]
 
 mod crowd;
+mod data;
 mod dense;
 mod ether;
 mod faults;

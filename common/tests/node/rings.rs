@@ -14,7 +14,7 @@ const fn seconds(seconds: u64) -> Duration {
 }
 
 /// A ring in which everybody hears the two next on either side.
-fn ring(seed: u64, nodes: u16, loss: u32, algorithm: Algorithm) -> Ether {
+pub fn ring(seed: u64, nodes: u16, loss: u32, algorithm: Algorithm) -> Ether {
     let ids: Vec<NodeId> = (1..=nodes).map(NodeId).collect();
     let Ok(order) = RingOrder::new(&ids) else { panic!("a ring") };
     let key = || Protection::Ascon(NetworkKey::new([9; 16]));

@@ -8,6 +8,7 @@ use serde::Serialize;
 use sim::scenario::input::plan::Scenario;
 use sim::scenario::input::units::secs;
 use sim::scenario::judge::observer::Recorders;
+use sim::scenario::report::collected::Collected;
 use sim::scenario::report::outcome::{Change, Followed, NodeUse, Outcome, Reign, Steadiness, Verdict};
 use sim::scenario::report::recording::{Comparison, run_twice};
 use sim::scenario::report::story::Story;
@@ -223,6 +224,39 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "Of those received, {corrupted} corrupted; {malformed} more with impossible lengths");
     }
     text.push_str(&battery_text(&outcome.nodes));
+    if let Some(collected) = &outcome.collect {
+        text.push_str(&collected_text(collected));
+    }
+    text
+}
+
+/// What became of readings, and what that cost.
+pub fn collected_text(collected: &Collected) -> String {
+    let Collected { stored, committed, declared, pending, destroyed, copies, frames, missed, not_taken, .. } =
+        collected;
+    let mut text = format!(
+        "Readings: {stored} stored, {committed} in leaders' logs, {declared} declared lost, {pending} on their way"
+    );
+    if *destroyed > 0 {
+        let _ = write!(text, ", {destroyed} in flash that was erased");
+    }
+    let _ = writeln!(text, "; {copies} in several logs");
+    let ms = |ms: Option<u64>| ms.map_or("-".to_owned(), |ms| format!("{ms} ms"));
+    let (all, quiet) = (&collected.latency_ms, &collected.quiet_latency_ms);
+    let _ = writeln!(
+        text,
+        "  stored to logged: p50 {}, p99 {}; outside of elections p50 {}, p99 {}",
+        ms(all.p50),
+        ms(all.p99),
+        ms(quiet.p50),
+        ms(quiet.p99)
+    );
+    let _ = writeln!(
+        text,
+        "  {frames} DATA frames ({missed} without an answer, {not_taken} not taken), {} of the time per node, {:.2} uAh sending",
+        percent(collected.airtime_ppm),
+        f64::from(u32::try_from(collected.tx_nah).unwrap_or(u32::MAX)) / 1_000.0
+    );
     text
 }
 

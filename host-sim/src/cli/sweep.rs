@@ -8,12 +8,12 @@ use sim::scenario::report::shard::{SEEDS_MAX, Seeds, Shard, parse_seeds, parse_s
 use sim::scenario::report::spread::Spread;
 use sim::scenario::report::sweep::{Origin, Row, Sweep};
 
-use super::run::replay_command;
+use super::run::{collected_text, replay_command};
 use super::scenario_file::{find, lasting_name};
 use crate::interrupt::{EXIT_CODE, Interrupt};
 use crate::lab::many_seeds::{JOBS_MAX, run_seeds};
 use crate::output::{self, counted};
-use crate::{note, outln};
+use crate::{note, out, outln};
 
 /// How many failing seeds the text shows; JSON has them all.
 const FAILURES_SHOWN: usize = 20;
@@ -107,11 +107,15 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
         ("frames sent", &sweep.sent),
         ("airtime, ppm", &sweep.airtime_ppm),
         ("energy, nAh/node", &sweep.charge_nah),
+        ("link changes", &sweep.link_changes),
     ];
     for (name, spread) in spreads {
         if let Some(Spread { count, p50, p90, p99, max }) = spread {
             outln!("  {name:<20} {count:>7} {p50:>7} {p90:>7} {p99:>7} {max:>7}")?;
         }
+    }
+    if let Some(collected) = &sweep.collect {
+        out!("{}", collected_text(collected))?;
     }
     if let Some(commands) = &sweep.commands {
         outln!("  {}", commands.text())?;

@@ -32,7 +32,7 @@ fn tables() -> String {
     text
 }
 
-fn group(Group { title, count, to_all, units: own, contents }: &Group) -> String {
+fn group(Group { title, count, to_all, units: own, contents, when }: &Group) -> String {
     let count = match count {
         Count::Once => "once",
         Count::Said(key) => key,
@@ -40,8 +40,9 @@ fn group(Group { title, count, to_all, units: own, contents }: &Group) -> String
         Count::Rest => "rest",
     };
     let contents = contents.map_or("nil".to_owned(), |key| format!("{key:?}"));
+    let when = when.map_or("nil".to_owned(), |(key, value)| format!("{{ key = {key:?}, value = {value} }}"));
     format!(
-        "    {{ title = {title:?}, count = {count:?}, contents = {contents},\n      to_all = {},\n      units = {} }},\n",
+        "    {{ title = {title:?}, count = {count:?}, contents = {contents}, when = {when},\n      to_all = {},\n      units = {} }},\n",
         units(to_all, "      "),
         units(own, "      ")
     )

@@ -8,7 +8,9 @@
 
 pub mod beacons;
 pub mod clock;
+pub mod collector;
 pub mod energy;
+pub mod flash;
 pub mod grid;
 pub mod index;
 pub mod medium;

@@ -11,6 +11,8 @@ use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
 
+use super::collector::Collector;
+use super::flash::SharedFlash;
 use super::opening::{LastOpened, Shared};
 use super::soft_state::Tally;
 use super::station::{Room, Sent, Station, Transmit};
@@ -20,13 +22,25 @@ use super::station::{Room, Sent, Station, Transmit};
 pub struct NodeStation {
     node: Node,
     tally: Tally,
+    collector: Option<Box<Collector>>,
     outcomes: Vec<(u8, Outcome)>,
 }
 
 impl NodeStation {
     /// A station that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
-        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default(), outcomes: Vec::new() })
+        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default(), outcomes: Vec::new(), collector: None })
+    }
+
+    /// The same, with a driver that measures, stores and logs.
+    #[must_use]
+    pub fn collecting(self, collector: Collector) -> Self {
+        Self { collector: Some(Box::new(collector)), ..self }
+    }
+
+    /// What its driver has stored and logged.
+    pub fn flash(&self) -> Option<&SharedFlash> {
+        self.collector.as_ref().map(|collector| collector.flash())
     }
 
     pub fn node(&self) -> &Node {
@@ -56,19 +70,19 @@ impl NodeStation {
     /// The driver has stored an epoch after all.
     pub fn handle_epoch(&mut self, now: Instant, epoch: u16) {
         self.node.handle_epoch(now, epoch);
-        self.collect();
+        self.collect(now);
     }
 
     /// A button, a command, a new coefficient.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
         self.node.handle_signal(now, signal);
-        self.collect();
+        self.collect(now);
     }
 
     /// Gives it a command; none where it has too many without an outcome.
     pub fn submit(&mut self, now: Instant, command: Command) -> Option<u8> {
         let number = self.node.submit(now, command).ok();
-        self.collect();
+        self.collect(now);
         number
     }
 
@@ -80,16 +94,19 @@ impl NodeStation {
     /// Its memory goes wrong: in part it is what it was at another time.
     pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: &Self) {
         self.node.corrupt(now, rng, other.node.clone());
-        self.collect();
+        self.collect(now);
     }
 
     pub fn signal(&mut self, now: Instant, signal: Signal) {
         self.node.handle_signal(now, signal);
-        self.collect();
+        self.collect(now);
     }
 
-    /// Notices are for people; here they are counted.
-    fn collect(&mut self) {
+    /// Notices are for people; here they are counted. What the node wants stored is stored.
+    fn collect(&mut self, now: Instant) {
+        if let Some(collector) = &mut self.collector {
+            collector.work(now, &mut self.node);
+        }
         self.outcomes.extend(std::iter::from_fn(|| self.node.poll_outcome()));
         // A simulated node has no light, and restarts when its scenario says so.
         while self.node.poll_action().is_some() {}
@@ -111,8 +128,11 @@ thread_local! {
 
 impl Station for NodeStation {
     fn handle_start(&mut self, now: Instant) {
+        if let Some(collector) = &mut self.collector {
+            collector.start(now, &mut self.node);
+        }
         self.node.handle_start(now);
-        self.collect();
+        self.collect(now);
     }
 
     fn handle_frame(&mut self, now: Instant, psdu: &[u8], rssi_dbm: f64) {
@@ -120,17 +140,20 @@ impl Station for NodeStation {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
         let rssi_dbm = rssi_dbm.round() as i8;
         LAST_OPENED.with_borrow_mut(|last| self.node.handle_frame(now, &mut Shared { frame, last }, rssi_dbm));
-        self.collect();
+        self.collect(now);
     }
 
     fn handle_sent(&mut self, now: Instant, sent: Sent) {
         self.node.handle_sent(now, sent);
-        self.collect();
+        self.collect(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if let Some(collector) = &mut self.collector {
+            collector.measure(now, &mut self.node);
+        }
         self.node.handle_timeout(now);
-        self.collect();
+        self.collect(now);
     }
 
     /// The node knows itself what it has given out: one frame that waits for the channel, and one acknowledgement, which is
@@ -140,7 +163,8 @@ impl Station for NodeStation {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.node.poll_timeout()
+        let sample = self.collector.as_ref().map(|collector| collector.due()).filter(|&due| due != Instant::NEVER);
+        self.node.poll_timeout().into_iter().chain(sample).min()
     }
 
     fn quiet_until(&self) -> Instant {

@@ -215,6 +215,9 @@ local function show_body(tree, tvb, body, to_all)
     elseif group.count ~= "once" then
       left = values[group.count]
     end
+    if group.when and values[group.when.key] ~= group.when.value then
+      left = 0
+    end
     while left > 0 and not (group.count == "rest" and at >= length) do
       local from, branch = at, tree
       if group.title ~= "" then

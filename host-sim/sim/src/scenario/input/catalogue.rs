@@ -5,7 +5,7 @@ use crate::scenario::input::read::read;
 use crate::scenario::input::toml_section::Problem;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 25] = [
+pub const BUILT_IN: [(&str, &str); 28] = [
     ("ring16", include_str!("../../../../../scenarios/ring16.toml")),
     ("ring64-with-dead-nodes", include_str!("../../../../../scenarios/ring64-with-dead-nodes.toml")),
     ("thin32", include_str!("../../../../../scenarios/thin32.toml")),
@@ -28,6 +28,9 @@ pub const BUILT_IN: [(&str, &str); 25] = [
     ("wild-clocks", include_str!("../../../../../scenarios/wild-clocks.toml")),
     ("boards5", include_str!("../../../../../scenarios/boards5.toml")),
     ("frlle-load", include_str!("../../../../../scenarios/frlle-load.toml")),
+    ("collect16", include_str!("../../../../../scenarios/collect16.toml")),
+    ("collect36", include_str!("../../../../../scenarios/collect36.toml")),
+    ("collect-day", include_str!("../../../../../scenarios/collect-day.toml")),
     ("orders16", include_str!("../../../../../scenarios/orders16.toml")),
     ("orders-partition", include_str!("../../../../../scenarios/orders-partition.toml")),
     ("mixed", include_str!("../../../../../scenarios/mixed.toml")),

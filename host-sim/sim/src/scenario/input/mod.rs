@@ -1,6 +1,7 @@
 //! From a text to a plan: TOML, units, data files, and the scenarios that come with the program.
 
 pub mod catalogue;
+pub mod collect_plan;
 pub mod commands;
 pub mod edit;
 pub mod plan;

@@ -11,6 +11,7 @@ use crate::air::index::NodeIndex;
 use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
+pub use crate::scenario::input::collect_plan::CollectPlan;
 use crate::scenario::input::commands::CommandPlan;
 pub use crate::scenario::input::topology::Topology;
 use crate::scenario::judge::checker::HOLD_US;
@@ -32,6 +33,8 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// What nodes measure of themselves, in the order of the file. Where there is nothing, no node measures.
     pub loads: Vec<LoadPlan>,
+    /// What nodes measure and gather, if anything.
+    pub collect: Option<CollectPlan>,
     pub commands: Vec<CommandPlan>,
     /// The nodes must agree within this time after every change.
     pub within_us: u64,

@@ -102,6 +102,11 @@ impl<'a> Section<'a> {
             || self.table.iter().any(|(name, _)| with_unit(name.get_ref()) && is_known(name.get_ref()))
     }
 
+    /// Whether the key has a list for its value.
+    pub fn is_list(&self, key: &str) -> bool {
+        self.find(key).is_some_and(|value| value.get_ref().is_array())
+    }
+
     /// Rejects keys that nobody has asked for.
     pub fn finish(&self) -> Result<(), Problem> {
         let (known, with_unit) = (self.known.borrow(), self.known_with_unit.borrow());

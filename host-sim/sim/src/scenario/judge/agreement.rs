@@ -65,6 +65,18 @@ impl Judge {
         self.is_stale = true;
     }
 
+    /// The nodes that follow a leader on whom all of their component have agreed for a while, and that have a link to anybody.
+    pub fn followers_of_agreed(&self, world: &World<Program>) -> BTreeSet<NodeIndex> {
+        let settled = self
+            .components
+            .usable
+            .iter()
+            .enumerate()
+            .filter(|(at, members)| members.len() > 1 && self.lateness.is_settled(ComponentIndex(*at)));
+        let members = settled.flat_map(|(_, members)| members.iter().copied());
+        members.filter(|&node| !world.station(node).links().is_empty()).collect()
+    }
+
     /// Agreements that were lost without a change.
     pub fn relapses(&self) -> u64 {
         self.relapses

@@ -53,6 +53,11 @@ impl Lateness {
         }
     }
 
+    /// Whether a component has an agreement that lasts.
+    pub fn is_settled(&self, component: ComponentIndex) -> bool {
+        self.liveness.settled_since(component).is_some()
+    }
+
     /// Faint links hold this component.
     pub fn hold(&mut self, component: ComponentIndex) {
         self.liveness.hold(component);

@@ -3,6 +3,7 @@
 pub(super) mod agreement;
 mod changes;
 pub mod checker;
+pub mod collection;
 pub mod components;
 mod lateness;
 mod liveness;

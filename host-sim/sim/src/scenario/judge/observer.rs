@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
+use common::link::frame::{Head, Kind};
 use common::types::NodeId;
 
+use crate::air::airtime_us;
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
@@ -14,6 +16,7 @@ use crate::air::world::Watcher;
 use crate::fnv;
 use crate::scenario::input::units::seconds;
 use crate::scenario::judge::checker::{Safety, View};
+use crate::scenario::judge::collection::CollectionCheck;
 use crate::scenario::judge::orders::OrdersWatch;
 use crate::scenario::judge::scenery::{self, Obstacle, Scenery};
 use crate::scenario::report::outcome::Follow;
@@ -42,6 +45,13 @@ pub struct Violation {
     pub what: String,
 }
 
+/// The DATA frames that a node has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataSent {
+    pub frames: u64,
+    pub airtime_us: u64,
+}
+
 pub struct Observer {
     safety: Safety,
     pub orders: OrdersWatch,
@@ -65,6 +75,10 @@ pub struct Observer {
     pub leader_changes: u64,
     /// How many frames nodes have sent.
     pub frames: u64,
+    /// What becomes of readings, where any are collected.
+    pub collection: Option<CollectionCheck>,
+    /// DATA frames of each node, and how long they took.
+    pub data_sent: Vec<DataSent>,
     nodes: usize,
     trace: Option<Trace<Box<dyn Write>>>,
     scenery: Option<Scenery>,
@@ -89,6 +103,8 @@ impl Observer {
             leader_us: 0,
             leader_changes: 0,
             frames: 0,
+            collection: None,
+            data_sent: vec![DataSent::default(); nodes],
             nodes,
             scenery: (recorders.detail && recorders.trace.is_some()).then(Scenery::default),
             trace: recorders.trace.map(Trace::new),
@@ -215,6 +231,15 @@ impl Observer {
         Ok(())
     }
 
+    fn note_flash(&mut self, world_us: u64, node: NodeIndex, program: &Program) {
+        let (Some(check), Some(flash)) = (&mut self.collection, program.flash()) else { return };
+        let events = flash.borrow_mut().take_events();
+        let wrong = events.into_iter().find_map(|event| check.note(world_us, node, id_of(node), event).err());
+        if let Some(what) = wrong {
+            self.object(world_us, node, what);
+        }
+    }
+
     fn follow(&mut self, world_us: u64, node: NodeIndex, leader: Option<NodeId>) {
         let leader = leader.map(|leader| leader.0);
         self.follows.push(Follow { at_ms: world_us / 1_000, node: id_of(node).0, leader });
@@ -225,6 +250,11 @@ impl Observer {
     }
 }
 
+/// Whether a frame carries readings or commits.
+fn is_data(psdu: &[u8]) -> bool {
+    Head::read(psdu).is_ok_and(|head| head.kind == Kind::Data)
+}
+
 /// The number of a radio in the files: of a node its id; those of attackers follow.
 pub(super) const fn number(radio: RadioIndex) -> NodeNumber {
     NodeNumber(radio.0 + 1)
@@ -233,6 +263,10 @@ pub(super) const fn number(radio: RadioIndex) -> NodeNumber {
 impl Watcher<Program> for Observer {
     fn frame(&mut self, world_us: u64, from: RadioIndex, psdu: &[u8]) {
         self.frames += u64::from(from.0 < self.nodes);
+        if let Some(sent) = self.data_sent.get_mut(from.0).filter(|_| is_data(psdu)) {
+            sent.frames += 1;
+            sent.airtime_us += airtime_us(psdu.len());
+        }
         self.mix(&world_us.to_le_bytes());
         self.mix(&(from.0 as u64).to_le_bytes());
         self.mix(psdu);
@@ -263,6 +297,7 @@ impl Watcher<Program> for Observer {
     }
 
     fn station(&mut self, world_us: u64, node: NodeIndex, program: &Program) {
+        self.note_flash(world_us, node, program);
         if let Some(trace) = &mut self.trace {
             trace.note_leader(world_us, number(node.radio()), program.leader());
             if let Some(scenery) = &mut self.scenery {

@@ -1,5 +1,6 @@
 //! The results of one run, of two runs that must be identical, and of a sweep over many seeds.
 
+pub mod collected;
 pub mod commands;
 pub mod merge;
 pub mod outcome;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::collected::Collected;
 use super::commands::Commands;
 use crate::scenario::input::units::secs;
 
@@ -236,6 +237,9 @@ pub struct Outcome {
     /// Events that the simulator processed.
     pub events: u64,
     pub nodes: Vec<NodeUse>,
+    /// What became of readings, where the scenario collects any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collect: Option<Collected>,
     /// What became of the scenario's commands, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,

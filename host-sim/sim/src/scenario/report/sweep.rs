@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::collected::Collected;
 use super::commands::Commands;
 use super::outcome::{Change, Failure, Outcome, Steadiness, Verdict};
 use super::shard::{Seeds, Shard};
@@ -27,6 +28,12 @@ pub struct Row {
     pub airtime_ppm: u64,
     /// The charge taken from the battery, in nanoampere-hours; the mean over the nodes.
     pub charge_nah: u64,
+    /// How often ends of links went up or down.
+    #[serde(default)]
+    pub link_changes: u64,
+    /// What became of readings, where the scenario collects any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collect: Option<Collected>,
     /// What became of the scenario's commands, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
@@ -36,13 +43,40 @@ pub struct Row {
 
 impl From<Outcome> for Row {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { seed, verdict, failure, changes, relapses, steadiness, sent, digest, nodes, commands, .. } =
-            outcome;
+        let Outcome {
+            seed,
+            verdict,
+            failure,
+            changes,
+            relapses,
+            steadiness,
+            sent,
+            digest,
+            nodes,
+            link_changes,
+            collect,
+            commands,
+            ..
+        } = outcome;
         let count = nodes.len().max(1) as u64;
         let airtime_ppm = nodes.iter().map(|node| node.airtime_ppm).sum::<u64>() / count;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
         let charge_nah = nodes.iter().map(|node| (node.charge_uah * 1e3).round() as u64).sum::<u64>() / count;
-        Self { seed, verdict, failure, changes, relapses, steadiness, sent, airtime_ppm, charge_nah, commands, digest }
+        Self {
+            seed,
+            verdict,
+            failure,
+            changes,
+            relapses,
+            steadiness,
+            sent,
+            airtime_ppm,
+            charge_nah,
+            link_changes,
+            collect,
+            commands,
+            digest,
+        }
     }
 }
 
@@ -97,6 +131,12 @@ pub struct Sweep {
     pub airtime_ppm: Option<Spread>,
     /// The charge a node took from its battery, in nanoampere-hours.
     pub charge_nah: Option<Spread>,
+    /// How often ends of links went up or down in a run.
+    #[serde(default)]
+    pub link_changes: Option<Spread>,
+    /// What became of the readings of all runs, where the scenario collects any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collect: Option<Collected>,
     /// What became of all commands, if the scenario has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
@@ -128,6 +168,8 @@ impl Sweep {
             sent: Spread::of(rows.iter().map(|row| row.sent).collect()),
             airtime_ppm: Spread::of(rows.iter().map(|row| row.airtime_ppm).collect()),
             charge_nah: Spread::of(rows.iter().map(|row| row.charge_nah).collect()),
+            link_changes: Spread::of(rows.iter().map(|row| row.link_changes).collect()),
+            collect: Collected::of(rows.iter().filter_map(|row| row.collect.as_ref())),
             commands: Commands::of_all(rows.iter().filter_map(|row| row.commands.as_ref())),
             failed: rows.iter().filter(|row| row.verdict != Verdict::Ok).map(|row| row.seed).collect(),
             rows,
@@ -194,6 +236,8 @@ pub(super) mod tests {
                 sent,
                 airtime_ppm,
                 charge_nah,
+                link_changes: 0,
+                collect: None,
                 commands: None,
                 digest,
             }

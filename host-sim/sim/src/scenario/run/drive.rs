@@ -2,6 +2,7 @@
 
 use std::io;
 
+use common::data::Counters;
 use common::rng::Rng;
 use common::types::NodeId;
 
@@ -14,8 +15,10 @@ use crate::air::medium::{Medium, Tuning};
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario};
 use crate::scenario::judge::agreement::Judge;
+use crate::scenario::judge::collection::CollectionCheck;
 use crate::scenario::judge::components::Components;
-use crate::scenario::judge::observer::{Observer, Recorders};
+use crate::scenario::judge::observer::{DataSent, Observer, Recorders};
+use crate::scenario::report::collected::Collected;
 use crate::scenario::report::outcome::{NodeUse, Outcome};
 use crate::scenario::run::agenda::Agenda;
 use crate::scenario::run::program::{Program, Programs};
@@ -80,6 +83,8 @@ impl<'s> Run<'s> {
             let tuning = Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm: tx_dbm.unwrap_or(plan.tx_dbm) };
             world.add(*position, tuning, drift_ppm.unwrap_or(lot), programs.program(id_of(node), Some(1), seed));
         }
+        let mut observer = Observer::new(positions.len(), scenario.protocol.radii.clone(), recorders);
+        observer.collection = scenario.collect.as_ref().map(|_| CollectionCheck::default());
         Self {
             scenario,
             programs,
@@ -88,7 +93,7 @@ impl<'s> Run<'s> {
             loads: Loads::new(scenario),
             world,
             boards,
-            observer: Observer::new(positions.len(), scenario.protocol.radii.clone(), recorders),
+            observer,
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &positions, seed)),
             judge: Judge::new(scenario.within_us),
@@ -129,6 +134,9 @@ impl<'s> Run<'s> {
             self.note_measured(next);
             self.update_long_fades(next);
             self.check_agreement(next);
+            if next / METERED_US != now / METERED_US {
+                self.check_collection(next);
+            }
             self.check_orders(next);
             if self.observer.has_details() && next / METERED_US != now / METERED_US {
                 self.read_meters(next);
@@ -155,6 +163,15 @@ impl<'s> Run<'s> {
         let found = self.find_components();
         self.observer.orders.note_change(now);
         self.judge.begin_change(now, what, found, &self.world, &mut self.observer);
+    }
+
+    /// Whether every reading gets where it must.
+    fn check_collection(&mut self, now: u64) {
+        let Some(check) = &mut self.observer.collection else { return };
+        let missing = check.assess(now, &self.judge.followers_of_agreed(&self.world));
+        if let Err((node, what)) = missing {
+            self.observer.object(now, node, what);
+        }
     }
 
     fn update_components(&mut self) {
@@ -186,7 +203,7 @@ impl<'s> Run<'s> {
         let all = NodeIndex::first(self.world.len());
         let usage: Vec<_> = all.clone().map(|node| self.world.usage(node)).collect();
         let tallies: Vec<_> = all.clone().map(|node| self.world.station(node).tally()).collect();
-        let nodes = all.map(|node| self.node_use(node, now)).collect();
+        let nodes: Vec<_> = all.map(|node| self.node_use(node, now)).collect();
         Outcome {
             scenario: self.scenario.name.clone(),
             seed: self.seed,
@@ -207,12 +224,40 @@ impl<'s> Run<'s> {
             refused: tallies.iter().map(|t| t.foreign + t.malformed + t.forged + t.replayed).sum(),
             retries: tallies.iter().map(|tally| tally.retries).sum(),
             events: self.world.events(),
+            collect: self.collected(&nodes, now),
             nodes,
             digest: self.observer.digest(),
             commands: self.observer.orders.commands(),
             reigns: self.judge.into_reigns(),
             follows: self.observer.follows,
         }
+    }
+
+    /// What became of readings, and what that cost.
+    fn collected(&self, nodes: &[NodeUse], now: u64) -> Option<Collected> {
+        let count = nodes.len().max(1) as u64;
+        let sent = &self.observer.data_sent;
+        let airtime_us: u64 = sent.iter().map(|sent| sent.airtime_us).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a share of what a battery holds")]
+        let charge = |(node, sent): (&NodeUse, &DataSent)| {
+            let share = sent.airtime_us as f64 * 1e6 / now.max(1) as f64 / node.airtime_ppm.max(1) as f64;
+            node.tx_uah * 1e3 * share.min(1.0)
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a battery holds far less")]
+        let tx_nah = nodes.iter().zip(sent).map(charge).sum::<f64>().round() as u64 / count;
+        let counters: Vec<_> =
+            NodeIndex::first(self.world.len()).filter_map(|node| self.world.station(node).data_counters()).collect();
+        let sum = |of: fn(&Counters) -> u32| counters.iter().map(|one| u64::from(of(one))).sum();
+        self.observer.collection.as_ref().map(|check| Collected {
+            missed: sum(|one| one.missed),
+            not_taken: sum(|one| one.not_taken),
+            repeated: sum(|one| one.repeated),
+            dropped: sum(|one| one.dropped.saturating_add(one.commits_dropped)),
+            frames: sent.iter().map(|sent| sent.frames).sum(),
+            airtime_ppm: airtime_us * 1_000_000 / now.max(1) / count,
+            tx_nah,
+            ..check.report()
+        })
     }
 
     fn node_use(&self, node: NodeIndex, now: u64) -> NodeUse {

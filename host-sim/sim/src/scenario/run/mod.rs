@@ -2,6 +2,7 @@
 
 pub mod agenda;
 pub mod boards;
+mod collection;
 mod commands;
 pub mod drive;
 pub(super) mod faults;

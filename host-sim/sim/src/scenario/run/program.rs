@@ -1,6 +1,7 @@
 //! What runs on the nodes of a scenario.
 
 use common::config::{Boot, Config, ConfigError, NetworkKey, Protection};
+use common::data::Counters;
 use common::election::Election;
 use common::election::hierarchy::{HierarchyOptions, Radii};
 use common::host_link::ToHost;
@@ -13,13 +14,16 @@ use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
 
+use crate::air::flash::SharedFlash;
+use crate::air::index::NodeIndex;
 use crate::air::node_station::NodeStation;
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
-use crate::scenario::input::plan::{ProgramKind, ProtocolPlan, Scenario};
+use crate::scenario::input::plan::{Flash, ProgramKind, ProtocolPlan, Scenario};
 use crate::scenario::judge::checker::View;
 use crate::scenario::judge::components::Admission;
+use crate::scenario::run::collection::Collection;
 use crate::scenario::run::mirror::Mirror;
 
 /// The network of every scenario.
@@ -46,6 +50,7 @@ pub struct Programs {
     nodes: u16,
     noise_dbm: f64,
     channel: u8,
+    collection: Option<Collection>,
 }
 
 impl Programs {
@@ -59,14 +64,22 @@ impl Programs {
 
     /// The programs of this many nodes.
     fn new(plan: &ProtocolPlan, nodes: u16, noise_dbm: f64, channel: u8) -> Self {
-        Self { plan: plan.clone(), nodes, noise_dbm, channel }
+        Self { plan: plan.clone(), nodes, noise_dbm, channel, collection: None }
     }
 
     pub fn of(scenario: &Scenario) -> Self {
         let nodes = u16::try_from(scenario.topology.nodes()).unwrap_or(u16::MAX);
         // The noise floor is the same with every seed.
         let noise_dbm = scenario.radio.propagation(0).noise_dbm;
-        Self::new(&scenario.protocol, nodes, noise_dbm, scenario.radio.channel)
+        let collection = scenario.collect.as_ref().map(|plan| Collection::new(plan, usize::from(nodes)));
+        Self { collection, ..Self::new(&scenario.protocol, nodes, noise_dbm, scenario.radio.channel) }
+    }
+
+    /// A node's driver boots and finds its flash like this.
+    pub fn boot_flash(&mut self, node: NodeIndex, flash: Flash) {
+        if let Some(collection) = &mut self.collection {
+            collection.boot(node, flash);
+        }
     }
 
     /// Holds every node's configuration against what the core accepts.
@@ -94,9 +107,11 @@ impl Programs {
                 let config = self.config(id, algorithm, *cipher, radii);
                 // Each node and life has randomness of its own, as the boards' generators have.
                 let boot = Boot { epoch, seed: Rng::stream(seed, u64::from(id.0)).next_u64(), device: id.0 };
-                Program::Node(Box::new(
-                    NodeStation::new(&config, boot).expect("the scenario's reader has checked this"),
-                ))
+                let station = NodeStation::new(&config, boot).expect("the scenario's reader has checked this");
+                Program::Node(Box::new(match &self.collection {
+                    Some(collection) => station.collecting(collection.collector(id, boot.seed)),
+                    None => station,
+                }))
             }
         }
     }
@@ -126,6 +141,22 @@ impl Programs {
 }
 
 impl Program {
+    /// What its driver has stored and logged, where it gathers anything.
+    pub fn flash(&self) -> Option<&SharedFlash> {
+        match self {
+            Self::Node(station) => station.flash(),
+            Self::Soft(_) | Self::Board(_) => None,
+        }
+    }
+
+    /// What its collection has counted in this life.
+    pub fn data_counters(&self) -> Option<Counters> {
+        match self {
+            Self::Node(station) => Some(station.node().data().counters()),
+            Self::Soft(_) | Self::Board(_) => None,
+        }
+    }
+
     pub fn leader(&self) -> Option<NodeId> {
         match self {
             Self::Node(station) => station.node().leader(),

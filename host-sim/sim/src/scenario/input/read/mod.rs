@@ -20,6 +20,7 @@ use crate::scenario::input::units::{Unit, micros, seconds};
 use crate::scenario::judge::checker::HOLD_US;
 use crate::scenario::run::program::Programs;
 
+mod collect;
 mod command;
 mod data_file;
 mod expectation;
@@ -91,6 +92,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     let mobility = root.section("mobility")?;
     let faults = root.sections("fault")?;
     let loads = root.sections("load")?;
+    let collect = root.section("collect")?;
     let commands = root.sections("command")?;
     let expect = root.section("expect")?;
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
@@ -119,6 +121,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
             .iter()
             .map(|section| load::read(section, nodes, &special, protocol.program))
             .collect::<Result<_, _>>()?,
+        collect: collect.map(|section| collect::read(&section, nodes, &special, protocol.program)).transpose()?,
         commands: commands
             .iter()
             .map(|section| command::read(section, nodes, &special, protocol.program, duration_us))

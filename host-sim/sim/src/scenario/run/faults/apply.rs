@@ -242,6 +242,7 @@ impl Run<'_> {
                 Program::Board(Box::new(Mirror::new(id_of(node))))
             } else {
                 let epoch = self.boot(now, node, life, flash);
+                self.programs.boot_flash(node, flash);
                 self.programs.program(id_of(node), epoch, seed)
             };
             self.observer.reborn(node, id_of(node));

@@ -1,0 +1,253 @@
+//! The bodies of DATA frames.
+//!
+//! ```text
+//! RECORDS  try4 type4 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 93
+//! GAP      try4 type4 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
+//! COMMIT   0 type4 = 3    | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
+//! ```
+//! An origin counts how often it has sent a block, so that relays can tell its next try from a frame whose acknowledgement was lost.
+//! Types 4 and 5 are kept for questions to nodes and their answers. All numbers are little-endian.
+
+use heapless::Vec;
+
+use super::block::BlockBytes;
+use crate::Full;
+use crate::config::BROADCAST;
+use crate::limits::{BLOCK_MAX, COMMITS_MAX};
+use crate::types::NodeId;
+
+/// The most bytes of a body: what a frame has room for.
+pub const BODY_MAX: usize = 105;
+
+/// Bytes of a RECORDS body before its block.
+const RECORDS_BYTES: usize = 12;
+
+const _: () = assert!(RECORDS_BYTES + BLOCK_MAX == BODY_MAX, "a block fills a frame");
+const _: () = assert!(4 + COMMITS_MAX * COMMIT_BYTES <= BODY_MAX);
+
+const RECORDS: u8 = 1;
+const GAP: u8 = 2;
+const COMMIT: u8 = 3;
+
+/// The type is in the low bits of the first byte, the try above it.
+const KIND: u8 = 0x0F;
+const TURN_AT: u8 = 4;
+
+/// Bytes of an entry of a COMMIT.
+const COMMIT_BYTES: usize = 9;
+
+/// The age of what nobody knows the age of: the samples are from before their board's last boot, or older than 46 hours.
+pub const AGE_UNKNOWN: u32 = 0x00FF_FFFF;
+
+/// The number of a block at its origin; the last one is never used.
+pub const NUMBER_MAX: u32 = 0x00FF_FFFF;
+
+/// Which block this is, among all blocks of all boards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Key {
+    pub origin: NodeId,
+    /// The name of the store that the block was put into first. A board draws one when it sets up its store, so that neither
+    /// another board under the same id nor a board whose flash was erased is taken for the one before.
+    pub store: u16,
+    /// Rises by one from block to block of a store, over boots too.
+    pub number: u32,
+}
+
+/// What a DATA frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'b> {
+    Records(Records<'b>),
+    Gap(Gap),
+    Commit(CommitBytes<'b>),
+}
+
+/// A block on its way to the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Records<'b> {
+    /// The origin's try, 4 bits.
+    pub turn: u8,
+    pub hops_left: u8,
+    pub key: Key,
+    /// How long ago the first sample was taken, in units of 10 ms.
+    pub age: u32,
+    pub block: &'b [u8],
+}
+
+/// Blocks that their origin can no longer send, because it had to overwrite them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The origin's try, 4 bits.
+    pub turn: u8,
+    pub hops_left: u8,
+    /// The first of them.
+    pub key: Key,
+    /// The first block behind them.
+    pub end: u32,
+}
+
+/// A leader has logged blocks of one origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub key: Key,
+    /// Bit n says that block number + n is logged. Where no bit is set, the gap that ends before the number is.
+    pub bits: u16,
+}
+
+/// The entries of a COMMIT in the frame that it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitBytes<'b> {
+    pub hops_left: u8,
+    pub leader: NodeId,
+    entries: &'b [u8],
+}
+
+impl Key {
+    fn bytes(self) -> [u8; 7] {
+        let [o0, o1] = self.origin.0.to_le_bytes();
+        let [s0, s1] = self.store.to_le_bytes();
+        let [n0, n1, n2, _] = self.number.to_le_bytes();
+        [o0, o1, s0, s1, n0, n1, n2]
+    }
+
+    fn read([o0, o1, s0, s1, n0, n1, n2]: [u8; 7]) -> Option<Self> {
+        let origin = NodeId(u16::from_le_bytes([o0, o1]));
+        let number = u32::from_le_bytes([n0, n1, n2, 0]);
+        let key = Self { origin, store: u16::from_le_bytes([s0, s1]), number };
+        (origin != NodeId(0) && origin != BROADCAST).then_some(key)
+    }
+
+    /// The same store's block of another number.
+    pub const fn with(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+
+    pub fn is_of_store(self, other: Self) -> bool {
+        self.origin == other.origin && self.store == other.store
+    }
+}
+
+impl<'b> Body<'b> {
+    /// Reads a body; none where anything about it is not as it must be.
+    pub fn read(body: &'b [u8]) -> Option<Self> {
+        let (&[first, hops_left], rest) = body.split_first_chunk::<2>()?;
+        let (turn, kind) = (first >> TURN_AT, first & KIND);
+        if first == COMMIT {
+            let (&[l0, l1], entries) = rest.split_first_chunk::<2>()?;
+            let count = entries.len() / COMMIT_BYTES;
+            let is_whole = entries.len() % COMMIT_BYTES == 0 && (1..=COMMITS_MAX).contains(&count);
+            let commits = CommitBytes { hops_left, leader: NodeId(u16::from_le_bytes([l0, l1])), entries };
+            return (is_whole && commits.iter().count() == count).then_some(Self::Commit(commits));
+        }
+        let (&key, rest) = rest.split_first_chunk::<7>()?;
+        let (&[a0, a1, a2], block) = rest.split_first_chunk::<3>()?;
+        let (key, last) = (Key::read(key)?, u32::from_le_bytes([a0, a1, a2, 0]));
+        match kind {
+            RECORDS if BlockBytes::read(block).is_some() && key.number < NUMBER_MAX => {
+                Some(Self::Records(Records { turn, hops_left, key, age: last, block }))
+            }
+            GAP if block.is_empty() && key.number < last => Some(Self::Gap(Gap { turn, hops_left, key, end: last })),
+            _ => None,
+        }
+    }
+}
+
+impl Records<'_> {
+    /// Writes it; the number of bytes.
+    pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
+        let [a0, a1, a2, _] = self.age.min(AGE_UNKNOWN).to_le_bytes();
+        write(buf, &[&[self.turn << TURN_AT | RECORDS, self.hops_left], &self.key.bytes(), &[a0, a1, a2], self.block])
+    }
+}
+
+impl Gap {
+    /// Writes it; the number of bytes.
+    pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
+        let [e0, e1, e2, _] = self.end.to_le_bytes();
+        write(buf, &[&[self.turn << TURN_AT | GAP, self.hops_left], &self.key.bytes(), &[e0, e1, e2]])
+    }
+}
+
+impl CommitBytes<'_> {
+    /// The entries; fewer than there are where one makes no sense.
+    pub fn iter(&self) -> impl Iterator<Item = Commit> {
+        let chunks = self.entries.as_chunks::<COMMIT_BYTES>().0.iter();
+        chunks.filter_map(|&[k0, k1, k2, k3, k4, k5, k6, b0, b1]| {
+            let key = Key::read([k0, k1, k2, k3, k4, k5, k6])?;
+            let bits = u16::from_le_bytes([b0, b1]);
+            // The first bit is the block that the entry names; a gap cannot end before the first block.
+            (bits & 1 == 1 || bits == 0 && key.number > 0).then_some(Commit { key, bits })
+        })
+    }
+}
+
+/// Writes a COMMIT; the number of bytes.
+pub fn write_commits(
+    buf: &mut [u8],
+    hops_left: u8,
+    leader: NodeId,
+    commits: &Vec<Commit, COMMITS_MAX, u8>,
+) -> Result<usize, Full> {
+    let [l0, l1] = leader.0.to_le_bytes();
+    let mut used = write(buf, &[&[COMMIT, hops_left, l0, l1]])?;
+    for Commit { key, bits } in commits {
+        used += write(buf.get_mut(used..).ok_or(Full)?, &[&key.bytes(), &bits.to_le_bytes()])?;
+    }
+    Ok(used)
+}
+
+fn write(buf: &mut [u8], parts: &[&[u8]]) -> Result<usize, Full> {
+    let mut used = 0;
+    for part in parts {
+        buf.get_mut(used..used + part.len()).ok_or(Full)?.copy_from_slice(part);
+        used += part.len();
+    }
+    Ok(used)
+}
+
+#[cfg(test)]
+mod tests {
+    use heapless::Vec;
+
+    use super::{AGE_UNKNOWN, BODY_MAX, Body, Commit, Gap, Key, Records, write_commits};
+    use crate::data::block::{Block, Sample, Taken};
+    use crate::types::NodeId;
+
+    const KEY: Key = Key { origin: NodeId(0x0102), store: 0xBEEF, number: 0x0003_0201 };
+
+    fn block() -> Block {
+        let mut block = Block::new();
+        assert!(block.push(3, Taken { clock_ms: 5_000, sample: Sample { values: [Some(5); 8] } }).is_ok());
+        block
+    }
+
+    #[test]
+    fn bodies_come_back() {
+        let (mut buf, block) = ([0; BODY_MAX], block());
+        let records = Records { turn: 11, hops_left: 9, key: KEY, age: AGE_UNKNOWN, block: block.bytes() };
+        let Ok(length) = records.write(&mut buf) else { panic!("it fits") };
+        assert_eq!(Body::read(&buf[..length]), Some(Body::Records(records)));
+        assert_eq!(Body::read(&buf[..length - 1]), None, "the block is not whole");
+        let gap = Gap { turn: 15, hops_left: 9, key: KEY, end: KEY.number + 1 };
+        let Ok(length) = gap.write(&mut buf) else { panic!("it fits") };
+        assert_eq!(Body::read(&buf[..length]), Some(Body::Gap(gap)));
+        let Ok(length) = Gap { end: KEY.number, ..gap }.write(&mut buf) else { panic!("it fits") };
+        assert_eq!(Body::read(&buf[..length]), None, "an empty gap");
+    }
+
+    #[test]
+    fn commits_come_back_and_say_nothing_twice() {
+        let mut buf = [0; BODY_MAX];
+        let commits: Vec<Commit, 11, u8> =
+            (1..=11).map(|bits| Commit { key: KEY, bits: if bits == 5 { 0 } else { bits | 1 } }).collect();
+        let Ok(length) = write_commits(&mut buf, 4, NodeId(8), &commits) else { panic!("it fits") };
+        let Some(Body::Commit(read)) = Body::read(&buf[..length]) else { panic!("it is one") };
+        assert_eq!((read.hops_left, read.leader), (4, NodeId(8)));
+        assert!(read.iter().eq(commits.iter().copied()));
+        assert_eq!(Body::read(&buf[..length - 1]), None);
+        assert_eq!(Body::read(&buf[..4]), None, "none at all");
+        let odd: Vec<Commit, 11, u8> = [Commit { key: KEY, bits: 2 }].into_iter().collect();
+        let Ok(length) = write_commits(&mut buf, 4, NodeId(8), &odd) else { panic!("it fits") };
+        assert_eq!(Body::read(&buf[..length]), None, "the first bit is the block that it names");
+    }
+}

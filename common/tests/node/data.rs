@@ -1,0 +1,235 @@
+//! Readings reach a leader's log once, through everything that happens to nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::data::block::Sample;
+use common::data::log_entry::{Contents, ENTRY_MAX, LogEntry};
+use common::data::origin::Recovered;
+use common::data::wire::Key;
+use common::data::{Chore, Done};
+use common::node::Node;
+use common::time::Instant;
+use common::types::NodeId;
+
+use crate::ether::Ether;
+use crate::mesh::{mesh, seconds};
+use crate::rings::ring;
+
+/// What a board keeps over power cuts.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    name: u16,
+    blocks: BTreeMap<u32, Vec<u8>>,
+    /// How many blocks there is room for.
+    room: usize,
+    next: u32,
+    base: u32,
+    log: Vec<Vec<u8>>,
+    /// Whether the log takes nothing.
+    is_full: bool,
+}
+
+impl Flash {
+    pub fn new(name: u16, room: usize) -> Self {
+        Self { name, blocks: BTreeMap::new(), room, next: 0, base: 0, log: Vec::new(), is_full: false }
+    }
+
+    pub fn recover(&self, node: &mut Node) {
+        let oldest = self.blocks.keys().next().copied().unwrap_or(self.next);
+        node.set_collection(seconds(2));
+        node.handle_recovered(Recovered { store: self.name, next: self.next, base: self.base, oldest });
+        for entry in self.log.iter().filter_map(|entry| LogEntry::read(entry)) {
+            node.handle_logged_before(&entry);
+        }
+    }
+
+    pub fn work(&mut self, now: Instant, node: &mut Node) {
+        let mut buf = [0; ENTRY_MAX];
+        while let Some(chore) = node.poll_chore(now, &mut buf) {
+            match chore {
+                Chore::Store { number, length, base } => {
+                    self.base = self.base.max(base);
+                    self.blocks.insert(number, buf[..length].to_vec());
+                    self.next = number + 1;
+                    node.handle_done(now, Done::Stored(true));
+                    while self.blocks.len() > self.room {
+                        self.blocks.pop_first();
+                        node.handle_overwritten(*self.blocks.keys().next().expect("the new one"));
+                    }
+                }
+                Chore::Fetch { number } => {
+                    node.handle_done(now, Done::Fetched(self.blocks.get(&number).map(Vec::as_slice)));
+                }
+                Chore::Log { length } => {
+                    if !self.is_full {
+                        self.log.push(buf[..length].to_vec());
+                    }
+                    node.handle_done(now, Done::Logged(!self.is_full));
+                }
+                Chore::Release { base } => self.base = self.base.max(base),
+            }
+        }
+    }
+}
+
+/// Lets every board collect, with room for so many blocks.
+pub fn collecting(mut ether: Ether, room: usize) -> Ether {
+    for board in 0..ether.boards.len() {
+        let name = 100 + u16::try_from(board).expect("few");
+        ether.boards[board].flash = Some(Flash::new(name, room));
+        ether.switch_off(board);
+        ether.switch_on(board);
+    }
+    ether
+}
+
+/// Lets so much time pass, with a sample at every board each second.
+pub fn measure(ether: &mut Ether, length: u64) {
+    for _ in 0..length {
+        let now = ether.now;
+        for board in ether.boards.iter_mut().filter(|board| board.is_on) {
+            board
+                .node
+                .handle_sample(now, Sample { values: [Some(2_150), Some(3_000), None, None, None, None, None, None] });
+        }
+        ether.run(seconds(1));
+    }
+}
+
+fn flash(ether: &Ether, board: usize) -> &Flash {
+    ether.boards[board].flash.as_ref().expect("it collects")
+}
+
+/// The blocks in each log; the test fails where a log has one twice.
+fn logged(ether: &Ether) -> (BTreeSet<Key>, Vec<(Key, u32)>) {
+    let (mut all, mut gaps) = (BTreeSet::new(), Vec::new());
+    for board in 0..ether.boards.len() {
+        let mut own = BTreeSet::new();
+        for entry in flash(ether, board).log.iter().filter_map(|entry| LogEntry::read(entry)) {
+            match entry.contents {
+                Contents::Block(_) => {
+                    assert!(own.insert(entry.key), "{:?} is twice in the log of board {board}", entry.key)
+                }
+                Contents::Gap { end } => gaps.push((entry.key, end)),
+            }
+        }
+        all.extend(own);
+    }
+    (all, gaps)
+}
+
+/// The stored blocks that are in no log and no gap.
+fn missing(ether: &Ether) -> Vec<Key> {
+    let (all, gaps) = logged(ether);
+    let stored = (0..ether.boards.len()).flat_map(|board| {
+        let Flash { name, next, .. } = *flash(ether, board);
+        let origin = NodeId(u16::try_from(board + 1).expect("few"));
+        (0..next).map(move |number| Key { origin, store: name, number })
+    });
+    let is_declared = |key: &Key| gaps.iter().any(|&(first, end)| (first..first.with(end)).contains(key));
+    stored.filter(|key| !all.contains(key) && !is_declared(key)).collect()
+}
+
+#[test]
+fn readings_are_logged_once_although_leaders_die_and_nodes_restart() {
+    for seed in 0..6 {
+        let mut ether = collecting(mesh(seed, 8, 200), 1_000);
+        measure(&mut ether, 15);
+        for _ in 0..3 {
+            let leader =
+                usize::from(ether.agreed((0..8).filter(|&board| ether.boards[board].is_on)).map_or(1, |id| id.0)) - 1;
+            ether.switch_off(leader);
+            measure(&mut ether, 12);
+            // The others are cut in two meanwhile.
+            ether.part(true, |board| board < 4);
+            measure(&mut ether, 12);
+            ether.part(false, |board| board < 4);
+            ether.switch_on(leader);
+            measure(&mut ether, 8);
+        }
+        ether.run(seconds(60));
+        assert_eq!(missing(&ether), [], "seed {seed}");
+        assert!(logged(&ether).0.len() > 150, "seed {seed}");
+        for board in 0..8 {
+            let custody = ether.boards[board].node.data().custody();
+            assert!(custody.is_empty(), "board {board} still keeps {custody:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn rings_collect_too() {
+    for algorithm in [common::election::Algorithm::Hs, common::election::Algorithm::Lcr] {
+        let mut ether = collecting(ring(5, 9, 100, algorithm), 1_000);
+        measure(&mut ether, 20);
+        let leader = usize::from(ether.agreed(0..9).expect("agreement").0) - 1;
+        ether.switch_off(leader);
+        measure(&mut ether, 20);
+        ether.switch_on(leader);
+        measure(&mut ether, 20);
+        ether.run(seconds(60));
+        assert_eq!(missing(&ether), [], "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_store_that_had_to_overwrite_says_what_is_lost() {
+    let mut ether = collecting(mesh(4, 4, 100), 8);
+    measure(&mut ether, 10);
+    ether.part(true, |board| board == 3);
+    measure(&mut ether, 60);
+    // Restarting in between does not make it forget that something is missing.
+    ether.switch_off(3);
+    ether.switch_on(3);
+    measure(&mut ether, 20);
+    ether.part(false, |board| board == 3);
+    ether.run(seconds(60));
+    let (_, gaps) = logged(&ether);
+    assert!(gaps.iter().any(|(first, _)| first.origin == NodeId(4)), "{gaps:?}");
+    assert_eq!(missing(&ether), []);
+}
+
+#[test]
+fn a_leader_whose_log_is_full_commits_nothing_and_loses_nothing() {
+    let mut ether = collecting(mesh(2, 3, 0), 1_000);
+    ether.run(seconds(5));
+    let leader = usize::from(ether.agreed(0..3).expect("agreement").0) - 1;
+    ether.boards[leader].flash.as_mut().expect("it collects").is_full = true;
+    measure(&mut ether, 20);
+    let held = |ether: &Ether| (0..3).map(|board| ether.boards[board].node.data().custody().len()).sum::<usize>();
+    assert!(held(&ether) > 8 && logged(&ether).0.is_empty());
+    ether.boards[leader].flash.as_mut().expect("it collects").is_full = false;
+    ether.run(seconds(90));
+    assert_eq!((missing(&ether), held(&ether)), (Vec::new(), 0));
+}
+
+#[test]
+fn a_node_alone_keeps_its_readings_for_others() {
+    let mut ether = collecting(mesh(7, 2, 0), 1_000);
+    ether.part(true, |board| board == 0);
+    measure(&mut ether, 20);
+    assert!(logged(&ether).0.is_empty());
+    ether.part(false, |board| board == 0);
+    ether.run(seconds(30));
+    assert_eq!(missing(&ether), []);
+}
+
+#[test]
+fn data_changes_no_link_and_no_leader() {
+    let quiet = |with_data: bool| {
+        let mut ether = mesh(9, 10, 100);
+        if with_data {
+            ether = collecting(ether, 1_000);
+        }
+        ether.run(seconds(15));
+        let before: u32 = ether.boards.iter().map(|board| board.node.snapshot().counters.links_down).sum();
+        if with_data {
+            measure(&mut ether, 120)
+        } else {
+            ether.run(seconds(120))
+        }
+        let after: u32 = ether.boards.iter().map(|board| board.node.snapshot().counters.links_down).sum();
+        after - before
+    };
+    assert!(quiet(true) <= quiet(false) + 1, "{} and {}", quiet(true), quiet(false));
+}

@@ -1,0 +1,140 @@
+//! What a simulated driver keeps over power cuts for collection: the store of its own blocks, and the log of those it gathered.
+//!
+//! Whatever an operation has put here is kept, as flash keeps it; whatever was only in the node's memory goes with the power.
+//! The store has room for so many blocks and overwrites a page of the oldest where it has no more, as a board erases pages. The
+//! log has no end: somebody reads it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use common::data::log_entry::{Contents, LogEntry};
+use common::data::origin::Recovered;
+use common::data::wire::Key;
+
+/// Blocks that are overwritten together: those of a page.
+const PAGE: usize = 32;
+
+/// What happened in a flash, for whoever checks collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlashEvent {
+    Stored { store: u16, number: u32, block: Vec<u8> },
+    Logged { key: Key, block: Vec<u8> },
+    GapLogged { key: Key, end: u32 },
+    Erased,
+}
+
+/// Shared by all lives of a node.
+pub type SharedFlash = Rc<RefCell<Flash>>;
+
+#[derive(Debug)]
+pub struct Flash {
+    /// The name of the store, another one after it was erased.
+    name: u16,
+    capacity: usize,
+    blocks: BTreeMap<u32, Vec<u8>>,
+    next: u32,
+    base: u32,
+    log: Vec<Vec<u8>>,
+    /// Whether nothing can be written in this life.
+    is_failing: bool,
+    events: Vec<FlashEvent>,
+}
+
+impl Flash {
+    /// A new one, whose store has room for this many blocks.
+    pub fn new(name: u16, capacity: usize) -> Self {
+        Self {
+            name,
+            capacity: capacity.max(PAGE + 1),
+            blocks: BTreeMap::new(),
+            next: 0,
+            base: 0,
+            log: Vec::new(),
+            is_failing: false,
+            events: Vec::new(),
+        }
+    }
+
+    pub fn erase(&mut self, name: u16) {
+        let events = std::mem::take(&mut self.events);
+        *self = Self { events, ..Self::new(name, self.capacity) };
+        self.events.push(FlashEvent::Erased);
+    }
+
+    pub fn set_failing(&mut self, is_failing: bool) {
+        self.is_failing = is_failing;
+    }
+
+    pub fn recovered(&self) -> Recovered {
+        let oldest = self.blocks.keys().next().copied().unwrap_or(self.next);
+        Recovered { store: self.name, next: self.next, base: self.base, oldest }
+    }
+
+    pub fn log(&self) -> impl Iterator<Item = LogEntry<'_>> {
+        self.log.iter().filter_map(|bytes| LogEntry::read(bytes))
+    }
+
+    /// Stores a block; none where that failed, or the first block that was overwritten by nobody.
+    pub fn store(&mut self, number: u32, block: &[u8]) -> Option<u32> {
+        if self.is_failing {
+            return None;
+        }
+        if self.blocks.len() >= self.capacity {
+            let kept = self.blocks.keys().nth(PAGE).copied().unwrap_or(number);
+            self.blocks = self.blocks.split_off(&kept);
+        }
+        self.blocks.insert(number, block.to_vec());
+        self.next = number + 1;
+        self.events.push(FlashEvent::Stored { store: self.name, number, block: block.to_vec() });
+        self.blocks.keys().next().copied()
+    }
+
+    pub fn fetch(&self, number: u32) -> Option<&[u8]> {
+        self.blocks.get(&number).map(Vec::as_slice)
+    }
+
+    pub fn release(&mut self, base: u32) {
+        if !self.is_failing {
+            self.base = self.base.max(base);
+        }
+    }
+
+    /// Appends to the log; false where that failed.
+    pub fn append(&mut self, entry: &[u8]) -> bool {
+        let Some(read) = LogEntry::read(entry).filter(|_| !self.is_failing) else { return false };
+        self.events.push(match read.contents {
+            Contents::Block(block) => FlashEvent::Logged { key: read.key, block: block.to_vec() },
+            Contents::Gap { end } => FlashEvent::GapLogged { key: read.key, end },
+        });
+        self.log.push(entry.to_vec());
+        true
+    }
+
+    pub fn take_events(&mut self) -> Vec<FlashEvent> {
+        std::mem::take(&mut self.events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Flash, FlashEvent, PAGE};
+
+    #[test]
+    fn a_full_store_overwrites_a_page_and_tells_what_is_left() {
+        let mut flash = Flash::new(7, 2 * PAGE);
+        for number in 0..2 * PAGE as u32 {
+            assert_eq!(flash.store(number, &[1]), Some(0));
+        }
+        assert_eq!(flash.store(2 * PAGE as u32, &[1]), Some(PAGE as u32));
+        let found = flash.recovered();
+        assert_eq!((found.base, found.oldest, found.next), (0, PAGE as u32, 2 * PAGE as u32 + 1));
+        flash.release(40);
+        assert_eq!(flash.recovered().base, 40);
+        flash.erase(8);
+        assert_eq!((flash.recovered().store, flash.recovered().next), (8, 0));
+        assert_eq!(flash.take_events().last(), Some(&FlashEvent::Erased));
+        flash.set_failing(true);
+        assert_eq!((flash.store(0, &[1]), flash.append(&[])), (None, false));
+    }
+}
