@@ -52,6 +52,7 @@ use self::neighbour::News;
 use self::numbering::Numbering;
 use self::patience::{Patience, Watch};
 use self::pool::{Slot, Slots};
+use self::receive::Others;
 use self::session::{Incarnation, Session, Tokens, Turn};
 use self::table::{Table, those_beside};
 use self::twins::Twins;
@@ -124,6 +125,7 @@ pub struct Links {
     exchange: Exchange,
     data: DataExchange,
     load: Load,
+    others: Others,
     patience: Patience,
     rng: Rng,
     counters: Counters,
@@ -146,6 +148,7 @@ impl Links {
             exchange: Exchange::new(),
             data: DataExchange::Idle,
             load: Load::new(),
+            others: Others::NONE,
             patience: Patience::of(config.timings),
             rng: Rng::stream(boot.seed, 0x11_4B),
             counters: Counters::default(),
