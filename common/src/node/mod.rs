@@ -101,16 +101,10 @@ impl Node {
     #[inline(never)]
     pub fn of(config: &Config, boot: Boot) -> Self {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
-        let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
-        // A ring without this node did not pass the check.
-        let mut keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
-        if let (Some(keeper), Some(epoch)) = (&mut keeper, boot.epoch) {
-            keeper.set_epoch(epoch);
-        }
         Self {
             boot,
             wanted,
-            ring: keeper,
+            ring: keeper(config, boot),
             is_open: config.protection == Protection::Open,
             links: Links::new(config, boot),
             data: Data::new(config.id, boot),
@@ -431,6 +425,16 @@ impl Node {
 const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, "an election message fits a link's");
 const _: () =
     assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE <= PAYLOAD_MAX, "an election message fits an envelope");
+
+/// Keeps the ring that a configuration asks for.
+#[inline(never)]
+fn keeper(config: &Config, boot: Boot) -> Option<RingKeeper> {
+    let order = config.ring.as_ref().filter(|_| config.algorithm.needs_ring())?;
+    // A ring without this node did not pass the check.
+    let mut keeper = RingKeeper::new(config.id, order.clone(), config.timings).ok()?;
+    boot.epoch.into_iter().for_each(|epoch| keeper.set_epoch(epoch));
+    Some(keeper)
+}
 
 /// The election that a configuration asks for.
 #[derive(Clone, Copy, Debug)]
