@@ -101,16 +101,10 @@ impl Node {
     #[inline(never)]
     pub fn of(config: &Config, boot: Boot) -> Self {
         let wanted = Wanted { algorithm: config.algorithm, radii: config.levels(), timings: config.timings };
-        let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring());
-        // A ring without this node did not pass the check.
-        let mut keeper = ring.and_then(|order| RingKeeper::new(config.id, order.clone(), config.timings).ok());
-        if let (Some(keeper), Some(epoch)) = (&mut keeper, boot.epoch) {
-            keeper.set_epoch(epoch);
-        }
         Self {
             boot,
             wanted,
-            ring: keeper,
+            ring: keeper(config, boot),
             is_open: config.protection == Protection::Open,
             links: Links::new(config, boot),
             data: Data::new(config.id, boot),
@@ -440,7 +434,20 @@ struct Wanted {
     timings: Timings,
 }
 
+/// The keeper of the ring, where there is one.
+#[inline(never)]
+fn keeper(config: &Config, boot: Boot) -> Option<RingKeeper> {
+    let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring())?;
+    // A ring without this node did not pass the check.
+    let mut keeper = RingKeeper::new(config.id, ring.clone(), config.timings).ok()?;
+    if let Some(epoch) = boot.epoch {
+        keeper.set_epoch(epoch);
+    }
+    Some(keeper)
+}
+
 impl Wanted {
+    #[inline(never)]
     fn engine(self, id: NodeId, boot: Boot, ring: Option<&RingOrder>) -> NodeEngine {
         let Self { algorithm, radii, timings } = self;
         let order = ring.cloned().unwrap_or_else(|| RingOrder::alone(id));

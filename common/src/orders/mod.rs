@@ -133,6 +133,7 @@ pub struct Orders {
 }
 
 impl Orders {
+    #[inline(never)]
     pub fn new(id: NodeId, epoch: Option<u16>, device: u16) -> Self {
         let [low, high] = device.to_le_bytes();
         Self {
