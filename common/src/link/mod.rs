@@ -442,19 +442,20 @@ impl Links {
     }
 
     /// This end of a link that begins anew.
-    fn new_session(&mut self) -> Session {
-        let (epoch, token) = (self.epoch().unwrap_or(0), self.take_token());
-        Session::new(Incarnation { epoch, token })
+    fn new_session(&self) -> Session {
+        Session::new(Incarnation { epoch: self.epoch().unwrap_or(0), token: self.tokens.next() })
     }
 
-    /// The next token. With the last one the epoch ends: no incarnation of a link may come a second time.
-    fn take_token(&mut self) -> u16 {
-        let token = self.tokens.take();
+    /// The ends have met: the token is used up, and the peer is to be challenged. With the last token the epoch ends, because no
+    /// incarnation of a link may come a second time.
+    fn met(&mut self, now: Instant, slot: Slot) {
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
+        neighbour.challenge(now);
+        self.tokens.spend(neighbour.session.mine().token);
         if self.tokens.is_spent() && self.epoch().is_some() {
             self.numbering.end_epoch();
             self.notices.push(Notice::EpochNeeded);
         }
-        token
     }
 
     /// Forgets the neighbour at a slot, but for the number of its last frame.
@@ -468,7 +469,7 @@ impl Links {
     /// Takes a link down with everything that follows from it.
     fn take_down(&mut self, now: Instant, slot: Slot, reason: Reason) {
         if self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()) {
-            let token = self.take_token();
+            let token = self.tokens.next();
             self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session.down(token));
             self.fell(now, slot, reason);
         }
@@ -510,7 +511,7 @@ impl Links {
     fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {
         match turn {
             Turn::Stays => {}
-            Turn::Met => self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.challenge(now)),
+            Turn::Met => self.met(now, slot),
             Turn::Down(reason) => self.fell(now, slot, reason),
             Turn::Up => {
                 if let Some(neighbour) = self.table.get_mut(slot) {
