@@ -131,7 +131,8 @@ impl Protocol for TimerBased {
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         match timer {
-            RingTimer::Patience | RingTimer::Begin => {}
+            RingTimer::Patience => {}
+            RingTimer::Begin => self.begin(cx),
             RingTimer::Decide => {
                 self.leader = self.best;
                 if self.leader == Some(cx.id) {
@@ -143,8 +144,9 @@ impl Protocol for TimerBased {
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
         match signal {
-            // This algorithm has no patience: nothing else would end an election of which a part was lost.
-            Signal::Disturbed | Signal::LeaderLost => self.begin(cx),
+            // This algorithm has no patience: nothing else would end an election of which a part was lost. One after the other,
+            // since two that begin at once in terms too far apart to compare would only change places.
+            Signal::Disturbed | Signal::LeaderLost => self.begin_soon(cx),
             Signal::Ring(place) => {
                 self.circle.place = place;
                 self.begin(cx);
