@@ -408,19 +408,20 @@ impl Links {
     }
 
     /// This end of a link that begins anew.
-    fn new_session(&mut self) -> Session {
-        let (epoch, token) = (self.epoch().unwrap_or(0), self.take_token());
-        Session::new(Incarnation { epoch, token })
+    fn new_session(&self) -> Session {
+        Session::new(Incarnation { epoch: self.epoch().unwrap_or(0), token: self.tokens.next() })
     }
 
-    /// The next token. With the last one the epoch ends: no incarnation of a link may come a second time.
-    fn take_token(&mut self) -> u16 {
-        let token = self.tokens.take();
+    /// The ends have met: the token is used up, and the peer is to be challenged. With the last token the epoch ends, because no
+    /// incarnation of a link may come a second time.
+    fn met(&mut self, now: Instant, slot: Slot) {
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
+        neighbour.challenge(now);
+        self.tokens.spend(neighbour.session.mine().token);
         if self.tokens.is_spent() && self.epoch().is_some() {
             self.numbering.end_epoch();
             self.notices.push(Notice::EpochNeeded);
         }
-        token
     }
 
     /// Forgets the neighbour at a slot, but for the number of its last frame.

@@ -49,7 +49,7 @@ impl Links {
     /// Takes a link down with everything that follows from it.
     pub(super) fn take_down(&mut self, now: Instant, slot: Slot, reason: Reason) {
         if self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()) {
-            let token = self.take_token();
+            let token = self.tokens.next();
             self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session.down(token));
             self.fell(now, slot, reason);
         }
@@ -91,7 +91,7 @@ impl Links {
     pub(super) fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {
         match turn {
             Turn::Stays => {}
-            Turn::Met => self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.challenge(now)),
+            Turn::Met => self.met(now, slot),
             Turn::Down(reason) => self.fell(now, slot, reason),
             Turn::Up => {
                 if let Some(neighbour) = self.table.get_mut(slot) {
