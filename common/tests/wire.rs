@@ -19,32 +19,32 @@ const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Changing any of these is another [`common::link::frame::VERSION`].
 const GOLDEN: [(&str, &str); 9] = [
-    ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 30 b2 ad e8 6a 9a cb a2 db 04 70 b8 66 4a b4 c0 b6"),
+    ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 28 47 ce 3b 27 fd e9 60 c2 9f e6 b9 6e a6 9e 35 3b"),
     (
         "rel to all",
-        "41 88 04 34 12 ff ff 02 01 26 03 00 02 01 ef be be d1 7f d5 c9 82 8c c8 8b a1 e4 51 15 5d 36 97 6b ff 3e 7b 65 3d 53 89 c5",
+        "41 88 04 34 12 ff ff 02 01 26 03 00 02 01 ef be 07 e2 50 ff 43 af f6 23 dd 8f f3 15 25 86 ca 57 2f 2c 39 b1 54 2b 1e cf 9e",
     ),
     (
         "rel to one",
-        "41 88 05 34 12 03 02 02 01 26 03 00 02 01 ef be a3 d8 0e e3 7b ab bc 2a 5e 6b dc ec 3c f8 27 d8 f2 b9",
+        "41 88 05 34 12 03 02 02 01 26 03 00 02 01 ef be d3 17 80 80 78 67 0b 03 7f a5 e5 35 f2 4f cd 64 da 14",
     ),
-    ("ack", "02 00 05 00 3e 05 79 6f"),
+    ("ack", "02 00 05 00 2b 92 8e 09"),
     (
         "data, records",
-        "41 88 06 34 12 03 02 02 01 27 03 00 02 01 ef be a5 f4 08 91 b8 d1 cd d7 b5 13 1e 2d 1a 27 00 1d f0 1c bd 4d 5a aa 0b 5e 3d 6e 3f f0 ed 27 e3 b1 d0 d1 ad",
+        "41 88 06 34 12 03 02 02 01 27 03 00 02 01 ef be 55 6a 90 a8 5d b4 90 a0 28 8e 3c 97 34 f7 91 b7 75 68 ff 30 80 7c 2f 51 a5 7d 62 b7 a2 0c f7 2a a4 e1 ec",
     ),
-    ("data, gap", "41 88 07 34 12 03 02 02 01 27 03 00 02 01 ef be 13 ab 83 94 84 d5 33 18 17 e5 2a 65 b8 0c 15 19"),
+    ("data, gap", "41 88 07 34 12 03 02 02 01 27 03 00 02 01 ef be d9 f0 d7 f3 9a 6b 8d d5 a6 2c f6 52 ba d0 0c da"),
     (
         "data, commit",
-        "41 88 08 34 12 03 02 02 01 27 03 00 02 01 ef be 93 42 2e 08 6f 5d dc e6 ba d3 a6 0f 2e c4 b9 49 82",
+        "41 88 08 34 12 03 02 02 01 27 03 00 02 01 ef be 87 bb ad a3 dc 0e 77 24 97 fd 55 fd 8c d1 59 bf 84",
     ),
     (
         "hello, AES-CCM",
-        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be ac 75 31 29 ee ff 19 4e e1 42 44 1e e8 4d 18 b3 e2",
+        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be ac 75 31 29 ee ff 19 4e e1 42 44 1e e8 8b 16 69 a8",
     ),
     (
         "hello, open",
-        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 2a 0a 08 03 02 01 04 03 02 5f 00 09 40 5f 60 c7 21",
+        "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 2a 0a 08 03 02 01 04 03 02 5f 00 09 40 f2 f2 20 e4",
     ),
 ];
 

@@ -52,6 +52,10 @@ impl Load {
     /// The least time between a hurried hello and the one before.
     pub fn pause(&self, now: Instant) -> Duration {
         let level = self.level(now).saturating_sub(FREE_US);
+        // The usual case, without divisions of 64 bits: this is asked for before a frame is answered.
+        if level == 0 {
+            return PAUSE_MIN;
+        }
         let (doublings, rest) = (level / STEP_US, level % STEP_US);
         let doubled = PAUSE_MIN.as_micros() << doublings.min(DOUBLINGS_MAX);
         let more = if doublings < DOUBLINGS_MAX { doubled * rest / STEP_US } else { 0 };

@@ -54,6 +54,7 @@ use self::load::Load;
 use self::numbering::Numbering;
 use self::patience::{Patience, Watch};
 use self::pool::{Slot, Slots};
+use self::receive::Others;
 use self::session::{Incarnation, Session, Tokens};
 use self::table::{Table, those_beside};
 use self::twins::Twins;
@@ -126,6 +127,7 @@ pub struct Links {
     exchange: Exchange,
     data: DataExchange,
     load: Load,
+    others: Others,
     patience: Patience,
     rng: Rng,
     counters: Counters,
@@ -148,6 +150,7 @@ impl Links {
             exchange: Exchange::new(),
             data: DataExchange::Idle,
             load: Load::new(),
+            others: Others::NONE,
             patience: Patience::of(config.timings),
             rng: Rng::stream(boot.seed, 0x11_4B),
             counters: Counters::default(),

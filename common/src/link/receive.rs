@@ -33,6 +33,19 @@ pub(super) struct Arrival {
     pub tag: [u8; TAG_BYTES],
 }
 
+/// How long the last frame and the answers to it take the channel from this node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Others {
+    /// The end of the frame; never, where it is counted already.
+    since: Instant,
+    frame: Duration,
+    answers: Duration,
+}
+
+impl Others {
+    pub const NONE: Self = Self { since: Instant::NEVER, frame: Duration::ZERO, answers: Duration::ZERO };
+}
+
 /// What a frame has to do with the sessions of this node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Belongs {
@@ -45,6 +58,7 @@ enum Belongs {
 impl Links {
     /// A frame with a right checksum has arrived.
     pub fn receive(&mut self, now: Instant, frame: &mut (impl Sealed + ?Sized), rssi_dbm: i8, above: &mut dyn Above) {
+        self.wait_for_others();
         let (airtime, tag) = (airtime(frame.bytes().len()), tag_of(frame.bytes()).unwrap_or_default());
         if let Some(ack) = as_ack(frame.bytes()) {
             self.on_ack(now, ack);
@@ -59,12 +73,19 @@ impl Links {
     /// Time in which others have the channel does not count as time without an acknowledgement. When everybody sends at
     /// once, acknowledgements come late, and sending again before they can come makes them later. Answers to others count by the
     /// frames that ask for them: whose they are nobody else can tell.
-    fn wait_for_others(&mut self, now: Instant, airtime: Duration) {
-        if self.exchange.pool.is_empty() {
+    ///
+    /// What the last frame takes from this node is counted only here, before anything else is sent or times out: going through
+    /// all neighbours takes time that the answer to that frame does not have.
+    pub(super) fn wait_for_others(&mut self) {
+        let Others { since, frame, answers } = core::mem::replace(&mut self.others, Others::NONE);
+        if since == Instant::NEVER || self.exchange.pool.is_empty() {
             return;
         }
         for (_, neighbour) in self.table.iter_mut() {
-            neighbour.arq.postpone(now, airtime + ACCESS_TIME);
+            neighbour.arq.postpone(since, frame + ACCESS_TIME);
+            if !answers.is_zero() {
+                neighbour.arq.postpone(since, answers + ACCESS_TIME);
+            }
         }
     }
 
@@ -108,11 +129,11 @@ impl Links {
             self.load.hear(now, airtime);
         }
         self.patience.slack_ms = self.load.slack_ms(now);
-        self.wait_for_others(now, airtime);
+        self.others = Others { since: now, frame: airtime, answers: Duration::ZERO };
         if head.to != self.id() && head.to != BROADCAST {
             // Somebody else is asked and answers right away.
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
-            self.wait_for_others(now, ANSWER_SLOT);
+            self.others.answers = ANSWER_SLOT;
             return;
         }
         let due_of = due_by(self.patience);
@@ -170,7 +191,7 @@ impl Links {
         if rel.answer {
             let answers = u32::try_from(rel.entries().count()).unwrap_or(0);
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT.times(answers));
-            self.wait_for_others(now, ANSWER_SLOT.times(answers));
+            self.others.answers = ANSWER_SLOT.times(answers);
         }
         if let Some((turn, entry)) = rel.entries().enumerate().find(|(_, entry)| entry.id == self.id()) {
             let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, entry, rel));

@@ -16,6 +16,7 @@ pub(super) fn due_by(patience: Patience) -> impl Fn(&Neighbour) -> Due {
 impl Links {
     /// The time [`poll_timeout`](Self::poll_timeout) asked for has come.
     pub fn timeout(&mut self, now: Instant) {
+        self.wait_for_others();
         for slot in Slot::all() {
             self.attend(now, slot);
         }

@@ -56,6 +56,7 @@ impl Links {
         buf: &mut [u8; FRAME_MAX],
         above: &mut dyn Above,
     ) -> Option<Transmit> {
+        self.wait_for_others();
         if self.exchange.is_in_flight() || self.epoch().is_none() || now < self.quiet_until() {
             return None;
         }
@@ -300,6 +301,7 @@ impl Links {
 
     /// The driver is done with the frame that it was given last.
     pub fn sent(&mut self, now: Instant, sent: Sent) {
+        self.wait_for_others();
         let flight = match (self.exchange.land(), sent) {
             (Some(InFlight::Rel(flight)), Sent::Done) => flight,
             (Some(InFlight::Rel(flight)), Sent::ChannelBusy) => {

@@ -279,7 +279,7 @@ local function dissect(tvb, pinfo, root)
   local length = tvb:len() - HEAD_OWN - TAG_BYTES
   local tag = tvb:raw(HEAD_OWN + length, TAG_BYTES)
   local sealed = length > 0 and tvb:raw(HEAD_OWN, length) or ""
-  local head = "\x41\x88" .. bytes_of(numbers.sequence, 1) .. bytes_of(numbers.pan, 2) .. bytes_of(numbers.to, 2)
+  local head = bytes_of(numbers.sequence, 1) .. bytes_of(numbers.pan, 2) .. bytes_of(numbers.to, 2)
     .. bytes_of(numbers.from, 2) .. tvb:raw(0, HEAD_OWN)
   local nonce = bytes_of(numbers.from, 2) .. bytes_of(numbers.to, 2) .. bytes_of(values.epoch, 2)
     .. bytes_of(numbers.sequence, 1) .. bytes_of(values.counter_high, 2) .. "\0\0" .. bytes_of(values.device, 2) .. ("\0"):rep(3)
