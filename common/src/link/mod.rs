@@ -6,6 +6,7 @@
 //! broadcast first, and the others acknowledge it with whatever they send next. Those that did not are sent it again, alone;
 //! if they still do not acknowledge it, their link goes down. The bytes are in [`frame`] and [`body`].
 
+pub mod arq;
 mod audit;
 mod beat;
 pub mod body;
@@ -36,7 +37,9 @@ pub mod table;
 mod timeout;
 mod transmit;
 pub mod trickle;
+mod turns;
 mod twins;
+mod watched;
 
 use self::body::Parcel;
 pub use self::counters::Counters;
@@ -48,12 +51,11 @@ use self::frame::Status;
 use self::hellos::Hellos;
 use self::life::Life;
 use self::load::Load;
-use self::neighbour::News;
 use self::numbering::Numbering;
 use self::patience::{Patience, Watch};
 use self::pool::{Slot, Slots};
 use self::receive::Others;
-use self::session::{Incarnation, Session, Tokens, Turn};
+use self::session::{Incarnation, Session, Tokens};
 use self::table::{Table, those_beside};
 use self::twins::Twins;
 use crate::Full;
@@ -207,19 +209,6 @@ impl Links {
         self.table.linked().any(|(_, neighbour)| neighbour.dissents())
     }
 
-    fn begin_anew(&mut self, now: Instant, reason: Reason) {
-        for slot in self.table.linked_slots().iter() {
-            self.take_down(now, slot, reason);
-        }
-        for slot in Slot::all() {
-            if self.table.get(slot).is_some() {
-                let session = self.new_session();
-                self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session = session.clone());
-            }
-        }
-        self.hellos.trickle.start(now, &mut self.rng);
-    }
-
     /// Protects the links to these neighbours from being given up to make room for others.
     pub fn pin(&mut self, is_pinned: impl Fn(NodeId) -> bool) {
         self.table.pin(is_pinned);
@@ -342,23 +331,6 @@ impl Links {
         self.exchange.take_mail().map(|(from, message)| LinkEvent::Message(from, message))
     }
 
-    /// The next link that went down or came up.
-    pub fn poll_turn(&mut self) -> Option<LinkEvent> {
-        let turned = self.table.has_turned.then(|| self.find_turn()).flatten();
-        self.table.has_turned &= turned.is_some();
-        turned
-    }
-
-    fn find_turn(&mut self) -> Option<LinkEvent> {
-        let fallen = self.table.iter_mut().find_map(|(_, neighbour)| Some((neighbour.id, neighbour.news.down.take()?)));
-        if let Some((id, reason)) = fallen {
-            return Some(LinkEvent::Down(id, reason));
-        }
-        let (_, neighbour) = self.table.iter_mut().find(|(_, neighbour)| neighbour.news.up)?;
-        neighbour.news.up = false;
-        Some(LinkEvent::Up(neighbour.id))
-    }
-
     /// Whether [`poll_event`](Self::poll_event), [`must_rename`](Self::must_rename),
     /// [`take_data_outcome`](Self::take_data_outcome) or [`poll_notice`](Self::poll_notice) have anything to tell.
     pub fn has_news(&self) -> bool {
@@ -438,26 +410,21 @@ impl Links {
         self.table.find(peer).map_or(0, |slot| self.exchange.pool.count(slot))
     }
 
-    pub fn end(&mut self, now: Instant, peer: NodeId, reason: Reason) {
-        if let Some(slot) = self.table.find(peer) {
-            self.take_down(now, slot, reason);
-        }
-    }
-
     /// This end of a link that begins anew.
-    fn new_session(&mut self) -> Session {
-        let (epoch, token) = (self.epoch().unwrap_or(0), self.take_token());
-        Session::new(Incarnation { epoch, token })
+    fn new_session(&self) -> Session {
+        Session::new(Incarnation { epoch: self.epoch().unwrap_or(0), token: self.tokens.next() })
     }
 
-    /// The next token. With the last one the epoch ends: no incarnation of a link may come a second time.
-    fn take_token(&mut self) -> u16 {
-        let token = self.tokens.take();
+    /// The ends have met: the token is used up, and the peer is to be challenged. With the last token the epoch ends, because no
+    /// incarnation of a link may come a second time.
+    fn met(&mut self, now: Instant, slot: Slot) {
+        let Some(neighbour) = self.table.get_mut(slot) else { return };
+        neighbour.challenge(now);
+        self.tokens.spend(neighbour.session.mine().token);
         if self.tokens.is_spent() && self.epoch().is_some() {
             self.numbering.end_epoch();
             self.notices.push(Notice::EpochNeeded);
         }
-        token
     }
 
     /// Forgets the neighbour at a slot, but for the number of its last frame.
@@ -466,76 +433,6 @@ impl Links {
             self.forgotten.add(neighbour.id, neighbour.last);
         }
         self.table.clear(slot);
-    }
-
-    /// Takes a link down with everything that follows from it.
-    fn take_down(&mut self, now: Instant, slot: Slot, reason: Reason) {
-        if self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()) {
-            let token = self.take_token();
-            self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session.down(token));
-            self.fell(now, slot, reason);
-        }
-    }
-
-    /// A session has gone down: forgets what was to be sent over it, and lets the next hello tell the others soon.
-    fn fell(&mut self, now: Instant, slot: Slot, reason: Reason) {
-        let base = Duration::from_millis(u64::from(self.patience.hold_down_ms));
-        let Some(neighbour) = self.table.get_mut(slot) else { return };
-        neighbour.quieten();
-        // The layer above never learned that this link was up, so it need not learn that it is down.
-        match core::mem::take(&mut neighbour.news) {
-            News { up: true, down } => neighbour.news.down = down,
-            News { up: false, down } => neighbour.news.down = down.or(Some(reason)),
-        }
-        if matches!(
-            reason,
-            Reason::Unacknowledged | Reason::Silent | Reason::Quality | Reason::Overrun | Reason::MadeRoom
-        ) {
-            neighbour.hold(now, base);
-        }
-        if matches!(reason, Reason::Unacknowledged | Reason::Silent) {
-            neighbour.quality.lose();
-        }
-        // The other end has given the link up and holds it down; this end becomes as patient as that one.
-        if matches!(reason, Reason::NewIncarnation | Reason::NoSession) {
-            neighbour.breaks = neighbour.breaks.saturating_add(1).min(neighbour::BREAKS_MAX);
-        }
-        let id = neighbour.id;
-        self.table.note_link(slot);
-        self.exchange.forget(slot, id);
-        count(&mut self.counters.links_down);
-        self.hellos.trickle.reset(now, &mut self.rng);
-        if id == self.patience.watch.of && matches!(reason, Reason::Unacknowledged | Reason::Silent) {
-            self.hellos.beat.ask(now);
-        }
-    }
-
-    fn turned(&mut self, now: Instant, slot: Slot, turn: Turn) {
-        match turn {
-            Turn::Stays => {}
-            Turn::Met => self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.challenge(now)),
-            Turn::Down(reason) => self.fell(now, slot, reason),
-            Turn::Up => {
-                if let Some(neighbour) = self.table.get_mut(slot) {
-                    neighbour.news.up = true;
-                    neighbour.unlisted = 0;
-                    neighbour.quality.begin();
-                }
-                self.table.note_link(slot);
-                count(&mut self.counters.links_up);
-                self.make_room(now, slot);
-                self.hellos.trickle.reset(now, &mut self.rng);
-            }
-        }
-    }
-
-    /// Where a hello cannot name all links any more, takes down the one that can best be spared.
-    fn make_room(&mut self, now: Instant, newest: Slot) {
-        if self.table.links() <= self.hellos.links_max() {
-            return;
-        }
-        let victim = self.table.redundant().filter(|&slot| slot != newest).unwrap_or(newest);
-        self.take_down(now, victim, Reason::MadeRoom);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use core::cmp::Reverse;
 
+use super::arq::Arq;
 use super::frame::FrameNumber;
 use super::patience::Patience;
 use super::pool::Slot;
@@ -25,13 +26,6 @@ pub const BREAKS_MAX: u8 = 6;
 
 /// A hold-down never lasts longer than this.
 const HOLD_MAX: Duration = Duration::from_millis(60_000);
-
-/// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
-const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
-
-/// Frames of others put off an attempt by no more than this: twice the longest gap. In a wave of messages that takes longer,
-/// sending again is right.
-const POSTPONED_MAX_MS: u8 = 250;
 
 /// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
 /// [`PATIENCE_STEPS`]-th.
@@ -67,92 +61,9 @@ const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
 /// How often a challenge is sent before this node waits for the neighbour's next hello.
 const CHALLENGES_MAX: u8 = 6;
 
-/// A watched leader is asked whether it is there after this many eighths of its announced hello interval without a sign of life:
-/// two of its hellos are lost by then, and the third is not due yet.
-const WATCH_EIGHTHS: u8 = 20;
-
 /// More than this many of eight hellos make nobody a better successor: an order that changes with every lost hello makes two
 /// believe that it is their turn.
 const SUCCESSOR_HEARD: u8 = 4;
-
-/// How many of eight hellos of a leader must arrive at whoever watches it closely.
-const WATCH_HEARD: u8 = 3;
-
-/// How far apart attempts are to reach a watched leader that is silent.
-const WATCH_GAP: Duration = Duration::from_millis(8);
-
-/// After this many attempts others are asked whether they hear it; the rest of the attempts is their time to object.
-pub const DOUBT_ATTEMPTS: u8 = 4;
-
-/// After this many attempts an answer comes too late for whoever asks to be a judge. Where one in five frames is lost, six
-/// questions in a row are lost once in two hours.
-const BLIND_ATTEMPTS: u8 = 7;
-
-/// Sending and waiting for acknowledgements: one frame at a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
-pub struct Arq {
-    /// Messages of the frame that is not acknowledged yet.
-    pub outstanding: u8,
-    /// How often it was sent.
-    pub attempts: u8,
-    /// Whether the frame carries no message and only asks whether the neighbour is there.
-    pub is_probe: bool,
-    /// Whether it asked for an answer at once.
-    pub is_asked: bool,
-    /// Whether somebody else has lost this neighbour.
-    pub is_doubted: bool,
-    /// Whether the messages change nothing that the neighbour does, and may be repeated later.
-    pub is_lazy: bool,
-    /// By how much the next attempt was put off because others had the channel, in milliseconds.
-    postponed_ms: u8,
-    /// When it is to be sent (again).
-    pub due: Instant,
-}
-
-impl Arq {
-    const IDLE: Self = Self {
-        outstanding: 0,
-        attempts: 0,
-        is_probe: false,
-        is_asked: false,
-        is_doubted: false,
-        is_lazy: false,
-        postponed_ms: 0,
-        due: Instant::NEVER,
-    };
-
-    /// Whether a frame waits for its acknowledgement or to be sent.
-    pub fn is_busy(&self) -> bool {
-        self.outstanding > 0 || self.is_probe
-    }
-
-    /// It was sent once more, and is sent again then.
-    pub fn sent(&mut self, due: Instant) {
-        self.attempts = self.attempts.saturating_add(1);
-        self.postponed_ms = 0;
-        self.due = due;
-    }
-
-    /// Others have the channel for so long, which puts the next attempt off, but not without end.
-    pub fn postpone(&mut self, now: Instant, length: Duration) {
-        // An answer that was asked for comes at once or not at all.
-        if self.attempts == 0 || self.is_asked || self.due <= now || self.due == Instant::NEVER {
-            return;
-        }
-        let length_ms = u8::try_from(length.as_micros().div_ceil(1_000)).unwrap_or(POSTPONED_MAX_MS);
-        if length_ms <= POSTPONED_MAX_MS.saturating_sub(self.postponed_ms) {
-            self.postponed_ms += length_ms;
-            self.due = self.due + length;
-        }
-    }
-
-    /// The middle of the time between the attempt that is under way and the next one.
-    pub fn gap(&self) -> Duration {
-        let index = usize::from(self.attempts).min(GAPS_MS.len() - 1);
-        Duration::from_millis(u64::from(GAPS_MS.get(index).copied().unwrap_or(128)))
-    }
-}
 
 /// When a neighbour, or all of them together, next need attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,34 +185,6 @@ impl Neighbour {
         let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
         let slow = self.heard_at + eighths_of(interval, patience.suspect_eighths) + patience.slack();
         if self.is_watched(patience) { slow.min(self.missed_at(patience)) } else { slow }
-    }
-
-    /// Whether it is the leader and its loss is to be noticed soon. A link that broke lately, or over which little comes, is no
-    /// judge of that.
-    fn is_watched(&self, patience: Patience) -> bool {
-        patience.watch.of == self.id && self.breaks == 0 && self.quality.eighths() >= WATCH_HEARD
-    }
-
-    /// When a watched leader has been silent for too long.
-    fn missed_at(&self, patience: Patience) -> Instant {
-        let silence = eighths_of(self.interval(), WATCH_EIGHTHS);
-        self.heard_at.max(patience.watch.alive_at) + silence + patience.slack()
-    }
-
-    /// Whether it is a watched leader that was asked several times in vain.
-    pub fn is_in_doubt(&self, patience: Patience) -> bool {
-        self.session.is_up() && self.arq.attempts >= DOUBT_ATTEMPTS && self.is_watched(patience)
-    }
-
-    /// Whether it is a watched leader that was all but given up.
-    pub fn is_all_but_lost(&self, patience: Patience) -> bool {
-        self.arq.attempts >= BLIND_ATTEMPTS && self.is_watched(patience)
-    }
-
-    /// The middle of the time to wait before the next attempt.
-    pub fn gap(&self, now: Instant, patience: Patience) -> Duration {
-        let is_missed = self.is_watched(patience) && self.missed_at(patience) <= now;
-        if is_missed { WATCH_GAP.min(self.arq.gap()) } else { self.arq.gap() }
     }
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
@@ -480,7 +363,7 @@ impl Neighbour {
     }
 }
 
-fn eighths_of(interval: Duration, eighths: u8) -> Duration {
+pub(super) fn eighths_of(interval: Duration, eighths: u8) -> Duration {
     Duration::from_micros(interval.times(u32::from(eighths)).as_micros() / 8)
 }
 

@@ -6,7 +6,7 @@ use super::frame::{FrameNumber, Head};
 use super::neighbour::Neighbour;
 use super::pool::Slot;
 use super::quality::Quality;
-use super::session::{Incarnation, Turn};
+use super::session::Incarnation;
 use super::table::Newcomer;
 use super::{Above, Links, count};
 use crate::limits::LINKS_ENOUGH;
@@ -104,9 +104,6 @@ impl Links {
         if is_other {
             // An answer that is still to come would be one of the incarnation before.
             self.exchange.no_longer_asked(slot);
-        }
-        if matches!(turn, Turn::Down(_)) {
-            self.take_token();
         }
         self.turned(now, slot, turn);
         // A leader is lost when it is silent, not when much of what it says is.

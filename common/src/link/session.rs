@@ -2,11 +2,12 @@
 //!
 //! Model: frames between two nodes are lost at will. While one knows the other they are neither reordered nor repeated, since
 //! their numbers must rise; but an outsider keeps what it hears, and plays it to whoever does not know the sender. Each end owns
-//! an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no token is
-//! used twice in an epoch. Each end echoes the other's. The rules:
+//! an incarnation of the link, (epoch, token): the epoch is new at every boot, the token at every going down, and no peer is
+//! met twice under one token of an epoch. Each end echoes the other's. The rules:
 //!
 //! 1. The peer's incarnation differs from the known one: go down if up, and remember it.
-//! 2. Going down, and forgetting a peer, takes a new token; message numbers start over.
+//! 2. After going down, and for a peer that was forgotten, the token is a new one; message numbers start over. Only meeting
+//!    uses a token up: without it no end came up and no message was sent, so the next link may have the same one.
 //! 3. Meet when the peer echoes the present incarnation and both are willing.
 //! 4. Go up only when the peer has answered a random challenge since they met, and was answered: then both ends are up at the
 //!    same moment, and neither sends messages that the other does not take yet.
@@ -47,24 +48,26 @@ impl Incarnation {
     }
 }
 
-/// Hands out tokens, none twice until all were.
+/// Hands out tokens. They are scarce, and most nodes that are heard now and then never get a link: all that this node has not
+/// met may have the same token.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
+    /// The last token under which a peer was met.
     last: u16,
 }
 
 impl Tokens {
-    /// The next token, without taking it: tokens are scarce, and most callers turn out not to need one.
+    /// A token under which nobody was met.
     pub const fn next(&self) -> u16 {
         if self.last >= TOKEN_MAX { 1 } else { self.last + 1 }
     }
 
-    pub fn take(&mut self) -> u16 {
-        self.last = self.next();
-        self.last
+    /// A peer was met under this token.
+    pub fn spend(&mut self, token: u16) {
+        self.last = self.last.max(token);
     }
 
-    /// Whether the last one was taken: the next would be one that was used before.
+    /// Whether the last one is used up: the next would be one that was used before.
     pub const fn is_spent(&self) -> bool {
         self.last >= TOKEN_MAX
     }

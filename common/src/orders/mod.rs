@@ -3,8 +3,8 @@
 //! Model: links that come up and go down, and deliver in order while up; an election that tells each node whether it leads and
 //! which neighbour is next on the way to the leader; clocks that run about alike. Nodes forget everything at a restart.
 //!
-//! - *State* ([`book`]): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
-//! - *Stamp* ([`stamp`]): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
+//! - *State* (`book`): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
+//! - *Stamp* (`stamp`): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
 //!   next order after it has seen a later one, and counts its orders under it from 1 on.
 //! - *Head*: the latest mandate that a node has seen, and up to which index it has applied its orders. Within it, orders are applied
 //!   only behind the head and in the order of their index; those that a later one for the same register has made moot may be left

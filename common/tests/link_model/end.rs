@@ -96,6 +96,7 @@ pub struct Known {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     pub epoch: u16,
+    /// The last token under which it has met the other.
     token: u16,
     pub known: Option<Known>,
     /// The link is not wanted for now: it broke, or there is no room.
@@ -121,9 +122,8 @@ impl End {
         self.known.as_ref().is_some_and(|known| known.session.has_met())
     }
 
-    fn fresh_token(&mut self) -> u16 {
-        self.token += 1;
-        self.token
+    fn fresh_token(&self) -> u16 {
+        self.token + 1
     }
 
     pub fn reboot(&mut self) {
@@ -232,7 +232,7 @@ impl End {
             let session = Session::new(Incarnation { epoch: self.epoch, token });
             self.known = Some(Known::new(session));
         }
-        let (token, i_want) = (self.token + 1, !self.is_held);
+        let (token, i_want) = (self.fresh_token(), !self.is_held);
         let name = name.map(|(token, willing, echo)| (token, willing, self.heard(echo, compare)));
         let Some(known) = &mut self.known else { return };
         let i_want = known.session.is_up() || i_want;
@@ -246,8 +246,6 @@ impl End {
         if known.session.echo() != before {
             known.is_asking = false;
         }
-        // A token is drawn only where it is used.
-        self.token = self.token.max(known.session.mine().token);
         self.turned(turn);
     }
 
@@ -309,7 +307,8 @@ impl End {
     fn turned(&mut self, turn: Turn) {
         let Some(known) = &mut self.known else { return };
         match turn {
-            Turn::Stays | Turn::Met => {}
+            Turn::Stays => {}
+            Turn::Met => self.token = self.token.max(known.session.mine().token),
             Turn::Down(_) => known.flush(),
             Turn::Up => {
                 let mine = known.session.mine();

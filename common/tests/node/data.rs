@@ -108,7 +108,7 @@ fn logged(ether: &Ether) -> (BTreeSet<Key>, Vec<(Key, u32)>) {
         for entry in flash(ether, board).log.iter().filter_map(|entry| LogEntry::read(entry)) {
             match entry.contents {
                 Contents::Block(_) => {
-                    assert!(own.insert(entry.key), "{:?} is twice in the log of board {board}", entry.key)
+                    assert!(own.insert(entry.key), "{:?} is twice in the log of board {board}", entry.key);
                 }
                 Contents::Gap { end } => gaps.push((entry.key, end)),
             }
@@ -224,9 +224,9 @@ fn data_changes_no_link_and_no_leader() {
         ether.run(seconds(15));
         let before: u32 = ether.boards.iter().map(|board| board.node.snapshot().counters.links_down).sum();
         if with_data {
-            measure(&mut ether, 120)
+            measure(&mut ether, 120);
         } else {
-            ether.run(seconds(120))
+            ether.run(seconds(120));
         }
         let after: u32 = ether.boards.iter().map(|board| board.node.snapshot().counters.links_down).sum();
         after - before

@@ -1,10 +1,10 @@
 //! An outsider that has recorded everything plays it to boards that no longer know what is old.
 
 use common::config::{Boot, Config, IdSource, NetworkKey, Protection};
-use common::link::body::Hello;
+use common::link::body::{Hello, Name};
 use common::link::frame::{HEAD_BYTES, Head, Kind};
 use common::link::security::Keys;
-use common::link::session::TOKEN_MAX;
+use common::link::session::{Incarnation, TOKEN_MAX};
 use common::mac::phy::FRAME_MAX;
 use common::node::Node;
 use common::notice::Notice;
@@ -97,31 +97,58 @@ fn a_warning_of_a_twin_that_is_played_again_renames_nobody() {
     }
 }
 
-#[test]
-fn when_the_tokens_of_an_epoch_are_used_up_a_node_asks_for_another() {
-    let protection = Protection::Ascon(NetworkKey::new([9; 16]));
-    let config = Config::ad_hoc(NodeId(1), 7, protection.clone());
-    let mut node = Node::new(&config, Boot { epoch: Some(1), seed: 1, device: 1 }).expect("sound");
-    let (mut now, keys) = (Instant::ZERO, Keys::new(&protection));
+/// Node 1 hears so many others, one after the other, each once, and forgets each of them; `name` is what the others say of it.
+/// Returns how many it has heard when it asks for an epoch, where it does.
+fn hears_others(
+    node: &mut Node,
+    protection: &Protection,
+    most: u16,
+    name: impl Fn(u16) -> Option<Name>,
+) -> Option<u16> {
+    let (mut now, keys) = (Instant::ZERO, Keys::new(protection));
     node.handle_start(now);
-    // Each newcomer takes a token, and is forgotten again.
-    let mut newcomers = 0;
     let mut buf = [0; FRAME_MAX];
-    while node.snapshot().epoch.is_some() {
-        newcomers += 1;
-        assert!(newcomers <= TOKEN_MAX, "an incarnation of a link came twice");
-        let hello = Hello { interval_log2: 5, ..Hello::default() };
-        let (to, from) = (NodeId(0xFFFF), NodeId(10 + newcomers));
-        let head = Head { pan: 7, to, from, key_id: 0, kind: Kind::Hello, epoch: 1, counter: 1, device: newcomers };
+    for count in 1..=most {
+        let hello = Hello { interval_log2: 5, names: name(count).into_iter().collect(), ..Hello::default() };
+        let (to, from) = (NodeId(0xFFFF), NodeId(10 + count));
+        let head = Head { pan: 7, to, from, key_id: 0, kind: Kind::Hello, epoch: 1, counter: 1, device: count };
         let length = hello.write(&mut buf[HEAD_BYTES..]).expect("it fits");
         let length = head.seal(&keys, &mut buf, length).expect("it fits");
         node.handle_frame(now, &mut buf[..length], -60);
         now = now + seconds(2);
         node.handle_timeout(now);
+        if core::iter::from_fn(|| node.poll_notice()).any(|notice| notice == Notice::EpochNeeded) {
+            assert_eq!(node.poll_transmit(now, &mut buf), None, "it says nothing more under the old epoch");
+            return Some(count);
+        }
     }
-    assert_eq!(newcomers, TOKEN_MAX, "none is left unused");
-    assert!(core::iter::from_fn(|| node.poll_notice()).any(|notice| notice == Notice::EpochNeeded));
-    assert_eq!(node.poll_transmit(now, &mut buf), None, "it says nothing more under the old epoch");
-    node.handle_epoch(now, 2);
+    None
+}
+
+fn node_1(protection: &Protection) -> Node {
+    let config = Config::ad_hoc(NodeId(1), 7, protection.clone());
+    Node::new(&config, Boot { epoch: Some(1), seed: 1, device: 1 }).expect("sound")
+}
+
+#[test]
+fn when_the_tokens_of_an_epoch_are_used_up_a_node_asks_for_another() {
+    let protection = Protection::Ascon(NetworkKey::new([9; 16]));
+    let mut node = node_1(&protection);
+    // Each has heard the node and wants a link, which takes a token, but is gone before it is challenged.
+    let name = |count| {
+        let echo = Incarnation { epoch: 1, token: count }.echo();
+        Some(Name { id: NodeId(1), token: 1, willing: true, heard: 7, echo })
+    };
+    let asked = hears_others(&mut node, &protection, 2 * TOKEN_MAX, name);
+    assert_eq!(asked, Some(TOKEN_MAX), "no incarnation of a link comes twice, and no token is left unused");
+    node.handle_epoch(Instant::ZERO + seconds(10_000), 2);
     assert_eq!(node.snapshot().epoch, Some(2));
+}
+
+#[test]
+fn neighbours_that_are_heard_now_and_then_use_up_no_tokens() {
+    let protection = Protection::Ascon(NetworkKey::new([9; 16]));
+    let mut node = node_1(&protection);
+    assert_eq!(hears_others(&mut node, &protection, 2 * TOKEN_MAX, |_| None), None, "nobody has met it");
+    assert_eq!(node.snapshot().epoch, Some(1));
 }

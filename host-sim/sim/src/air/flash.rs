@@ -122,13 +122,14 @@ mod tests {
 
     #[test]
     fn a_full_store_overwrites_a_page_and_tells_what_is_left() {
+        let page = u32::try_from(PAGE).unwrap();
         let mut flash = Flash::new(7, 2 * PAGE);
-        for number in 0..2 * PAGE as u32 {
+        for number in 0..2 * page {
             assert_eq!(flash.store(number, &[1]), Some(0));
         }
-        assert_eq!(flash.store(2 * PAGE as u32, &[1]), Some(PAGE as u32));
+        assert_eq!(flash.store(2 * page, &[1]), Some(page));
         let found = flash.recovered();
-        assert_eq!((found.base, found.oldest, found.next), (0, PAGE as u32, 2 * PAGE as u32 + 1));
+        assert_eq!((found.base, found.oldest, found.next), (0, page, 2 * page + 1));
         flash.release(40);
         assert_eq!(flash.recovered().base, 40);
         flash.erase(8);

@@ -150,6 +150,7 @@ impl World {
     }
 
     /// How many frames a node may send in a minute of a quiet network: each may have to be sent again.
+    #[expect(clippy::cast_precision_loss, reason = "networks have far fewer than 2^52 nodes")]
     pub fn quiet_frames_max(&self) -> f64 {
         let leaders = LEADER_FRAMES * self.components as f64 / self.nodes as f64;
         (QUIET_FRAMES_MAX + leaders) / ((1.0 - self.loss.min(LOSS_MAX)) * (1.0 - self.loss.min(LOSS_MAX)))

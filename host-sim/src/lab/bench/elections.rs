@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn every_row_is_a_scenario_and_small_ones_agree() {
         let all = cases().unwrap();
-        assert_eq!(all.len(), 3 * 7 + OTHERS.len());
+        assert_eq!(all.len(), 3 * 8 + OTHERS.len());
         let ring = all.iter().find(|case| case.name == "ring8, 0 %").unwrap();
         assert_eq!(ring.floor_us, Some(10_032), "22 hops");
         let row = Row::measure(ring, Seeds { from: 0, to: 2 }, 1);

@@ -136,6 +136,7 @@ impl<'s> Run<'s> {
             self.check_agreement(next);
             if next / METERED_US != now / METERED_US {
                 self.check_collection(next);
+                self.renew_epochs();
             }
             self.check_orders(next);
             if self.observer.has_details() && next / METERED_US != now / METERED_US {

@@ -313,6 +313,19 @@ impl Run<'_> {
         }
     }
 
+    /// Drivers store another epoch for nodes that have used up theirs. No fault made these mute for a moment, so agreement is
+    /// judged as if nothing had happened.
+    pub(in crate::scenario) fn renew_epochs(&mut self) {
+        for node in NodeIndex::first(self.world.len()) {
+            let program = self.world.station(node);
+            let is_asking = matches!(program, Program::Node(_)) && program.is_mute() && self.world.is_on(node);
+            if is_asking && let Some(epoch) = self.faults.boots.renew(node) {
+                self.world.tell(node, &mut self.observer, |program, local| program.handle_epoch(local, epoch));
+                self.judge.mark_stale();
+            }
+        }
+    }
+
     /// Whom a fault strikes now.
     pub(in crate::scenario) fn targets(&mut self, who: &Who) -> Vec<NodeIndex> {
         match who {

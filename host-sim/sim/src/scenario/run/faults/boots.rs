@@ -1,7 +1,7 @@
 //! The boots of the nodes: how many lives each has begun, what its driver has stored of that, and how long it keeps quiet
 //! after too many short ones, as a board does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::board::history::{Ending, History, Run};
 use common::time::Duration;
@@ -23,6 +23,8 @@ pub(super) enum Stored {
 pub(super) struct Boots {
     lives: BTreeMap<NodeIndex, u64>,
     histories: BTreeMap<NodeIndex, History>,
+    /// Those that could not store the number of this boot.
+    unstored: BTreeSet<NodeIndex>,
     /// Since when the nodes with power have it, in microseconds. One of them may still keep quiet.
     powered: BTreeMap<NodeIndex, u64>,
     /// How long the last life of a node without power was.
@@ -36,6 +38,7 @@ impl Boots {
         Self {
             lives: BTreeMap::new(),
             histories: NodeIndex::first(nodes).map(|node| (node, booted.clone())).collect(),
+            unstored: BTreeSet::new(),
             powered: BTreeMap::new(),
             lasted_s: BTreeMap::new(),
         }
@@ -70,6 +73,7 @@ impl Boots {
 
     /// The driver boots and finds its flash like this.
     pub fn boot(&mut self, node: NodeIndex, flash: Flash) -> Stored {
+        self.unstored.insert(node);
         match flash {
             Flash::Kept => {}
             Flash::Erased => drop(self.histories.remove(&node)),
@@ -84,8 +88,17 @@ impl Boots {
         let history = self.histories.entry(node).or_default();
         let before = Run { lasted_s: self.lasted_s.remove(&node).unwrap_or(u32::MAX), ending: Ending::PowerLost };
         *history = history.clone().with_run(before);
+        self.unstored.remove(&node);
         // There are more epochs than a run has restarts.
         history.advance_epoch().unwrap_or(history.epoch)
+    }
+
+    /// The driver stores the next epoch of a node that has used up the present one; none where its flash fails.
+    pub fn renew(&mut self, node: NodeIndex) -> Option<u16> {
+        if self.unstored.contains(&node) {
+            return None;
+        }
+        self.histories.get_mut(&node)?.advance_epoch()
     }
 
     /// How long the node keeps quiet before it joins.
@@ -127,8 +140,9 @@ mod tests {
     fn flash_decides_which_epoch_comes_next() {
         let (mut boots, node) = (Boots::new(1), NodeIndex(0));
         assert_eq!(boots.boot(node, Flash::Kept), Stored::Epoch(2));
-        assert_eq!(boots.boot(node, Flash::Failing), Stored::Never);
-        assert_eq!((boots.boot(node, Flash::Torn), boots.store_again(node)), (Stored::NotYet, 3));
+        assert_eq!(boots.renew(node), Some(3), "the second was used up");
+        assert_eq!((boots.boot(node, Flash::Failing), boots.renew(node)), (Stored::Never, None));
+        assert_eq!((boots.boot(node, Flash::Torn), boots.store_again(node)), (Stored::NotYet, 4));
         assert_eq!(boots.boot(node, Flash::Erased), Stored::Epoch(1));
     }
 }
