@@ -28,7 +28,7 @@ fn nobody_who_heard_it_begins_a_frame_between_a_question_and_its_answers() {
     let mut bench = Bench::new(boards);
     bench.elect(60);
     // New elections, so that everybody has something to send at the same time.
-    for _ in 0..30 {
+    for _ in 0..80 {
         (0..4).for_each(|number| bench.tell(number, &ToBoard::Elect));
         bench.run_ms(500);
     }

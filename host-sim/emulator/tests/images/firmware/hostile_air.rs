@@ -84,6 +84,8 @@ fn the_epoch_outlives_resets_and_old_frames_are_refused() {
 
     bench.network.board(0).reset();
     assert_eq!(bench.hello(0).epoch, Some(2), "the pin");
+    // A supply that breaks down at once makes a board wait; a plug that somebody pulls does not.
+    bench.run_ms(3_000);
     bench.network.power_off(0);
     bench.run_ms(100);
     bench.network.power_on(0);
