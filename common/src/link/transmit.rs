@@ -160,6 +160,11 @@ impl Links {
     /// Challenges a neighbour that is to prove that it is there.
     fn transmit_challenge(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
         let (slot, neighbour) = self.table.iter().find(|(_, neighbour)| neighbour.is_challenged(now))?;
+        if neighbour.session.has_met() && !self.table.is_wanted(now, slot, self.hellos.links_max()) {
+            // Others were quicker, and this node has links enough.
+            self.table.get_mut(slot)?.settle();
+            return None;
+        }
         let (id, session) = (neighbour.id, &neighbour.session);
         let entry = Entry { id, echo: session.echo(), number: session.oldest(), ack: session.expected() };
         let mut rel = Rel { answer: true, challenge: Some(self.rng.next_u32()), ..Rel::default() };

@@ -434,18 +434,6 @@ struct Wanted {
     timings: Timings,
 }
 
-/// The keeper of the ring, where there is one.
-#[inline(never)]
-fn keeper(config: &Config, boot: Boot) -> Option<RingKeeper> {
-    let ring = config.ring.as_ref().filter(|_| config.algorithm.needs_ring())?;
-    // A ring without this node did not pass the check.
-    let mut keeper = RingKeeper::new(config.id, ring.clone(), config.timings).ok()?;
-    if let Some(epoch) = boot.epoch {
-        keeper.set_epoch(epoch);
-    }
-    Some(keeper)
-}
-
 impl Wanted {
     #[inline(never)]
     fn engine(self, id: NodeId, boot: Boot, ring: Option<&RingOrder>) -> NodeEngine {
