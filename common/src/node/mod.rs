@@ -426,6 +426,16 @@ const _: () = assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE < PARCEL_MAX, 
 const _: () =
     assert!(<ElectionMsg as MaxSize>::POSTCARD_MAX_SIZE <= PAYLOAD_MAX, "an election message fits an envelope");
 
+/// Keeps the ring that a configuration asks for.
+#[inline(never)]
+fn keeper(config: &Config, boot: Boot) -> Option<RingKeeper> {
+    let order = config.ring.as_ref().filter(|_| config.algorithm.needs_ring())?;
+    // A ring without this node did not pass the check.
+    let mut keeper = RingKeeper::new(config.id, order.clone(), config.timings).ok()?;
+    boot.epoch.into_iter().for_each(|epoch| keeper.set_epoch(epoch));
+    Some(keeper)
+}
+
 /// The election that a configuration asks for.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
