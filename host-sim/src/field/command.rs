@@ -10,7 +10,7 @@ use crate::field::monitor::line::Endpoint;
 use crate::field::talk::{Silence, Talk};
 
 /// A board may be busy with its radio or its flash.
-const ANSWER_WAIT: Duration = Duration::from_secs(5);
+const ANSWER_WAIT: Duration = Duration::from_secs(15);
 
 /// A command that nobody orders expires after half a minute, and one that is ordered is counted for ten seconds.
 const OUTCOME_WAIT: Duration = Duration::from_secs(40);

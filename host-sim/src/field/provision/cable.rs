@@ -9,7 +9,7 @@ use crate::field::monitor::line::Endpoint;
 use crate::field::talk::Talk;
 
 /// A board erases flash before it answers, and may be busy with its radio.
-const ANSWER_WAIT: Duration = Duration::from_secs(5);
+const ANSWER_WAIT: Duration = Duration::from_secs(15);
 
 /// Sends a page to the board at this endpoint and waits for its answer.
 pub fn send(endpoint: &Endpoint, page: &[u8]) -> anyhow::Result<()> {
