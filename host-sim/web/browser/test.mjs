@@ -266,6 +266,16 @@ await test("a link brings back scenario, seed and moment", async () => {
   await other.context().close();
 });
 
+await test("readings are seen on their way to the leader", async () => {
+  await page.selectOption("#scenario", "collect16");
+  await page.waitForFunction(() => app.store.latest.nodes.size === 16 && app.lasts > 100e6);
+  await state(page, "ended");
+  const [hops, relayed] = await ask(page, `const { data, why, to } = app.store.receptions;
+    const heard = [...Array(data.length).keys()].filter((at) => data.values[at] && why.values[at] === 0);
+    return [heard.length, new Set(heard.map((at) => to.values[at])).size];`);
+  assert.ok(hops > 200 && relayed > 3, `${hops} hops to ${relayed} nodes`);
+});
+
 await test("60 nodes are drawn at 30 frames a second or more", async () => {
   await page.selectOption("#scenario", "dense60");
   await page.waitForFunction(() => app.store.latest.nodes.size === 60);
@@ -381,7 +391,7 @@ async function takePictures(folder) {
   const moments = {
     forming: async (view) => go(view, 700_000),
     elected: async (view) => go(view, 6_000_000),
-    killed: async (view) => go(view, 8_600_000),
+    killed: async (view) => go(view, 8_200_000),
     partition: async (view) => {
       await go(view, 14_000_000);
       await acted(view, () => ask(view, `app.act(FAULTS.split([1, 2, 6, 7, 11, 12, 16, 17, 21, 22], 'for = "10 s"\\n'));`));

@@ -247,16 +247,30 @@ class Picture {
       paint.arc(x, y, this.radius(network) + 22 * age, 0, 2 * Math.PI);
       paint.stroke();
     }
-    const { time: ends, from, to, why } = store.receptions;
+    const { time: ends, from, to, why, data } = store.receptions;
     const last = ends.until(time);
     const first = Math.max(ends.until(time - linger), last - 700);
     for (let at = first; at < last; at += 1) {
       const [sender, receiver] = [network.nodes.get(from.values[at]), network.nodes.get(to.values[at])];
       if (!sender || !receiver || sender.x === null || receiver.x === null) continue;
       const age = (time - ends.values[at]) / linger;
-      this.drawReception(this.screen(sender.x, sender.y), this.screen(receiver.x, receiver.y), age, why.values[at], this.colour(sender.leader));
+      const [start, end] = [this.screen(sender.x, sender.y), this.screen(receiver.x, receiver.y)];
+      if (data.values[at] && why.values[at] === 0) this.drawReading(start, end, age);
+      else this.drawReception(start, end, age, why.values[at], this.colour(sender.leader));
     }
     paint.globalAlpha = 1;
+  }
+
+  // A reading on its way, or its commit on the way back: only to the one it is for.
+  drawReading([fromX, fromY], [toX, toY], age) {
+    const { paint, theme } = this;
+    const along = Math.min(age * 1.4, 1);
+    const [x, y] = [fromX + (toX - fromX) * along, fromY + (toY - fromY) * along];
+    paint.globalAlpha = 1 - age * age;
+    paint.fillStyle = theme.ink;
+    paint.beginPath();
+    for (const [dx, dy] of [[0, -6], [6, 0], [0, 6], [-6, 0]]) paint.lineTo(x + dx, y + dy);
+    paint.fill();
   }
 
   drawReception([fromX, fromY], [toX, toY], age, why, colour) {

@@ -10,6 +10,9 @@ const RECORDS_MAX = 3_000_000;
 // How far the simulator plays at once, so that the first frames are there at once.
 const STEP_MS = 500;
 
+// The kind of frame that carries readings and their commits: the low two bits of byte 9 (docs/wire.md).
+const DATA = 3;
+
 let module = null;
 let current = 0;
 
@@ -35,6 +38,12 @@ function instance() {
   return { exports, output, input };
 }
 
+// Whom a frame with readings is for; null for any other frame.
+function addressee(psdu) {
+  const byte = (at) => parseInt(psdu.slice(2 * at, 2 * at + 2), 16);
+  return psdu.startsWith("4188") && (byte(9) & 3) === DATA ? byte(5) | (byte(6) << 8) : null;
+}
+
 // Turns lines into columns, and says why frames were lost: that takes knowing what else was on the air.
 class Reader {
   constructor(run) {
@@ -48,7 +57,7 @@ class Reader {
 
   clear() {
     this.frames = { time: [], node: [], length: [] };
-    this.receptions = { time: [], from: [], to: [], rssi: [], why: [] };
+    this.receptions = { time: [], from: [], to: [], rssi: [], why: [], data: [] };
     this.states = [];
   }
 
@@ -77,7 +86,7 @@ class Reader {
     this.frames.node.push(node);
     this.frames.length.push(length);
     this.aloft = this.aloft.filter((other) => other.end > time_us - 10_000);
-    this.aloft.push({ node, start: time_us, end: time_us + (length + 6) * 32 });
+    this.aloft.push({ node, start: time_us, end: time_us + (length + 6) * 32, data: addressee(psdu) });
   }
 
   reception({ time_us, node, from, rssi_dbm }, why) {
@@ -87,6 +96,8 @@ class Reader {
     to.push(node);
     rssi.push(rssi_dbm);
     this.receptions.why.push(why);
+    const own = this.aloft.findLast((frame) => frame.node === from);
+    this.receptions.data.push(own?.data === node ? 1 : 0);
   }
 
   why({ time_us, node, from, rssi_dbm }) {
@@ -103,7 +114,7 @@ class Reader {
       frames: { time: Float64Array.from(frames.time), node: Uint16Array.from(frames.node), length: Uint8Array.from(frames.length) },
       receptions: {
         time: Float64Array.from(receptions.time), from: Uint16Array.from(receptions.from), to: Uint16Array.from(receptions.to),
-        rssi: Int16Array.from(receptions.rssi), why: Uint8Array.from(receptions.why),
+        rssi: Int16Array.from(receptions.rssi), why: Uint8Array.from(receptions.why), data: Uint8Array.from(receptions.data),
       },
     };
     const buffers = [...Object.values(columns.frames), ...Object.values(columns.receptions)].map((column) => column.buffer);

@@ -128,7 +128,7 @@ class Store {
     this.frames = { time: new Column(Float64Array), node: new Column(Uint16Array), length: new Column(Uint8Array) };
     this.receptions = {
       time: new Column(Float64Array), from: new Column(Uint16Array), to: new Column(Uint16Array),
-      rssi: new Column(Int16Array), why: new Column(Uint8Array),
+      rssi: new Column(Int16Array), why: new Column(Uint8Array), data: new Column(Uint8Array),
     };
     this.states = [];
     this.kept = [{ count: 0, network: new Network() }];
