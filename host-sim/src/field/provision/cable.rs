@@ -6,18 +6,19 @@ use anyhow::{Context, bail};
 use common::host_link::{ConfigAnswer, Page, Refusal, ToBoard, ToHost};
 
 use crate::field::monitor::line::Endpoint;
-use crate::field::talk::Talk;
+use crate::field::talk::{Silence, Talk};
 
 /// A board erases flash before it answers, and may be busy with its radio.
-const ANSWER_WAIT: Duration = Duration::from_secs(15);
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// How often it is sent the page. A board whose line nobody has read for a while drops what it cannot say, its answer included,
+/// and the same page twice is as good as once.
+const ATTEMPTS: u32 = 3;
 
 /// Sends a page to the board at this endpoint and waits for its answer.
 pub fn send(endpoint: &Endpoint, page: &[u8]) -> anyhow::Result<()> {
     let message = Page::new(page).ok().map(ToBoard::SetConfig).context("a page fits a frame")?;
-    let mut talk = Talk::open(endpoint)?;
-    talk.say(&message)?;
-    let answer = |said| if let ToHost::Config(answer) = said { Some(answer) } else { None };
-    match talk.answer(ANSWER_WAIT, answer)? {
+    match answer(endpoint, &message)? {
         ConfigAnswer::Stored => Ok(()),
         ConfigAnswer::Refused(refusal) => bail!("the board at {endpoint} refuses the configuration: {}", why(&refusal)),
         ConfigAnswer::NotStored => {
@@ -27,6 +28,19 @@ pub fn send(endpoint: &Endpoint, page: &[u8]) -> anyhow::Result<()> {
             bail!("the board at {endpoint} erased its configuration at the request of another host")
         }
     }
+}
+
+fn answer(endpoint: &Endpoint, message: &ToBoard) -> anyhow::Result<ConfigAnswer> {
+    let mut talk = Talk::open(endpoint)?;
+    for attempt in 1.. {
+        talk.say(message)?;
+        let heard = talk.hear(ANSWER_WAIT, |said| if let ToHost::Config(answer) = said { Some(answer) } else { None });
+        match heard {
+            Err(Silence::Other { .. }) if attempt < ATTEMPTS => {}
+            heard => return heard.with_context(|| format!("waiting for the board at {endpoint}")),
+        }
+    }
+    bail!("waiting for the board at {endpoint}")
 }
 
 fn why(refusal: &Refusal) -> String {
