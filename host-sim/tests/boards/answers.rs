@@ -42,7 +42,8 @@ fn hold_in_time(nodes: u32, cycles: Cycles, percent: u64) {
             let mut medians: Vec<u64> =
                 reports.iter().filter_map(|report| Some(report.turnaround?.median_us)).collect();
             medians.sort_unstable();
-            // What the simulator's nodes are given is what a board takes, but for a tick of a slow clock.
+            // What the simulator's nodes are given is about what a board takes. Sixteen boards were measured at 471 us: giving the
+            // nodes as much would change every simulated result, so some slack is left until those are made again.
             let (median, given) = (medians[medians.len() / 2], RadioTiming::FIRMWARE.judging_us);
             assert!((given / 2..=given + 31).contains(&median), "{median} us, and the simulator's nodes {given}");
         }
