@@ -226,8 +226,9 @@ fn tables_of_links_and_ways_are_read_from_files() {
     std::fs::write(&ways, "# seconds, node, x, y\n1, 4, 0, 0\n2.5, 4, 10, 5\n").unwrap();
     std::fs::write(&links, "1, 2, 70\n2,1, 71.5\n\n3,4,60\n").unwrap();
     let plan = read(&scenario, &text).unwrap();
-    let Model::Table(losses) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
-    let losses: Vec<_> = losses.iter().map(|(&(from, to), &db)| (from.0, to.0, db)).collect();
+    let Model::Table(table) = &plan.radio.model else { panic!("{:?}", plan.radio.model) };
+    assert!(table.changes.is_empty());
+    let losses: Vec<_> = table.losses.iter().map(|(&(from, to), &db)| (from.0, to.0, db)).collect();
     assert_eq!(losses, [(0, 1, 70.0), (1, 0, 71.5), (2, 3, 60.0)]);
     let law = read(&scenario, &text.replace("links = ", "exponent = 4\nlinks = ")).unwrap_err();
     assert!(law.what.contains("`exponent` means nothing to model = \"table\""), "{law}");

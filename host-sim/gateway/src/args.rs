@@ -3,20 +3,23 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Parser;
 use host_sim::cli::ports::Ports;
+use host_sim::cli::scenario_file;
 use host_sim::interrupt::Interrupt;
 use host_sim::output::counted;
 use host_sim::{note, outln};
 
 use crate::outputs::lines::Format;
 use crate::outputs::metrics;
-use crate::outputs::mqtt::{Broker, Publisher};
+use crate::outputs::mqtt::{Broker, CURSOR, Publisher};
 use crate::outputs::text_file::TextFile;
 use crate::run::{Tally, run};
 use crate::source::cable::Cables;
+use crate::source::flood::Flood;
 use crate::source::scenario::Emulated;
+use crate::source::simulated::{Pace, Simulated};
 use crate::spool::{Lock, Spool};
 
 const DETAILS: &str = "\
@@ -45,12 +48,19 @@ Exit codes:
 pub struct Args {
     #[command(flatten)]
     ports: Ports,
-    /// Instead of boards on ports: emulated ones, in this scenario (a file or a built-in name)
+    /// Instead of boards on ports: those of this scenario (a file or a built-in name); simulated where it has [collect],
+    /// otherwise emulated
     #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["port", "socket"])]
     scenario: Option<String>,
     /// With --scenario: the image that the boards run, instead of the one that is built from the sources
     #[arg(long, value_name = "FILE", requires = "scenario")]
     elf: Option<PathBuf>,
+    /// With a simulated --scenario: as fast as it goes, instead of in real time
+    #[arg(long, requires = "scenario")]
+    fast: bool,
+    /// Instead of boards: this many made-up readings, as fast as they are taken, to measure this machine
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["port", "socket", "scenario"])]
+    flood: Option<u64>,
     /// The database, an SQLite file; made if it is missing
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
@@ -102,9 +112,31 @@ impl Args {
         let publisher = broker.map(|broker| Publisher::start(broker, &self.db)).transpose()?;
         let interrupt = Interrupt::listen();
         let until = self.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-        let result = if let Some(scenario) = &self.scenario {
-            let mut source = Emulated::start(&ringleader()?, scenario, self.elf.as_deref(), self.network)?;
-            run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until)
+        let result = if let Some(count) = self.flood {
+            let began = Instant::now();
+            let mut source = Flood::new("made-up".to_owned(), count);
+            let result = run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until);
+            tell_rate("stored, and written to files", source.committed(), began);
+            if publisher.is_some() {
+                let last = spool.last_row()?;
+                while spool.cursor(CURSOR)?.is_none_or(|cursor| cursor.row < last) && !interrupt.is_set() {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                tell_rate("at the broker", count, began);
+            }
+            result
+        } else if let Some(scenario) = &self.scenario {
+            let plan = scenario_file::find(scenario)?;
+            let is_simulated = plan.collect.is_some() && self.elf.is_none() && !plan.has_boards();
+            ensure!(is_simulated || !self.fast, "--fast is for simulated nodes: {scenario} is run by emulated boards");
+            if is_simulated {
+                let pace = Pace { seed: plan.seed, is_fast: self.fast };
+                let mut source = Simulated::start(plan, self.network.into_iter().next(), pace)?;
+                run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until)
+            } else {
+                let mut source = Emulated::start(&ringleader()?, scenario, self.elf.as_deref(), self.network)?;
+                run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until)
+            }
         } else {
             let mut source = Cables::new(self.ports.endpoints()?, self.network);
             run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until)
@@ -121,6 +153,12 @@ impl Args {
         }
         outln!("{} stored{known} in {}", counted(stored, "reading"), self.db.display())
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of readings are far below 2^52")]
+fn tell_rate(what: &str, count: u64, since: Instant) {
+    let seconds = since.elapsed().as_secs_f64();
+    note!("{count} readings {what} after {seconds:.1} s: {:.0} a second", count as f64 / seconds.max(1e-6));
 }
 
 /// The program `ringleader`: beside this one, or on the path.

@@ -9,7 +9,7 @@ pub struct Key {
     pub network: String,
     /// The id of the node that measured.
     pub node: u16,
-    /// A piece of its chip's serial number: boards are exchanged under one id.
+    /// A piece of its chip's serial number, or the name of its store: boards are exchanged under one id.
     pub device: u16,
     /// The number of its boot.
     pub epoch: u16,
@@ -25,7 +25,22 @@ pub struct Reading {
     pub value: f64,
     /// Empty for plain numbers.
     pub unit: String,
+    /// When it was measured.
     pub time: Utc,
+    /// Otherwise it was measured at that time at the latest: before a reboot, whose length nobody knows.
+    pub is_known: bool,
+}
+
+/// Blocks of a node's store that were overwritten before anybody had them, as the node itself says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub network: String,
+    pub node: u16,
+    /// The name of its store.
+    pub device: u16,
+    pub first: u32,
+    /// The first block after them.
+    pub end: u32,
 }
 
 /// A text of others made fit for a topic, a tag or a label: letters, digits, `-` and `_`.

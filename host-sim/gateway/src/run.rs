@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use host_sim::interrupt::Interrupt;
+use host_sim::note;
 
 use crate::outputs::text_file::TextFile;
-use crate::reading::Reading;
-use crate::source::Source;
+use crate::source::{Batch, Source};
 use crate::spool::Spool;
 
 /// Readings of this long go into one transaction: a sync of the disk costs more than a hundred rows.
@@ -40,18 +40,21 @@ pub fn run(
         file.deliver(spool)?;
     }
     while !interrupt.is_set() && !source.is_over() && until.is_none_or(|until| Instant::now() < until) {
-        let readings = gather(source)?;
-        if readings.is_empty() {
+        let batch = gather(source)?;
+        if batch.is_empty() {
             continue;
         }
-        let stored = spool.store(&readings);
+        let stored = spool.store_all(&batch.readings, &batch.gaps);
         let stored = stored.with_context(|| {
             let name = database.display();
             format!("cannot store readings in {name}; nothing of it is told as committed, and boards keep theirs")
         })?;
         tally.stored += stored;
-        tally.known += readings.len() - stored;
-        source.committed(&readings)?;
+        tally.known += batch.readings.len() - stored;
+        for gap in &batch.gaps {
+            note!("node {} has overwritten blocks {} to {} before anybody had them", gap.node, gap.first, gap.end - 1);
+        }
+        source.committed(&batch)?;
         for file in &mut *files {
             file.deliver(spool)?;
         }
@@ -59,14 +62,14 @@ pub fn run(
     Ok(tally)
 }
 
-fn gather(source: &mut impl Source) -> anyhow::Result<Vec<Reading>> {
+fn gather(source: &mut impl Source) -> anyhow::Result<Batch> {
     let deadline = Instant::now() + GATHER;
-    let mut readings = Vec::new();
+    let mut batch = Batch::default();
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        readings.extend(source.read(left)?);
-        if left.is_zero() || readings.len() >= GATHER_MAX || source.is_over() {
-            return Ok(readings);
+        batch.extend(source.read(left)?);
+        if left.is_zero() || batch.readings.len() >= GATHER_MAX || source.is_waiting() || source.is_over() {
+            return Ok(batch);
         }
     }
 }

@@ -12,14 +12,15 @@ use anyhow::{Context, bail};
 use host_sim::field::utc::Utc;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::reading::{Key, Reading};
+use crate::reading::{Gap, Key, Reading};
 
 /// A second connection writes only cursors, and those are short.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 /// Raised whenever the tables change.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
+/// The first version's tables.
 const SCHEMA: &str = "
 CREATE TABLE readings (
     row INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -50,8 +51,25 @@ CREATE TABLE cursors (
 ) WITHOUT ROWID;
 ";
 
+/// What the second one has more: whether a time is that of the measurement or its latest possible, and what nodes lost.
+const SINCE_2: &str = "
+ALTER TABLE readings ADD COLUMN time_known INTEGER NOT NULL DEFAULT 1;
+CREATE TABLE gaps (
+    network TEXT NOT NULL,
+    node INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    PRIMARY KEY (network, node, device, first, end)
+) WITHOUT ROWID;
+";
+
 const INSERT: &str = "INSERT OR IGNORE INTO readings \
-    (network, node, device, epoch, seq, quantity, value, unit, time_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    (network, node, device, epoch, seq, quantity, value, unit, time_us, time_known) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+const INSERT_GAP: &str =
+    "INSERT OR IGNORE INTO gaps (network, node, device, first, end) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// A reading from before does not replace a later one.
 const RENEW: &str = "INSERT INTO latest (network, node, quantity, value, unit, time_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
@@ -120,32 +138,44 @@ impl Spool {
         let change = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         match change.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
             VERSION => {}
+            1 => change.execute_batch(SINCE_2)?,
             0 => {
                 let tables: i64 = change.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0))?;
                 anyhow::ensure!(tables == 0, "it is a database of something else: choose another name");
                 change.execute_batch(SCHEMA)?;
-                change.pragma_update(None, "user_version", VERSION)?;
+                change.execute_batch(SINCE_2)?;
             }
             other => bail!("it has version {other}; this program knows version {VERSION}"),
         }
+        change.pragma_update(None, "user_version", VERSION)?;
         change.commit()?;
         Ok(Self { database })
     }
 
     /// Stores readings in one transaction, and returns how many of them were new. After this they are on the disk.
     pub fn store(&mut self, readings: &[Reading]) -> anyhow::Result<usize> {
+        self.store_all(readings, &[])
+    }
+
+    /// The same, and with them what nodes say they have lost.
+    pub fn store_all(&mut self, readings: &[Reading], gaps: &[Gap]) -> anyhow::Result<usize> {
         let change = self.database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut new = 0;
         {
             let (mut insert, mut renew) = (change.prepare_cached(INSERT)?, change.prepare_cached(RENEW)?);
-            for Reading { key: Key { network, node, device, epoch, seq }, quantity, value, unit, time } in readings {
+            for Reading { key, quantity, value, unit, time, is_known } in readings {
+                let Key { network, node, device, epoch, seq } = key;
                 let seq = i64::try_from(*seq).unwrap_or(i64::MAX);
-                let stored =
-                    insert.execute(params![network, node, device, epoch, seq, quantity, value, unit, time.0])?;
+                let row = params![network, node, device, epoch, seq, quantity, value, unit, time.0, is_known];
+                let stored = insert.execute(row)?;
                 if stored > 0 {
                     renew.execute(params![network, node, quantity, value, unit, time.0])?;
                 }
                 new += stored;
+            }
+            let mut lose = change.prepare_cached(INSERT_GAP)?;
+            for Gap { network, node, device, first, end } in gaps {
+                lose.execute(params![network, node, device, first, end])?;
             }
         }
         change.commit()?;
@@ -155,10 +185,22 @@ impl Spool {
     /// Rows after this one, in order.
     pub fn after(&self, row: i64, at_most: usize) -> anyhow::Result<Vec<Stored>> {
         let mut query = self.database.prepare_cached(
-            "SELECT row, network, node, device, epoch, seq, quantity, value, unit, time_us FROM readings \
-             WHERE row > ?1 ORDER BY row LIMIT ?2",
+            "SELECT row, network, node, device, epoch, seq, quantity, value, unit, time_us, time_known \
+             FROM readings WHERE row > ?1 ORDER BY row LIMIT ?2",
         )?;
         let rows = query.query_map(params![row, i64::try_from(at_most)?], stored)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Everything that nodes say they have lost.
+    pub fn gaps(&self) -> anyhow::Result<Vec<Gap>> {
+        let mut query = self.database.prepare_cached(
+            "SELECT network, node, device, first, end FROM gaps ORDER BY network, node, device, first",
+        )?;
+        let rows = query.query_map([], |row| {
+            let (network, node, device) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(Gap { network, node, device, first: row.get(3)?, end: row.get(4)? })
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -217,5 +259,6 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
         seq: row.get::<_, i64>(5)?.try_into().unwrap_or(0),
     };
     let (quantity, value, unit, time) = (row.get(6)?, row.get(7)?, row.get(8)?, Utc(row.get(9)?));
-    Ok(Stored { row: row.get(0)?, reading: Reading { key, quantity, value, unit, time } })
+    let is_known = row.get(10)?;
+    Ok(Stored { row: row.get(0)?, reading: Reading { key, quantity, value, unit, time, is_known } })
 }

@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use gateway::outputs::lines::Format;
 use gateway::outputs::text_file::TextFile;
-use gateway::reading::Reading;
 use gateway::run::run;
-use gateway::source::Source;
+use gateway::source::{Batch, Source};
 use gateway::spool::{Lock, Spool};
 use host_sim::interrupt::Interrupt;
 
@@ -41,19 +40,19 @@ struct Socket {
 }
 
 impl Source for Socket {
-    fn read(&mut self, at_most: Duration) -> anyhow::Result<Vec<Reading>> {
+    fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch> {
         self.answers.set_read_timeout(Some(at_most.max(Duration::from_millis(1))))?;
         let mut line = String::new();
         match self.numbers.read_line(&mut line) {
             Ok(0) => self.is_over = true,
-            Ok(_) => return Ok(line.trim().parse().map(reading).into_iter().collect()),
+            Ok(_) => return Ok(line.trim().parse().map(reading).into_iter().collect::<Vec<_>>().into()),
             Err(_) => {}
         }
-        Ok(Vec::new())
+        Ok(Batch::default())
     }
 
-    fn committed(&mut self, readings: &[Reading]) -> anyhow::Result<()> {
-        Ok(self.answers.write_all(lines(readings.iter().map(|reading| reading.key.seq)).as_bytes())?)
+    fn committed(&mut self, batch: &Batch) -> anyhow::Result<()> {
+        Ok(self.answers.write_all(lines(batch.readings.iter().map(|reading| reading.key.seq)).as_bytes())?)
     }
 
     fn is_over(&self) -> bool {

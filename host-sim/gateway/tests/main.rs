@@ -1,6 +1,7 @@
 //! The gateway against real files, a real broker and boards on pseudo-terminals. One program: linking takes longest.
 
 mod broker;
+mod collected;
 mod files;
 mod killed;
 mod support;

@@ -23,7 +23,7 @@ pub fn reading(seq: u64) -> Reading {
     let key = Key { network: "garden".into(), node, device: 1_000 + node, epoch: 3, seq };
     let value = f64::from(u32::try_from(seq % 4_000).unwrap()) / 100.0;
     let time = Utc(1_795_080_600_000_000).after_us(seq * 1_000);
-    Reading { key, quantity: "air_temperature".into(), value, unit: "°C".into(), time }
+    Reading { key, quantity: "air_temperature".into(), value, unit: "°C".into(), time, is_known: true }
 }
 
 /// Waits until something is so.

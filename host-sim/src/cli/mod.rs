@@ -21,6 +21,7 @@ pub mod pictures;
 pub mod ports;
 pub mod provision;
 pub mod replay;
+pub mod rerun;
 pub mod run;
 pub mod scenario_file;
 pub mod scenarios;

@@ -36,6 +36,9 @@ pub struct Args {
     /// Ask boards to report every frame they send and receive, for the trace
     #[arg(long)]
     frames: bool,
+    /// Restart the boards, and record every call of their nodes, for `ringleader replay --calls`; includes --frames
+    #[arg(long, requires = "record")]
+    calls: bool,
     /// Boards are USB-powered: treat a vanished port as power-off
     #[arg(long)]
     cable_is_power: bool,
@@ -53,7 +56,12 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let endpoints = args.ports.endpoints()?;
     let mut record = args.record.as_deref().map(new_trace).transpose()?;
-    let mut watch = Watch::new(endpoints, Options { cable_is_power: args.cable_is_power, frames: args.frames });
+    let mut watch = Watch::new(endpoints, Options {
+        cable_is_power: args.cable_is_power,
+        // Calls are recorded from the restart on, without being asked for again.
+        frames: args.frames && !args.calls,
+        calls: args.calls,
+    });
     let program = concat!("ringleader ", env!("CARGO_PKG_VERSION")).to_owned();
     let began = Event::Recording { utc: Utc::now().to_string(), program };
     let header = Record { time_us: 0, node: None, event: began }.to_line();

@@ -24,7 +24,10 @@ What nobody could observe (boards without a cable) is not in the table; the tabl
 Examples:
   ringleader replay field.jsonl --out field.toml && ringleader sweep field.toml --seeds 0..100
   ringleader replay field.jsonl --calibrate sketch.csv      # rows of node, x, y in metres
-  ringleader replay field.jsonl --report report.html";
+  ringleader replay field.jsonl --report report.html
+  ringleader replay calls.jsonl --calls --fleet fleet.toml  # recorded with `monitor --calls`
+
+Exit codes: 0 all right, 1 bad input or a record that cannot be run again, 2 a board's frames differ from the PC's.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
@@ -32,7 +35,7 @@ pub struct Args {
     /// The recording, one JSON object per line
     trace: PathBuf,
     /// Write a scenario to this file, and its links beside it with the ending .csv
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["calibrate", "report"])]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["calibrate", "report", "calls"])]
     out: Option<PathBuf>,
     /// Fit exponent, loss at 1 m, shadowing and asymmetry to where the nodes stand
     #[arg(long, value_name = "FILE")]
@@ -43,9 +46,18 @@ pub struct Args {
     /// The boards' transmit power in dBm
     #[arg(long, value_name = "DBM", default_value_t = 0.0, allow_hyphen_values = true)]
     power: f64,
+    /// Run the boards' nodes again on this PC, call by call, and compare every frame that they sent
+    #[arg(long, conflicts_with_all = ["out", "calibrate", "report"])]
+    calls: bool,
+    /// With --calls: the fleet file of the boards, whose configuration and key a recording does not have
+    #[arg(long, value_name = "FILE", requires = "calls")]
+    fleet: Option<PathBuf>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.calls {
+        return super::rerun::run(&args.trace, args.fleet.as_deref());
+    }
     let table = args.out.as_ref().map(|out| out.with_extension("csv"));
     ensure_apart(
         &[("the recording", Some(&args.trace)), ("--calibrate", args.calibrate.as_deref())],
@@ -62,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         note!("node {node} was not watched: whom it hears is not known, and its rows are missing");
     }
     if let (Some(out), Some(table)) = (&args.out, &table) {
-        write(table, &matrix.csv(args.power))?;
+        write(table, &matrix.csv_in_time(args.power))?;
         let name = args.trace.file_stem().map_or("field".into(), |name| name.to_string_lossy().into_owned());
         let links = table.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
         write(out, &rebuild::scenario(&name, &trace, &matrix, &links, args.power))?;

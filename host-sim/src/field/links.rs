@@ -2,32 +2,29 @@
 //!
 //! A recording of boards says for each neighbour how many frames arrived of how many, and how strong they were. A trace of
 //! the simulator has every frame and what became of it. Both come down to the same matrix.
-//!
-//! The strength of frames that arrived is biased where noise takes many: the weak ones are missing. Where less than nine
-//! tenths arrive, and those are hardly stronger than noise, the share says more, and the simulator's error curve turns it
-//! into a strength. Strong frames are lost to others on the air, which says nothing about the link.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use common::types::NodeId;
 use serde::Serialize;
-use sim::air::oqpsk::packet_error_rate;
 use sim::air::trace::{Event, NodeNumber};
 
+use crate::field::channel::{Channel, Tally, share};
 use crate::field::check::trace_file::Trace;
 
-/// Below this share of frames that arrive, their strength is no longer taken for the link's.
-const FAITHFUL: f64 = 0.9;
+/// Links are looked at in pieces of this length, to see whether they changed.
+const PIECE_US: u64 = 10_000_000;
 
-/// The simulator's noise floor, against which its error curve is read.
-const NOISE_DBM: f64 = -100.0;
+/// A link that differs by this much from what it was has changed.
+const CHANGE_DB: f64 = 3.0;
 
-/// Frames this much stronger than noise are lost to something else.
-const CLEAR_DB: f64 = 5.0;
+/// So few frames in a piece say nothing about a change.
+const FEW: u64 = 5;
 
-/// Bits of a frame of middling length.
-const FRAME_BITS: u32 = 50 * 8;
+/// A board that hears somebody says so every ten seconds. Where it says nothing for this long, it hears nothing.
+const SILENT_US: u64 = 30_000_000;
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,6 +36,17 @@ pub struct Link {
     /// Of what arrived.
     pub mean_dbm: f64,
     pub least_dbm: i16,
+    /// Of all frames, those that noise took included.
+    pub strength_dbm: f64,
+}
+
+/// From this time on a link is as strong as this.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    pub at_us: u64,
+    pub from: u16,
+    pub to: u16,
+    pub strength_dbm: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,24 +57,15 @@ pub struct Matrix {
     pub links: Vec<Link>,
     /// Nodes that nobody watched: who hears them is known, whom they hear is not.
     pub unwatched: Vec<u16>,
+    /// The deviation of the strength from frame to frame.
+    pub jitter_db: f64,
+    /// How links were at the start, and how they changed.
+    #[serde(skip)]
+    pub changes: Vec<Change>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    heard: u64,
-    expected: u64,
-    sum_dbm: i64,
-    least_dbm: Option<i16>,
-}
-
-impl Tally {
-    fn add(&mut self, heard: u64, expected: u64, mean_dbm: i16, least_dbm: i16) {
-        self.heard += heard;
-        self.expected += expected;
-        self.sum_dbm += i64::from(mean_dbm) * i64::try_from(heard).unwrap_or(0);
-        self.least_dbm = Some(self.least_dbm.map_or(least_dbm, |least| least.min(least_dbm)));
-    }
-}
+/// What links came to in each piece of the time.
+type Pieces = BTreeMap<(u16, u16), BTreeMap<u64, Tally>>;
 
 impl Link {
     /// The share that did not arrive.
@@ -76,51 +75,68 @@ impl Link {
 
     /// What the link takes from a signal of this power, in decibels.
     pub fn loss_db(&self, power_dbm: f64) -> f64 {
-        let arrived = share(self.heard, self.expected);
-        let is_faint = arrived < FAITHFUL && self.mean_dbm < NOISE_DBM + CLEAR_DB;
-        power_dbm - if is_faint { self.mean_dbm.min(strength_at(arrived)) } else { self.mean_dbm }
+        power_dbm - self.strength_dbm
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of frames are far below 2^52")]
-fn share(part: u64, all: u64) -> f64 {
-    part as f64 / all.max(1) as f64
-}
-
-/// The strength at which this share of frames arrives.
-fn strength_at(arrived: f64) -> f64 {
-    let (mut low, mut high) = (-12.0, 12.0);
-    for _ in 0..40 {
-        let middle = f64::midpoint(low, high);
-        let lost = packet_error_rate(10_f64.powf(middle / 10.0), FRAME_BITS);
-        if 1.0 - lost < arrived { low = middle } else { high = middle }
-    }
-    NOISE_DBM + high
 }
 
 impl Matrix {
     pub fn of(trace: &Trace) -> Self {
         let is_told = trace.records.iter().any(|record| matches!(record.event, Event::Neighbour { .. }));
-        let tallies = if is_told { told(trace) } else { counted(trace) };
+        let pieces = if is_told { told(trace) } else { counted(trace) };
+        let whole = |pieces: &BTreeMap<u64, Tally>| {
+            pieces.values().fold(Tally::default(), |mut sum, piece| {
+                sum.merge(piece);
+                sum
+            })
+        };
+        let tallies: BTreeMap<(u16, u16), Tally> =
+            pieces.iter().map(|(&link, pieces)| (link, whole(pieces))).filter(|(_, tally)| tally.heard > 0).collect();
+        let channel = Channel::of(trace, &tallies);
         let watched: BTreeSet<u16> = trace.in_use.iter().map(|&node| id(trace, node)).collect();
         let mut nodes = watched.clone();
         nodes.extend(tallies.keys().map(|&(from, _)| from));
         let unwatched = nodes.difference(&watched).copied().collect();
-        #[expect(clippy::cast_precision_loss, reason = "sums of dBm are far below 2^52")]
-        let links = tallies.iter().filter(|(_, tally)| tally.heard > 0).map(|(&(from, to), tally)| Link {
-            from,
-            to,
-            heard: tally.heard,
-            expected: tally.expected.max(tally.heard),
-            mean_dbm: tally.sum_dbm as f64 / tally.heard as f64,
-            least_dbm: tally.least_dbm.unwrap_or(0),
+        let links = tallies.iter().filter_map(|(&(from, to), tally)| {
+            Some(Link {
+                from,
+                to,
+                heard: tally.heard,
+                expected: tally.expected.max(tally.heard),
+                mean_dbm: tally.mean_dbm()?,
+                least_dbm: tally.least_dbm.unwrap_or(0),
+                strength_dbm: channel.strength_dbm(to, tally),
+            })
         });
-        Self { links: links.collect(), nodes: nodes.into_iter().collect(), unwatched }
+        let changes = tallies.keys().flat_map(|&link| changes(link, &pieces[&link], &channel)).collect();
+        Self { links: links.collect(), nodes: nodes.into_iter().collect(), unwatched, jitter_db: channel.jitter_db, changes }
     }
 
     /// As `model = "table"` reads it: nodes numbered from 1, and what each link takes in decibels.
     pub fn csv(&self, power_dbm: f64) -> String {
-        let number = |id: u16| self.nodes.iter().position(|&node| node == id).map_or(0, |at| at + 1);
+        let mut text = self.csv_remarks() + "from,to,loss_db\n";
+        for link in &self.links {
+            let (from, to) = (self.number(link.from), self.number(link.to));
+            let _ = writeln!(text, "{from},{to},{:.1}", link.loss_db(power_dbm));
+        }
+        text
+    }
+
+    /// The same, with the time in seconds from which each row holds.
+    pub fn csv_in_time(&self, power_dbm: f64) -> String {
+        let mut text = self.csv_remarks() + "seconds,from,to,loss_db\n";
+        for Change { at_us, from, to, strength_dbm } in &self.changes {
+            let (from, to, loss_db) = (self.number(*from), self.number(*to), power_dbm - strength_dbm);
+            let _ = writeln!(text, "{},{from},{to},{loss_db:.1}", at_us / 1_000_000);
+        }
+        text
+    }
+
+    /// The number of a node in a table.
+    fn number(&self, id: u16) -> usize {
+        self.nodes.iter().position(|&node| node == id).map_or(0, |at| at + 1)
+    }
+
+    fn csv_remarks(&self) -> String {
         let mut text = String::new();
         for (node, number) in self.nodes.iter().zip(1..) {
             let _ = writeln!(text, "# {number} is node {node}");
@@ -128,10 +144,6 @@ impl Matrix {
         for node in &self.unwatched {
             let _ =
                 writeln!(text, "# node {node} was not watched: whom it hears is not known, and its rows are missing");
-        }
-        text.push_str("from,to,loss_db\n");
-        for link in &self.links {
-            let _ = writeln!(text, "{},{},{:.1}", number(link.from), number(link.to), link.loss_db(power_dbm));
         }
         text
     }
@@ -165,57 +177,103 @@ pub fn id(trace: &Trace, node: NodeNumber) -> u16 {
     trace.ids.get(&node).map_or_else(|| u16::try_from(node.0).unwrap_or(u16::MAX), |id| id.0)
 }
 
-type Tallies = BTreeMap<(u16, u16), Tally>;
-
-/// What boards say about their neighbours.
-fn told(trace: &Trace) -> Tallies {
-    let mut tallies = Tallies::new();
+/// What boards say about their neighbours, and what their silence says.
+fn told(trace: &Trace) -> Pieces {
+    let mut pieces = Pieces::new();
+    let mut last: BTreeMap<(u16, u16), u64> = BTreeMap::new();
+    let sent = sent(trace);
     for record in &trace.records {
         if let (Event::Neighbour { peer: NodeId(peer), heard, expected, mean_dbm, least_dbm }, Some(node)) =
             (&record.event, record.node)
         {
-            let tally = tallies.entry((*peer, id(trace, node))).or_default();
+            let link = (*peer, id(trace, node));
+            let pieces = pieces.entry(link).or_default();
+            if let Some(since) = last.insert(link, record.time_us) {
+                note_silence(pieces, &sent, link, since..record.time_us);
+            }
+            // What is told is about the time before.
+            let tally = pieces.entry(record.time_us.saturating_sub(1) / PIECE_US).or_default();
             tally.add(u64::from(*heard), u64::from(*expected), *mean_dbm, *least_dbm);
         }
     }
-    tallies
+    let ends = |link: (u16, u16)| off(trace, link.0).min(off(trace, link.1));
+    for (link, since) in last {
+        note_silence(pieces.entry(link).or_default(), &sent, link, since..ends(link));
+    }
+    pieces
+}
+
+/// The times at which each watched node sent.
+fn sent(trace: &Trace) -> BTreeMap<u16, Vec<u64>> {
+    let mut sent: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+    for record in &trace.records {
+        if let (Event::Frame { .. }, Some(node)) = (&record.event, record.node) {
+            sent.entry(id(trace, node)).or_default().push(record.time_us);
+        }
+    }
+    sent
+}
+
+/// When a node was last seen with power.
+fn off(trace: &Trace, node: u16) -> u64 {
+    let of_it = trace.records.iter().rev().filter(|record| record.node.is_some_and(|one| id(trace, one) == node));
+    of_it.map(|record| record.time_us).next().unwrap_or(0)
+}
+
+/// Nothing was told of a link for so long that nothing can have arrived.
+fn note_silence(
+    pieces: &mut BTreeMap<u64, Tally>,
+    sent: &BTreeMap<u16, Vec<u64>>,
+    (from, _): (u16, u16),
+    silent: Range<u64>,
+) {
+    if silent.end.saturating_sub(silent.start) < SILENT_US {
+        return;
+    }
+    for at_us in sent.get(&from).into_iter().flatten().filter(|at_us| silent.contains(at_us)) {
+        pieces.entry(at_us / PIECE_US).or_default().expected += 1;
+    }
 }
 
 /// Every frame and what became of it. A node that is off is not expected to hear.
-fn counted(trace: &Trace) -> Tallies {
-    let mut tallies = Tallies::new();
+fn counted(trace: &Trace) -> Pieces {
+    let mut pieces = Pieces::new();
     let mut on: BTreeSet<NodeNumber> = trace.in_use.clone();
     for record in &trace.records {
         let Some(node) = record.node else { continue };
+        let piece = record.time_us / PIECE_US;
         match &record.event {
             Event::PowerOff {} => drop(on.remove(&node)),
             Event::PowerOn {} => drop(on.insert(node)),
             Event::Frame { .. } => {
                 for &to in on.iter().filter(|&&to| to != node) {
-                    tallies.entry((id(trace, node), id(trace, to))).or_default().expected += 1;
+                    let link = pieces.entry((id(trace, node), id(trace, to))).or_default();
+                    link.entry(piece).or_default().expected += 1;
                 }
             }
             Event::Received { from, rssi_dbm } => {
-                tallies.entry((id(trace, *from), id(trace, node))).or_default().add(1, 0, *rssi_dbm, *rssi_dbm);
+                let link = pieces.entry((id(trace, *from), id(trace, node))).or_default();
+                link.entry(piece).or_default().add(1, 0, *rssi_dbm, *rssi_dbm);
             }
             _ => {}
         }
     }
-    tallies
+    pieces
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Link, strength_at};
-
-    #[test]
-    fn where_few_frames_arrive_their_strength_is_not_believed() {
-        let link = |heard| Link { from: 1, to: 2, heard, expected: 100, mean_dbm: -98.0, least_dbm: -98 };
-        assert!((link(95).loss_db(0.0) - 98.0).abs() < 1e-9);
-        let weak = link(30).loss_db(0.0);
-        assert!(weak > 98.5 && weak < 102.0, "{weak}");
-        let disturbed = Link { mean_dbm: -70.0, ..link(30) };
-        assert!((disturbed.loss_db(0.0) - 70.0).abs() < 1e-9, "others on the air take strong frames");
-        assert!(strength_at(0.5) > strength_at(0.1));
+/// How a link was at the start, and how it changed: pieces are put together while they are alike.
+fn changes((from, to): (u16, u16), pieces: &BTreeMap<u64, Tally>, channel: &Channel) -> Vec<Change> {
+    let mut parts: Vec<(u64, Tally)> = Vec::new();
+    for (&piece, tally) in pieces {
+        let Some((_, part)) = parts.last_mut() else {
+            parts.push((0, *tally));
+            continue;
+        };
+        let differs = tally.expected.max(tally.heard) >= FEW
+            && part.expected.max(part.heard) >= FEW
+            && (channel.strength_dbm(to, tally) - channel.strength_dbm(to, part)).abs() >= CHANGE_DB;
+        if differs { parts.push((piece * PIECE_US, *tally)) } else { part.merge(tally) }
     }
+    let strength = |(at_us, part): (u64, Tally)| Change { at_us, from, to, strength_dbm: channel.strength_dbm(to, &part) };
+    parts.into_iter().map(strength).collect()
 }

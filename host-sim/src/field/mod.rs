@@ -2,6 +2,7 @@
 //! bootloaders and a dissector.
 
 pub mod calibrate;
+pub mod channel;
 pub mod check;
 pub mod command;
 pub mod dissector;
@@ -14,6 +15,7 @@ pub mod monitor;
 pub mod provision;
 pub mod quantity;
 pub mod rebuild;
+pub mod rerun;
 pub mod size;
 pub mod talk;
 pub mod uf2;

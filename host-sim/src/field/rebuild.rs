@@ -1,7 +1,7 @@
 //! A field as a scenario: its measured links as a table, and the times at which boards lost and got power.
 //!
 //! It gives back the channel, not the run: another algorithm, another seed or another fault can be asked about the same
-//! place. Links are those of the whole recording; how they changed meanwhile is not kept.
+//! place.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,8 @@ pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_d
     let seconds = trace.records.last().map_or(0, second).max(changed + AFTER_S);
     let mut text = format!(
         "# The links of a recording, and when its boards had power.\nname = {name:?}\nduration = \"{seconds} s\"\n\n\
-         [protocol]\nkind = \"height\"\n\n[radio]\nmodel = \"table\"\nlinks = {links:?}\npower = \"{power_dbm} dBm\"\n"
+         [protocol]\nkind = \"height\"\n\n[radio]\nmodel = \"table\"\nlinks = {links:?}\npower = \"{power_dbm} dBm\"\njitter = \"{:.1} dB\"\n",
+        matrix.jitter_db
     );
     let number = |node: u16| matrix.nodes.iter().position(|&other| other == node).map_or(0, |at| at + 1);
     // Places do not matter to a table.

@@ -19,6 +19,11 @@ impl Utc {
         Self(self.0.saturating_add_unsigned(us))
     }
 
+    /// This long before.
+    pub fn before_us(self, us: u64) -> Self {
+        Self(self.0.saturating_sub_unsigned(us))
+    }
+
     /// Reads what [`Display`](std::fmt::Display) writes, with any number of digits after the point.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = text.strip_suffix('Z')?.split_once('T')?;

@@ -40,8 +40,8 @@ impl Format {
 
 /// What a line of JSON and a message on a broker have in common.
 pub fn json(reading: &Reading) -> serde_json::Value {
-    let Reading { key, quantity, value, unit, time } = reading;
-    json!({
+    let Reading { key, quantity, value, unit, time, is_known } = reading;
+    let mut line = json!({
         "time": time.to_string(),
         "network": key.network,
         "node": key.node,
@@ -51,11 +51,15 @@ pub fn json(reading: &Reading) -> serde_json::Value {
         "quantity": quantity,
         "value": value,
         "unit": unit,
-    })
+    });
+    if !is_known {
+        line["time_is"] = "at the latest".into();
+    }
+    line
 }
 
 fn csv(reading: &Reading) -> String {
-    let Reading { key, quantity, value, unit, time } = reading;
+    let Reading { key, quantity, value, unit, time, .. } = reading;
     let [network, quantity, unit] = [&key.network, quantity, unit].map(|text| cell(text));
     format!("{time},{network},{},{},{},{},{quantity},{value},{unit}\n", key.node, key.device, key.epoch, key.seq)
 }
@@ -101,7 +105,7 @@ mod tests {
     fn reading(network: &str) -> Reading {
         let key = Key { network: network.into(), node: 3, device: 48_879, epoch: 7, seq: 42 };
         let time = Utc(1_795_080_600_250_000);
-        Reading { key, quantity: "air_temperature".into(), value: 21.4, unit: "°C".into(), time }
+        Reading { key, quantity: "air_temperature".into(), value: 21.4, unit: "°C".into(), time, is_known: true }
     }
 
     #[test]

@@ -69,7 +69,7 @@ mod tests {
     fn a_name_adds_no_levels_and_no_wildcards() {
         let key = Key { network: "a/b+#c".into(), node: 3, device: 1, epoch: 1, seq: 1 };
         let (quantity, unit) = ("humidity".into(), "%".into());
-        let reading = Reading { key, quantity, value: 40.0, unit, time: Utc(0) };
+        let reading = Reading { key, quantity, value: 40.0, unit, time: Utc(0), is_known: true };
         assert_eq!(state(&reading), "ringleader/a_b__c/3/humidity");
         let (topic, config) = discovery(&reading, "gateway");
         assert_eq!(topic, "homeassistant/sensor/ringleader_a_b__c_3_humidity/config");

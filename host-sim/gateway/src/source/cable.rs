@@ -15,7 +15,7 @@ use host_sim::field::quantity::{self, Description};
 use host_sim::field::utc::Utc;
 use host_sim::note;
 
-use super::Source;
+use super::{Batch, Source};
 use crate::reading::{Key, Reading};
 
 #[derive(Debug)]
@@ -54,7 +54,8 @@ impl Cables {
             seq: *at_us,
         };
         let value = f64::from(*value) / f64::from(per_unit);
-        Some(Reading { key, quantity: name, value, unit: unit.to_owned(), time: self.began.after_us(time_us) })
+        let time = self.began.after_us(time_us);
+        Some(Reading { key, quantity: name, value, unit: unit.to_owned(), time, is_known: true })
     }
 
     fn tell(&self, happening: &Happening) {
@@ -70,15 +71,15 @@ impl Cables {
 }
 
 impl Source for Cables {
-    fn read(&mut self, at_most: Duration) -> anyhow::Result<Vec<Reading>> {
+    fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch> {
         let happened = self.watch.step(at_most);
         for happening in &happened {
             self.tell(happening);
         }
-        Ok(happened.iter().filter_map(|happening| self.reading(happening)).collect())
+        Ok(happened.iter().filter_map(|happening| self.reading(happening)).collect::<Vec<_>>().into())
     }
 
-    fn committed(&mut self, _: &[Reading]) -> anyhow::Result<()> {
+    fn committed(&mut self, _: &Batch) -> anyhow::Result<()> {
         Ok(())
     }
 }

@@ -9,9 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use host_sim::field::monitor::line::Endpoint;
 
-use super::Source;
 use super::cable::Cables;
-use crate::reading::Reading;
+use super::{Batch, Source};
 
 /// The boards of a scenario, each on a pseudo-terminal. They end with the gateway.
 #[derive(Debug)]
@@ -63,15 +62,15 @@ fn ports(said: impl std::io::Read) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 impl Source for Emulated {
-    fn read(&mut self, at_most: Duration) -> anyhow::Result<Vec<Reading>> {
+    fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch> {
         if let Some(status) = self.boards.try_wait().context("the emulated boards")? {
             bail!("the emulated boards ended: {status}");
         }
         self.cables.read(at_most)
     }
 
-    fn committed(&mut self, readings: &[Reading]) -> anyhow::Result<()> {
-        self.cables.committed(readings)
+    fn committed(&mut self, batch: &Batch) -> anyhow::Result<()> {
+        self.cables.committed(batch)
     }
 }
 

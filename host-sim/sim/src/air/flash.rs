@@ -24,6 +24,26 @@ pub enum FlashEvent {
     Erased,
 }
 
+/// A desk to which nodes' logs go instead of their flash: it gets each entry, and says whether it keeps it.
+#[derive(Clone)]
+pub struct Desk(Rc<RefCell<dyn FnMut(&[u8]) -> bool>>);
+
+impl Desk {
+    pub fn new(keep: impl FnMut(&[u8]) -> bool + 'static) -> Self {
+        Self(Rc::new(RefCell::new(keep)))
+    }
+
+    fn keep(&self, entry: &[u8]) -> bool {
+        (self.0.borrow_mut())(entry)
+    }
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Desk")
+    }
+}
+
 /// Shared by all lives of a node.
 pub type SharedFlash = Rc<RefCell<Flash>>;
 
@@ -38,6 +58,8 @@ pub struct Flash {
     log: Vec<Vec<u8>>,
     /// Whether nothing can be written in this life.
     is_failing: bool,
+    /// Where a log entry must be before it counts, besides the log itself.
+    desk: Option<Desk>,
     events: Vec<FlashEvent>,
 }
 
@@ -52,14 +74,20 @@ impl Flash {
             base: 0,
             log: Vec::new(),
             is_failing: false,
+            desk: None,
             events: Vec::new(),
         }
     }
 
     pub fn erase(&mut self, name: u16) {
-        let events = std::mem::take(&mut self.events);
-        *self = Self { events, ..Self::new(name, self.capacity) };
+        let (events, desk) = (std::mem::take(&mut self.events), self.desk.take());
+        *self = Self { events, desk, ..Self::new(name, self.capacity) };
         self.events.push(FlashEvent::Erased);
+    }
+
+    /// From now on an entry of the log counts once this desk has it.
+    pub fn attach(&mut self, desk: Desk) {
+        self.desk = Some(desk);
     }
 
     pub fn set_failing(&mut self, is_failing: bool) {
@@ -103,6 +131,9 @@ impl Flash {
     /// Appends to the log; false where that failed.
     pub fn append(&mut self, entry: &[u8]) -> bool {
         let Some(read) = LogEntry::read(entry).filter(|_| !self.is_failing) else { return false };
+        if self.desk.as_ref().is_some_and(|desk| !desk.keep(entry)) {
+            return false;
+        }
         self.events.push(match read.contents {
             Contents::Block(block) => FlashEvent::Logged { key: read.key, block: block.to_vec() },
             Contents::Gap { end } => FlashEvent::GapLogged { key: read.key, end },

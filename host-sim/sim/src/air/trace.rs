@@ -22,6 +22,7 @@
 //! {"time_us":900,"node":1,"event":"board","network":"0x960f","kind":"nrf52840-dk","chip":"00c0ffee00c0ffee","build":"0123456789abcdef","epoch":7}
 //! {"time_us":5000000,"node":1,"event":"reading","quantity":"air_temperature","value":2140,"per_unit":100,"unit":"°C"}
 //! {"time_us":9000000,"node":1,"event":"neighbour","peer":100,"heard":18,"expected":20,"mean_dbm":-71,"least_dbm":-75}
+//! {"time_us":9000100,"node":1,"event":"call","message":"0704a0860105c1d200"}
 //! ```
 //!
 //! A trace with details, which is what a picture needs, also has these:
@@ -187,6 +188,11 @@ pub enum Event {
         expected: u32,
         mean_dbm: i16,
         least_dbm: i16,
+    },
+    /// What the node's driver told the node, or got from it: the board's message as it came over its cable.
+    Call {
+        #[serde(serialize_with = "to_hex", deserialize_with = "from_hex")]
+        message: Vec<u8>,
     },
 }
 

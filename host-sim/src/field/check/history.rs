@@ -182,7 +182,8 @@ impl Replay {
             | Event::Recording { .. }
             | Event::Board { .. }
             | Event::Reading { .. }
-            | Event::Neighbour { .. } => {}
+            | Event::Neighbour { .. }
+            | Event::Call { .. } => {}
         }
         if self.is_stale {
             self.check_agreement(time_us);

@@ -12,6 +12,7 @@ use super::board_clock::BoardClock;
 use super::describe;
 use super::hearing::Hearing;
 use super::mac;
+use crate::field::provision::network;
 use crate::field::quantity::{self, Description};
 
 /// The beginning of a note about lost messages; a number follows.
@@ -87,6 +88,11 @@ impl Boards {
     }
 
     /// Whether the board at a port is already watched at another one, so that everything arrives twice.
+    /// The number that the board at a port has in the trace.
+    pub fn number(&self, port: PortIndex) -> Option<NodeNumber> {
+        self.at_port.get(&port).copied()
+    }
+
     pub fn is_spare(&self, port: PortIndex) -> bool {
         self.spare.contains(&port)
     }
@@ -286,7 +292,7 @@ fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, NodeNumber>) -> Option<Eve
 /// What a board says it is.
 fn identity(hello: &Hello) -> Event {
     Event::Board {
-        network: format!("{:#06x}", hello.pan),
+        network: network::shown(hello.pan),
         kind: hello.board.name().to_owned(),
         chip: format!("{:016x}", hello.chip),
         build: hello.build.to_string(),

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use common::host_link::{Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
-use sim::air::trace::Record;
+use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::boards::{Boards, PortIndex};
 use super::line::{self, Endpoint, Line};
@@ -21,6 +21,8 @@ pub struct Options {
     pub cable_is_power: bool,
     /// Ask boards to report every frame.
     pub frames: bool,
+    /// Restart every board once, and record everything that its node is told and gives out.
+    pub calls: bool,
 }
 
 /// What can happen at a port.
@@ -51,6 +53,8 @@ struct Port {
     line: Option<Line>,
     decoder: Decoder<ToHost>,
     damaged_told: u32,
+    /// Whether its board was restarted for the record.
+    is_restarted: bool,
     next_try: Instant,
     is_wait_told: bool,
 }
@@ -73,6 +77,7 @@ impl Watch {
             line: None,
             decoder: Decoder::new(),
             damaged_told: 0,
+            is_restarted: false,
             next_try: start,
             is_wait_told: false,
         };
@@ -158,11 +163,17 @@ impl Watch {
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
                         let Some(message) = port.decoder.push(byte) else { continue };
+                        if self.options.calls && matches!(message, ToHost::Hello(_)) && !port.is_restarted {
+                            port.is_restarted = say(line, &ToBoard::Reset { record: true }).is_ok();
+                        }
                         // A board that has just started knows nothing of what was asked of it before.
                         if self.options.frames && matches!(message, ToHost::Hello(_)) {
                             let _ = say(line, &ToBoard::Record(true));
                         }
-                        let records = self.boards.receive(time_us, number, &message);
+                        let mut records = self.boards.receive(time_us, number, &message);
+                        if self.options.calls {
+                            records.extend(call(time_us, self.boards.number(number), &message));
+                        }
                         if self.boards.is_spare(number) {
                             continue;
                         }
@@ -209,6 +220,16 @@ impl Watch {
             }
         }
     }
+}
+
+/// A call of the node's driver as it came over the cable.
+fn call(time_us: u64, node: Option<NodeNumber>, message: &ToHost) -> Option<Record> {
+    if !matches!(message, ToHost::Call { .. }) {
+        return None;
+    }
+    let mut buf = [0; FRAME_BYTES_MAX];
+    let message = encode(message, &mut buf).ok()?.to_vec();
+    Some(Record { time_us, node: Some(node?), event: Event::Call { message } })
 }
 
 fn say(line: &mut Line, message: &ToBoard) -> io::Result<()> {

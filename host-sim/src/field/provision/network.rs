@@ -11,6 +11,11 @@ pub fn pan(name: &str) -> u16 {
     u16::try_from(fnv::extend(fnv::EMPTY, name.bytes()) % 0xFFFF).unwrap_or(0)
 }
 
+/// A network's number, as recordings write it.
+pub fn shown(pan: u16) -> String {
+    format!("{pan:#06x}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::pan;

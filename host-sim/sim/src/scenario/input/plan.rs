@@ -12,6 +12,7 @@ use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::collect_plan::CollectPlan;
+use crate::scenario::input::link_table::LinkTable;
 use crate::scenario::input::commands::CommandPlan;
 pub use crate::scenario::input::topology::Topology;
 use crate::scenario::judge::checker::HOLD_US;
@@ -105,8 +106,8 @@ pub enum Model {
     /// The same, with much more loss.
     Harsh,
     Disc(f64),
-    /// Measured losses in dB from one node to another, by index.
-    Table(BTreeMap<(NodeIndex, NodeIndex), f64>),
+    /// Measured losses from one node to another.
+    Table(LinkTable),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +117,8 @@ pub struct RadioPlan {
     pub exponent: Option<f64>,
     /// The noise at every receiver, if it differs from the model's.
     pub noise_dbm: Option<f64>,
+    /// The deviation of the power from frame to frame in dB, if it differs from the model's.
+    pub jitter_db: Option<f64>,
     /// Links that fade for a while.
     pub bursts: Option<Bursts>,
     pub wifi: Option<Wifi>,
@@ -162,14 +165,15 @@ impl RadioPlan {
             Model::Disc(reach) => {
                 Propagation { spreading: Spreading::Disc { reach: *reach }, ..Propagation::plain(seed) }
             }
-            Model::Table(losses) => {
-                Propagation { spreading: Spreading::Table(losses.clone()), ..Propagation::plain(seed) }
+            Model::Table(table) => {
+                Propagation { spreading: Spreading::Table(table.losses.clone()), ..Propagation::plain(seed) }
             }
         };
         if let (Some(own), Spreading::LogDistance { exponent, .. }) = (self.exponent, &mut air.spreading) {
             *exponent = own;
         }
         air.noise_dbm = self.noise_dbm.unwrap_or(air.noise_dbm);
+        air.jitter_db = self.jitter_db.unwrap_or(air.jitter_db);
         air
     }
 }

@@ -1,13 +1,13 @@
 //! What happens to the network, in order of time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::rng::Rng;
 
 use crate::air::index::NodeIndex;
 use crate::maths;
 use crate::scenario::input::commands::CommandIndex;
-use crate::scenario::input::plan::{FaultIndex, Harm, LoadIndex, Scenario, When, unit};
+use crate::scenario::input::plan::{FaultIndex, Harm, LoadIndex, Model, Scenario, When, unit};
 
 /// One strike of a fault; each has a number of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +52,10 @@ pub enum Action {
     Measure {
         node: NodeIndex,
         since_us: u64,
+    },
+    /// Measured links change, as the table has it for this time.
+    Links {
+        at_us: u64,
     },
     /// The network next door begins or ends a burst.
     Wifi {
@@ -98,6 +102,10 @@ impl Agenda {
         }
         for (index, command) in scenario.commands.iter().enumerate() {
             agenda.add(command.at_us, Action::Command(CommandIndex(index)));
+        }
+        if let Model::Table(table) = &scenario.radio.model {
+            let times: BTreeSet<u64> = table.changes.iter().map(|change| change.at_us).collect();
+            times.into_iter().for_each(|at_us| agenda.add(at_us, Action::Links { at_us }));
         }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);

@@ -9,7 +9,7 @@ use common::time::{Duration, Instant};
 use common::types::NodeId;
 
 use crate::air::collector::{Collector, Sampling};
-use crate::air::flash::{Flash as NodeFlash, SharedFlash};
+use crate::air::flash::{Desk, Flash as NodeFlash, SharedFlash};
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::{CollectPlan, Flash};
 
@@ -40,6 +40,13 @@ impl Collection {
             quantities: self.plan.quantities.clone(),
         });
         Collector::new(self.flashes[node.0].clone(), Duration::from_micros(self.plan.every_us), sampling, seed)
+    }
+
+    /// Logs count only once this desk has them.
+    pub fn attach(&self, desk: &Desk) {
+        for flash in &self.flashes {
+            flash.borrow_mut().attach(desk.clone());
+        }
     }
 
     pub fn boot(&mut self, node: NodeIndex, flash: Flash) {

@@ -14,7 +14,7 @@ use common::rng::Rng;
 use common::time::Instant;
 use common::types::NodeId;
 
-use crate::air::flash::SharedFlash;
+use crate::air::flash::{Desk, SharedFlash};
 use crate::air::index::NodeIndex;
 use crate::air::node_station::NodeStation;
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
@@ -73,6 +73,13 @@ impl Programs {
         let noise_dbm = scenario.radio.propagation(0).noise_dbm;
         let collection = scenario.collect.as_ref().map(|plan| Collection::new(plan, usize::from(nodes)));
         Self { collection, ..Self::new(&scenario.protocol, nodes, noise_dbm, scenario.radio.channel) }
+    }
+
+    /// What leaders log counts only once this desk has it.
+    pub fn attach(&self, desk: &Desk) {
+        if let Some(collection) = &self.collection {
+            collection.attach(desk);
+        }
     }
 
     /// A node's driver boots and finds its flash like this.

@@ -4,6 +4,7 @@ use std::io;
 
 use super::boards::Boards;
 use super::drive::Run;
+use crate::air::flash::Desk;
 use crate::scenario::input::plan::Scenario;
 use crate::scenario::judge::observer::Recorders;
 use crate::scenario::report::outcome::Outcome;
@@ -21,6 +22,11 @@ impl<'s> Session<'s> {
         run.join_boards();
         run.start();
         Self { run }
+    }
+
+    /// A desk beside the leaders, as a gateway is: what they log counts only once it has it.
+    pub fn attach(&mut self, desk: &Desk) {
+        self.run.programs.attach(desk);
     }
 
     pub fn now_us(&self) -> u64 {

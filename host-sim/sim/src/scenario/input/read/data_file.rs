@@ -10,31 +10,53 @@ use super::Files;
 
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
+use crate::scenario::input::link_table::{LinkChange, LinkTable};
 use crate::scenario::input::plan::Waypoint;
 use crate::scenario::input::toml_section::{Problem, Section};
 use crate::scenario::input::units::{Unit, micros};
 
-/// Reads measured losses: `from, to, loss in dB`.
+/// Reads measured losses: `from, to, loss in dB`, or with the time from which each holds in front, `seconds, from, to, loss
+/// in dB`.
 pub(super) fn links(
     section: &Section<'_>,
     key: &str,
     name: &str,
     nodes: usize,
     files: Files<'_>,
-) -> Result<BTreeMap<(NodeIndex, NodeIndex), f64>, Problem> {
-    let mut losses = BTreeMap::new();
-    for row in rows::<3>(section, key, name, files, "from, to, loss in dB")? {
-        let [from, to, loss] = row.numbers;
+) -> Result<LinkTable, Problem> {
+    const COLUMNS: &str = "from, to, loss in dB";
+    const TIMED: &str = "seconds, from, to, loss in dB";
+    let (mut table, mut last) = (LinkTable::default(), BTreeMap::new());
+    // The first row tells which of both it is.
+    let timed = rows::<4>(section, key, name, files, TIMED);
+    let all = match (timed, rows::<3>(section, key, name, files, COLUMNS)) {
+        (Ok(rows), _) => rows,
+        (Err(_), Ok(rows)) => rows.into_iter().map(Row::from_the_start).collect(),
+        // The one that got further is what was meant.
+        (Err(timed), Err(plain)) => return Err(if timed.line > plain.line { timed } else { plain }),
+    };
+    for row in all {
+        let [seconds, from, to, loss_db] = row.numbers;
         let (from, to) = (row.node(from, nodes)?, row.node(to, nodes)?);
         if from == to {
             return Err(row.problem("a node has no link to itself"));
         }
-        row.check("the loss", Unit::Loss, loss)?;
-        if losses.insert((from, to), loss).is_some() {
-            return Err(row.problem("this link was listed before"));
+        row.check("the time", Unit::Time, seconds)?;
+        row.check("the loss", Unit::Loss, loss_db)?;
+        let at_us = micros(seconds);
+        match last.insert((from, to), at_us) {
+            Some(before) if before == at_us => return Err(row.problem("this link was listed before")),
+            Some(before) if before > at_us => return Err(row.problem("the rows of a link must be in order of time")),
+            _ => {}
+        }
+        if at_us == 0 {
+            table.losses.insert((from, to), loss_db);
+        } else {
+            table.changes.push(LinkChange { at_us, from, to, loss_db });
         }
     }
-    Ok(losses)
+    table.changes.sort_by_key(|change| change.at_us);
+    Ok(table)
 }
 
 /// Reads ways: `seconds, node, x, y`.
@@ -63,6 +85,14 @@ struct Row<const N: usize> {
     file: String,
     line: usize,
     numbers: [f64; N],
+}
+
+impl Row<3> {
+    /// What holds from the start on.
+    fn from_the_start(self) -> Row<4> {
+        let [from, to, loss] = self.numbers;
+        Row { file: self.file, line: self.line, numbers: [0.0, from, to, loss] }
+    }
 }
 
 impl<const N: usize> Row<N> {

@@ -13,6 +13,7 @@ pub(super) fn usual() -> RadioPlan {
         model: Model::Usual,
         exponent: None,
         noise_dbm: None,
+        jitter_db: None,
         bursts: None,
         wifi: None,
         loss: 0.0,
@@ -34,12 +35,13 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
         return Err(section.problem_at("exponent", "must be between 1.5 and 6; open space has 2, a building 3 to 4"));
     }
     if let Model::Disc(_) = model {
-        section.exclude(&["exponent"], "means nothing to model = \"disc\", where `reach` decides alone")?;
+        section.exclude(&["exponent", "jitter"], "means nothing to model = \"disc\", where `reach` decides alone")?;
     }
     if let Model::Table(_) = model {
         section.exclude(&["exponent"], "means nothing to model = \"table\", where the measured losses decide alone")?;
     }
     let noise_dbm = within(section, "noise", Unit::Power, &(-150.0..=0.0))?;
+    let jitter_db = within(section, "jitter", Unit::Loss, &(0.0..=20.0))?;
     let bursts = section.section("bursts")?.map(|bursts| read_bursts(&bursts)).transpose()?;
     let wifi = section.section("wifi")?.map(|wifi| read_wifi(&wifi)).transpose()?;
     let loss = section.quantity("loss", Unit::Share)?.unwrap_or(usual.loss);
@@ -67,6 +69,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize, files: Files<'_>) -> Res
         model,
         exponent,
         noise_dbm,
+        jitter_db,
         bursts,
         wifi,
         loss,

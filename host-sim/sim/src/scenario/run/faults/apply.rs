@@ -37,6 +37,7 @@ impl Run<'_> {
             Action::Command(index) => self.command(now, index),
             Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
+            Action::Links { at_us } => self.change_links(now, at_us),
         }
     }
 

@@ -54,14 +54,18 @@ impl Run<'_> {
             return;
         }
         let found = self.find_components();
-        if let Some(what) = told(&self.judge.components().links, &found.links) {
+        if let Some(what) = told(&self.judge.components().links, &found.links, ["down for long", "no longer down"]) {
             self.judge.begin_change(now, what, found, &self.world, &mut self.observer);
         }
     }
 }
 
-/// What has become of the links, if anything.
-fn told(before: &BTreeSet<(NodeIndex, NodeIndex)>, after: &BTreeSet<(NodeIndex, NodeIndex)>) -> Option<String> {
+/// What has become of the links, if anything: those that are missing now, and those that are new.
+pub(super) fn told(
+    before: &BTreeSet<(NodeIndex, NodeIndex)>,
+    after: &BTreeSet<(NodeIndex, NodeIndex)>,
+    [missing, new]: [&str; 2],
+) -> Option<String> {
     let list = |links: Vec<String>, what: &str| {
         (!links.is_empty()).then(|| {
             let plural = if links.len() == 1 { "" } else { "s" };
@@ -69,8 +73,8 @@ fn told(before: &BTreeSet<(NodeIndex, NodeIndex)>, after: &BTreeSet<(NodeIndex, 
         })
     };
     let name = |&(a, b): &(NodeIndex, NodeIndex)| format!("{}-{}", id_of(a), id_of(b));
-    let gone = list(before.difference(after).map(name).collect(), "down for long");
-    let back = list(after.difference(before).map(name).collect(), "no longer down");
+    let gone = list(before.difference(after).map(name).collect(), missing);
+    let back = list(after.difference(before).map(name).collect(), new);
     let parts: Vec<String> = gone.into_iter().chain(back).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }

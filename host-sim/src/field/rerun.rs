@@ -1,0 +1,227 @@
+//! A board's node once more, on the PC: told what it was told, call by call, it must give out the same bytes.
+//!
+//! A record begins where the node was made, with its randomness; its configuration, with the key, is not in it. It holds as
+//! far as the board could deliver it: where messages were dropped, what came after them says nothing.
+
+use common::config::{Boot, Config};
+use common::host_link::{Bytes, Call, Decoder, ToHost};
+use common::mac::phy::FRAME_MAX;
+use common::mac::{Access, Sent};
+use common::node::Node;
+use common::protocol::Signal;
+use common::time::Instant;
+use sim::air::trace::{Event, NodeNumber};
+
+use super::check::trace_file::Trace;
+use super::links::id;
+use super::monitor::boards::LOST_NOTE;
+
+/// One boot of a board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Life {
+    pub node: NodeNumber,
+    pub id: u16,
+    /// With the times that the node was told.
+    pub calls: Vec<(u64, Call)>,
+    /// Whether the board dropped messages, which ends what is known of this boot.
+    pub is_cut: bool,
+}
+
+/// What came of running a boot again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Same {
+    /// What the node was told.
+    pub calls: usize,
+    /// What it gave out, each the same to the byte.
+    pub frames: usize,
+}
+
+/// The first place where board and PC differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub at_us: u64,
+    /// What the node was told last.
+    pub after: String,
+    pub board: Option<Vec<u8>>,
+    pub pc: Option<Vec<u8>>,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { at_us, after, board, pc } = self;
+        let sent = |frame: &Option<Vec<u8>>| match frame {
+            None => "nothing".to_owned(),
+            Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        };
+        let (seconds, micros) = (at_us / 1_000_000, at_us % 1_000_000);
+        write!(f, "at {seconds}.{micros:06} s, after {after}: the board sent {}, the PC {}", sent(board), sent(pc))
+    }
+}
+
+/// All boots that were recorded from their beginning, in order of nodes.
+pub fn lives(trace: &Trace) -> Vec<Life> {
+    let mut lives: Vec<Life> = Vec::new();
+    for node in &trace.in_use {
+        // Begun and still complete.
+        let mut open: Option<Life> = None;
+        for record in trace.records.iter().filter(|record| record.node == Some(*node)) {
+            match &record.event {
+                Event::Call { message } => {
+                    let Some((at_us, call)) = decode(message) else { continue };
+                    if matches!(call, Call::Start { .. }) {
+                        let fresh = Life { node: *node, id: id(trace, *node), calls: Vec::new(), is_cut: false };
+                        lives.extend(open.replace(fresh));
+                    }
+                    if let Some(life) = &mut open {
+                        life.calls.push((at_us, call));
+                    }
+                }
+                Event::Note { text } if text.starts_with(LOST_NOTE) => {
+                    lives.extend(open.take().map(|life| Life { is_cut: true, ..life }));
+                }
+                _ => {}
+            }
+        }
+        lives.extend(open);
+    }
+    lives
+}
+
+fn decode(message: &[u8]) -> Option<(u64, Call)> {
+    let mut decoder = Decoder::<ToHost>::new();
+    match message.iter().find_map(|&byte| decoder.push(byte))? {
+        ToHost::Call { at_us, call } => Some((at_us, call)),
+        _ => None,
+    }
+}
+
+/// Runs a boot again; none where its record does not begin with the start of its node, or the configuration is wrong.
+pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, Difference>> {
+    let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
+    let mut calls = recorded.iter().filter(|(_, call)| !is_of_the_mac(call)).peekable();
+    let (_, Call::Start { epoch, seed, device }) = calls.peek()? else { return None };
+    let mut node = Node::new(config, Boot { epoch: *epoch, seed: *seed, device: *device }).ok()?;
+    let mut same = Same { calls: 0, frames: 0 };
+    while let Some((at_us, call)) = calls.next() {
+        let now = Instant::from_micros(*at_us);
+        let differs = |board: Option<&Call>, pc: Option<&Call>| {
+            let (board, pc) = (board.and_then(frame), pc.and_then(frame));
+            Some(Err(Difference { at_us: *at_us, after: told(call), board, pc }))
+        };
+        if !tell(&mut node, now, call) {
+            return differs(Some(call), None);
+        }
+        same.calls += 1;
+        while let Some((_, recorded)) = calls.next_if(|(_, call)| matches!(call, Call::Transmit { .. })) {
+            let given = given(&mut node, now);
+            if given.as_ref() != Some(recorded) {
+                return differs(Some(recorded), given.as_ref());
+            }
+            same.frames += 1;
+        }
+        // The record may end between a call and what came of it.
+        if calls.peek().is_some()
+            && let Some(more) = given(&mut node, now)
+        {
+            return differs(None, Some(&more));
+        }
+        while node.poll_notice().is_some() {}
+        while node.poll_outcome().is_some() {}
+        while node.poll_action().is_some() {}
+    }
+    Some(Ok(same))
+}
+
+/// Repeats one recorded call to a node; false if the record is an output of the node.
+fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
+    match call {
+        Call::Start { .. } => node.handle_start(now),
+        Call::Frame { rssi_dbm, bytes } => node.handle_frame(now, &mut bytes.as_slice().to_vec()[..], *rssi_dbm),
+        Call::Sent { busy } => node.handle_sent(now, if *busy { Sent::ChannelBusy } else { Sent::Done }),
+        Call::Timeout => node.handle_timeout(now),
+        Call::Elect => node.handle_signal(now, Signal::Elect),
+        Call::StepDown => node.handle_signal(now, Signal::StepDown),
+        Call::Submit(command) => _ = node.submit(now, *command),
+        Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
+        Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
+        Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
+        Call::Transmit { .. } | Call::MacStart { .. } | Call::Mac { .. } => return false,
+    }
+    true
+}
+
+/// The next frame that a node sends, in the form of a record.
+fn given(node: &mut Node, now: Instant) -> Option<Call> {
+    let mut buf = [0; FRAME_MAX];
+    let transmit = node.poll_transmit(now, &mut buf)?;
+    let at_us = match transmit.access {
+        Access::Csma => None,
+        Access::At(at) => Some(at.as_micros()),
+    };
+    Some(Call::Transmit { at_us, bytes: Bytes::new(buf.get(..transmit.length)?).ok()? })
+}
+
+fn frame(call: &Call) -> Option<Vec<u8>> {
+    match call {
+        Call::Transmit { bytes, .. } => Some(bytes.as_slice().to_vec()),
+        _ => None,
+    }
+}
+
+fn told(call: &Call) -> String {
+    match call {
+        Call::Frame { rssi_dbm, bytes } => format!("a frame of {} bytes at {rssi_dbm} dBm", bytes.as_slice().len()),
+        other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::config::{Boot, Config, NetworkKey, Protection};
+    use common::host_link::Call;
+    use common::node::Node;
+    use common::time::Instant;
+    use common::types::NodeId;
+
+    use super::{given, rerun, tell};
+
+    fn config(key: u8) -> Config {
+        Config::ad_hoc(NodeId(5), 7, Protection::Ascon(NetworkKey::new([key; 16])))
+    }
+
+    /// What a board's driver would record of a node that nobody hears.
+    fn record(seed: u64) -> Vec<(u64, Call)> {
+        let mut node = Node::new(&config(1), Boot { epoch: Some(3), seed, device: 9 }).unwrap();
+        let (mut calls, mut now) = (Vec::new(), Instant::from_micros(1_000));
+        let mut call = Call::Start { epoch: Some(3), seed, device: 9 };
+        while calls.len() < 100 {
+            assert!(tell(&mut node, now, &call));
+            calls.push((now.as_micros(), call));
+            let sent = given(&mut node, now);
+            call = if sent.is_some() { Call::Sent { busy: false } } else { Call::Timeout };
+            calls.extend(sent.map(|sent| (now.as_micros(), sent)));
+            while node.poll_notice().is_some() {}
+            now = node.poll_timeout().filter(|_| call == Call::Timeout).unwrap_or(now).max(now);
+        }
+        calls
+    }
+
+    #[test]
+    fn the_same_calls_give_the_same_bytes() {
+        let same = rerun(&config(1), &record(77)).unwrap().unwrap();
+        assert!(same.frames > 10 && same.calls > same.frames, "{same:?}");
+    }
+
+    #[test]
+    fn whatever_differs_is_told_with_its_place() {
+        let difference = rerun(&config(2), &record(77)).unwrap().unwrap_err();
+        assert!(difference.board.is_some() && difference.pc.is_some(), "another key: {difference}");
+        let mut calls = record(77);
+        let timeout = calls.iter().rposition(|(_, call)| matches!(call, Call::Transmit { .. })).unwrap();
+        calls.remove(timeout);
+        calls.push(calls[calls.len() - 1].clone());
+        let missing = rerun(&config(1), &calls).unwrap().unwrap_err();
+        assert!(missing.board.is_none() && missing.to_string().contains("the board sent nothing"), "{missing}");
+        assert!(rerun(&config(1), &calls[1..]).is_none(), "it begins in the middle");
+    }
+}
