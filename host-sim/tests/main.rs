@@ -8,6 +8,7 @@ mod collect;
 mod commands;
 mod dependencies;
 #[cfg(unix)]
+mod fields;
 mod flash_fleet;
 mod flashing;
 mod golden;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use sim::air::oqpsk::packet_error_rate;
 use sim::air::trace::Event;
 
@@ -75,12 +76,14 @@ pub fn share(part: u64, all: u64) -> f64 {
 }
 
 /// What all links of a recording have in common.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Channel {
     /// The deviation of the strength from frame to frame.
     pub jitter_db: f64,
+    #[serde(skip)]
     frame_bits: u32,
     /// The share of strong frames that arrives at each node: the others are lost to frames that overlap.
+    #[serde(skip)]
     spared: BTreeMap<u16, f64>,
 }
 
@@ -105,6 +108,11 @@ impl Channel {
             Some(mean) if arrived >= FAITHFUL || mean >= NOISE_DBM + CLEAR_DB => mean,
             _ => self.strength_at(arrived),
         }
+    }
+
+    /// The share of frames of a link that noise takes, where their mean strength is this.
+    pub fn lost_at(&self, strength_dbm: f64) -> f64 {
+        1.0 - self.arriving(strength_dbm - NOISE_DBM)
     }
 
     /// The strength at which this share of frames arrives.

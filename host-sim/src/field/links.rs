@@ -49,7 +49,7 @@ pub struct Change {
     pub strength_dbm: f64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
     /// The ids of all nodes, in order.
     pub nodes: Vec<u16>,
@@ -57,8 +57,9 @@ pub struct Matrix {
     pub links: Vec<Link>,
     /// Nodes that nobody watched: who hears them is known, whom they hear is not.
     pub unwatched: Vec<u16>,
-    /// The deviation of the strength from frame to frame.
-    pub jitter_db: f64,
+    /// What they have in common.
+    #[serde(flatten)]
+    pub channel: Channel,
     /// How links were at the start, and how they changed.
     #[serde(skip)]
     pub changes: Vec<Change>,
@@ -108,7 +109,7 @@ impl Matrix {
             })
         });
         let changes = tallies.keys().flat_map(|&link| changes(link, &pieces[&link], &channel)).collect();
-        Self { links: links.collect(), nodes: nodes.into_iter().collect(), unwatched, jitter_db: channel.jitter_db, changes }
+        Self { links: links.collect(), nodes: nodes.into_iter().collect(), unwatched, channel, changes }
     }
 
     /// As `model = "table"` reads it: nodes numbered from 1, and what each link takes in decibels.

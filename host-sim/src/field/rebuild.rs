@@ -22,7 +22,7 @@ pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_d
     let mut text = format!(
         "# The links of a recording, and when its boards had power.\nname = {name:?}\nduration = \"{seconds} s\"\n\n\
          [protocol]\nkind = \"height\"\n\n[radio]\nmodel = \"table\"\nlinks = {links:?}\npower = \"{power_dbm} dBm\"\njitter = \"{:.1} dB\"\n",
-        matrix.jitter_db
+        matrix.channel.jitter_db
     );
     let number = |node: u16| matrix.nodes.iter().position(|&other| other == node).map_or(0, |at| at + 1);
     // Places do not matter to a table.
