@@ -58,6 +58,48 @@ fn measured_links_are_those_that_the_air_has() {
 }
 
 #[test]
+fn links_that_change_are_replayed_as_they_changed() {
+    let folder = folder("changes");
+    // From 40 s on, the only way between 1 and 2 leads over 3.
+    let table = "seconds,from,to,loss_db\n0,1,2,70\n0,2,1,70\n0,2,3,75\n0,3,2,75\n0,1,3,78\n0,3,1,78\n\
+                 40,1,2,125\n40,2,1,125\n60,2,3,84\n";
+    std::fs::write(folder.join("true.csv"), table).unwrap();
+    let nodes = [1, 2, 3].map(|id| format!("[[node]]\nid = {id}\nat = [{id}, 0]\n")).concat();
+    let text = format!(
+        "name = \"t\"\nduration = \"100 s\"\n[protocol]\nkind = \"height\"\n[radio]\nmodel = \"table\"\nlinks = \"true.csv\"\n{nodes}"
+    );
+    std::fs::write(folder.join("t.toml"), text).unwrap();
+    let outcome: serde_json::Value = serde_json::from_str(&ok(&folder, "run t.toml --json --trace t.jsonl")).unwrap();
+    let changes: Vec<&str> =
+        outcome["changes"].as_array().unwrap().iter().map(|change| change["what"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["start", "link 1-2 gone"], "a link that only gets weaker changes nothing");
+    ok(&folder, "replay t.jsonl --out again.toml");
+    let found = std::fs::read_to_string(folder.join("again.csv")).unwrap();
+    let rows: Vec<Vec<f64>> = found
+        .lines()
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+        .map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect())
+        .collect();
+    let of = |from: f64, to: f64| rows.iter().filter(move |row| row[1] == from && row[2] == to).collect::<Vec<_>>();
+    let (gone, weaker, same) = (of(1.0, 2.0), of(2.0, 3.0), of(3.0, 1.0));
+    assert!(gone.len() == 2 && gone[0][0] == 0.0 && gone[1][0] == 40.0 && gone[1][3] > 105.0, "{found}");
+    assert!(weaker.len() == 2 && weaker[1][0] == 60.0 && (weaker[1][3] - 84.0).abs() < 1.0, "{found}");
+    assert!(same.len() == 1 && (same[0][3] - 78.0).abs() < 1.0, "{found}");
+    let again: serde_json::Value = serde_json::from_str(&ok(&folder, "run again.toml --json")).unwrap();
+    assert_eq!(again["changes"][1]["what"], "link 1-2 gone", "{again}");
+    for (bad, expected) in [
+        ("0,1,2,70\n5,1,2\n", "true.csv:2: must be 4 numbers"),
+        ("9,1,2,70\n5,1,2,71\n", "true.csv:2: the rows of a link must be in order of time"),
+        ("5,1,2,70\n5,1,2,71\n", "true.csv:2: this link was listed before"),
+    ] {
+        std::fs::write(folder.join("true.csv"), bad).unwrap();
+        let output = ringleader(&folder, "run t.toml");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn the_radio_of_a_field_is_calibrated() {
     let folder = folder("calibrate");
     std::fs::write(folder.join("sketch.csv"), SKETCH).unwrap();
@@ -82,33 +124,16 @@ fn the_radio_of_a_field_is_calibrated() {
 }
 
 #[test]
-fn a_replayed_field_elects_as_fast_as_the_field_did() {
-    const FIELDS: u64 = 24;
+fn a_field_becomes_a_scenario_with_its_power_cuts() {
     let folder = folder("fields");
     std::fs::write(folder.join("field.toml"), field("usual")).unwrap();
-    let elected = |json: &str| -> u64 {
-        let outcome: serde_json::Value = serde_json::from_str(json).unwrap();
-        let changes = outcome["changes"].as_array().unwrap();
-        changes.last().unwrap()["agreed_after_ms"].as_u64().unwrap_or_else(|| panic!("{changes:?}"))
-    };
-    let (mut before, mut after) = (Vec::new(), Vec::new());
-    for seed in 0..FIELDS {
-        before.push(elected(&ok(&folder, &format!("run field.toml --seed {seed} --json --trace t.jsonl"))));
-        let _ = std::fs::remove_file(folder.join("again.toml"));
-        ok(&folder, "replay t.jsonl --out again.toml");
-        let text = std::fs::read_to_string(folder.join("again.toml")).unwrap();
-        assert_eq!(text.matches("kind = \"crash\"").count(), 1, "{text}");
-        after.push(elected(&ok(&folder, &format!("run again.toml --seed {seed} --json"))));
-    }
+    ok(&folder, "run field.toml --seed 3 --trace t.jsonl");
+    ok(&folder, "replay t.jsonl --out again.toml");
+    let text = std::fs::read_to_string(folder.join("again.toml")).unwrap();
+    assert!(text.matches("kind = \"crash\"").count() == 1 && text.contains("jitter = \"1.5 dB\""), "{text}");
+    ok(&folder, "run again.toml");
     let again = ringleader(&folder, "replay t.jsonl --out again.toml");
     assert!(String::from_utf8(again.stderr).unwrap().contains("looks like a scenario"), "it may be somebody's work");
-    before.sort_unstable();
-    after.sort_unstable();
-    for at in [FIELDS / 2, FIELDS * 9 / 10] {
-        let at = usize::try_from(at).unwrap();
-        let (before, after) = (before[at], after[at]);
-        assert!(after.abs_diff(before) * 10 <= before, "{before} ms in the field, {after} ms replayed");
-    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Map, Value, json};
 
 /// A schema, and commands whose output must fit it. Between them they show every field with and without a value.
-const PRINTED: [(&str, &[&str]); 13] = [
+const PRINTED: [(&str, &[&str]); 17] = [
     ("run", &["run mesh16 --json", "run partition-merge --json --check-determinism", "run late.toml --json"]),
     ("sweep", &["sweep mesh16 --seeds 0..2 --json", "sweep late.toml --seeds 0..2 --json"]),
     ("merge", &["merge shard.json --json"]),
@@ -22,7 +22,22 @@ const PRINTED: [(&str, &[&str]); 13] = [
     ("table", &["table --json"]),
     ("size", &["size IMAGE --json", "size IMAGE --json --max-flash 1 --max-ram 999999"]),
     ("demo", &["demo --json"]),
+    ("board", &["board desk.toml --elf IMAGE --json", "board late.toml --all --elf IMAGE --json"]),
+    ("bench-air", &["bench air --nodes 16 --seconds 1 --json"]),
+    (
+        "bench-elections",
+        &["bench elections --seeds 1 --only ring16 --json", "bench elections --seeds 1 --only mesh16 --json"],
+    ),
+    ("bench-nodes", &["bench nodes --nodes 9 --seconds 60 --runs 1 --json"]),
 ];
+
+/// Those that take half a minute each, only where `RINGLEADER_DEEP` asks for them.
+const LONG: [(&str, &[&str]); 2] =
+    [("bench-boards", &["bench boards --elf IMAGE --json"]), ("bench-core", &["bench core --nodes 100 --json"])];
+
+/// Two boards on a desk.
+const DESK: &str = "name = \"desk\"\nduration = \"15 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"3 m\"\n\
+                    [radio]\nmodel = \"plain\"\n[protocol]\nkind = \"height\"\n[[node]]\nid = 1\nkind = \"board\"\n";
 
 /// Nobody agrees within half a second.
 const LATE: &str = "name = \"late\"\nduration = \"5 s\"\n[topology]\nkind = \"line\"\nnodes = 4\nspacing = \"9 m\"\n\
@@ -122,32 +137,66 @@ fn what_is_printed_fits_its_schema() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("late.toml"), LATE).unwrap();
+    std::fs::write(folder.join("desk.toml"), DESK).unwrap();
     std::fs::write(folder.join("image.elf"), emulator::images::elf("firmware").unwrap()).unwrap();
     let shard = printed(&folder, "sweep mesh16 --seeds 0..2 --json");
     std::fs::write(folder.join("shard.json"), shard.to_string()).unwrap();
     printed(&folder, "run mesh16 --json --trace trace.jsonl");
     let open = "{\"time_us\":0,\"node\":0,\"event\":\"id\",\"id\":5}\n{\"time_us\":60000000,\"node\":0,\"event\":\"power_on\"}\n";
     std::fs::write(folder.join("open.jsonl"), open).unwrap();
-    for (name, commands) in PRINTED {
+    let is_deep = std::env::var_os("RINGLEADER_DEEP").is_some();
+    for (name, commands) in PRINTED.into_iter().chain(LONG.into_iter().filter(|_| is_deep)) {
         let values: Vec<Value> = commands.iter().map(|command| printed(&folder, command)).collect();
-        let path = schemas().join(format!("{name}.json"));
-        if std::env::var_os("RINGLEADER_WRITE_SCHEMAS").is_some() {
-            let mut schema = schema_of(&values.iter().collect::<Vec<_>>());
-            schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-            schema["title"] = format!("ringleader {name} --json").into();
-            std::fs::write(&path, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
-        }
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let schema: Value = serde_json::from_str(&text).unwrap();
-        for (value, command) in values.iter().zip(commands) {
-            let mut found = Vec::new();
-            misfits(&schema, value, "output", &mut found);
-            found.truncate(5);
-            assert!(found.is_empty(), "`ringleader {command}` does not fit {}: {found:?}", path.display());
-        }
-        if std::env::var_os("RINGLEADER_WRITE_SCHEMAS").is_some() {
-            continue;
-        }
+        hold(name, &values);
+    }
+}
+
+/// Every line that the monitor prints is a record of a trace. Those of the format's own description are of every kind.
+#[test]
+fn lines_of_traces_fit_their_schema() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemas-lines");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let described = include_str!("../sim/src/air/trace.rs");
+    let lines = described.lines().filter_map(|line| line.strip_prefix("//! ")).filter(|line| line.starts_with('{'));
+    let mut values: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    printed(&folder, "run partition-merge --json --trace trace.jsonl --detail");
+    let trace = std::fs::read_to_string(folder.join("trace.jsonl")).unwrap();
+    values.extend(trace.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
+    #[cfg(unix)]
+    {
+        use crate::monitor::fake_board::{FakeBoard, Script};
+        let _board =
+            FakeBoard::plug_in(&folder.join("port"), Script { id: 5, epoch: 1, leader: Some(5), stores: true });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+        let output = command.args(["monitor", "--port", "port", "--json", "--for", "1"]).current_dir(&folder).output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        let said: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(said.iter().any(|line| line["event"] == "leader"), "{text}");
+        values.extend(said);
+    }
+    hold("monitor", &values);
+}
+
+/// Holds what was printed to its schema, or makes the schema of it.
+fn hold(name: &str, values: &[Value]) {
+    let path = schemas().join(format!("{name}.json"));
+    let is_to_be_made = std::env::var_os("RINGLEADER_WRITE_SCHEMAS").is_some();
+    if is_to_be_made {
+        let mut schema = schema_of(&values.iter().collect::<Vec<_>>());
+        schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+        schema["title"] = format!("ringleader {} --json", name.replacen("bench-", "bench ", 1)).into();
+        std::fs::write(&path, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+    }
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    for (value, number) in values.iter().zip(1..) {
+        let mut found = Vec::new();
+        misfits(&schema, value, "output", &mut found);
+        found.truncate(5);
+        assert!(found.is_empty(), "output {number} of {name} does not fit {}: {found:?}", path.display());
+    }
+    if !is_to_be_made {
         let said = Command::new(env!("CARGO_BIN_EXE_ringleader")).args(["schema", name]).output().unwrap();
         assert_eq!(String::from_utf8(said.stdout).unwrap(), text, "`ringleader schema {name}`");
     }

@@ -67,6 +67,9 @@ pub struct Args {
     /// Name a network, as in the fleet file; boards only know its number. May be repeated
     #[arg(long, value_name = "NAME")]
     network: Vec<String>,
+    /// Make the board at the first port the leader, where readings of all arrive (heights and hierarchy)
+    #[arg(long, conflicts_with_all = ["scenario", "flood"])]
+    lead: bool,
     /// Write every reading to this file, one JSON object per line
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
@@ -138,7 +141,7 @@ impl Args {
                 run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until)
             }
         } else {
-            let mut source = Cables::new(self.ports.endpoints()?, self.network);
+            let mut source = Cables::new(self.ports.endpoints()?, self.network, self.lead);
             run(&mut source, &self.db, &mut spool, &mut files, &interrupt, until)
         };
         if let Some(publisher) = publisher {

@@ -42,6 +42,8 @@ pub fn run(
     while !interrupt.is_set() && !source.is_over() && until.is_none_or(|until| Instant::now() < until) {
         let batch = gather(source)?;
         if batch.is_empty() {
+            // Whoever waits for an answer may have sent nothing that is worth a row.
+            source.committed(&batch)?;
             continue;
         }
         let stored = spool.store_all(&batch.readings, &batch.gaps);

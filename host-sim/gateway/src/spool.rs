@@ -68,8 +68,7 @@ const INSERT: &str = "INSERT OR IGNORE INTO readings \
     (network, node, device, epoch, seq, quantity, value, unit, time_us, time_known) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-const INSERT_GAP: &str =
-    "INSERT OR IGNORE INTO gaps (network, node, device, first, end) VALUES (?1, ?2, ?3, ?4, ?5)";
+const INSERT_GAP: &str = "INSERT OR IGNORE INTO gaps (network, node, device, first, end) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// A reading from before does not replace a later one.
 const RENEW: &str = "INSERT INTO latest (network, node, quantity, value, unit, time_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \

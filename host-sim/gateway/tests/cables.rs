@@ -5,7 +5,11 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use common::host_link::{Quantity, ToHost};
+use common::data::block::{Block, Sample, Taken};
+use common::data::log_entry::{Contents, ENTRY_MAX, LogEntry};
+use common::data::wire::Key as BlockKey;
+use common::host_link::{Bytes, Quantity, ToBoard, ToHost};
+use common::types::NodeId;
 use gateway::spool::Spool;
 use host_sim::field::provision::network::pan;
 
@@ -73,6 +77,67 @@ fn what_boards_say_is_in_every_output() {
     let csv = std::fs::read_to_string(folder.join("a.csv")).unwrap();
     assert!(csv.lines().count() == 41 && csv.contains(",pan-0007,5,"), "{csv}");
     assert!(csv.contains(",9,1000019,supply,2.9,V\n"), "epoch, number, quantity, value and unit: {csv}");
+}
+
+/// An entry of a leader's log: a block of one sample of another node.
+fn entry(number: u32, epoch: u16, clock_ms: u64) -> Bytes<ENTRY_MAX> {
+    let mut block = Block::new();
+    let mut sample = Sample::default();
+    sample.values[common::quantity::Quantity::Supply.series().unwrap()] = Some(2_800);
+    block.push(3, Taken { clock_ms: 70_000, sample }).unwrap();
+    let key = BlockKey { origin: NodeId(12), store: 777, number };
+    let mut buf = [0; ENTRY_MAX];
+    let entry = LogEntry { key, epoch, clock_ms, age: 100, contents: Contents::Block(block.bytes()) };
+    let length = entry.write(&mut buf).unwrap();
+    Bytes::new(&buf[..length]).unwrap()
+}
+
+#[test]
+fn what_a_leader_has_gathered_is_taken_over_and_only_then_let_go() {
+    let folder = folder("gathered");
+    let board = FakeBoard::plug_in(&folder.join("port"), script(5));
+    let mut command = Command::new(PROGRAM);
+    command.args(["--port", "port", "--db", "a.sqlite"]).current_dir(&folder).stderr(Stdio::piped());
+    let mut gateway = command.spawn().unwrap();
+    meet(&mut gateway, &["node 5"]);
+    board.await_command(&ToBoard::ReadLog { from: 0 });
+    // Of a boot before this one, of this one, and there is more.
+    board.say(&ToHost::Logged { position: 40, entry: entry(0, 8, 5_000) });
+    board.say(&ToHost::Logged { position: 41, entry: entry(1, 9, 1) });
+    board.say(&ToHost::LogTold { next: 42, end: 43 });
+    board.await_command(&ToBoard::ReadLog { from: 42 });
+    board.await_command(&ToBoard::ReleaseLog { before: 42 });
+    board.say(&ToHost::Logged { position: 42, entry: entry(2, 9, 2) });
+    board.say(&ToHost::LogTold { next: 43, end: 43 });
+    board.await_command(&ToBoard::ReleaseLog { before: 43 });
+    // As it writes them, one of them lost on the way.
+    board.say(&ToHost::Logged { position: 44, entry: entry(4, 9, 4) });
+    board.await_command(&ToBoard::ReadLog { from: 43 });
+    board.say(&ToHost::Logged { position: 43, entry: entry(3, 9, 3) });
+    board.say(&ToHost::Logged { position: 44, entry: entry(4, 9, 4) });
+    board.say(&ToHost::LogTold { next: 45, end: 45 });
+    board.await_command(&ToBoard::ReleaseLog { before: 45 });
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    let rows = Spool::open(&folder.join("a.sqlite")).unwrap().after(0, 100).unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (row.reading.key.seq / 256, row.reading.is_known)).collect();
+    assert_eq!(found, [(0, false), (1, true), (2, true), (4, true), (3, true)]);
+    let reading = &rows[1].reading;
+    assert_eq!((reading.key.node, reading.key.device, reading.key.epoch), (12, 777, 3));
+    assert_eq!((reading.quantity.as_str(), reading.value, reading.unit.as_str()), ("supply", 2.8, "V"));
+}
+
+#[test]
+fn the_board_on_the_cable_is_made_the_leader() {
+    let folder = folder("lead");
+    let board = FakeBoard::plug_in(&folder.join("port"), Script { leader: Some(9), ..script(5) });
+    let mut command = Command::new(PROGRAM);
+    command.args(["--port", "port", "--db", "a.sqlite", "--lead"]).current_dir(&folder).stderr(Stdio::piped());
+    let mut gateway = command.spawn().unwrap();
+    meet(&mut gateway, &["--lead: node 5 elects itself"]);
+    board.await_command(&ToBoard::Elect);
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
 }
 
 #[test]

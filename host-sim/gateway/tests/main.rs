@@ -10,7 +10,6 @@ mod support;
 mod cables;
 #[cfg(unix)]
 #[path = "../../tests/monitor/fake_board.rs"]
-#[expect(dead_code, reason = "shared with the tests of the monitor, which use all of it")]
 mod fake_board;
 #[cfg(unix)]
 mod rehearsal;

@@ -56,12 +56,15 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let endpoints = args.ports.endpoints()?;
     let mut record = args.record.as_deref().map(new_trace).transpose()?;
-    let mut watch = Watch::new(endpoints, Options {
-        cable_is_power: args.cable_is_power,
-        // Calls are recorded from the restart on, without being asked for again.
-        frames: args.frames && !args.calls,
-        calls: args.calls,
-    });
+    let mut watch = Watch::new(
+        endpoints,
+        Options {
+            cable_is_power: args.cable_is_power,
+            // Calls are recorded from the restart on, without being asked for again.
+            frames: args.frames && !args.calls,
+            calls: args.calls,
+        },
+    );
     let program = concat!("ringleader ", env!("CARGO_PKG_VERSION")).to_owned();
     let began = Event::Recording { utc: Utc::now().to_string(), program };
     let header = Record { time_us: 0, node: None, event: began }.to_line();

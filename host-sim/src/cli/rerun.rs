@@ -6,12 +6,11 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 use common::board::demo;
 use common::config::Config;
-use sim::air::trace::{Event, NodeNumber};
 
-use crate::field::check::trace_file::{self, Trace};
+use crate::field::check::trace_file;
 use crate::field::fleet;
 use crate::field::provision::network::shown;
-use crate::field::rerun::{Life, Same, lives, rerun};
+use crate::field::rerun::{Identity, Life, Same, lives, rerun};
 use crate::output::counted;
 use crate::{note, outln};
 
@@ -30,9 +29,8 @@ pub fn run(file: &Path, fleet: Option<&Path>) -> anyhow::Result<ExitCode> {
     );
     let mut differ = 0;
     for life in &lives {
-        let board = Board::of(&trace, life.node).with_context(|| format!("node {} never said what it is", life.id))?;
-        let config = board.config(life.id, &configs)?;
-        let name = format!("node {}, boot {}", life.id, boot(life));
+        let config = config(&life.board, &configs)?;
+        let name = format!("node {}, boot {}", life.board.id, boot(life));
         match rerun(&config, &life.calls) {
             None => bail!("{name}: its record does not begin with its start, or its configuration is wrong"),
             Some(Ok(Same { calls, frames })) => {
@@ -42,7 +40,7 @@ pub fn run(file: &Path, fleet: Option<&Path>) -> anyhow::Result<ExitCode> {
             Some(Err(difference)) => {
                 differ += 1;
                 outln!("{name}: DIFFERS {difference}")?;
-                note!("its image is {}: this program must be built from the same sources", board.build);
+                note!("its image is {}: this program must be built from the same sources", life.board.build);
             }
         }
         if life.is_cut {
@@ -60,32 +58,15 @@ fn boot(life: &Life) -> String {
     epoch.map_or("without a number".to_owned(), |epoch| epoch.to_string())
 }
 
-/// What a recording says of a board.
-struct Board {
-    network: String,
-    chip: String,
-    build: String,
-}
-
-impl Board {
-    fn of(trace: &Trace, node: NodeNumber) -> Option<Self> {
-        trace.records.iter().filter(|record| record.node == Some(node)).find_map(|record| match &record.event {
-            Event::Board { network, chip, build, .. } => {
-                Some(Self { network: network.clone(), chip: chip.clone(), build: build.clone() })
-            }
-            _ => None,
-        })
+/// The demo network's is public; any other is in the fleet file.
+fn config(board: &Identity, fleet: &[Config]) -> anyhow::Result<Config> {
+    let Identity { id, network, chip, .. } = board;
+    if *network == shown(demo::PAN) {
+        let chip = u64::from_str_radix(chip, 16).ok().with_context(|| format!("{chip:?} is no chip"))?;
+        return Ok(demo::config(chip));
     }
-
-    /// The demo network's is public; any other is in the fleet file.
-    fn config(&self, id: u16, fleet: &[Config]) -> anyhow::Result<Config> {
-        if self.network == shown(demo::PAN) {
-            let chip = u64::from_str_radix(&self.chip, 16).ok().with_context(|| format!("{:?} is no chip", self.chip))?;
-            return Ok(demo::config(chip));
-        }
-        let is_it = |config: &&Config| config.id.0 == id && shown(config.pan) == self.network;
-        fleet.iter().find(is_it).cloned().with_context(|| {
-            format!("node {id} of network {} needs its configuration: name its fleet file with --fleet", self.network)
-        })
-    }
+    let is_it = |config: &&Config| config.id.0 == *id && shown(config.pan) == *network;
+    fleet.iter().find(is_it).cloned().with_context(|| {
+        format!("node {id} of network {network} needs its configuration: name its fleet file with --fleet")
+    })
 }

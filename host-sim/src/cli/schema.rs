@@ -15,13 +15,20 @@ Examples:
   ringleader schema sweep > sweep.schema.json";
 
 /// Each command with its schema.
-const SCHEMAS: [(&str, &str); 13] = [
+const SCHEMAS: [(&str, &str); 20] = [
+    ("bench-air", include_str!("../../schemas/bench-air.json")),
+    ("bench-boards", include_str!("../../schemas/bench-boards.json")),
+    ("bench-core", include_str!("../../schemas/bench-core.json")),
+    ("bench-elections", include_str!("../../schemas/bench-elections.json")),
+    ("bench-nodes", include_str!("../../schemas/bench-nodes.json")),
+    ("board", include_str!("../../schemas/board.json")),
     ("check", include_str!("../../schemas/check.json")),
     ("conform", include_str!("../../schemas/conform.json")),
     ("demo", include_str!("../../schemas/demo.json")),
     ("hierarchy", include_str!("../../schemas/hierarchy.json")),
     ("links", include_str!("../../schemas/links.json")),
     ("merge", include_str!("../../schemas/merge.json")),
+    ("monitor", include_str!("../../schemas/monitor.json")),
     ("run", include_str!("../../schemas/run.json")),
     ("size", include_str!("../../schemas/size.json")),
     ("stress", include_str!("../../schemas/stress.json")),

@@ -1,7 +1,11 @@
 //! The path loss of a place, from links and where their ends stand: loss = loss at 1 m + 10 · exponent · log10(distance),
 //! fitted by least squares, with what is left over as shadowing.
+//!
+//! Both directions of a link have the same shadow, so they count as one. Some nodes are louder or hear better than others,
+//! which is in all their links: where there are links enough, each node's own share is fitted too, and neither blurs the
+//! exponent nor counts as shadowing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, ensure};
 use serde::Serialize;
@@ -45,40 +49,92 @@ pub fn sketch(text: &str) -> anyhow::Result<BTreeMap<u16, [f64; 2]>> {
     Ok(places)
 }
 
+/// A pair of nodes that hear each other, one way at least.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    ends: [u16; 2],
+    /// Ten times the logarithm of the distance in metres.
+    distance: f64,
+    /// The mean of both directions.
+    loss_db: f64,
+}
+
+/// With so many pairs for each node, nodes are told apart.
+const PAIRS_PER_NODE: usize = 3;
+
+/// Shares of nodes are fitted in turns; far fewer suffice.
+const TURNS: usize = 100;
+
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
 pub fn fit(matrix: &Matrix, places: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) -> anyhow::Result<Calibration> {
-    let mut points = Vec::new();
-    let mut losses = BTreeMap::new();
-    for link in &matrix.links {
-        let (Some([ax, ay]), Some([bx, by])) = (places.get(&link.from), places.get(&link.to)) else { continue };
-        let metres = (ax - bx).hypot(ay - by);
-        if metres > 0.0 {
-            points.push([10.0 * metres.log10(), link.loss_db(power_dbm)]);
-            losses.insert((link.from, link.to), link.loss_db(power_dbm));
-        }
-    }
-    let count = points.len() as f64;
-    ensure!(points.len() >= 4, "{} links have both ends on the sketch; four are the least", points.len());
-    let mean = |of: fn(&[f64; 2]) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (mean_x, mean_y) = (mean(|point| point[0]), mean(|point| point[1]));
-    let spread: f64 = points.iter().map(|[x, _]| (x - mean_x).powi(2)).sum();
+    let losses: BTreeMap<(u16, u16), f64> =
+        matrix.links.iter().map(|link| ((link.from, link.to), link.loss_db(power_dbm))).collect();
+    let pairs = pairs(&losses, places);
+    let count = pairs.len() as f64;
+    ensure!(pairs.len() >= 4, "{} links have both ends on the sketch; four are the least", pairs.len());
+    let nodes: BTreeSet<u16> = pairs.iter().flat_map(|pair| pair.ends).collect();
+    let are_told_apart = pairs.len() >= PAIRS_PER_NODE * nodes.len();
+    let without_means = |of: fn(&Pair) -> f64| {
+        let values: Vec<f64> = pairs.iter().map(of).collect();
+        let mean = values.iter().sum::<f64>() / count;
+        let rest: Vec<f64> = values.iter().map(|value| value - mean).collect();
+        (mean, if are_told_apart { without_nodes(&pairs, &nodes, rest) } else { rest })
+    };
+    let (mean_x, xs) = without_means(|pair| pair.distance);
+    let (mean_y, ys) = without_means(|pair| pair.loss_db);
+    let spread: f64 = xs.iter().map(|x| x * x).sum();
     ensure!(spread > 1.0, "all links are equally long: an exponent needs short and long ones");
-    let exponent = points.iter().map(|[x, y]| (x - mean_x) * (y - mean_y)).sum::<f64>() / spread;
+    let exponent = xs.iter().zip(&ys).map(|(x, y)| x * y).sum::<f64>() / spread;
     let at_1m = mean_y - exponent * mean_x;
-    let squares: f64 = points.iter().map(|[x, y]| (y - at_1m - exponent * x).powi(2)).sum();
-    let sigma = (squares / (count - 2.0)).sqrt();
-    let within = 1.96 * sigma;
+    let squares: f64 = xs.iter().zip(&ys).map(|(x, y)| (y - exponent * x).powi(2)).sum();
+    let fitted = 2.0 + if are_told_apart { nodes.len() as f64 - 1.0 } else { 0.0 };
+    let freedom = (count - fitted).max(1.0);
+    let sigma = (squares / freedom).sqrt();
+    // What nodes differ by is in the loss at 1 m as well: of other nodes it would be another.
+    let all: f64 = pairs.iter().map(|pair| (pair.loss_db - at_1m - exponent * pair.distance).powi(2)).sum();
+    let of_nodes = (all / count - sigma * sigma).max(0.0) / nodes.len() as f64 * 2.0;
+    let slope = sigma * sigma / spread;
+    let at_1m_variance = sigma * sigma / count + mean_x * mean_x * slope + of_nodes;
     let differences: Vec<f64> = losses
         .iter()
-        .filter(|((from, to), _)| from < to)
+        .filter(|((from, to), _)| from < to && places.contains_key(from) && places.contains_key(to))
         .filter_map(|(&(from, to), loss)| losses.get(&(to, from)).map(|back| loss - back))
         .collect();
-    let squares: f64 = differences.iter().map(|difference| difference.powi(2)).sum();
+    let asymmetry: f64 = differences.iter().map(|difference| difference.powi(2)).sum();
     Ok(Calibration {
-        links: points.len(),
-        exponent: Estimate { value: exponent, within: within / spread.sqrt() },
-        loss_at_1m_db: Estimate { value: at_1m, within: within * (1.0 / count + mean_x.powi(2) / spread).sqrt() },
-        sigma_db: Estimate { value: sigma, within: within / (2.0 * count).sqrt() },
-        asymmetry_db: (!differences.is_empty()).then(|| (squares / (2.0 * differences.len() as f64)).sqrt()),
+        links: pairs.len(),
+        exponent: Estimate { value: exponent, within: SURE * slope.sqrt() },
+        loss_at_1m_db: Estimate { value: at_1m, within: SURE * at_1m_variance.sqrt() },
+        sigma_db: Estimate { value: sigma, within: SURE * sigma / (2.0 * freedom).sqrt() },
+        asymmetry_db: (!differences.is_empty()).then(|| (asymmetry / (2.0 * differences.len() as f64)).sqrt()),
     })
+}
+
+/// So many deviations either way hold 95 of 100.
+const SURE: f64 = 1.96;
+
+fn pairs(losses: &BTreeMap<(u16, u16), f64>, places: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {
+    let ends: BTreeSet<[u16; 2]> = losses.keys().map(|&(a, b)| [a.min(b), a.max(b)]).collect();
+    let pair = |ends: [u16; 2]| {
+        let [a, b] = ends;
+        let ([ax, ay], [bx, by]) = (places.get(&a)?, places.get(&b)?);
+        let metres = (ax - bx).hypot(ay - by);
+        let ways: Vec<f64> = [(a, b), (b, a)].iter().filter_map(|way| losses.get(way).copied()).collect();
+        let loss_db = ways.iter().sum::<f64>() / if ways.len() == 2 { 2.0 } else { 1.0 };
+        (metres > 0.0).then(|| Pair { ends, distance: 10.0 * metres.log10(), loss_db })
+    };
+    ends.into_iter().filter_map(pair).collect()
+}
+
+/// What is left of a number of each pair when every node's own share is taken out.
+#[expect(clippy::cast_precision_loss, reason = "there are few links")]
+fn without_nodes(pairs: &[Pair], nodes: &BTreeSet<u16>, mut rest: Vec<f64>) -> Vec<f64> {
+    for _ in 0..TURNS {
+        for node in nodes {
+            let of_it: Vec<usize> = (0..pairs.len()).filter(|&at| pairs[at].ends.contains(node)).collect();
+            let share = of_it.iter().map(|&at| rest[at]).sum::<f64>() / of_it.len() as f64;
+            of_it.iter().for_each(|&at| rest[at] -= share);
+        }
+    }
+    rest
 }

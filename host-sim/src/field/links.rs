@@ -275,6 +275,7 @@ fn changes((from, to): (u16, u16), pieces: &BTreeMap<u64, Tally>, channel: &Chan
             && (channel.strength_dbm(to, tally) - channel.strength_dbm(to, part)).abs() >= CHANGE_DB;
         if differs { parts.push((piece * PIECE_US, *tally)) } else { part.merge(tally) }
     }
-    let strength = |(at_us, part): (u64, Tally)| Change { at_us, from, to, strength_dbm: channel.strength_dbm(to, &part) };
+    let strength =
+        |(at_us, part): (u64, Tally)| Change { at_us, from, to, strength_dbm: channel.strength_dbm(to, &part) };
     parts.into_iter().map(strength).collect()
 }

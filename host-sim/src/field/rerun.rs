@@ -10,17 +10,25 @@ use common::mac::{Access, Sent};
 use common::node::Node;
 use common::protocol::Signal;
 use common::time::Instant;
-use sim::air::trace::{Event, NodeNumber};
+use sim::air::trace::Event;
 
 use super::check::trace_file::Trace;
-use super::links::id;
 use super::monitor::boards::LOST_NOTE;
+
+/// What a board said it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub id: u16,
+    pub network: String,
+    pub chip: String,
+    /// The image that ran.
+    pub build: String,
+}
 
 /// One boot of a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
-    pub node: NodeNumber,
-    pub id: u16,
+    pub board: Identity,
     /// With the times that the node was told.
     pub calls: Vec<(u64, Call)>,
     /// Whether the board dropped messages, which ends what is known of this boot.
@@ -63,13 +71,18 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     for node in &trace.in_use {
         // Begun and still complete.
-        let mut open: Option<Life> = None;
+        let (mut open, mut board): (Option<Life>, _) = (None, Identity::default());
         for record in trace.records.iter().filter(|record| record.node == Some(*node)) {
             match &record.event {
+                // A board that is provisioned meanwhile is another one from its next boot on.
+                Event::Id { id } => board.id = id.0,
+                Event::Board { network, chip, build, .. } => {
+                    (board.network, board.chip, board.build) = (network.clone(), chip.clone(), build.clone());
+                }
                 Event::Call { message } => {
                     let Some((at_us, call)) = decode(message) else { continue };
                     if matches!(call, Call::Start { .. }) {
-                        let fresh = Life { node: *node, id: id(trace, *node), calls: Vec::new(), is_cut: false };
+                        let fresh = Life { board: board.clone(), calls: Vec::new(), is_cut: false };
                         lives.extend(open.replace(fresh));
                     }
                     if let Some(life) = &mut open {

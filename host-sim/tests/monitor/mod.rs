@@ -1,6 +1,6 @@
 //! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
 
-mod fake_board;
+pub mod fake_board;
 mod live;
 mod orders;
 

@@ -5,7 +5,7 @@
 
 use common::data::block::BlockBytes;
 use common::data::log_entry::{Contents, LogEntry};
-use common::data::wire::AGE_UNKNOWN;
+use common::data::wire::{AGE_UNKNOWN, Key as BlockKey};
 use common::quantity::Quantity;
 use host_sim::field::quantity::{self, Description};
 use host_sim::field::utc::Utc;
@@ -16,24 +16,44 @@ use crate::reading::{Gap, Key, Reading};
 /// A block has at most so many samples: their number in it is a byte.
 const SAMPLES_MAX: u64 = 256;
 
-/// What an entry of a leader's log holds; none where it cannot be read. It was logged at this time.
-pub fn batch(network: &str, entry: &[u8], logged: Utc) -> Option<Batch> {
+/// When something was, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    At(Utc),
+    /// Then at the latest.
+    Before(Utc),
+}
+
+/// What an entry of a leader's log holds; none where it cannot be read.
+pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
     let LogEntry { key, age, contents, .. } = LogEntry::read(entry)?;
-    let block = match contents {
-        Contents::Block(bytes) => BlockBytes::read(bytes)?,
-        Contents::Gap { end } => {
-            let gap =
-                Gap { network: network.to_owned(), node: key.origin.0, device: key.store, first: key.number, end };
-            return Some(Batch { gaps: vec![gap], ..Batch::default() });
+    match contents {
+        Contents::Block(bytes) => {
+            let block = BlockBytes::read(bytes)?;
+            let first = match when {
+                When::At(logged) if age != AGE_UNKNOWN => When::At(logged.before_us(u64::from(age) * 10_000)),
+                // Samples from before a reboot are as far from each other as they were, and none is younger than the entry.
+                When::At(logged) | When::Before(logged) => When::Before(logged.before_us(lasts_us(block))),
+            };
+            Some(stored(network, key, block, first))
         }
+        Contents::Gap { end } => {
+            let (node, device) = (key.origin.0, key.store);
+            let gap = Gap { network: network.to_owned(), node, device, first: key.number, end };
+            Some(Batch { gaps: vec![gap], ..Batch::default() })
+        }
+    }
+}
+
+/// What a block holds, whose first sample was taken then.
+pub fn stored(network: &str, key: BlockKey, block: BlockBytes<'_>, first: When) -> Batch {
+    let (first, is_known) = match first {
+        When::At(first) => (first, true),
+        When::Before(first) => (first, false),
     };
-    let last_ms = block.samples().last().map_or(block.clock_ms, |taken| taken.clock_ms);
-    let is_known = age != AGE_UNKNOWN;
-    // Samples from before a reboot are as far from each other as they were, and none is younger than the entry.
-    let age_us = if is_known { u64::from(age) * 10_000 } else { (last_ms - block.clock_ms) * 1_000 };
     let mut readings = Vec::new();
     for (taken, at) in block.samples().zip(0..) {
-        let time = logged.before_us(age_us).after_us((taken.clock_ms - block.clock_ms) * 1_000);
+        let time = first.after_us((taken.clock_ms - block.clock_ms) * 1_000);
         for (quantity, value) in Quantity::SERIES.into_iter().zip(taken.sample.values) {
             let Some(value) = value else { continue };
             let Description { name, unit, per_unit } = quantity::describe(quantity);
@@ -48,7 +68,12 @@ pub fn batch(network: &str, entry: &[u8], logged: Utc) -> Option<Batch> {
             readings.push(Reading { key, quantity: name, value, unit: unit.to_owned(), time, is_known });
         }
     }
-    Some(Batch { readings, gaps: Vec::new() })
+    readings.into()
+}
+
+/// From the first sample to the last.
+fn lasts_us(block: BlockBytes<'_>) -> u64 {
+    block.samples().last().map_or(0, |taken| (taken.clock_ms - block.clock_ms) * 1_000)
 }
 
 #[cfg(test)]
@@ -60,7 +85,7 @@ mod tests {
     use common::types::NodeId;
     use host_sim::field::utc::Utc;
 
-    use super::batch;
+    use super::{Batch, When, logged};
 
     fn entry(age: u32, contents: Contents<'_>) -> Vec<u8> {
         let key = Key { origin: NodeId(5), store: 700, number: 3 };
@@ -81,8 +106,8 @@ mod tests {
 
     #[test]
     fn samples_have_their_own_times_and_keys() {
-        let logged = Utc(100_000_000);
-        let found = batch("garden", &entry(450, Contents::Block(block().bytes())), logged).unwrap();
+        let found =
+            logged("garden", &entry(450, Contents::Block(block().bytes())), When::At(Utc(100_000_000))).unwrap();
         assert!(found.gaps.is_empty() && found.readings.len() == 3);
         let last = &found.readings[2];
         assert_eq!((last.key.node, last.key.device, last.key.epoch, last.key.seq), (5, 700, 2, 3 * 256 + 2));
@@ -93,15 +118,19 @@ mod tests {
 
     #[test]
     fn of_samples_from_before_a_reboot_only_the_latest_possible_time_is_known() {
-        let found = batch("garden", &entry(AGE_UNKNOWN, Contents::Block(block().bytes())), Utc(100_000_000)).unwrap();
-        let times: Vec<_> = found.readings.iter().map(|reading| (reading.time.0, reading.is_known)).collect();
-        assert_eq!(times, [(98_000_000, false), (99_000_000, false), (100_000_000, false)]);
+        let found = logged("garden", &entry(AGE_UNKNOWN, Contents::Block(block().bytes())), When::At(Utc(100_000_000)));
+        let times = |found: Batch| found.readings.iter().map(|one| (one.time.0, one.is_known)).collect::<Vec<_>>();
+        let expected = [(98_000_000, false), (99_000_000, false), (100_000_000, false)];
+        assert_eq!(times(found.unwrap()), expected);
+        // The same holds where nobody knows when the leader logged it.
+        let found = logged("garden", &entry(450, Contents::Block(block().bytes())), When::Before(Utc(100_000_000)));
+        assert_eq!(times(found.unwrap()), expected);
     }
 
     #[test]
     fn gaps_are_kept_and_rubbish_is_not() {
-        let found = batch("garden", &entry(0, Contents::Gap { end: 9 }), Utc(0)).unwrap();
+        let found = logged("garden", &entry(0, Contents::Gap { end: 9 }), When::At(Utc(0))).unwrap();
         assert_eq!((found.gaps[0].first, found.gaps[0].end, found.gaps[0].device), (3, 9, 700));
-        assert!(batch("garden", &[1, 2, 3], Utc(0)).is_none());
+        assert!(logged("garden", &[1, 2, 3], When::At(Utc(0))).is_none());
     }
 }

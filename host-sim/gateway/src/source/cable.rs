@@ -1,13 +1,17 @@
-//! Boards on cables: what each tells of its own sensors.
+//! Boards on cables: what each tells of its own sensors, and what those that lead have gathered from all.
 //!
-//! A board says when it measured by its own clock, which is the reading's number within its boot: microseconds since the
-//! start. It does not keep what it has told, so nothing is to be said about what was committed.
+//! What a board gathers stays in its log until the gateway has it on the disk. What it measures itself and only tells here is
+//! not kept: its number within the boot is the time by the board's clock, microseconds since the start.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use common::board::demo::tag;
+use common::data::block::BlockBytes;
+use common::data::log_entry::LogEntry;
+use common::data::wire::Key as BlockKey;
 use common::host_link::ToHost;
-use host_sim::field::monitor::boards::Known;
+use host_sim::field::monitor::boards::{Known, PortIndex};
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::watch::{Happening, Options, Watch, What};
 use host_sim::field::provision::network::pan;
@@ -15,6 +19,9 @@ use host_sim::field::quantity::{self, Description};
 use host_sim::field::utc::Utc;
 use host_sim::note;
 
+use super::block::{self, When};
+use super::lead::{Lead, Wanted};
+use super::log_reader::LogReader;
 use super::{Batch, Source};
 use crate::reading::{Key, Reading};
 
@@ -24,11 +31,23 @@ pub struct Cables {
     began: Utc,
     /// Names of networks; boards only know their numbers.
     networks: Vec<String>,
+    logs: BTreeMap<PortIndex, LogReader>,
+    /// Boards that collect: what samples hold comes from there, and not from what they tell besides.
+    collecting: BTreeSet<PortIndex>,
+    lead: Option<Lead>,
 }
 
 impl Cables {
-    pub fn new(endpoints: Vec<Endpoint>, networks: Vec<String>) -> Self {
-        Self { watch: Watch::new(endpoints, Options::default()), began: Utc::now(), networks }
+    /// With `is_to_lead` the board at the first port is to lead its network.
+    pub fn new(endpoints: Vec<Endpoint>, networks: Vec<String>, is_to_lead: bool) -> Self {
+        Self {
+            watch: Watch::new(endpoints, Options::default()),
+            began: Utc::now(),
+            networks,
+            logs: BTreeMap::new(),
+            collecting: BTreeSet::new(),
+            lead: is_to_lead.then(Lead::default),
+        }
     }
 
     /// The name of a board's network.
@@ -44,6 +63,9 @@ impl Cables {
     fn reading(&self, happening: &Happening) -> Option<Reading> {
         let What::Said(ToHost::Reading { at_us, quantity, value }) = &happening.what else { return None };
         let board = self.watch.boards().at(happening.port)?;
+        if quantity.series().is_some() && self.collecting.contains(&happening.port) {
+            return None;
+        }
         let time_us = happening.records.first().map_or(happening.time_us, |record| record.time_us);
         let Description { name, unit, per_unit } = quantity::describe(*quantity);
         let key = Key {
@@ -56,6 +78,65 @@ impl Cables {
         let value = f64::from(*value) / f64::from(per_unit);
         let time = self.began.after_us(time_us);
         Some(Reading { key, quantity: name, value, unit: unit.to_owned(), time, is_known: true })
+    }
+
+    /// What a board has gathered or stored.
+    fn collected(&mut self, happening: &Happening) -> Batch {
+        let (port, now) = (happening.port, Instant::now());
+        let Some(board) = self.watch.boards().at(port) else { return Batch::default() };
+        let network = self.network(board);
+        let reader = self.logs.entry(port).or_default();
+        let (mut batch, mut ask) = (None, None);
+        match &happening.what {
+            What::Said(ToHost::Hello(_)) => ask = Some(reader.start(now)),
+            What::Said(ToHost::Lost(_)) => ask = Some(reader.handle_lost(now)),
+            What::Said(ToHost::LogTold { next, end }) => ask = reader.handle_told(now, *next, *end),
+            What::Said(ToHost::Logged { position, entry }) => {
+                ask = reader.handle_logged(now, *position);
+                let when = |entry: LogEntry<'_>| {
+                    let is_of_this_boot = board.hello.epoch == Some(entry.epoch);
+                    // A leader's former boots ended before this one began.
+                    let clock_us = if is_of_this_boot { entry.clock_ms * 1_000 } else { 0 };
+                    let at = board.utc(self.began, clock_us);
+                    if is_of_this_boot { When::At(at) } else { When::Before(at) }
+                };
+                let read = LogEntry::read(entry.as_slice());
+                batch = read.and_then(|read| block::logged(&network, entry.as_slice(), when(read)));
+            }
+            What::Said(ToHost::Stored { store, number, block: bytes }) => {
+                self.collecting.insert(port);
+                let key = BlockKey { origin: board.id, store: *store, number: *number };
+                let stored = |read: BlockBytes<'_>| {
+                    let first = When::At(board.utc(self.began, read.clock_ms * 1_000));
+                    block::stored(&network, key, read, first)
+                };
+                batch = BlockBytes::read(bytes.as_slice()).map(stored);
+            }
+            _ => {}
+        }
+        if let Some(ask) = ask {
+            self.watch.send(port, &ask);
+        }
+        batch.unwrap_or_default()
+    }
+
+    /// Makes the board at the first port lead, if that is wanted.
+    fn lead(&mut self) {
+        let (port, Some(lead)) = (PortIndex(0), &mut self.lead) else { return };
+        let Some(board) = self.watch.boards().at(port) else { return };
+        let (id, algorithm) = (board.id, board.hello.algorithm);
+        match lead.look(Instant::now(), id, algorithm, board.leader) {
+            Wanted::Nothing => {}
+            Wanted::Refuse(algorithm) => {
+                note!("--lead: node {id} elects by {}, which chooses its leader itself", algorithm.title());
+            }
+            Wanted::Say(messages) => {
+                note!("--lead: node {id} elects itself");
+                for message in &messages {
+                    self.watch.send(port, message);
+                }
+            }
+        }
     }
 
     fn tell(&self, happening: &Happening) {
@@ -73,13 +154,22 @@ impl Cables {
 impl Source for Cables {
     fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch> {
         let happened = self.watch.step(at_most);
+        let mut batch = Batch::default();
         for happening in &happened {
             self.tell(happening);
+            batch.readings.extend(self.reading(happening));
+            batch.extend(self.collected(happening));
         }
-        Ok(happened.iter().filter_map(|happening| self.reading(happening)).collect::<Vec<_>>().into())
+        self.lead();
+        Ok(batch)
     }
 
     fn committed(&mut self, _: &Batch) -> anyhow::Result<()> {
+        let safe: Vec<_> =
+            self.logs.iter_mut().filter_map(|(port, log)| Some((*port, log.handle_committed()?))).collect();
+        for (port, message) in safe {
+            self.watch.send(port, &message);
+        }
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ impl Emulated {
             let _ = boards.wait();
             bail!("`ringleader board {scenario}` has no boards; it says above why");
         }
-        let cables = Cables::new(ports.into_iter().map(Endpoint::Serial).collect(), networks);
+        let cables = Cables::new(ports.into_iter().map(Endpoint::Serial).collect(), networks, false);
         Ok(Self { boards, folder, cables })
     }
 }

@@ -19,7 +19,8 @@ use sim::scenario::report::outcome::Outcome;
 use sim::scenario::run::boards::NoBoards;
 use sim::scenario::run::session::Session;
 
-use super::{Batch, Source, block};
+use super::block::{self, When};
+use super::{Batch, Source};
 
 /// How exactly the time of an entry is known, and how often a network in real time waits for the clock on the wall.
 const SLICE_US: u64 = 10_000;
@@ -76,12 +77,7 @@ impl Simulated {
     }
 }
 
-fn play(
-    scenario: &Scenario,
-    pace: Pace,
-    tell: &Sender<Logged>,
-    answers: Receiver<()>,
-) -> std::io::Result<Outcome> {
+fn play(scenario: &Scenario, pace: Pace, tell: &Sender<Logged>, answers: Receiver<()>) -> std::io::Result<Outcome> {
     let mut boards = NoBoards;
     let mut session = Session::new(scenario, pace.seed, Recorders::default(), &mut boards);
     let (now_us, is_heard) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(true)));
@@ -117,7 +113,7 @@ impl Source for Simulated {
         match self.entries.recv_timeout(at_most) {
             Ok(Logged { at_us, entry }) => {
                 self.is_waiting = true;
-                let batch = block::batch(&self.network, &entry, self.began.after_us(at_us));
+                let batch = block::logged(&self.network, &entry, When::At(self.began.after_us(at_us)));
                 batch.context("a leader logged something that is no entry of a log")
             }
             Err(RecvTimeoutError::Timeout) => Ok(Batch::default()),

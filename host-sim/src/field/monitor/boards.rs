@@ -14,6 +14,7 @@ use super::hearing::Hearing;
 use super::mac;
 use crate::field::provision::network;
 use crate::field::quantity::{self, Description};
+use crate::field::utc::Utc;
 
 /// The beginning of a note about lost messages; a number follows.
 pub const LOST_NOTE: &str = "lost: ";
@@ -240,6 +241,12 @@ impl Known {
         let goes_on = self.heard_us <= hello.at_us.saturating_add(1_000_000);
         let started_us = i128::from(now_us) - i128::from(hello.at_us);
         goes_on && (self.hello.epoch == hello.epoch || started_us < i128::from(self.heard_at_us))
+    }
+
+    /// When the board's clock showed this in its present boot; the monitor began then.
+    pub fn utc(&self, began: Utc, board_us: u64) -> Utc {
+        let ago_us = i128::from(self.heard_us) - i128::from(board_us) - i128::from(self.heard_at_us);
+        Utc(began.0.saturating_sub(i64::try_from(ago_us).unwrap_or(0)))
     }
 
     fn time(&mut self, now_us: u64, at_us: u64) -> u64 {

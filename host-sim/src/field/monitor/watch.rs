@@ -15,6 +15,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// How often to ask boards for a snapshot.
 const ASK: Duration = Duration::from_secs(2);
 
+/// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
+const CALLS_WAIT: Duration = Duration::from_secs(20);
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Boards are powered by their cables.
@@ -53,8 +56,8 @@ struct Port {
     line: Option<Line>,
     decoder: Decoder<ToHost>,
     damaged_told: u32,
-    /// Whether its board was restarted for the record.
-    is_restarted: bool,
+    /// When its board is restarted for the record, unless it tells calls by then.
+    restart_at: Option<Instant>,
     next_try: Instant,
     is_wait_told: bool,
 }
@@ -77,7 +80,7 @@ impl Watch {
             line: None,
             decoder: Decoder::new(),
             damaged_told: 0,
-            is_restarted: false,
+            restart_at: Some(start),
             next_try: start,
             is_wait_told: false,
         };
@@ -163,8 +166,13 @@ impl Watch {
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
                         let Some(message) = port.decoder.push(byte) else { continue };
-                        if self.options.calls && matches!(message, ToHost::Hello(_)) && !port.is_restarted {
-                            port.is_restarted = say(line, &ToBoard::Reset { record: true }).is_ok();
+                        match message {
+                            // From its node's start on, which comes soon after its hello.
+                            ToHost::Hello(_) => {
+                                port.restart_at.get_or_insert(Instant::now() + CALLS_WAIT);
+                            }
+                            ToHost::Call { .. } => port.restart_at = None,
+                            _ => {}
                         }
                         // A board that has just started knows nothing of what was asked of it before.
                         if self.options.frames && matches!(message, ToHost::Hello(_)) {
@@ -208,15 +216,24 @@ impl Watch {
         if Instant::now() < self.next_ask {
             return;
         }
-        self.next_ask = Instant::now() + ASK;
+        let now = Instant::now();
+        self.next_ask = now + ASK;
         for (at, port) in self.ports.iter_mut().enumerate() {
             let number = PortIndex(at);
             let Some(line) = port.line.as_mut() else { continue };
             if self.boards.at(number).is_none() {
                 let _ = say(line, &ToBoard::GetHello);
             }
-            if !self.boards.is_spare(number) {
-                let _ = say(line, &ToBoard::GetSnapshot);
+            if self.boards.is_spare(number) {
+                continue;
+            }
+            let _ = say(line, &ToBoard::GetSnapshot);
+            if self.options.calls
+                && self.boards.at(number).is_some()
+                && port.restart_at.is_some_and(|restart_at| restart_at <= now)
+            {
+                let _ = say(line, &ToBoard::Reset { record: true });
+                port.restart_at = Some(now + CALLS_WAIT);
             }
         }
     }

@@ -12,8 +12,8 @@ use crate::air::medium::{Bursts, Rules};
 use crate::air::propagation::{Point, Propagation, Spreading, Wall};
 use crate::air::timing::RadioTiming;
 pub use crate::scenario::input::collect_plan::CollectPlan;
-use crate::scenario::input::link_table::LinkTable;
 use crate::scenario::input::commands::CommandPlan;
+use crate::scenario::input::link_table::LinkTable;
 pub use crate::scenario::input::topology::Topology;
 use crate::scenario::judge::checker::HOLD_US;
 
