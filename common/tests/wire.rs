@@ -4,9 +4,7 @@
 
 use common::config::{BROADCAST, Boot, Config, NetworkKey, Protection};
 use common::data::block::{Block, BlockBytes, Sample, Taken};
-use common::data::wire::{
-    ANSWER_MAX, AnswerBytes, Ask, Body, Commit, Gap, Key, Known, Records, write_commits,
-};
+use common::data::wire::{ANSWER_MAX, AnswerBytes, Ask, Body, Commit, Gap, Key, Known, Records, write_commits};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
@@ -200,7 +198,13 @@ fn frames_are_frozen() {
 fn the_example_of_the_documentation_is_true() {
     let page = include_str!("../../docs/wire.md");
     let (plain, frame) = (written(|buf| hello().write(buf)), &frames()[0]);
-    let data = [("a block", records()), ("a gap", gap()), ("a commit", commit()), ("a question", ask()), ("an answer", answer())];
+    let data = [
+        ("a block", records()),
+        ("a gap", gap()),
+        ("a commit", commit()),
+        ("a question", ask()),
+        ("an answer", answer()),
+    ];
     for (name, bytes) in [("the key", &KEY[..]), ("the body", &plain), ("the frame", frame)]
         .into_iter()
         .chain(data.iter().map(|(name, bytes)| (*name, &bytes[..])))

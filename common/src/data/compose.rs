@@ -119,7 +119,9 @@ impl Data {
     /// The frame that was composed last was answered, or was not.
     pub fn answered(&mut self, now: Instant, answer: Answer) {
         let sending = core::mem::replace(&mut self.sending, Sending::Nothing);
-        let (Sending::Block { to, .. } | Sending::Commits { to } | Sending::Question { to, .. }) = sending else { return };
+        let (Sending::Block { to, .. } | Sending::Commits { to } | Sending::Question { to, .. }) = sending else {
+            return;
+        };
         match answer {
             Answer::Taken | Answer::NotTaken => {
                 self.learned.note(now, to, true);

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::contents::{Bytes, Page, Text};
 use crate::coefficient::Coefficient;
 use crate::config::page::PageError;
+use crate::data::wire::{ANSWER_MAX, Known};
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
+use crate::node::fleet::About;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
 use crate::orders::{Command, Outcome};
@@ -65,6 +67,13 @@ pub enum ToHost {
     Warning(Warning),
     /// What became of a command, with the ticket that [`ToBoard::Submit`] gave it. The last is a final one.
     Submitted { ticket: u32, outcome: Outcome },
+    /// A node has answered a question that [`ToBoard::Ask`] asked.
+    Answer {
+        number: u8,
+        from: NodeId,
+        /// For [`Report::read`](crate::node::fleet::Report::read).
+        report: Bytes<ANSWER_MAX>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
@@ -207,6 +216,22 @@ pub enum Call {
     StepDown,
     /// The node was given a command.
     Submit(Command),
+    /// The node was told of its board.
+    About(About),
+    /// The node was to ask all others how they stand.
+    Ask(Question),
+}
+
+/// A question to all nodes how they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Question {
+    /// The same for every turn of a question.
+    pub number: u8,
+    /// 0 at first, and one more each time that it is asked again; at most 15.
+    pub turn: u8,
+    /// Who has answered before.
+    pub known: Known,
 }
 
 /// What became of a configuration.
@@ -303,4 +328,6 @@ pub enum ToBoard {
     Record(bool),
     /// Give the network a command. What becomes of it is told with this ticket.
     Submit { ticket: u32, command: Command },
+    /// Ask all nodes how they stand, this one included. Each answer is told.
+    Ask(Question),
 }

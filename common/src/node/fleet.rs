@@ -196,14 +196,21 @@ mod tests {
     use crate::types::NodeId;
 
     fn report(count: u32, heard: usize) -> Report {
-        let counters = Counters { sent: count, accepted: count, retries: count, hellos_missed: count, ..Counters::default() };
+        let counters =
+            Counters { sent: count, accepted: count, retries: count, hellos_missed: count, ..Counters::default() };
         let neighbour = |at: usize| Heard {
             id: NodeId(u16::try_from(at).unwrap_or(0) + 500),
             is_linked: at < 6,
             rssi_dbm: -40 - i8::try_from(at).unwrap_or(0),
         };
         Report {
-            snapshot: Snapshot { id: NodeId(7), leader: Some(NodeId(300)), epoch: Some(9), counters, ..Snapshot::default() },
+            snapshot: Snapshot {
+                id: NodeId(7),
+                leader: Some(NodeId(300)),
+                epoch: Some(9),
+                counters,
+                ..Snapshot::default()
+            },
             uptime_s: 86_400,
             about: About { supply_mv: 2_987, build: [1, 2, 3, 4, 5, 6, 7, 8] },
             neighbours: (0..heard).map(neighbour).collect(),

@@ -149,7 +149,7 @@ impl Boards {
                 // A change of leader may be among the lost messages; the next snapshot shows it.
                 (now_us, Some(note(format!("{LOST_NOTE}{count}"))))
             }
-            ToHost::Config(_) | ToHost::Warning(_) | ToHost::Submitted { .. } => {
+            ToHost::Config(_) | ToHost::Warning(_) | ToHost::Submitted { .. } | ToHost::Answer { .. } => {
                 (now_us, Some(note(describe::message(message))))
             }
         };

@@ -30,7 +30,11 @@ pub fn weight(message: &ToHost) -> Weight {
             _ => Weight::News,
         },
         ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } => Weight::News,
-        ToHost::Snapshot { .. } | ToHost::Reading { .. } | ToHost::Call { .. } | ToHost::Pong(_) => Weight::Detail,
+        ToHost::Answer { .. }
+        | ToHost::Snapshot { .. }
+        | ToHost::Reading { .. }
+        | ToHost::Call { .. }
+        | ToHost::Pong(_) => Weight::Detail,
     }
 }
 
@@ -59,6 +63,7 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Pong(number) => format!("answers ping {number}"),
         ToHost::Lost(count) => format!("the board dropped {}: the host was too slow", counted(*count, "message")),
         ToHost::Submitted { outcome, .. } => format!("command {outcome}"),
+        ToHost::Answer { from, .. } => format!("node {from} has answered"),
         ToHost::Warning(warning) => self::warning(*warning).into(),
     }
 }
