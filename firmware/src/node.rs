@@ -195,6 +195,7 @@ impl Driver<'_> {
     }
 
     /// Tells hosts what other nodes have answered.
+    #[inline(never)]
     fn pass_on_answers(&mut self) {
         let mut buf = [0; ANSWER_MAX];
         while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {

@@ -178,12 +178,18 @@ impl Node {
     /// Passes questions on, and answers them.
     pub(super) fn answer_questions(&mut self, now: Instant) {
         if self.data.is_asked(now) {
-            let linked: Vec<NodeId, TABLE_MAX, u8> = self.linked().collect();
-            self.data.spread(&linked);
-            let mut buf = [0; ANSWER_MAX];
-            let length = self.report(now).write(&mut buf);
-            self.data.answer(now, buf.get(..length).unwrap_or_default());
+            self.answer_now(now);
         }
+    }
+
+    /// Apart, because questions are rare and the stack of everything else is short.
+    #[inline(never)]
+    fn answer_now(&mut self, now: Instant) {
+        let linked: Vec<NodeId, TABLE_MAX, u8> = self.linked().collect();
+        self.data.spread(&linked);
+        let mut buf = [0; ANSWER_MAX];
+        let length = self.report(now).write(&mut buf);
+        self.data.answer(now, buf.get(..length).unwrap_or_default());
     }
 }
 

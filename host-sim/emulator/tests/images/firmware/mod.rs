@@ -10,6 +10,7 @@ mod erasing;
 mod holding;
 mod hostile_air;
 mod logs;
+mod fleet;
 mod orders;
 mod power_cuts;
 mod serial_line;
