@@ -139,6 +139,13 @@ fn to_host() -> impl Strategy<Value = ToHost> {
         Just(ToHost::Warning(Warning::DemoNetwork)),
         any::<(u32, u8, u8)>()
             .prop_map(|(ticket, by, of)| ToHost::Submitted { ticket, outcome: Outcome::Applied { by, of } }),
+        (any::<u32>(), bytes()).prop_map(|(position, entry)| ToHost::Logged { position, entry }),
+        any::<(u32, u32)>().prop_map(|(next, end)| ToHost::LogTold { next, end }),
+        (any::<u16>(), any::<u32>(), bytes()).prop_map(|(store, number, block)| ToHost::Stored {
+            store,
+            number,
+            block
+        }),
         (any::<u8>(), node(), bytes()).prop_map(|(number, from, report)| ToHost::Answer { number, from, report }),
     ]
 }
@@ -151,6 +158,8 @@ fn to_board() -> impl Strategy<Value = ToBoard> {
         any::<bool>().prop_map(|record| ToBoard::Reset { record }),
         any::<bool>().prop_map(ToBoard::Record),
         Just(ToBoard::Elect),
+        any::<u32>().prop_map(|from| ToBoard::ReadLog { from }),
+        any::<u32>().prop_map(|before| ToBoard::ReleaseLog { before }),
         question().prop_map(ToBoard::Ask),
     ]
 }

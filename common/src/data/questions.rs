@@ -106,8 +106,8 @@ impl Questions {
 
     /// The question to pass on next, and to whom.
     pub fn next(&self, now: Instant) -> Option<(&Ask, NodeId)> {
-        let due = self.all.iter().filter(|known| known.due <= now);
-        due.filter_map(|known| Some((&known.ask, *known.to_ask.first()?))).next()
+        let mut due = self.all.iter().filter(|known| known.due <= now);
+        due.find_map(|known| Some((&known.ask, *known.to_ask.first()?)))
     }
 
     /// A neighbour has taken a question.

@@ -26,7 +26,9 @@ fn ask(ether: &mut Ether, board: usize, number: u8) -> BTreeMap<NodeId, Report> 
     let mut all = BTreeMap::new();
     for turn in 0..3 {
         let mut known = Known::default();
-        all.keys().for_each(|&id| known.add(id, turn));
+        for &id in all.keys() {
+            known.add(id, turn);
+        }
         ether.call(board, |node, now| node.ask(now, number, turn, known));
         for _ in 0..20 {
             ether.run(common::time::Duration::from_millis(100));

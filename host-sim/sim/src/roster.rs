@@ -45,7 +45,9 @@ impl Roster {
         self.turn += 1;
         self.next_us = now_us + AGAIN_US;
         let mut known = Known::default();
-        self.answered.keys().for_each(|&id| known.add(id, turn));
+        for &id in self.answered.keys() {
+            known.add(id, turn);
+        }
         Some(Question { number: self.number, turn, known })
     }
 

@@ -14,7 +14,9 @@ fn ask(bench: &mut Bench, board: usize) -> BTreeMap<NodeId, Report> {
     let mut all = BTreeMap::new();
     for turn in 0..3 {
         let mut known = Known::default();
-        all.keys().for_each(|&id| known.add(id, turn));
+        for &id in all.keys() {
+            known.add(id, turn);
+        }
         bench.tell(board, &ToBoard::Ask(Question { number: 9, turn, known }));
         bench.run_ms(2_000);
         for message in bench.said(board) {
