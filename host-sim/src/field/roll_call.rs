@@ -1,7 +1,7 @@
 //! All nodes of a network, as they told one board on a cable how they stand.
 
 use std::fmt::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use common::host_link::{BuildId, ToBoard, ToHost};
 use common::node::snapshot::Counters;
@@ -64,15 +64,17 @@ pub fn ask(endpoint: &Endpoint) -> anyhow::Result<RollCall> {
         if let Some(question) = roster.poll(elapsed()) {
             talk.say(&ToBoard::Ask(question))?;
         }
-        let answer = talk.hear(std::time::Duration::from_micros(AGAIN_US / 10), |said| match said {
-            ToHost::Answer { number, from, report } => Some((number, from, report)),
-            _ => None,
+        // Several answers may arrive at once, so that they are noted as they are heard.
+        let heard = talk.hear(Duration::from_micros(AGAIN_US / 10), |said| {
+            if let ToHost::Answer { number, from, report } = said {
+                roster.note(elapsed(), number, from, report.as_slice());
+            }
+            roster.is_complete().then_some(())
         });
-        match answer {
-            Ok((number, from, report)) => _ = roster.note(elapsed(), number, from, report.as_slice()),
+        match heard {
             Err(silence @ Silence::Gone(_)) => return Err(silence.into()),
             Err(silence) if roster.answered().is_empty() && elapsed() >= PATIENCE_US => return Err(silence.into()),
-            Err(_) => {}
+            _ => {}
         }
     }
     Ok(RollCall::of(&roster, elapsed()))
@@ -93,7 +95,7 @@ impl RollCall {
     /// A table that fits 80 columns.
     pub fn text(&self) -> String {
         let mut text =
-            String::from("  node leader    via   boot     up  supply  links  weakest      sent  retries  build\n");
+            String::from(" node leader   via  boot    up  supply links  weakest      sent retries build\n");
         for node in &self.nodes {
             let or_dash = |value: Option<u16>| value.map_or("-".to_owned(), |value| value.to_string());
             let linked = node.neighbours.iter().filter(|neighbour| neighbour.linked);
@@ -104,7 +106,7 @@ impl RollCall {
             let leader = if node.leader == Some(node.id) { "itself".to_owned() } else { or_dash(node.leader) };
             let _ = writeln!(
                 text,
-                "{:>6} {leader:>6} {:>6} {:>6} {:>6} {supply:>7} {:>6} {weakest:>8} {:>9} {:>8}  {build}",
+                "{:>5} {leader:>6} {:>5} {:>5} {:>5} {supply:>7} {:>5} {weakest:>8} {:>9} {:>7} {build}",
                 node.id,
                 or_dash(node.next_hop),
                 or_dash(node.epoch),
@@ -173,7 +175,7 @@ mod tests {
     fn roster() -> Roster {
         let mut roster = Roster::new(0, 1);
         for id in [1, 40_000] {
-            let counters = Counters { sent: 123_456_789, retries: 12_345_678, ..Counters::default() };
+            let counters = Counters { sent: 123_456_789, retries: 1_234_567, ..Counters::default() };
             let leader = Some(NodeId(1));
             let snapshot = Snapshot {
                 id: NodeId(id),
