@@ -15,7 +15,7 @@ Examples:
   ringleader schema sweep > sweep.schema.json";
 
 /// Each command with its schema.
-const SCHEMAS: [(&str, &str); 20] = [
+const SCHEMAS: [(&str, &str); 21] = [
     ("bench-air", include_str!("../../schemas/bench-air.json")),
     ("bench-boards", include_str!("../../schemas/bench-boards.json")),
     ("bench-core", include_str!("../../schemas/bench-core.json")),
@@ -25,6 +25,7 @@ const SCHEMAS: [(&str, &str); 20] = [
     ("check", include_str!("../../schemas/check.json")),
     ("conform", include_str!("../../schemas/conform.json")),
     ("demo", include_str!("../../schemas/demo.json")),
+    ("fleet", include_str!("../../schemas/fleet.json")),
     ("hierarchy", include_str!("../../schemas/hierarchy.json")),
     ("links", include_str!("../../schemas/links.json")),
     ("merge", include_str!("../../schemas/merge.json")),

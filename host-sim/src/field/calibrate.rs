@@ -133,7 +133,9 @@ fn without_nodes(pairs: &[Pair], nodes: &BTreeSet<u16>, mut rest: Vec<f64>) -> V
         for node in nodes {
             let of_it: Vec<usize> = (0..pairs.len()).filter(|&at| pairs[at].ends.contains(node)).collect();
             let share = of_it.iter().map(|&at| rest[at]).sum::<f64>() / of_it.len() as f64;
-            of_it.iter().for_each(|&at| rest[at] -= share);
+            for at in of_it {
+                rest[at] -= share;
+            }
         }
     }
     rest

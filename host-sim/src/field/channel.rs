@@ -206,7 +206,7 @@ fn frame_bits(trace: &Trace) -> u32 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Channel, FRAME_BITS, NOISE_DBM, Tally};
+    use super::{Channel, FRAME_BITS, Tally};
 
     fn channel(jitter_db: f64, spared: f64) -> Channel {
         Channel { jitter_db, frame_bits: FRAME_BITS, spared: BTreeMap::from([(2, spared)]) }

@@ -16,6 +16,7 @@ pub mod provision;
 pub mod quantity;
 pub mod rebuild;
 pub mod rerun;
+pub mod roll_call;
 pub mod size;
 pub mod talk;
 pub mod uf2;

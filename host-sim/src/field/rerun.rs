@@ -4,6 +4,7 @@
 //! far as the board could deliver it: where messages were dropped, what came after them says nothing.
 
 use common::config::{Boot, Config};
+use common::data::wire::ANSWER_MAX;
 use common::host_link::{Bytes, Call, Decoder, ToHost};
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
@@ -59,7 +60,7 @@ impl std::fmt::Display for Difference {
         let Self { at_us, after, board, pc } = self;
         let sent = |frame: &Option<Vec<u8>>| match frame {
             None => "nothing".to_owned(),
-            Some(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Some(bytes) => bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")),
         };
         let (seconds, micros) = (at_us / 1_000_000, at_us % 1_000_000);
         write!(f, "at {seconds}.{micros:06} s, after {after}: the board sent {}, the PC {}", sent(board), sent(pc))
@@ -141,6 +142,7 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
         while node.poll_notice().is_some() {}
         while node.poll_outcome().is_some() {}
         while node.poll_action().is_some() {}
+        while node.poll_answer(&mut [0; ANSWER_MAX]).is_some() {}
     }
     Some(Ok(same))
 }
@@ -155,6 +157,8 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Elect => node.handle_signal(now, Signal::Elect),
         Call::StepDown => node.handle_signal(now, Signal::StepDown),
         Call::Submit(command) => _ = node.submit(now, *command),
+        Call::About(about) => node.set_about(*about),
+        Call::Ask(question) => node.ask(now, question.number, question.turn, question.known),
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),

@@ -27,7 +27,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-fn script(id: u16, leader: Option<u16>) -> Script {
+pub fn script(id: u16, leader: Option<u16>) -> Script {
     Script { id, epoch: 1, leader, stores: true }
 }
 

@@ -79,25 +79,25 @@ mod tests {
 
     use super::{ANSWER_WAIT, LogReader};
 
-    const fn read(from: u32) -> Option<ToBoard> {
-        Some(ToBoard::ReadLog { from })
+    const fn read(from: u32) -> ToBoard {
+        ToBoard::ReadLog { from }
     }
 
-    const fn release(before: u32) -> Option<ToBoard> {
-        Some(ToBoard::ReleaseLog { before })
+    const fn release(before: u32) -> ToBoard {
+        ToBoard::ReleaseLog { before }
     }
 
     #[test]
     fn a_log_is_read_to_its_end_and_then_followed() {
         let (now, mut reader) = (Instant::now(), LogReader::default());
-        assert_eq!(Some(reader.start(now)), read(0));
+        assert_eq!(reader.start(now), read(0));
         assert_eq!(reader.handle_logged(now, 40), None);
         assert_eq!(reader.handle_committed(), None, "whether something is missing before it is not known yet");
-        assert_eq!(reader.handle_told(now, 44, 47), read(44));
-        assert_eq!(reader.handle_committed(), release(44));
+        assert_eq!(reader.handle_told(now, 44, 47), Some(read(44)));
+        assert_eq!(reader.handle_committed(), Some(release(44)));
         assert_eq!(reader.handle_told(now, 47, 47), None);
         assert_eq!(reader.handle_logged(now, 47), None);
-        assert_eq!(reader.handle_committed(), release(48));
+        assert_eq!(reader.handle_committed(), Some(release(48)));
         assert_eq!(reader.handle_committed(), None, "it knows");
     }
 
@@ -106,14 +106,14 @@ mod tests {
         let (now, mut reader) = (Instant::now(), LogReader::default());
         reader.start(now);
         assert_eq!(reader.handle_told(now, 10, 10), None);
-        assert_eq!(reader.handle_committed(), release(10));
-        assert_eq!(reader.handle_logged(now, 12), read(10), "where is 11?");
+        assert_eq!(reader.handle_committed(), Some(release(10)));
+        assert_eq!(reader.handle_logged(now, 12), Some(read(10)), "where is 11?");
         assert_eq!(reader.handle_committed(), None);
         assert_eq!(reader.handle_told(now, 13, 13), None);
-        assert_eq!(Some(reader.handle_lost(now)), read(10), "what came since may have holes");
+        assert_eq!(reader.handle_lost(now), read(10), "what came since may have holes");
         assert_eq!(reader.handle_committed(), None);
-        assert_eq!(reader.handle_logged(now + ANSWER_WAIT + Duration::from_secs(1), 13), read(10), "no answer");
+        assert_eq!(reader.handle_logged(now + ANSWER_WAIT + Duration::from_secs(1), 13), Some(read(10)), "no answer");
         assert_eq!(reader.handle_told(now, 14, 14), None);
-        assert_eq!(reader.handle_committed(), release(14));
+        assert_eq!(reader.handle_committed(), Some(release(14)));
     }
 }

@@ -26,7 +26,9 @@ pub enum FlashEvent {
 
 /// A desk to which nodes' logs go instead of their flash: it gets each entry, and says whether it keeps it.
 #[derive(Clone)]
-pub struct Desk(Rc<RefCell<dyn FnMut(&[u8]) -> bool>>);
+pub struct Desk(Rc<RefCell<Keep>>);
+
+type Keep = dyn FnMut(&[u8]) -> bool;
 
 impl Desk {
     pub fn new(keep: impl FnMut(&[u8]) -> bool + 'static) -> Self {
@@ -81,7 +83,7 @@ impl Flash {
 
     pub fn erase(&mut self, name: u16) {
         let (events, desk) = (std::mem::take(&mut self.events), self.desk.take());
-        *self = Self { events, desk, ..Self::new(name, self.capacity) };
+        *self = Self { desk, events, ..Self::new(name, self.capacity) };
         self.events.push(FlashEvent::Erased);
     }
 

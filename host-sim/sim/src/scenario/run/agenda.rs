@@ -46,6 +46,8 @@ pub enum Action {
     Remember,
     /// A node is told something.
     Command(CommandIndex),
+    /// Somebody asks all nodes how they stand.
+    Ask,
     /// Nodes are loaded otherwise from now on.
     Load(LoadIndex),
     /// A node measures itself, if it is still in the life that began then.
@@ -105,7 +107,12 @@ impl Agenda {
         }
         if let Model::Table(table) = &scenario.radio.model {
             let times: BTreeSet<u64> = table.changes.iter().map(|change| change.at_us).collect();
-            times.into_iter().for_each(|at_us| agenda.add(at_us, Action::Links { at_us }));
+            for at_us in times {
+                agenda.add(at_us, Action::Links { at_us });
+            }
+        }
+        if let Some(plan) = &scenario.fleet {
+            agenda.add(plan.from_us, Action::Ask);
         }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);

@@ -31,7 +31,7 @@ pub(super) fn links(
     let timed = rows::<4>(section, key, name, files, TIMED);
     let all = match (timed, rows::<3>(section, key, name, files, COLUMNS)) {
         (Ok(rows), _) => rows,
-        (Err(_), Ok(rows)) => rows.into_iter().map(Row::from_the_start).collect(),
+        (Err(_), Ok(rows)) => rows.into_iter().map(Row::since_the_start).collect(),
         // The one that got further is what was meant.
         (Err(timed), Err(plain)) => return Err(if timed.line > plain.line { timed } else { plain }),
     };
@@ -89,7 +89,7 @@ struct Row<const N: usize> {
 
 impl Row<3> {
     /// What holds from the start on.
-    fn from_the_start(self) -> Row<4> {
+    fn since_the_start(self) -> Row<4> {
         let [from, to, loss] = self.numbers;
         Row { file: self.file, line: self.line, numbers: [0.0, from, to, loss] }
     }
