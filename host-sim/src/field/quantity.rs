@@ -14,10 +14,10 @@ pub struct Description {
 }
 
 pub fn describe(quantity: Quantity) -> Description {
-    let said = quantity.describe();
+    let described = quantity.describe();
     let name = match quantity {
         Quantity::Sensor(number) => format!("sensor_{number}"),
-        _ => said.name.replace('-', "_"),
+        _ => described.name.replace('-', "_"),
     };
-    Description { name, unit: said.unit, per_unit: 10_u32.pow(said.decimals.into()) }
+    Description { name, unit: described.unit, per_unit: 10_u32.pow(described.decimals.into()) }
 }
