@@ -152,9 +152,12 @@ fn a_recorded_board_sends_the_same_bytes_on_the_pc() {
     let mut monitor = run("monitor --port ports/node-1 --port ports/node-2 --calls --record calls.jsonl");
     let mut monitor = monitor.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let recorded = || std::fs::read_to_string(desk.folder.join("calls.jsonl")).unwrap_or_default();
-    let deadline = Instant::now() + PATIENCE;
-    while recorded().matches("\"event\":\"received\"").count() < 40 {
-        assert!(Instant::now() < deadline, "the boards do not hear each other");
+    let deadline = Instant::now() + 2 * PATIENCE;
+    let of_both = |text: &str| {
+        [0, 1].iter().all(|node| text.matches(&format!("\"node\":{node},\"event\":\"call\"")).count() >= 60)
+    };
+    while !of_both(&recorded()) {
+        assert!(Instant::now() < deadline, "the boards tell no calls");
         std::thread::yield_now();
     }
     monitor.kill().unwrap();
