@@ -123,9 +123,11 @@ impl Ring {
         !self.patience.is_zero() && !self.waiting && self.leader.is_some() && self.leader == highest
     }
 
-    /// Others tell how their election ended.
+    /// Others tell how their election ended. To a node whose own election is on its way, what came before that is no news: it
+    /// would begin again with every hello, and never see an end.
     fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
-        let Some(leader) = told.leader.filter(|_| self.outcome().is_behind(told)) else { return };
+        let known = if self.waiting { Outcome { term: self.term, leader: None } } else { self.outcome() };
+        let Some(leader) = told.leader.filter(|_| known.is_behind(told)) else { return };
         if self.term.ahead_of(told.term).is_none_or(|ahead| ahead < 0) {
             self.term = told.term;
         }
