@@ -192,3 +192,41 @@ impl Protocol for Lcr {
         Outcome { term: self.circle.term, leader: self.leader }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Lcr, LcrMsg, RingConfig};
+    use crate::engine::Engine;
+    use crate::protocol::Signal;
+    use crate::time::{Duration, Instant};
+    use crate::types::{NodeId, RingPlace};
+
+    /// The messages of a node with this id beside 1 and 9 within this time, none of which arrives.
+    fn sent_by(id: NodeId, until: Instant) -> usize {
+        let place = RingPlace { left: id, right: id };
+        let config = RingConfig { place, patience: Duration::from_millis(60_000) };
+        let mut node = Engine::<Lcr, 4>::new(id, 1, Lcr::new(config));
+        node.handle_start(Instant::ZERO);
+        for peer in [1, 9] {
+            assert_eq!(node.handle_link_up(Instant::ZERO, NodeId(peer)), Ok(()));
+        }
+        node.handle_signal(Instant::ZERO, Signal::Ring(RingPlace { left: NodeId(1), right: NodeId(9) }));
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        let mut sent = 0;
+        loop {
+            while let Some((_, message)) = node.poll_group() {
+                assert!(matches!(message, LcrMsg::Candidate(_, candidate) if candidate == id));
+                sent += 1;
+            }
+            let Some(due) = node.poll_timeout().filter(|&due| due <= until) else { return sent };
+            node.handle_timeout(due);
+        }
+    }
+
+    #[test]
+    fn the_largest_sends_its_id_again_where_it_does_not_come_home_and_others_leave_it_to_that_one() {
+        let until = Instant::from_millis(3_000);
+        assert!((3..8).contains(&sent_by(NodeId(12), until)), "{}", sent_by(NodeId(12), until));
+        assert_eq!(sent_by(NodeId(5), until), 1);
+    }
+}

@@ -96,6 +96,17 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_replaced_waits_only_on_a_channel_that_is_more_than_a_third_full() {
+        let rest = |percent: u64| {
+            let mut load = Load::new();
+            (0..percent).for_each(|_| load.hear(Instant::from_millis(1_000), Duration::from_millis(10)));
+            load.rest(Instant::from_millis(1_000))
+        };
+        assert_eq!((rest(10), rest(33)), (Duration::ZERO, Duration::ZERO));
+        assert!(rest(38) > Duration::ZERO && rest(60) > Duration::from_millis(1_000));
+    }
+
+    #[test]
     fn a_channel_that_falls_silent_is_quiet_a_second_later() {
         let mut load = Load::new();
         (0..250).for_each(|frame| load.hear(Instant::from_millis(frame * 4), Duration::from_millis(4)));
