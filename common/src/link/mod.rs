@@ -365,11 +365,15 @@ impl Links {
             return Ok(());
         }
         self.exchange.pool.add(parcel, set, is_latest_value)?;
+        // On a channel that is all but full the next state comes before this one is sent, and takes its place.
+        let rest = if is_latest_value { self.load.rest(now) } else { Duration::ZERO };
+        let rest = u32::try_from(rest.as_micros()).unwrap_or(u32::MAX);
+        let due = if rest == 0 { now } else { now + Duration::from_micros(u64::from(self.rng.below(rest))) };
         for slot in set.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             neighbour.arq.is_lazy = false;
             if !neighbour.arq.is_busy() {
-                neighbour.arq.due = now;
+                neighbour.arq.due = if rest == 0 { now } else { neighbour.arq.due.min(due) };
             }
         }
         Ok(())
