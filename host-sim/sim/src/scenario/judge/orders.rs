@@ -51,6 +51,8 @@ pub struct OrdersWatch {
     tracked: Vec<Tracked>,
     /// The last change or command, or the last time at which all agreed since.
     agreed_us: u64,
+    /// Whether a member has lied: then there may be orders that nobody gave, and only that all agree can be asked for.
+    is_lied_to: bool,
     pub failure: Option<(u64, String)>,
 }
 
@@ -58,6 +60,10 @@ impl OrdersWatch {
     /// A node has no power any more, and forgets.
     pub fn forget(&mut self, node: NodeIndex) {
         self.seen.remove(&node);
+    }
+
+    pub fn note_lie(&mut self) {
+        self.is_lied_to = true;
     }
 
     /// The network has changed.
@@ -92,6 +98,9 @@ impl OrdersWatch {
             return Ok(());
         }
         seen.revision = orders.revision();
+        if self.is_lied_to {
+            return Ok(());
+        }
         self.inspect(node, orders)
     }
 
