@@ -223,9 +223,21 @@ impl Orders {
             return;
         };
         match message {
-            Message::Sync { head, digest } => self.on_sync(now, place, head, digest),
-            Message::Run { mandate, after, upto, chunk } => self.on_run(now, place, mandate, after, upto, &chunk),
-            Message::Merge { mandate, chunk } => self.on_merge(now, place, mandate, &chunk),
+            Message::Sync { head, digest } => {
+                if self.is_of_this_past(now, place, head.mandate) {
+                    self.on_sync(now, place, head, digest);
+                }
+            }
+            Message::Run { mandate, after, upto, chunk } => {
+                if self.is_of_this_past(now, place, mandate) {
+                    self.on_run(now, place, mandate, after, upto, &chunk);
+                }
+            }
+            Message::Merge { mandate, chunk } => {
+                if self.is_of_this_past(now, place, mandate) {
+                    self.on_merge(now, place, mandate, &chunk);
+                }
+            }
             Message::Submit(submit) => self.on_submit(now, from, submit),
             Message::Result(verdict) => self.on_result(now, verdict),
             Message::Report { number, rows } => self.on_report(now, number, &rows),
