@@ -167,7 +167,8 @@ impl Links {
     /// answer one after the other, which takes the channel for a third of the time that a frame for each would.
     fn transmit_challenge(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
         self.table.iter().find(|(_, neighbour)| neighbour.is_challenged(now))?;
-        let (mut entries, mut to, mut spared) = (Vec::<Entry, NAMED_MAX, u8>::new(), Slots::default(), Slots::default());
+        let (mut entries, mut to, mut spared) =
+            (Vec::<Entry, NAMED_MAX, u8>::new(), Slots::default(), Slots::default());
         let soon = now + CHALLENGES_GATHER;
         for (slot, neighbour) in self.table.iter().filter(|(_, neighbour)| neighbour.is_challenged(soon)) {
             let session = &neighbour.session;

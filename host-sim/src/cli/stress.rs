@@ -180,9 +180,12 @@ fn lies_text(tallies: &BTreeMap<&'static str, Tally>, failures: &[LieFailure]) -
     for LieFailure { run, algorithm, what, replay } in failures {
         let _ = writeln!(text, "FAILED run {run}, {algorithm}: {what}\n  replay: {replay}\n");
     }
-    let _ = writeln!(text, "{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}", "algorithm", "runs", "failed", "p50 s", "p99 s", "max s");
+    let _ =
+        writeln!(text, "{:<16}{:>8}{:>8}{:>10}{:>10}{:>10}", "algorithm", "runs", "failed", "p50 s", "p99 s", "max s");
     let seconds = |ms: u64| format!("{}.{:02}", ms / 1_000, ms % 1_000 / 10);
-    for (name, Tally { runs, failed, p50_ms, p99_ms, max_ms, .. }) in tallies.iter().filter(|(name, _)| !name.is_empty()) {
+    for (name, Tally { runs, failed, p50_ms, p99_ms, max_ms, .. }) in
+        tallies.iter().filter(|(name, _)| !name.is_empty())
+    {
         let times = [p50_ms, p99_ms, max_ms].map(|&ms| format!("{:>10}", seconds(ms))).concat();
         let _ = writeln!(text, "{name:<16}{runs:>8}{failed:>8}{times}");
     }

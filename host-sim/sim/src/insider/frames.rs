@@ -61,7 +61,8 @@ fn election_message(rng: &mut Rng, liar: &Node, config: &Config, nodes: usize) -
     if !config.algorithm.needs_ring() {
         return [&[FOR_ELECTION][..], &said].concat();
     }
-    let mut position = || if rng.below(4) == 0 { small(rng) } else { byte(rng) % u8::try_from(nodes).unwrap_or(u8::MAX) };
+    let mut position =
+        || if rng.below(4) == 0 { small(rng) } else { byte(rng) % u8::try_from(nodes).unwrap_or(u8::MAX) };
     let (to, from) = (position(), position());
     // Every fourth envelope is one that nobody would make.
     let (way, number) = if rng.below(4) == 0 { (byte(rng), byte(rng)) } else { (5, small(rng)) };

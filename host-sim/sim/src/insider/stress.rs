@@ -127,8 +127,7 @@ impl Tally {
         self.healed_ms.sort_unstable();
         let count = self.healed_ms.len();
         let at = |percent: usize| self.healed_ms.get((count * percent / 100).min(count.saturating_sub(1))).copied();
-        (self.p50_ms, self.p99_ms, self.max_ms) =
-            (at(50).unwrap_or(0), at(99).unwrap_or(0), at(100).unwrap_or(0));
+        (self.p50_ms, self.p99_ms, self.max_ms) = (at(50).unwrap_or(0), at(99).unwrap_or(0), at(100).unwrap_or(0));
     }
 }
 

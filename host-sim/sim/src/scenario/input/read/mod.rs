@@ -279,7 +279,9 @@ fn check_memories(scenario: &Scenario, faults: &[Section<'_>]) -> Result<(), Pro
     let is_soft = scenario.protocol.program == ProgramKind::SoftState;
     let is_lie = |fault: &Fault| is_soft && matches!(fault.harm, Harm::Lie { .. });
     if let Some(at) = scenario.faults.iter().position(is_lie) {
-        return Err(faults[at].problem_at("kind", "is for whole nodes: kind = \"soft-state\" believes everything anyway"));
+        return Err(
+            faults[at].problem_at("kind", "is for whole nodes: kind = \"soft-state\" believes everything anyway")
+        );
     }
     let is_corruption = |fault: &Fault| matches!(fault.harm, Harm::CorruptState { .. });
     let Some(at) = scenario.faults.iter().position(is_corruption) else { return Ok(()) };

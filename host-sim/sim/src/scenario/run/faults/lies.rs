@@ -28,8 +28,10 @@ impl Run<'_> {
     }
 
     fn make_lie(&mut self, liar: NodeIndex) -> Option<Lie> {
-        let others: Vec<&Node> =
-            NodeIndex::first(self.world.len()).filter(|&node| node != liar).filter_map(|node| self.node(node)).collect();
+        let others: Vec<&Node> = NodeIndex::first(self.world.len())
+            .filter(|&node| node != liar)
+            .filter_map(|node| self.node(node))
+            .collect();
         let config = self.programs.board_config(id_of(liar), self.scenario.radio.channel, 0)?;
         // A clone, because drawing moves the faults' random numbers on.
         let mut rng = self.faults.rng.clone();
