@@ -16,7 +16,7 @@ use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
-use crate::types::{NodeId, Outcome, Side, Term};
+use crate::types::{NodeId, Side, Term};
 
 /// The message of Timer-based: a candidate's id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
@@ -91,12 +91,6 @@ impl RingAlgorithm for TimerBased {
             self.stand(cx);
         }
     }
-
-    fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
-        self.join(term);
-        (self.best, self.leader) = (Some(leader), Some(leader));
-        cx.stop_timer(RingTimer::Decide);
-    }
 }
 
 impl Protocol for TimerBased {
@@ -163,9 +157,5 @@ impl Protocol for TimerBased {
 
     fn leader(&self) -> Option<NodeId> {
         self.leader
-    }
-
-    fn outcome(&self) -> Outcome {
-        Outcome { term: self.circle.term, leader: self.leader }
     }
 }

@@ -147,7 +147,7 @@ impl Orders {
 
     pub(super) fn on_merge(&mut self, now: Instant, place: Place, mandate: Mandate, chunk: &Chunk) {
         let them = Peers::of(place);
-        if mandate >= self.head.mandate {
+        if mandate >= self.head.mandate || mandate.is_none() {
             // Its sender told a later head before; one of the two has forgotten that.
             count(&mut self.counters.holes);
             self.links.sync_due = self.links.sync_due.with(them);

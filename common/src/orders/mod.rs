@@ -233,11 +233,8 @@ impl Orders {
                     self.on_run(now, place, mandate, after, upto, &chunk);
                 }
             }
-            Message::Merge { mandate, chunk } => {
-                if self.is_of_this_past(now, place, mandate) {
-                    self.on_merge(now, place, mandate, &chunk);
-                }
-            }
+            // What is earlier may be from long before.
+            Message::Merge { mandate, chunk } => self.on_merge(now, place, mandate, &chunk),
             Message::Submit(submit) => self.on_submit(now, from, submit),
             Message::Result(verdict) => self.on_result(now, verdict),
             Message::Report { number, rows } => self.on_report(now, number, &rows),

@@ -55,6 +55,8 @@ struct Driven {
     /// Members tell of the ring in their hellos, and wrap what elections say.
     is_on_ring: bool,
     epoch: u16,
+    /// Whether its driver's flash takes what it is given.
+    is_flash_good: bool,
     /// Those with the ids from 2 to 17.
     peers: [Peer; 16],
 }
@@ -82,8 +84,16 @@ impl Driven {
     fn of(config: &Config) -> Self {
         let is_on_ring = config.algorithm.needs_ring();
         let node = Node::new(config, Boot { epoch: Some(1), seed: 5, device: 1 }).expect("a sound configuration");
-        let mut driven =
-            Self { node, now: Instant::ZERO, is_sending: false, asked: None, is_on_ring, epoch: 1, peers: [PEER; 16] };
+        let mut driven = Self {
+            node,
+            now: Instant::ZERO,
+            is_sending: false,
+            asked: None,
+            is_on_ring,
+            epoch: 1,
+            is_flash_good: true,
+            peers: [PEER; 16],
+        };
         driven.node.handle_start(driven.now);
         driven.settle();
         driven
@@ -91,6 +101,7 @@ impl Driven {
 
     /// Collects everything the node wants and holds it against what it may want.
     fn settle(&mut self) {
+        self.work();
         let (mut buf, mut frames) = ([0; FRAME_MAX], 0);
         while let Some(transmit) = self.node.poll_transmit(self.now, &mut buf) {
             frames += 1;

@@ -15,6 +15,9 @@ use super::{Driven, Script, config, operate};
 /// The first byte of a message for the orders.
 const FOR_ORDERS: u8 = 2;
 
+/// Chores that a driver gets at once: one for each frame that waits and each block of the window, generously counted.
+const CHORES_MAX: u32 = 64;
+
 /// As `algorithms`, with a node that collects, and members that speak of readings and orders.
 pub fn services(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
@@ -30,7 +33,7 @@ fn special(driven: &mut Driven, operation: u8, counter: u32, script: &mut Script
         3 => receive_order(driven, from, counter, script),
         6 => submit(driven, script),
         7 | 8 => receive_data(driven, from, counter, script),
-        13 => work(driven, script),
+        13 => measure(driven, script),
         _ => return false,
     }
     true
@@ -73,29 +76,38 @@ fn submit(driven: &mut Driven, script: &mut Script<'_>) {
     while driven.node.poll_outcome().is_some() {}
 }
 
-/// The driver measures, or does what the node wants done with its flash, and says how that went.
-fn work(driven: &mut Driven, script: &mut Script<'_>) {
+/// The driver measures; its flash works or not from then on, and may have had to overwrite blocks.
+fn measure(driven: &mut Driven, script: &mut Script<'_>) {
     let twist = script.byte();
+    driven.is_flash_good = twist & 4 == 0;
     if twist & 3 == 0 {
         let mut sample = Sample::default();
         sample.values[usize::from(twist >> 5)] = Some(i32::from(script.half()));
         driven.node.handle_sample(driven.now, sample);
     }
-    let mut buf = [0; ENTRY_MAX];
-    let Some(chore) = driven.node.poll_chore(driven.now, &mut buf) else { return };
-    let is_good = twist & 4 == 0;
-    match chore {
-        Chore::Store { .. } => driven.node.handle_done(driven.now, Done::Stored(is_good)),
-        Chore::Log { .. } => driven.node.handle_done(driven.now, Done::Logged(is_good)),
-        Chore::Fetch { .. } => {
-            let block: Vec<u8> = (0..twist >> 3).map(|_| script.byte()).collect();
-            driven.node.handle_done(driven.now, Done::Fetched(is_good.then_some(&block[..])));
-        }
-        Chore::Release { .. } => {}
-    }
     if twist & 8 == 8 {
         driven.node.handle_overwritten(u32::from(script.byte()));
     }
-    let custody = driven.node.data().custody();
-    assert!(custody.start <= custody.end, "{custody:?}");
+}
+
+impl Driven {
+    /// Does what the node wants done with its flash, and says how that went.
+    pub(super) fn work(&mut self) {
+        let (mut buf, mut chores) = ([0; ENTRY_MAX], 0);
+        while let Some(chore) = self.node.poll_chore(self.now, &mut buf) {
+            chores += 1;
+            assert!(chores <= CHORES_MAX, "chores without end");
+            let done = match chore {
+                Chore::Store { .. } => Done::Stored(self.is_flash_good),
+                Chore::Log { .. } => Done::Logged(self.is_flash_good),
+                Chore::Fetch { .. } => Done::Fetched(
+                    Some(&[1, 0, 5, 0, 0, 0, 0, 1, 0, 1, 4]).filter(|_| self.is_flash_good).map(|block| &block[..]),
+                ),
+                Chore::Release { .. } => continue,
+            };
+            self.node.handle_done(self.now, done);
+        }
+        let custody = self.node.data().custody();
+        assert!(custody.start <= custody.end, "{custody:?}");
+    }
 }

@@ -190,7 +190,16 @@ impl OrdersWatch {
             None => self.agreed_us = now_us,
             Some(members) if now_us > self.agreed_us + CONVERGED_US && self.failure.is_none() => {
                 let ids: Vec<String> = members.iter().map(|(node, _)| id_of(*node).to_string()).collect();
-                let what = format!("nodes {} know different orders 10 s after the last change", ids.join(", "));
+                let knows = |(node, orders): &(NodeIndex, &Orders)| {
+                    let book: Vec<String> = orders.book().iter().map(|order| order.stamp.to_string()).collect();
+                    format!("node {} is at {} and has {}", id_of(*node), orders.head(), book.join(", "))
+                };
+                let all: Vec<String> = members.iter().map(knows).collect();
+                let what = format!(
+                    "nodes {} know different orders 10 s after the last change: {}",
+                    ids.join(", "),
+                    all.join("; ")
+                );
                 self.failure = Some((now_us, what));
             }
             Some(_) => {}
