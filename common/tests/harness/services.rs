@@ -80,7 +80,7 @@ fn submit(driven: &mut Driven, script: &mut Script<'_>) {
 fn measure(driven: &mut Driven, script: &mut Script<'_>) {
     let twist = script.byte();
     driven.is_flash_good = twist & 4 == 0;
-    if twist & 3 == 0 {
+    if twist.is_multiple_of(4) {
         let mut sample = Sample::default();
         sample.values[usize::from(twist >> 5)] = Some(i32::from(script.half()));
         driven.node.handle_sample(driven.now, sample);

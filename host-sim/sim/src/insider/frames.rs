@@ -246,7 +246,7 @@ fn data(rng: &mut Rng, linked: &[&Neighbour], nodes: usize) -> Said {
     let mut block = |rng: &mut Rng| {
         body.extend(anybody(rng, nodes).0.to_le_bytes());
         if kind == 3 {
-            for _ in 0..1 + rng.below(3) {
+            for _ in 0..=rng.below(3) {
                 body.extend(anybody(rng, nodes).0.to_le_bytes());
                 body.extend(half(rng, 1).to_le_bytes());
                 body.extend(&number(rng, 3).to_le_bytes()[..3]);
