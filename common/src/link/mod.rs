@@ -65,6 +65,9 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
+/// A neighbour that was met is challenged within this time, so that others who are met meanwhile are challenged with it.
+const CHALLENGE_DELAY_US: u32 = 16_000;
+
 /// What happened on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
@@ -423,7 +426,7 @@ impl Links {
     /// incarnation of a link may come a second time.
     fn met(&mut self, now: Instant, slot: Slot) {
         let Some(neighbour) = self.table.get_mut(slot) else { return };
-        neighbour.challenge(now);
+        neighbour.challenge(now + Duration::from_micros(self.rng.below(CHALLENGE_DELAY_US).into()));
         self.tokens.spend(neighbour.session.mine().token);
         if self.tokens.is_spent() && self.epoch().is_some() {
             self.numbering.end_epoch();

@@ -23,6 +23,9 @@ pub struct Options {
     pub frames: bool,
 }
 
+/// A port is read so often before the others have their turn, and before what it said is handed on.
+const READS_MAX: u32 = 64;
+
 /// What can happen at a port.
 #[derive(Debug)]
 pub enum What {
@@ -149,7 +152,7 @@ impl Watch {
 
     fn read(&mut self, number: PortIndex, happened: &mut Vec<Happening>) {
         let mut buf = [0; 4_096];
-        loop {
+        for _ in 0..READS_MAX {
             let time_us = self.now_us();
             let Some(port) = self.ports.get_mut(number.0) else { return };
             let Some(line) = port.line.as_mut() else { return };

@@ -199,6 +199,12 @@ impl Observer {
         self.safety.note_corruption();
     }
 
+    /// A member has said something that is not so.
+    pub fn note_lie(&mut self) {
+        self.safety.note_corruption();
+        self.orders.note_lie();
+    }
+
     pub fn reborn(&mut self, node: NodeIndex, id: NodeId) {
         self.safety.reborn(id);
         self.orders.forget(node);

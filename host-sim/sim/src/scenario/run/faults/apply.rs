@@ -84,6 +84,7 @@ impl Run<'_> {
                 self.change(now, corrupted(together));
             }
             Harm::CorruptState { who } => self.corrupt_state(now, who),
+            Harm::Lie { who, lasts_us } => self.lie(now, fault, who, *lasts_us),
             Harm::StepDown { who } => self.step_down(now, who),
             Harm::Move { to } => {
                 for (&node, &place) in to {
@@ -151,6 +152,7 @@ impl Run<'_> {
             | Harm::Restart { .. }
             | Harm::Drift { .. }
             | Harm::CorruptState { .. }
+            | Harm::Lie { .. }
             | Harm::StepDown { .. }
             | Harm::Move { .. } => {}
         }
@@ -164,7 +166,7 @@ impl Run<'_> {
         }
     }
 
-    fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
+    pub(in crate::scenario) fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
         let nodes = self.targets(who);
         let were_on: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
         for &node in &were_on {
