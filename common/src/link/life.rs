@@ -17,9 +17,6 @@ pub const AGE_MAX: u8 = u8::MAX;
 /// A leader that gave a sign of life within this many of its hellos is there.
 const RECENT_BEATS: u32 = 2;
 
-/// On a ring: one that gave a sign of life within this time, the longest time between two hellos and half as much again.
-const LIVELY: Duration = Duration::from_millis(1_536);
-
 /// How many successors watch a leader: one may fail with it, and another be out of reach of the rest. Each more asks a dead
 /// leader ten times.
 pub const SUCCESSORS: u8 = 3;
@@ -135,11 +132,6 @@ impl Life {
     /// Whether there was a sign of life so shortly before `then`, or after it, that this leader was there at that time.
     pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
         self.of == leader && self.at + self.beat.times(RECENT_BEATS) > then
-    }
-
-    /// Whether this leader is known to be there, where leaders say hello no more often than everybody.
-    pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
-        self.of == leader && now.since(self.at) < LIVELY
     }
 
     /// No sign of life comes from the future.
