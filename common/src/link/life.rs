@@ -116,9 +116,12 @@ impl Life {
         }
     }
 
-    /// This node nearly took a leader for lost that is there.
+    /// This node nearly took a leader for lost that is there. While a leader is new it is not watched, and everybody has much to
+    /// say: an answer that comes late then tells nothing of the link.
     pub fn blind(&mut self, now: Instant) {
-        self.blind_until = now + BLIND;
+        if self.since + NEW <= now {
+            self.blind_until = now + BLIND;
+        }
     }
 
     /// The age to tell; of oneself it is nothing, and none is younger.
