@@ -270,6 +270,16 @@ impl Links {
         self.life.rank()
     }
 
+    /// The same, of a leader that is lost, and from when on: none where this node has not asked others for it.
+    pub fn turn(&self) -> Option<(u8, Instant)> {
+        self.life.turn()
+    }
+
+    /// Whether this node may say that a leader whose link it has lost is gone.
+    pub fn is_gone(&self, now: Instant) -> bool {
+        self.life.is_gone(now)
+    }
+
     /// This node will lead no more: says so at once, and several times, as some of it is lost.
     pub fn step_down(&mut self, now: Instant) {
         self.hellos.beat.step_down(now);
