@@ -131,6 +131,13 @@ fn to_host() -> impl Strategy<Value = ToHost> {
         Just(ToHost::Warning(Warning::DemoNetwork)),
         any::<(u32, u8, u8)>()
             .prop_map(|(ticket, by, of)| ToHost::Submitted { ticket, outcome: Outcome::Applied { by, of } }),
+        (any::<u32>(), bytes()).prop_map(|(position, entry)| ToHost::Logged { position, entry }),
+        any::<(u32, u32)>().prop_map(|(next, end)| ToHost::LogTold { next, end }),
+        (any::<u16>(), any::<u32>(), bytes()).prop_map(|(store, number, block)| ToHost::Stored {
+            store,
+            number,
+            block
+        }),
     ]
 }
 
@@ -142,6 +149,8 @@ fn to_board() -> impl Strategy<Value = ToBoard> {
         any::<bool>().prop_map(|record| ToBoard::Reset { record }),
         any::<bool>().prop_map(ToBoard::Record),
         Just(ToBoard::Elect),
+        any::<u32>().prop_map(|from| ToBoard::ReadLog { from }),
+        any::<u32>().prop_map(|before| ToBoard::ReleaseLog { before }),
     ]
 }
 

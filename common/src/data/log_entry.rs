@@ -7,9 +7,10 @@
 //! knows when the samples were taken, although no clocks are synchronised.
 
 use super::block::BlockBytes;
-use super::wire::Key;
+use super::wire::{AGE_UNKNOWN, Key};
 use crate::Full;
 use crate::limits::BLOCK_MAX;
+use crate::quantity::Quantity;
 use crate::types::NodeId;
 
 /// Bytes of the longest entry.
@@ -42,7 +43,38 @@ pub enum Contents<'b> {
     },
 }
 
+/// One value of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// How long before the entry was logged it was taken; none where its board has restarted in between.
+    pub age_ms: Option<u64>,
+    /// When it was taken, by the clock of its board, which began at zero with the boot of [`BlockBytes::epoch`].
+    pub clock_ms: u64,
+    pub quantity: Quantity,
+    /// In the quantity's unit and scale.
+    pub value: i32,
+}
+
 impl<'b> LogEntry<'b> {
+    /// The values of the block, sample after sample; none of a gap.
+    pub fn readings(&self) -> impl Iterator<Item = Reading> + use<'b> {
+        let block = match self.contents {
+            Contents::Block(block) => BlockBytes::read(block),
+            Contents::Gap { .. } => None,
+        };
+        let first_age_ms = (self.age != AGE_UNKNOWN).then_some(u64::from(self.age) * 10);
+        block.into_iter().flat_map(move |block| {
+            block.samples().flat_map(move |taken| {
+                let since_first = taken.clock_ms.saturating_sub(block.clock_ms);
+                let age_ms = first_age_ms.map(|age| age.saturating_sub(since_first));
+                let values = Quantity::SERIES.into_iter().zip(taken.sample.values);
+                values.filter_map(move |(quantity, value)| {
+                    Some(Reading { age_ms, clock_ms: taken.clock_ms, quantity, value: value? })
+                })
+            })
+        })
+    }
+
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let end_bytes;
@@ -87,8 +119,11 @@ impl<'b> LogEntry<'b> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contents, ENTRY_MAX, Key, LogEntry};
+    use std::vec::Vec;
+
+    use super::{AGE_UNKNOWN, Contents, ENTRY_MAX, Key, LogEntry, Reading};
     use crate::data::block::{Block, Sample, Taken};
+    use crate::quantity::Quantity;
     use crate::types::NodeId;
 
     #[test]
@@ -103,5 +138,30 @@ mod tests {
             assert_eq!(LogEntry::read(&buf[..length]), Some(entry));
             assert_eq!(LogEntry::read(&buf[..length - 1]), None);
         }
+    }
+
+    #[test]
+    fn readings_have_their_quantity_and_their_age() {
+        let mut block = Block::new();
+        let mut sample = Sample::default();
+        (sample.values[0], sample.values[3]) = (Some(2_150), Some(4_700));
+        for clock_ms in [60_000, 65_000] {
+            assert!(block.push(2, Taken { clock_ms, sample }).is_ok());
+        }
+        let key = Key { origin: NodeId(3), store: 1, number: 1 };
+        let contents = Contents::Block(block.bytes());
+        let entry = LogEntry { key, epoch: 9, clock_ms: 1_000_000, age: 600, contents };
+        let at = |age_ms, clock_ms, quantity, value| Reading { age_ms, clock_ms, quantity, value };
+        let expected = [
+            at(Some(6_000), 60_000, Quantity::DieTemperature, 2_150),
+            at(Some(6_000), 60_000, Quantity::Humidity, 4_700),
+            at(Some(1_000), 65_000, Quantity::DieTemperature, 2_150),
+            at(Some(1_000), 65_000, Quantity::Humidity, 4_700),
+        ];
+        assert_eq!(entry.readings().collect::<Vec<_>>(), expected);
+        let before_a_restart = LogEntry { age: AGE_UNKNOWN, ..entry };
+        assert!(before_a_restart.readings().all(|reading| reading.age_ms.is_none()));
+        let gap = LogEntry { contents: Contents::Gap { end: 7 }, ..entry };
+        assert_eq!(gap.readings().next(), None);
     }
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::contents::{Bytes, Page, Text};
 use crate::coefficient::Coefficient;
 use crate::config::page::PageError;
+use crate::data::log_entry::ENTRY_MAX;
+use crate::limits::BLOCK_MAX;
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
@@ -65,6 +67,29 @@ pub enum ToHost {
     Warning(Warning),
     /// What became of a command, with the ticket that [`ToBoard::Submit`] gave it. The last is a final one.
     Submitted { ticket: u32, outcome: Outcome },
+    /// An entry of this board's log, into which a leader gathers the readings of all: as it is written, and when
+    /// [`ToBoard::ReadLog`] asks for it.
+    Logged {
+        /// Counts the entries of this board's log, over boots.
+        position: u32,
+        /// As [`LogEntry::read`](crate::data::log_entry::LogEntry::read) reads it.
+        entry: Bytes<ENTRY_MAX>,
+    },
+    /// The end of an answer to [`ToBoard::ReadLog`].
+    LogTold {
+        /// Whoever wants more asks for it from here on. All entries before it were told, or are no longer in the log.
+        next: u32,
+        /// The position of the entry that will be written next: where `next` has come so far, all were told.
+        end: u32,
+    },
+    /// This board has stored a block of its own readings. It will reach the leader's log, here or elsewhere, by its key: the
+    /// board's id, the name of its store, and the block's number.
+    Stored {
+        store: u16,
+        number: u32,
+        /// As [`BlockBytes::read`](crate::data::block::BlockBytes::read) reads it.
+        block: Bytes<BLOCK_MAX>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
@@ -303,4 +328,9 @@ pub enum ToBoard {
     Record(bool),
     /// Give the network a command. What becomes of it is told with this ticket.
     Submit { ticket: u32, command: Command },
+    /// Tell the entries of the log from this position on, some of them, and then [`ToHost::LogTold`]. Position 0 asks for all that
+    /// nobody has taken over yet.
+    ReadLog { from: u32 },
+    /// The host keeps all entries before this position safe: the board need not, and overwrites them when it needs the room.
+    ReleaseLog { before: u32 },
 }

@@ -115,7 +115,7 @@ impl Boards {
             self.known.iter().enumerate().map(|(at, known)| (known.id, NodeNumber(at))).collect();
         let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };
         let (time_us, event) = match message {
-            ToHost::Hello(_) | ToHost::Pong(_) => return Vec::new(),
+            ToHost::Hello(_) | ToHost::Pong(_) | ToHost::LogTold { .. } | ToHost::Stored { .. } => return Vec::new(),
             ToHost::Notice { at_us, notice } => (board.time(now_us, *at_us), board.notice(*notice)),
             ToHost::Snapshot { at_us, snapshot } => {
                 let time_us = board.time(now_us, *at_us);
@@ -149,7 +149,7 @@ impl Boards {
                 // A change of leader may be among the lost messages; the next snapshot shows it.
                 (now_us, Some(note(format!("{LOST_NOTE}{count}"))))
             }
-            ToHost::Config(_) | ToHost::Warning(_) | ToHost::Submitted { .. } => {
+            ToHost::Config(_) | ToHost::Warning(_) | ToHost::Submitted { .. } | ToHost::Logged { .. } => {
                 (now_us, Some(note(describe::message(message))))
             }
         };

@@ -1,5 +1,10 @@
 //! Describes boards' messages in words.
 
+use std::collections::BTreeMap;
+
+use common::data::block::BlockBytes;
+use common::data::log_entry::{Contents, LogEntry};
+use common::data::wire::Key;
 use common::host_link::{Call, ConfigAnswer, Crash, CrashKind, Hello, Quantity, ResetReason, ToHost, Warning};
 use common::notice::{Event, Notice, Reason};
 
@@ -29,8 +34,13 @@ pub fn weight(message: &ToHost) -> Weight {
             Notice::Event(_) | Notice::RingPlace(..) => Weight::Detail,
             _ => Weight::News,
         },
-        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } => Weight::News,
-        ToHost::Snapshot { .. } | ToHost::Reading { .. } | ToHost::Call { .. } | ToHost::Pong(_) => Weight::Detail,
+        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } | ToHost::Logged { .. } => Weight::News,
+        ToHost::Snapshot { .. }
+        | ToHost::Reading { .. }
+        | ToHost::Call { .. }
+        | ToHost::Pong(_)
+        | ToHost::LogTold { .. }
+        | ToHost::Stored { .. } => Weight::Detail,
     }
 }
 
@@ -60,6 +70,12 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Lost(count) => format!("the board dropped {}: the host was too slow", counted(*count, "message")),
         ToHost::Submitted { outcome, .. } => format!("command {outcome}"),
         ToHost::Warning(warning) => self::warning(*warning).into(),
+        ToHost::Logged { entry, .. } => logged(entry.as_slice()),
+        ToHost::LogTold { next, end } => format!("has told its log up to entry {next} of {end}"),
+        ToHost::Stored { number, block, .. } => {
+            let samples = BlockBytes::read(block.as_slice()).map_or(0, |block| block.samples_len);
+            format!("stored its block {number} with {}", counted(samples, "sample"))
+        }
     }
 }
 
@@ -88,6 +104,20 @@ fn hello(hello: &Hello) -> String {
         text.push_str(&crash(before));
     }
     text
+}
+
+/// Describes an entry of a leader's log: whose it is, how many samples, and the newest value of each quantity.
+fn logged(bytes: &[u8]) -> String {
+    let Some(entry) = LogEntry::read(bytes) else { return "logged something that cannot be read".into() };
+    let Key { origin, number, .. } = entry.key;
+    let block = match entry.contents {
+        Contents::Gap { end } => return format!("node {origin} has lost its blocks {number} to {}", end - 1),
+        Contents::Block(block) => block,
+    };
+    let samples = BlockBytes::read(block).map_or(0, |block| block.samples_len);
+    let newest: BTreeMap<Quantity, i32> = entry.readings().map(|one| (one.quantity, one.value)).collect();
+    let values: Vec<String> = newest.into_iter().map(|(quantity, value)| reading(quantity, value)).collect();
+    format!("logged {} of node {origin}: {}", counted(samples, "sample"), values.join(", "))
 }
 
 /// Describes what ended the previous boot.
