@@ -259,10 +259,51 @@ mod tests {
         life.note_rank(Some(usize::from(SUCCESSORS)));
         assert_eq!(life.watch(), Watch::NOBODY);
         life.note_rank(Some(1));
-        assert_eq!(life.watch(), Watch { of: LEADER, alive_at: Instant::from_millis(3_000) });
+        let watch = |millis| Watch { of: LEADER, alive_at: Instant::from_millis(millis), breaks_max: 0 };
+        assert_eq!(life.watch(), watch(3_000));
         life.hear(Instant::from_millis(5_000), LEADER);
-        assert_eq!(life.watch(), Watch { of: LEADER, alive_at: Instant::from_millis(5_000) });
+        assert_eq!(life.watch(), watch(5_000));
+        life.note_rank(Some(0));
+        assert_eq!(life.watch(), Watch { breaks_max: 1, ..watch(5_000) });
         life.follow(Instant::from_millis(6_000), NodeId(8));
         assert_eq!(life.rank(), None, "another leader has other successors");
+    }
+
+    #[test]
+    fn only_who_has_asked_and_heard_of_nothing_since_takes_its_turn() {
+        let at = Instant::from_millis;
+        let mut life = following(Instant::ZERO);
+        life.note_rank(Some(1));
+        life.hear(at(9_000), LEADER);
+        assert_eq!(life.turn(), None, "it has asked nobody");
+        assert!(!life.is_gone(at(9_500)) && life.is_gone(at(10_024)), "but after a second nobody needs to be asked");
+        life.ask(at(9_340));
+        assert_eq!(life.turn(), Some((1, at(9_420))), "others have time to object");
+        life.vouch(at(9_350), 20);
+        assert!(life.turn().is_some(), "an old sign of life is no objection");
+        life.vouch(at(9_360), 3);
+        assert_eq!(life.turn(), None, "a young one is");
+    }
+
+    #[test]
+    fn who_is_wrong_again_is_blind_for_longer_until_it_is_right_for_long() {
+        let mut life = following(Instant::ZERO);
+        life.note_rank(Some(0));
+        let mut now = Instant::from_millis(2_999);
+        life.blind(now);
+        assert_eq!(life.blind_until, Instant::ZERO, "a new leader blinds nobody");
+        now = now + Duration::from_millis(1_000);
+        let mut blind = |now: &mut Instant, later_ms| {
+            *now = *now + Duration::from_millis(later_ms);
+            life.blind(*now);
+            life.blind_until.since(*now).as_micros() / 1_000_000
+        };
+        assert_eq!(blind(&mut now, 0), 15);
+        assert_eq!([blind(&mut now, 16_000), blind(&mut now, 31_000), blind(&mut now, 61_000)], [30, 60, 120]);
+        for later_ms in [121_000, 241_000, 481_000, 961_000] {
+            blind(&mut now, later_ms);
+        }
+        assert_eq!(blind(&mut now, 1_921_000), 1_920, "no longer than half an hour");
+        assert_eq!(blind(&mut now, 1_920_000 * 9), 15, "it has watched for long");
     }
 }

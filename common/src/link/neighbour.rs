@@ -378,7 +378,8 @@ fn held_for(breaks: u8, base: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameNumber, Neighbour, Quality, Session};
+    use super::{FrameNumber, Neighbour, Patience, Quality, Session};
+    use crate::config::Timings;
     use crate::link::session::Incarnation;
     use crate::time::{Duration, Instant};
     use crate::types::NodeId;
