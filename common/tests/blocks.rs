@@ -215,8 +215,8 @@ fn power_cuts_at_any_step_cost_no_stored_block() {
 
 fn open_log(flash: &mut Flash) -> Result<(BlockLog, Vec<Vec<u8>>), StoreError> {
     let mut entries = Vec::new();
-    let see = async |entry: &[u8]| entries.push(entry.to_vec());
-    let log = done(BlockLog::open(flash, PLACE, &mut [0; ITEM_MAX], see))?;
+    let mut see = |entry: &[u8]| entries.push(entry.to_vec());
+    let log = done(BlockLog::open(flash, PLACE, &mut [0; ITEM_MAX], &mut see))?;
     Ok((log, entries))
 }
 
@@ -226,11 +226,11 @@ fn append(log: &mut BlockLog, flash: &mut Flash, entry: &[u8]) -> Result<u32, St
 
 fn read_log(log: &BlockLog, flash: &mut Flash, from: u32) -> BTreeMap<u32, Vec<u8>> {
     let mut entries = BTreeMap::new();
-    let see = async |position, entry: &[u8]| {
+    let mut see = |position, entry: &[u8]| {
         assert_eq!(entries.insert(position, entry.to_vec()), None, "each once");
         Then::Continue
     };
-    done(log.read(flash, from, &mut [0; ITEM_MAX], see)).expect("it can be read");
+    done(log.read(flash, from, &mut [0; ITEM_MAX], &mut see)).expect("it can be read");
     entries
 }
 

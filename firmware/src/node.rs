@@ -6,7 +6,10 @@ use common::board::retained::CrashRecord;
 use common::board::rssi::corrected_dbm;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
-use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
+use common::data::log_entry::{ENTRY_MAX, LogEntry};
+use common::data::origin::Recovered;
+use common::data::{Chore, Done};
+use common::host_link::{Bytes, Call, CrashKind, Did, Text, ToHost};
 use common::limits::SUBMISSIONS_MAX;
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
@@ -23,6 +26,7 @@ use embassy_sync::channel::Channel;
 use embassy_time::Timer;
 use heapless::Vec;
 
+use crate::collection::{self, Finished, Found, Work};
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
 use crate::{clock, crash, host, progress, record, restart, sensors, settings, status, storage};
 
@@ -46,6 +50,10 @@ pub enum Told {
     Record(bool),
     /// A host has a command for the network.
     Submit { ticket: u32, command: Command },
+    /// The board has measured; see [`collection::take_sample`].
+    Measured,
+    /// What came of the node's last chore.
+    Done(Finished),
 }
 
 /// What others tell the node's driver.
@@ -80,9 +88,11 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         tickets: Vec::new(),
         revision: 0,
     };
+    driver.recover().await;
+    let now = driver.now(clock::now());
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
-    driver.node.handle_start(driver.now);
+    driver.node.handle_start(now);
     loop {
         driver.drain();
         progress::tick(Part::Node);
@@ -172,6 +182,72 @@ impl Driver<'_> {
             }
             Told::Record(is_wanted) => record::set(is_wanted),
             Told::Submit { ticket, command } => self.submit(now, ticket, command),
+            Told::Measured => {
+                let sample = collection::take_sample();
+                self.record(|| Call::Sample(sample.values));
+                self.node.handle_sample(now, sample);
+            }
+            Told::Done(finished) => self.hand_done(now, finished),
+        }
+    }
+
+    /// Tells the node what its store and its log hold from earlier boots.
+    async fn recover(&mut self) {
+        collection::begin(Work::Recover);
+        loop {
+            match collection::found().await {
+                Found::Entry => {
+                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
+                        self.node.handle_logged_before(&entry);
+                    }
+                }
+                Found::All(recovered) => {
+                    if let Some(recovered) = recovered {
+                        let Recovered { store, next, base, oldest } = recovered;
+                        self.record(|| Call::Recovered { store, next, base, oldest });
+                        self.node.handle_recovered(recovered);
+                    }
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Passes on what the node wants done with the flash. One thing at a time is under way, and the node knows.
+    fn pass_chores(&mut self) {
+        let mut buf = [0; ENTRY_MAX];
+        while let Some(chore) = self.node.poll_chore(self.now, &mut buf) {
+            self.record(|| Call::Chore);
+            let length = match chore {
+                Chore::Store { length, .. } | Chore::Log { length } => length,
+                Chore::Fetch { .. } => 0,
+                // It is stored with the next block, which is soon enough.
+                Chore::Release { .. } => continue,
+            };
+            collection::put_parcel(buf.get(..length).unwrap_or_default());
+            collection::begin(Work::Chore(chore));
+        }
+    }
+
+    fn hand_done(&mut self, now: Instant, finished: Finished) {
+        match finished {
+            Finished::Stored { oldest } => {
+                self.record(|| Call::Done(Did::Stored { oldest }));
+                self.node.handle_done(now, Done::Stored(oldest.is_some()));
+                if let Some(oldest) = oldest {
+                    self.node.handle_overwritten(oldest);
+                }
+            }
+            Finished::Fetched { is_there } => {
+                let parcel = collection::parcel();
+                let block = is_there.then_some(parcel.as_slice());
+                self.record(|| Call::Done(Did::Fetched(block.and_then(|block| Bytes::new(block).ok()))));
+                self.node.handle_done(now, Done::Fetched(block));
+            }
+            Finished::Logged { is_logged } => {
+                self.record(|| Call::Done(Did::Logged(is_logged)));
+                self.node.handle_done(now, Done::Logged(is_logged));
+            }
         }
     }
 
@@ -238,6 +314,7 @@ impl Driver<'_> {
             self.report(notice);
         }
         self.obey();
+        self.pass_chores();
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 

@@ -9,7 +9,7 @@
 
 use core::ops::Range;
 
-use embedded_storage_async::nor_flash::{MultiwriteNorFlash, NorFlash};
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 
 use super::flash_queue::{FlashQueue, ITEM_MAX, Item, Then};
 use super::storage::StoreError;
@@ -50,18 +50,18 @@ pub struct BlockLog {
 
 impl BlockLog {
     /// Looks through the log in these addresses and shows every entry.
-    pub async fn open<F: NorFlash>(
+    pub async fn open<F: MultiwriteNorFlash>(
         flash: &mut F,
         place: Range<u32>,
         buffer: &mut Item,
-        mut see: impl AsyncFnMut(&[u8]),
+        see: &mut dyn FnMut(&[u8]),
     ) -> Result<Self, StoreError> {
         let mut log = Self { queue: FlashQueue::new(place), next: 0, released: 0 };
-        let look = async |item: &[u8]| {
+        let mut look = |item: &[u8]| {
             match read(item) {
                 Some((position, Line::Entry(entry))) => {
                     log.next = log.next.max(position.saturating_add(1));
-                    see(entry).await;
+                    see(entry);
                 }
                 Some((position, Line::Released { before })) => {
                     log.next = log.next.max(position);
@@ -72,7 +72,7 @@ impl BlockLog {
             Then::Continue
         };
         log.queue.mend(flash).await?;
-        log.queue.clone().each(flash, buffer, look).await?;
+        log.queue.clone().each(flash, buffer, &mut look).await?;
         log.released = log.released.min(log.next);
         Ok(log)
     }
@@ -114,8 +114,13 @@ impl BlockLog {
         loop {
             match self.queue.push(flash, item, false).await {
                 Err(StoreError::Full) => {
-                    let is_free = |item: &[u8]| read(item).is_none_or(|(position, _)| position < self.released);
-                    if !self.queue.pop_if(flash, buffer, is_free).await? {
+                    let mut is_free = false;
+                    let mut see = |item: &[u8]| {
+                        is_free = read(item).is_none_or(|(position, _)| position < self.released);
+                        if is_free { Then::Remove } else { Then::Stop }
+                    };
+                    self.queue.each(flash, buffer, &mut see).await?;
+                    if !is_free {
                         return Err(StoreError::Full);
                     }
                 }
@@ -125,19 +130,19 @@ impl BlockLog {
     }
 
     /// Shows entries from a position on, until it is told to stop; what a host has released is not shown.
-    pub async fn read<F: NorFlash>(
+    pub async fn read<F: MultiwriteNorFlash>(
         &self,
         flash: &mut F,
         from: u32,
         buffer: &mut Item,
-        mut see: impl AsyncFnMut(u32, &[u8]) -> Then,
+        see: &mut dyn FnMut(u32, &[u8]) -> Then,
     ) -> Result<(), StoreError> {
         let from = from.max(self.released);
-        let look = async |item: &[u8]| match read(item) {
-            Some((position, Line::Entry(entry))) if position >= from => see(position, entry).await,
+        let mut look = |item: &[u8]| match read(item) {
+            Some((position, Line::Entry(entry))) if position >= from => see(position, entry),
             _ => Then::Continue,
         };
-        self.queue.each(flash, buffer, look).await
+        self.queue.each(flash, buffer, &mut look).await
     }
 
     /// A host has everything before this position safe.
@@ -159,7 +164,7 @@ impl BlockLog {
     }
 
     /// Erases what makes no sense.
-    pub async fn reset<F: NorFlash>(flash: &mut F, place: Range<u32>) -> Result<Self, StoreError> {
+    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, place: Range<u32>) -> Result<Self, StoreError> {
         let queue = FlashQueue::new(place);
         queue.erase(flash).await?;
         Ok(Self { queue, next: 0, released: 0 })

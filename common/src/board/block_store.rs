@@ -9,7 +9,7 @@
 
 use core::ops::Range;
 
-use embedded_storage_async::nor_flash::NorFlash;
+use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use heapless::Vec;
 
 use super::flash_queue::{FlashQueue, ITEM_MAX, Item, Then};
@@ -36,14 +36,13 @@ impl Head {
         [s0, s1, n0, n1, n2, b0, b1, b2]
     }
 
-    fn read(item: &[u8]) -> Option<(Self, &[u8])> {
-        let (&[s0, s1, n0, n1, n2, b0, b1, b2], block) = item.split_first_chunk::<HEAD_BYTES>()?;
-        let head = Self {
+    fn read(item: &[u8]) -> Option<Self> {
+        let &[s0, s1, n0, n1, n2, b0, b1, b2] = item.first_chunk::<HEAD_BYTES>()?;
+        Some(Self {
             name: u16::from_le_bytes([s0, s1]),
             number: u32::from_le_bytes([n0, n1, n2, 0]),
             base: u32::from_le_bytes([b0, b1, b2, 0]),
-        };
-        Some((head, block))
+        })
     }
 }
 
@@ -58,7 +57,7 @@ pub struct BlockStore {
 
 impl BlockStore {
     /// Looks through the store in these addresses. An empty one gets this name.
-    pub async fn open<F: NorFlash>(
+    pub async fn open<F: MultiwriteNorFlash>(
         flash: &mut F,
         place: Range<u32>,
         name: u16,
@@ -66,8 +65,8 @@ impl BlockStore {
     ) -> Result<Self, StoreError> {
         let queue = FlashQueue::new(place);
         let mut found = Recovered { store: name, next: 0, base: 0, oldest: 0 };
-        let see = async |item: &[u8]| {
-            if let Some((Head { name, number, base }, _)) = Head::read(item) {
+        let mut see = |item: &[u8]| {
+            if let Some(Head { name, number, base }) = Head::read(item) {
                 let is_first = found.next == 0 || found.store != name;
                 let oldest = if is_first { number } else { found.oldest };
                 found = Recovered { store: name, next: number + 1, base, oldest };
@@ -75,7 +74,7 @@ impl BlockStore {
             Then::Continue
         };
         queue.mend(flash).await?;
-        queue.each(flash, buffer, see).await?;
+        queue.each(flash, buffer, &mut see).await?;
         Ok(Self { queue, found, last: Vec::new() })
     }
 
@@ -85,7 +84,7 @@ impl BlockStore {
     }
 
     /// Stores a block, and returns the oldest that is still there.
-    pub async fn store<F: NorFlash>(
+    pub async fn store<F: MultiwriteNorFlash>(
         &mut self,
         flash: &mut F,
         number: u32,
@@ -99,8 +98,13 @@ impl BlockStore {
         rest.get_mut(..block.len()).ok_or(StoreError::Full)?.copy_from_slice(block);
         let item = buffer.get(..HEAD_BYTES + block.len()).ok_or(StoreError::Full)?;
         self.queue.push(flash, item, true).await?;
-        let oldest = self.queue.oldest(flash, buffer).await?.and_then(Head::read);
-        self.found.oldest = oldest.map_or(number, |(oldest, _)| oldest.number);
+        let mut oldest = None;
+        let mut see = |item: &[u8]| {
+            oldest = Head::read(item);
+            Then::Stop
+        };
+        self.queue.each(flash, buffer, &mut see).await?;
+        self.found.oldest = oldest.unwrap_or(head).number;
         self.found.next = number + 1;
         self.found.base = base;
         self.last = Vec::from_slice(block).unwrap_or_default();
@@ -108,7 +112,7 @@ impl BlockStore {
     }
 
     /// Brings a block back; none where it is not there, or damaged.
-    pub async fn fetch<'b, F: NorFlash>(
+    pub async fn fetch<'b, F: MultiwriteNorFlash>(
         &'b self,
         flash: &mut F,
         number: u32,
@@ -118,19 +122,19 @@ impl BlockStore {
             return Ok(Some(&self.last));
         }
         let mut length = None;
-        let see = async |item: &[u8]| match Head::read(item) {
+        let mut see = |item: &[u8]| match Head::read(item).zip(item.get(HEAD_BYTES..)) {
             Some((head, block)) if head.name == self.found.store && head.number == number => {
                 length = Some(block.len());
                 Then::Stop
             }
             _ => Then::Continue,
         };
-        self.queue.each(flash, buffer, see).await?;
+        self.queue.each(flash, buffer, &mut see).await?;
         Ok(length.and_then(|length| buffer.get(HEAD_BYTES..HEAD_BYTES + length)))
     }
 
     /// Erases what makes no sense. Blocks that no leader has are lost, which nobody can declare; the store gets another name.
-    pub async fn reset<F: NorFlash>(flash: &mut F, place: Range<u32>, name: u16) -> Result<Self, StoreError> {
+    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, place: Range<u32>, name: u16) -> Result<Self, StoreError> {
         let queue = FlashQueue::new(place);
         queue.erase(flash).await?;
         Ok(Self { queue, found: Recovered { store: name, next: 0, base: 0, oldest: 0 }, last: Vec::new() })

@@ -32,6 +32,8 @@ pub type Item = [u8; ITEM_MAX];
 pub enum Then {
     Continue,
     Stop,
+    /// Remove it, and stop.
+    Remove,
 }
 
 /// The queue in these addresses.
@@ -54,7 +56,7 @@ impl FlashQueue {
     pub async fn mend<F: NorFlash>(&self, flash: &mut F) -> Result<(), StoreError> {
         let size = u32::try_from(F::ERASE_SIZE).map_err(|_| StoreError::Place)?;
         let pages = || self.place.clone().step_by(F::ERASE_SIZE);
-        let Some(last) = pages().last() else { return Err(StoreError::Place) };
+        let Some(last) = pages().next_back() else { return Err(StoreError::Place) };
         let mut was_half_full = is_half_full(flash, last).await?;
         for page in pages() {
             let is_half_full = is_half_full(flash, page).await?;
@@ -71,47 +73,26 @@ impl FlashQueue {
         Ok(self.open(flash)?.push(item, may_overwrite).await?)
     }
 
-    /// The oldest item.
-    pub async fn oldest<'b, F: NorFlash>(
-        &self,
-        flash: &mut F,
-        buffer: &'b mut Item,
-    ) -> Result<Option<&'b [u8]>, StoreError> {
-        Ok(self.open(flash)?.peek(buffer).await?.map(|item| &*item))
-    }
-
-    /// Shows all items, from the oldest on, until it is told to stop.
-    pub async fn each<F: NorFlash>(
+    /// Shows all items, from the oldest on, until it is told to stop. It is one function for all who look, because it is large.
+    pub async fn each<F: MultiwriteNorFlash>(
         &self,
         flash: &mut F,
         buffer: &mut Item,
-        mut see: impl AsyncFnMut(&[u8]) -> Then,
+        see: &mut dyn FnMut(&[u8]) -> Then,
     ) -> Result<(), StoreError> {
         let mut queue = self.open(flash)?;
         let mut items = queue.iter().await?;
         while let Some(item) = items.next(buffer).await? {
-            if see(&item).await == Then::Stop {
-                break;
+            match see(&item) {
+                Then::Continue => {}
+                Then::Stop => break,
+                Then::Remove => {
+                    item.pop().await?;
+                    break;
+                }
             }
         }
         Ok(())
-    }
-
-    /// Removes the oldest item where it is not needed any more; false where there is none such.
-    pub async fn pop_if<F: MultiwriteNorFlash>(
-        &self,
-        flash: &mut F,
-        buffer: &mut Item,
-        is_free: impl FnOnce(&[u8]) -> bool,
-    ) -> Result<bool, StoreError> {
-        let mut queue = self.open(flash)?;
-        let mut items = queue.iter().await?;
-        let Some(item) = items.next(buffer).await? else { return Ok(false) };
-        let is_free = is_free(&item);
-        if is_free {
-            item.pop().await?;
-        }
-        Ok(is_free)
     }
 
     /// Erases all pages.
