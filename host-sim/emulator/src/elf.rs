@@ -174,6 +174,12 @@ impl<'f> Elf<'f> {
         Ok(symbols)
     }
 
+    /// What the file holds of the section with this name, if there is one.
+    pub fn contents(&self, name: &str) -> Option<&'f [u8]> {
+        let (_, section) = self.section_table().ok()??.section_by_name(LittleEndian, name.as_bytes())?;
+        section.data(LittleEndian, self.bytes).ok()
+    }
+
     fn program_headers(&self) -> Result<&'f [ProgramHeader], ElfError> {
         let what = "program headers";
         let count = self.header.phnum(LittleEndian, self.bytes)?;

@@ -3,7 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use defmt_decoder::{DecodeError, Encoding, Table};
+mod locations;
+mod message;
+mod rzcobs;
+mod table;
+
+use crate::elf::Elf;
+use message::Undecodable;
+use table::{Encoding, Table};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -36,27 +43,30 @@ impl fmt::Display for Line {
 /// What is needed to decode the logs of one image.
 pub struct Dictionary {
     table: Table,
-    locations: BTreeMap<u64, defmt_decoder::Location>,
+    locations: BTreeMap<u16, Location>,
 }
 
 impl Dictionary {
-    /// Reads the dictionary of an ELF file. An image that does not log has none.
+    /// Reads the dictionary of an image. One that does not log has none.
     pub fn parse(elf: &[u8]) -> Result<Option<Self>, String> {
-        let explain = |error| format!("the image's log cannot be decoded: {error:#}");
-        let Some(table) = Table::parse(elf).map_err(explain)? else { return Ok(None) };
+        let explain = |error| format!("the image's log cannot be decoded: {error}");
+        let elf = Elf::parse(elf).map_err(|error| explain(error.to_string()))?;
+        let symbols = elf.symbols().map_err(|error| explain(error.to_string()))?;
+        let Some(table) = Table::parse(symbols).map_err(explain)? else { return Ok(None) };
         // Without debug information there are no locations, but the messages are still worth reading.
-        let locations = table.get_locations(elf).unwrap_or_default();
+        let locations = locations::locations(&elf, &table).unwrap_or_default();
         Ok(Some(Self { table, locations }))
     }
 
-    fn line(&self, frame: &defmt_decoder::Frame<'_>) -> Line {
-        let location = self.locations.get(&frame.index());
-        Line {
-            time: frame.display_timestamp().map(|time| time.to_string()).unwrap_or_default(),
-            level: frame.level().map(|level| level.as_str().to_string()).unwrap_or_default(),
-            text: frame.display_message().to_string(),
-            location: location.map(|at| Location { file: at.file.display().to_string(), line: at.line }),
-        }
+    /// Decodes the frame at the start of `bytes`, and leaves what follows it.
+    fn line(&self, bytes: &mut &[u8]) -> Result<Line, Undecodable> {
+        let frame = message::decode(&self.table, bytes)?;
+        Ok(Line {
+            time: frame.time,
+            level: frame.level,
+            text: frame.text,
+            location: self.locations.get(&frame.index).cloned(),
+        })
     }
 }
 
@@ -71,10 +81,9 @@ impl LogReader {
     /// Adds bytes and returns the lines that are now complete.
     pub fn read(&mut self, dictionary: &Dictionary, bytes: &[u8]) -> Vec<Line> {
         self.pending.extend_from_slice(bytes);
-        match dictionary.table.encoding() {
+        match dictionary.table.encoding {
             Encoding::Rzcobs => self.read_delimited(dictionary),
             Encoding::Raw => self.read_raw(dictionary),
-            _ => Vec::new(),
         }
     }
 
@@ -92,29 +101,29 @@ impl LogReader {
     fn read_delimited(&mut self, dictionary: &Dictionary) -> Vec<Line> {
         let Some(last) = self.pending.iter().rposition(|&byte| byte == 0) else { return Vec::new() };
         let complete: Vec<u8> = self.pending.drain(..=last).collect();
-        let mut decoder = dictionary.table.new_stream_decoder();
-        decoder.received(&complete);
         let mut lines = Vec::new();
-        loop {
-            match decoder.decode() {
-                Ok(frame) => lines.push(dictionary.line(&frame)),
-                Err(DecodeError::UnexpectedEof) => return lines,
-                Err(DecodeError::Malformed) => self.damaged += 1,
+        for frame in complete.split(|&byte| byte == 0).filter(|frame| !frame.is_empty()) {
+            let line = rzcobs::decode(frame).and_then(|bytes| dictionary.line(&mut bytes.as_slice()).ok());
+            match line {
+                Some(line) => lines.push(line),
+                None => self.damaged += 1,
             }
         }
+        lines
     }
 
     fn read_raw(&mut self, dictionary: &Dictionary) -> Vec<Line> {
         let mut lines = Vec::new();
         loop {
-            match dictionary.table.decode(&self.pending) {
-                Ok((frame, consumed)) => {
-                    lines.push(dictionary.line(&frame));
-                    drop(frame);
+            let mut rest = self.pending.as_slice();
+            match dictionary.line(&mut rest) {
+                Ok(line) => {
+                    let consumed = self.pending.len() - rest.len();
+                    lines.push(line);
                     self.pending.drain(..consumed);
                 }
-                Err(DecodeError::UnexpectedEof) => return lines,
-                Err(DecodeError::Malformed) => {
+                Err(Undecodable::Incomplete) => return lines,
+                Err(Undecodable::Malformed) => {
                     // Without delimiters, the start of the next frame cannot be found.
                     self.damaged += 1;
                     self.pending.clear();
