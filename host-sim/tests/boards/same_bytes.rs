@@ -36,7 +36,9 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Chore => assert!(node.poll_chore(now, &mut [0; ENTRY_MAX]).is_some(), "it wants nothing of the flash"),
         Call::Done(Did::Stored { oldest }) => {
             node.handle_done(now, Done::Stored(oldest.is_some()));
-            oldest.iter().for_each(|&oldest| node.handle_overwritten(oldest));
+            if let Some(oldest) = oldest {
+                node.handle_overwritten(*oldest);
+            }
         }
         Call::Done(Did::Fetched(block)) => {
             node.handle_done(now, Done::Fetched(block.as_ref().map(Bytes::as_slice)));
