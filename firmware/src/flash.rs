@@ -5,6 +5,7 @@
 //! begins while nothing is being received or sent, if such a moment comes soon. What a page holds before its last slice is
 //! not defined; a board that loses its power then erases the page from the beginning.
 
+use common::board::watchdog::Part;
 use embassy_futures::yield_now;
 use embassy_nrf::Peri;
 use embassy_nrf::nvmc::{Error, FLASH_SIZE, Nvmc, PAGE_SIZE};
@@ -15,6 +16,8 @@ use embassy_nrf::peripherals;
 use embassy_time::{Duration, Timer};
 use embedded_storage::nor_flash as blocking;
 use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+
+use crate::progress;
 
 const SLICE_MS: u8 = 3;
 /// Together they take as long as the slowest chip needs for a page, 89.7 ms.
@@ -80,6 +83,7 @@ impl NorFlash for Flash {
             for _ in 0..SLICES {
                 erase_slice(page).await;
             }
+            progress::tick(Part::Storage);
         }
         Ok(())
     }

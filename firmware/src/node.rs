@@ -23,7 +23,7 @@ use embassy_futures::select::{Either4, select4};
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
-use embassy_time::Timer;
+use embassy_time::{Timer, with_timeout};
 use heapless::Vec;
 
 use crate::collection::{self, Finished, Found, Work};
@@ -38,6 +38,9 @@ const GIVEN_MAX: usize = 8;
 
 /// The driver looks up at least this often, so that it is seen to be alive.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(2_000);
+
+/// How long a look through the flash may take without a sign.
+const RECOVERY_STEP: embassy_time::Duration = embassy_time::Duration::from_secs(2);
 
 /// What others tell the node's driver.
 #[derive(Clone, Copy)]
@@ -195,7 +198,12 @@ impl Driver<'_> {
     async fn recover(&mut self) {
         collection::begin(Work::Recover);
         loop {
-            match collection::found().await {
+            let Ok(found) = with_timeout(RECOVERY_STEP, collection::found()).await else {
+                // The thread erases pages that make no sense.
+                progress::tick(Part::Node);
+                continue;
+            };
+            match found {
                 Found::Entry => {
                     if let Some(entry) = LogEntry::read(&collection::parcel()) {
                         self.node.handle_logged_before(&entry);

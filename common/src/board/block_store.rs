@@ -104,7 +104,7 @@ impl BlockStore {
             Then::Stop
         };
         self.queue.each(flash, buffer, &mut see).await?;
-        self.found.oldest = oldest.unwrap_or(head).number;
+        self.found.oldest = oldest.ok_or(StoreError::Differs)?.number;
         self.found.next = number + 1;
         self.found.base = base;
         self.last = Vec::from_slice(block).unwrap_or_default();
