@@ -8,12 +8,14 @@ use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::data::log_entry::{ENTRY_MAX, LogEntry};
 use common::data::origin::Recovered;
+use common::data::wire::ANSWER_MAX;
 use common::data::{Chore, Done};
-use common::host_link::{Bytes, Call, CrashKind, Did, Text, ToHost};
+use common::host_link::{Bytes, Call, CrashKind, Did, Question, Text, ToHost};
 use common::limits::SUBMISSIONS_MAX;
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
 use common::node::Node;
+use common::node::fleet::About;
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
 use common::orders::{Action, Command, Outcome, SubmitError};
@@ -28,7 +30,7 @@ use heapless::Vec;
 
 use crate::collection::{self, Finished, Found, Work};
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
-use crate::{clock, crash, host, progress, record, restart, sensors, settings, status, storage};
+use crate::{clock, crash, host, identity, progress, record, restart, sensors, settings, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -53,6 +55,10 @@ pub enum Told {
     Record(bool),
     /// A host has a command for the network.
     Submit { ticket: u32, command: Command },
+    /// The supply was measured, in millivolts.
+    Supply(u16),
+    /// A host asks all nodes how they stand.
+    Ask(Question),
     /// The board has measured; see [`collection::take_sample`].
     Measured,
     /// What came of the node's last chore.
@@ -96,6 +102,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
     driver.node.handle_start(now);
+    driver.set_supply(0);
     loop {
         driver.drain();
         progress::tick(Part::Node);
@@ -191,6 +198,11 @@ impl Driver<'_> {
                 self.node.handle_sample(now, sample);
             }
             Told::Done(finished) => self.hand_done(now, finished),
+            Told::Supply(supply_mv) => self.set_supply(supply_mv),
+            Told::Ask(question) => {
+                self.record(|| Call::Ask(question));
+                self.node.ask(now, question.number, question.turn, question.known);
+            }
         }
     }
 
@@ -259,6 +271,23 @@ impl Driver<'_> {
         }
     }
 
+    /// Tells the node what others are told of this board.
+    fn set_supply(&mut self, supply_mv: u16) {
+        let about = About { supply_mv, build: identity::build().0 };
+        self.record(|| Call::About(about));
+        self.node.set_about(about);
+    }
+
+    /// Tells hosts what other nodes have answered.
+    #[inline(never)]
+    fn pass_on_answers(&mut self) {
+        let mut buf = [0; ANSWER_MAX];
+        while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
+            let report = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
+            host::say(ToHost::Answer { number, from, report });
+        }
+    }
+
     fn submit(&mut self, now: Instant, ticket: u32, command: Command) {
         self.record(|| Call::Submit(command));
         let outcome = match self.node.submit(now, command) {
@@ -323,6 +352,7 @@ impl Driver<'_> {
         }
         self.obey();
         self.pass_chores();
+        self.pass_on_answers();
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 

@@ -96,7 +96,9 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
         if let Some(hundredths) = measure(&mut temperature, &mut sample).await {
             TEMPERATURE.store(hundredths, Ordering::Relaxed);
         }
-        measure(&mut supply, &mut sample).await;
+        if let Some(millivolts) = measure(&mut supply, &mut sample).await {
+            node::tell(node::Told::Supply(u16::try_from(millivolts).unwrap_or(0)));
+        }
         #[cfg(feature = "sensor-sht4x")]
         if let Some((temperature, humidity)) = crate::climate::air() {
             keep(&mut sample, Quantity::AirTemperature, temperature);
