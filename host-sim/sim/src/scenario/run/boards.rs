@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use common::config::Config;
+use common::data::log_entry::{Contents, LogEntry};
 use common::host_link::ToHost;
 
 use super::drive::{Run, id_of};
 use super::faults::names;
 use super::mirror::Mirror;
 use super::program::{Program, Programs};
+use crate::air::flash::FlashEvent;
 use crate::air::index::NodeIndex;
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario, board_power};
@@ -134,6 +136,23 @@ pub fn run_boards(
     Ok(run.finish())
 }
 
+/// What a board says about readings in its flash.
+fn flash_event(said: &ToHost) -> Option<FlashEvent> {
+    match said {
+        ToHost::Stored { store, number, block } => {
+            Some(FlashEvent::Stored { store: *store, number: *number, block: block.as_slice().to_vec() })
+        }
+        ToHost::Logged { entry, .. } => {
+            let LogEntry { key, contents, .. } = LogEntry::read(entry.as_slice())?;
+            Some(match contents {
+                Contents::Block(block) => FlashEvent::Logged { key, block: block.to_vec() },
+                Contents::Gap { end } => FlashEvent::GapLogged { key, end },
+            })
+        }
+        _ => None,
+    }
+}
+
 impl Run<'_> {
     /// Replaces the nodes that are boards by them. To be called before anything is switched on.
     pub(super) fn join_boards(&mut self) {
@@ -163,8 +182,23 @@ impl Run<'_> {
         self.boards.handle_slice(now);
     }
 
+    /// A board that lost its power just after it had stored a block could not say so. It has stored it all the same.
+    fn note_untold(&mut self, now: u64, event: &FlashEvent) {
+        let FlashEvent::Logged { key, block } = event else { return };
+        let origin = NodeIndex(usize::from(key.origin.0).saturating_sub(1));
+        let is_told = self.observer.collection.as_ref().is_none_or(|check| check.knows(*key));
+        if !is_told && self.boards.has(origin) {
+            let stored = FlashEvent::Stored { store: key.store, number: key.number, block: block.clone() };
+            self.observer.note_flash_event(now, origin, stored);
+        }
+    }
+
     fn hear_board(&mut self, now: u64, node: NodeIndex) {
         for said in &self.boards.take_said(now, node) {
+            if let Some(event) = flash_event(said) {
+                self.note_untold(now, &event);
+                self.observer.note_flash_event(now, node, event);
+            }
             let was_mute = self.world.station(node).is_mute();
             self.world.tell(node, &mut self.observer, |program, _| {
                 program.hear(said);
