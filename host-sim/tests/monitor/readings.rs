@@ -29,16 +29,18 @@ fn the_log_of_one_leader_shows_the_readings_of_all_nodes() {
     let board = FakeBoard::plug_in(&port, script(5, Some(5)));
     let mut watch = Watch::new([Endpoint::Serial(port)], Options::default());
     let is_asked = |_: &Watch, what: &What| matches!(what, What::Said(ToHost::Snapshot { .. }));
+    // It says who it is first, and is then asked for its log.
     until(&mut watch, "it has said how it stands", is_asked);
+    until(&mut watch, "it has said so again", is_asked);
+    board.await_command(&ToBoard::ReadLog { from: 0 });
     // What was logged before the monitor came, in two answers, and something new.
     for (origin, position) in [(1, 0), (2, 1)] {
         board.say(&logged(origin, position));
     }
     board.say(&ToHost::LogTold { next: 2, end: 3 });
     let is_known = |node| move |watch: &Watch, _: &What| watch.boards().gathered().nodes().contains_key(&NodeId(node));
-    until(&mut watch, "node 2 is known", is_known(2));
-    until(&mut watch, "it is asked", is_asked);
-    board.await_command(&ToBoard::ReadLog { from: 0 });
+    until(&mut watch, "the answer has ended", |_, what| matches!(what, What::Said(ToHost::LogTold { .. })));
+    assert!(is_known(2)(&watch, &What::Opened), "it came before");
     board.await_command(&ToBoard::ReadLog { from: 2 });
     board.say(&logged(3, 2));
     until(&mut watch, "node 3 is known", is_known(3));

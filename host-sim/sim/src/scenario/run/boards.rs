@@ -7,6 +7,7 @@ use std::io;
 
 use common::config::Config;
 use common::data::log_entry::{Contents, LogEntry};
+use common::data::wire::Key;
 use common::host_link::ToHost;
 
 use super::drive::{Run, id_of};
@@ -182,6 +183,13 @@ impl Run<'_> {
         self.boards.handle_slice(now);
     }
 
+    /// A leader's word of a block may be heard before that of the board that stored it.
+    fn is_news(&self, node: NodeIndex, event: &FlashEvent) -> bool {
+        let FlashEvent::Stored { store, number, .. } = *event else { return true };
+        let key = Key { origin: id_of(node), store, number };
+        self.observer.collection.as_ref().is_none_or(|check| !check.knows(key))
+    }
+
     /// A board that lost its power just after it had stored a block could not say so. It has stored it all the same.
     fn note_untold(&mut self, now: u64, event: &FlashEvent) {
         let FlashEvent::Logged { key, block } = event else { return };
@@ -195,7 +203,7 @@ impl Run<'_> {
 
     fn hear_board(&mut self, now: u64, node: NodeIndex) {
         for said in &self.boards.take_said(now, node) {
-            if let Some(event) = flash_event(said) {
+            if let Some(event) = flash_event(said).filter(|event| self.is_news(node, event)) {
                 self.note_untold(now, &event);
                 self.observer.note_flash_event(now, node, event);
             }
