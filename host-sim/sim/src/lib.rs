@@ -7,5 +7,6 @@
 pub mod air;
 pub mod fnv;
 mod maths;
+pub mod roster;
 pub mod scenario;
 pub mod swarm;
