@@ -58,7 +58,8 @@ impl Hold {
 impl Node {
     /// Whether a link that has fallen was the last, or led to the leader, so that the election need not be told at once.
     pub(super) fn hold(&mut self, now: Instant, peer: NodeId, reason: Reason) -> bool {
-        let is_last = !self.has_other(peer) && reason != Reason::Renamed && !self.is_long_gone(now, peer);
+        let is_known = self.engine.peers().contains(&peer);
+        let is_last = is_known && !self.has_other(peer) && reason != Reason::Renamed && !self.is_long_gone(now, peer);
         if self.keeps_states() && self.is_lost_leader(now, peer, reason) {
             self.hold = self.seat(now, peer);
         } else if self.keeps_states() && is_last {
