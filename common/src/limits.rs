@@ -119,4 +119,7 @@ pub const WINDOW_MAX: usize = 4;
 /// Blocks of others that a node remembers to have taken, so that one whose acknowledgement was lost is not passed on twice.
 pub const TAKEN_MAX: usize = 32;
 
+/// Questions to everybody that a node passes on at once. Of more, the oldest is forgotten, and its asker asks again.
+pub const QUESTIONS_MAX: usize = 2;
+
 const _: () = assert!(WINDOW_MAX <= 16, "a commit and a mark have 16 bits");

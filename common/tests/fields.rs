@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use common::config::BROADCAST;
 use common::data::block::{Block, Sample, Taken};
-use common::data::wire::{Commit, Gap, Key, Records, write_commits};
+use common::data::wire::{AnswerBytes, Ask, Commit, Gap, Key, Known, Records, write_commits};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::fields::{ACK, BODIES, Body, Count, Group, HEAD, KINDS, Shown, Unit};
 use common::link::frame::{HEAD_BYTES, Head, Kind, VERSION};
@@ -161,6 +161,15 @@ fn data_is_read_by_the_list_whatever_its_type() {
     let entry =
         [("commit_origin", 0x0102), ("commit_store", 0xBEEF), ("commit_number", 0x0003_0201), ("commit_bits", 5)];
     assert_eq!(read_body(body("DATA"), false, &bytes), [&head(0, 3, 3)[..], &[("data_leader", 8)], &entry].concat());
+    let known = Known([0xA0, 0, 0, 0xA1, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+    let ask = Ask { turn: 1, hops_left: 9, asker: NodeId(0x0102), number: 7, known };
+    let asked = [("asker", 0x0102), ("question", 7), ("known_0", 0xA100_00A0), ("known_1", 1), ("known_2", 2)];
+    let expected = [&head(1, 4, 9)[..], &asked, &[("known_3", 3)]].concat();
+    assert_eq!(read_body(body("DATA"), false, &written(|buf| ask.write(buf))), expected);
+    let answer = AnswerBytes { turn: 1, hops_left: 9, asker: NodeId(1), number: 7, from: NodeId(8), contents: &[5] };
+    let answered = [("answer_asker", 1), ("answer_question", 7), ("answer_from", 8), ("answer_byte", 5)];
+    let expected = [&head(1, 5, 9)[..], &answered].concat();
+    assert_eq!(read_body(body("DATA"), false, &written(|buf| answer.write(buf))), expected);
 }
 
 #[test]

@@ -6,11 +6,13 @@
 use common::coefficient::Coefficient;
 use common::config::page::{self, PAGE_MAX};
 use common::config::{Config, Protection};
+use common::data::wire::Known;
 use common::host_link::{
     BODY_MAX, BuildId, Bytes, Call, ConfigAnswer, Crash, CrashKind, Decoder, FRAME_BYTES_MAX, Hello, Message, Page,
-    Quantity, Refusal, ResetReason, Text, ToBoard, ToHost, Warning, encode,
+    Quantity, Question, Refusal, ResetReason, Text, ToBoard, ToHost, Warning, encode,
 };
 use common::names::{Algorithm, Board};
+use common::node::fleet::About;
 use common::node::snapshot::{Counters, Snapshot};
 use common::notice::{Notice, Reason};
 use common::orders::{Command, Outcome, Register};
@@ -93,6 +95,10 @@ fn bytes<const N: usize>() -> impl Strategy<Value = Bytes<N>> {
     proptest::collection::vec(prop_oneof![Just(0), any::<u8>()], 0..=N).prop_map(|bytes| Bytes::new(&bytes).unwrap())
 }
 
+fn question() -> impl Strategy<Value = Question> {
+    any::<(u8, u8, [u8; 16])>().prop_map(|(number, turn, known)| Question { number, turn, known: Known(known) })
+}
+
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         any::<(Option<u16>, u64, u16)>().prop_map(|(epoch, seed, device)| Call::Start { epoch, seed, device }),
@@ -101,6 +107,8 @@ fn call() -> impl Strategy<Value = Call> {
         Just(Call::Timeout),
         any::<u8>().prop_map(Call::Rank),
         any::<u32>().prop_map(|value| Call::Submit(setting(value))),
+        any::<(u16, [u8; 8])>().prop_map(|(supply_mv, build)| Call::About(About { supply_mv, build })),
+        question().prop_map(Call::Ask),
         any::<u16>().prop_map(|unfitness| Call::Fitness(Coefficient(unfitness))),
         (any::<Option<u64>>(), bytes()).prop_map(|(at_us, bytes)| Call::Transmit { at_us, bytes }),
     ]
@@ -138,6 +146,7 @@ fn to_host() -> impl Strategy<Value = ToHost> {
             number,
             block
         }),
+        (any::<u8>(), node(), bytes()).prop_map(|(number, from, report)| ToHost::Answer { number, from, report }),
     ]
 }
 
@@ -151,6 +160,7 @@ fn to_board() -> impl Strategy<Value = ToBoard> {
         Just(ToBoard::Elect),
         any::<u32>().prop_map(|from| ToBoard::ReadLog { from }),
         any::<u32>().prop_map(|before| ToBoard::ReleaseLog { before }),
+        question().prop_map(ToBoard::Ask),
     ]
 }
 

@@ -4,13 +4,15 @@
 
 use common::config::{BROADCAST, Boot, Config, NetworkKey, Protection};
 use common::data::block::{Block, BlockBytes, Sample, Taken};
-use common::data::wire::{Body, Commit, Gap, Key, Records, write_commits};
+use common::data::wire::{ANSWER_MAX, AnswerBytes, Ask, Body, Commit, Gap, Key, Known, Records, write_commits};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::node::Node;
+use common::node::fleet::{About, Heard, Report};
+use common::node::snapshot::{Counters, Snapshot};
 use common::time::Instant;
 use common::types::NodeId;
 use proptest::prelude::*;
@@ -18,7 +20,7 @@ use proptest::prelude::*;
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// Changing any of these is another [`common::link::frame::VERSION`].
-const GOLDEN: [(&str, &str); 9] = [
+const GOLDEN: [(&str, &str); 11] = [
     ("hello", "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 28 47 ce 3b 27 fd e9 60 c2 9f e6 b9 6e a6 9e 35 3b"),
     (
         "rel to all",
@@ -45,6 +47,14 @@ const GOLDEN: [(&str, &str); 9] = [
     (
         "hello, open",
         "41 88 03 34 12 ff ff 02 01 25 03 00 02 01 ef be 2a 0a 08 03 02 01 04 03 02 5f 00 09 40 f2 f2 20 e4",
+    ),
+    (
+        "data, ask",
+        "41 88 09 34 12 03 02 02 01 27 03 00 02 01 ef be f1 aa 38 e3 71 5e d9 dc 0a 55 d5 af f9 f7 7d 49 23 0b ca b4 7d 46 59 3b 47",
+    ),
+    (
+        "data, answer",
+        "41 88 0a 34 12 03 02 02 01 27 03 00 02 01 ef be 87 3e c9 2b 61 7f 4d ac 49 62 78 9c 66 25 83 2d 13 1e 4a f3 0e a3 89 b9 9d cf 1b 6f aa 39 99 43 2d 25 b2 08 ed ef 4c 24 7a 02 ac bb 5a c7 b1 f8 75 d8 fb 93 a9 73 16 4e 14",
     ),
 ];
 
@@ -117,7 +127,41 @@ fn commit() -> Vec<u8> {
     written(|buf| write_commits(buf, 23, NodeId(0x0203), &commits))
 }
 
-fn frames() -> [Vec<u8>; 9] {
+fn ask() -> Vec<u8> {
+    let mut known = Known::default();
+    known.add(NodeId(0x0102), 1);
+    known.add(NodeId(0x0304), 1);
+    written(|buf| Ask { turn: 1, hops_left: 24, asker: NodeId(0x0102), number: 7, known }.write(buf))
+}
+
+/// Of a node that follows the asker, a minute after its first boot, with two neighbours.
+fn answer() -> Vec<u8> {
+    let counters = Counters { sent: 300, accepted: 1_000, links_up: 1, leader_changes: 1, ..Counters::default() };
+    let report = Report {
+        snapshot: Snapshot {
+            id: NodeId(0x0203),
+            leader: Some(NodeId(0x0102)),
+            next_hop: Some(NodeId(0x0102)),
+            epoch: Some(1),
+            links_up: 1,
+            heard: 2,
+            counters,
+        },
+        uptime_s: 60,
+        about: About { supply_mv: 3_001, build: [0xB0, 1, 2, 3, 4, 5, 6, 7] },
+        neighbours: [(0x0102, true, -60), (0x0304, false, -91)]
+            .map(|(id, is_linked, rssi_dbm)| Heard { id: NodeId(id), is_linked, rssi_dbm })
+            .into_iter()
+            .collect(),
+    };
+    let mut contents = [0; ANSWER_MAX];
+    let length = report.write(&mut contents);
+    let (asker, contents) = (NodeId(0x0102), &contents[..length]);
+    let answer = AnswerBytes { turn: 1, hops_left: 24, asker, number: 7, from: NodeId(0x0203), contents };
+    written(|buf| answer.write(buf))
+}
+
+fn frames() -> [Vec<u8>; 11] {
     let ascon = Protection::Ascon(NetworkKey::new(KEY));
     let ccm = Protection::AesCcm(NetworkKey::new(KEY));
     let body = written(|buf| hello().write(buf));
@@ -138,6 +182,8 @@ fn frames() -> [Vec<u8>; 9] {
         sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0208), &commit()),
         sealed(&ccm, hello_head, &body),
         sealed(&Protection::Open, hello_head, &body),
+        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0209), &ask()),
+        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_020A), &answer()),
     ]
 }
 
@@ -152,7 +198,13 @@ fn frames_are_frozen() {
 fn the_example_of_the_documentation_is_true() {
     let page = include_str!("../../docs/wire.md");
     let (plain, frame) = (written(|buf| hello().write(buf)), &frames()[0]);
-    let data = [("a block", records()), ("a gap", gap()), ("a commit", commit())];
+    let data = [
+        ("a block", records()),
+        ("a gap", gap()),
+        ("a commit", commit()),
+        ("a question", ask()),
+        ("an answer", answer()),
+    ];
     for (name, bytes) in [("the key", &KEY[..]), ("the body", &plain), ("the frame", frame)]
         .into_iter()
         .chain(data.iter().map(|(name, bytes)| (*name, &bytes[..])))
@@ -289,6 +341,12 @@ proptest! {
             }
             Some(Body::Gap(gap)) => prop_assert_eq!(written(|buf| gap.write(buf)), bytes.clone(), "one way to write it"),
             Some(Body::Commit(commits)) => prop_assert!(commits.iter().count() > 0),
+            Some(Body::Ask(ask)) => prop_assert_eq!(written(|buf| ask.write(buf)), bytes.clone(), "one way to write it"),
+            Some(Body::Answer(answer)) => {
+                prop_assert_eq!(written(|buf| answer.write(buf)), bytes.clone(), "one way to write it");
+                // Whatever it holds, reading it ends.
+                let _ = Report::read(answer.contents);
+            }
             None => {}
         }
         if let Ok(head) = Head::read(&bytes) {

@@ -6,11 +6,13 @@ use common::board::retained::CrashRecord;
 use common::board::rssi::corrected_dbm;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
-use common::host_link::{Bytes, Call, CrashKind, Text, ToHost};
+use common::data::wire::ANSWER_MAX;
+use common::host_link::{Bytes, Call, CrashKind, Question, Text, ToHost};
 use common::limits::SUBMISSIONS_MAX;
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
 use common::node::Node;
+use common::node::fleet::About;
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
 use common::orders::{Action, Command, Outcome, SubmitError};
@@ -24,7 +26,7 @@ use embassy_time::Timer;
 use heapless::Vec;
 
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
-use crate::{clock, crash, host, progress, record, restart, sensors, settings, status, storage};
+use crate::{clock, crash, host, identity, progress, record, restart, sensors, settings, status, storage};
 
 /// Things other than the radio that the node may be told before it has to look at them.
 const TOLD_MAX: usize = 8;
@@ -46,6 +48,10 @@ pub enum Told {
     Record(bool),
     /// A host has a command for the network.
     Submit { ticket: u32, command: Command },
+    /// The supply was measured, in millivolts.
+    Supply(u16),
+    /// A host asks all nodes how they stand.
+    Ask(Question),
 }
 
 /// What others tell the node's driver.
@@ -83,6 +89,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
     driver.node.handle_start(driver.now);
+    driver.set_supply(0);
     loop {
         driver.drain();
         progress::tick(Part::Node);
@@ -172,6 +179,28 @@ impl Driver<'_> {
             }
             Told::Record(is_wanted) => record::set(is_wanted),
             Told::Submit { ticket, command } => self.submit(now, ticket, command),
+            Told::Supply(supply_mv) => self.set_supply(supply_mv),
+            Told::Ask(question) => {
+                self.record(|| Call::Ask(question));
+                self.node.ask(now, question.number, question.turn, question.known);
+            }
+        }
+    }
+
+    /// Tells the node what others are told of this board.
+    fn set_supply(&mut self, supply_mv: u16) {
+        let about = About { supply_mv, build: identity::build().0 };
+        self.record(|| Call::About(about));
+        self.node.set_about(about);
+    }
+
+    /// Tells hosts what other nodes have answered.
+    #[inline(never)]
+    fn pass_on_answers(&mut self) {
+        let mut buf = [0; ANSWER_MAX];
+        while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
+            let report = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
+            host::say(ToHost::Answer { number, from, report });
         }
     }
 
@@ -238,6 +267,7 @@ impl Driver<'_> {
             self.report(notice);
         }
         self.obey();
+        self.pass_on_answers();
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 

@@ -53,12 +53,6 @@ impl Sensor for Supply {
     }
 }
 
-async fn report(sensor: &mut impl Sensor) {
-    if let Some(value) = measure(sensor).await {
-        say(quantity_of(sensor), value);
-    }
-}
-
 async fn measure<S: Sensor>(sensor: &mut S) -> Option<i32> {
     sensor.read().await
 }
@@ -95,7 +89,10 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
             TEMPERATURE.store(hundredths, Ordering::Relaxed);
             say(quantity_of(&temperature), hundredths);
         }
-        report(&mut supply).await;
+        if let Some(millivolts) = measure(&mut supply).await {
+            say(quantity_of(&supply), millivolts);
+            node::tell(node::Told::Supply(u16::try_from(millivolts).unwrap_or(0)));
+        }
 
         let pool_used = node::snapshot().map_or(0, |snapshot| u32::from(snapshot.counters.pool_high_water));
         let capacity = u32::try_from(POOL_MAX).unwrap_or(u32::MAX);

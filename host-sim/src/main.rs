@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use common::orders::Action;
 use host_sim::cli::{
-    bench, board, check, conform, demo, dissector, flash, gateway, hierarchy, join, key, links, manual, merge, monitor,
-    provision, replay, run, scenarios, schema, set, size, stress, study, swarm, sweep, table, tell, uf2, view,
+    bench, board, check, conform, demo, dissector, flash, fleet, gateway, hierarchy, join, key, links, manual, merge,
+    monitor, provision, replay, run, scenarios, schema, set, size, stress, study, swarm, sweep, table, tell, uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -74,6 +74,8 @@ enum Command {
     Dissector(dissector::Args),
     /// Set a register of the whole network through a board on a cable
     Set(set::Args),
+    /// List all nodes of a network through a board on a cable: leader, links, supply, build, counters
+    Fleet(fleet::Args),
     /// Make a board blink so that you can find it
     Identify(tell::Args),
     /// Make a board ask for an election
@@ -135,6 +137,7 @@ fn main() -> ExitCode {
         Some(Command::Gateway(args)) => gateway::run(&args),
         Some(Command::Dissector(args)) => dissector::run(&args),
         Some(Command::Set(args)) => set::run(&args),
+        Some(Command::Fleet(args)) => fleet::run(&args),
         Some(Command::Identify(args)) => tell::run(&args, Order::Identify, Action::Identify),
         Some(Command::Elect(args)) => tell::run(&args, Order::Elect, Action::Elect),
         Some(Command::Restart(args)) => tell::run(&args, Order::Restart, Action::Restart),

@@ -7,10 +7,31 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
+#[cfg(unix)]
+use crate::monitor::fake_board::FakeBoard;
+#[cfg(unix)]
+use crate::monitor::script;
+
 /// A schema, and commands whose output must fit it. Between them they show every field with and without a value.
-const PRINTED: [(&str, &[&str]); 13] = [
-    ("run", &["run mesh16 --json", "run partition-merge --json --check-determinism", "run late.toml --json"]),
-    ("sweep", &["sweep mesh16 --seeds 0..2 --json", "sweep late.toml --seeds 0..2 --json"]),
+const PRINTED: [(&str, &[&str]); 14] = [
+    (
+        "run",
+        &[
+            "run mesh16 --json",
+            "run partition-merge --json --check-determinism",
+            "run late.toml --json",
+            "run services.toml --json",
+        ],
+    ),
+    (
+        "sweep",
+        &[
+            "sweep mesh16 --seeds 0..2 --json",
+            "sweep late.toml --seeds 0..2 --json",
+            "sweep services.toml --seeds 0..2 --json",
+        ],
+    ),
+    ("fleet", &["fleet --json --port PORT"]),
     ("merge", &["merge shard.json --json"]),
     ("swarm", &["swarm --seeds 0..3 --json"]),
     ("check", &["check trace.jsonl --json", "check open.jsonl --json"]),
@@ -30,6 +51,11 @@ const LATE: &str = "name = \"late\"\nduration = \"5 s\"\n[topology]\nkind = \"li
                     [[fault]]\nkind = \"crash\"\nnodes = [2]\nat = \"2 s\"\n\
                     [[fault]]\nkind = \"restart\"\nnodes = [2]\nat = \"2.1 s\"\n";
 
+/// What the leader is for.
+const SERVICES: &str = "name = \"services\"\nduration = \"40 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"9 m\"\n\
+                        [radio]\nmodel = \"plain\"\n[collect]\nevery = \"2 s\"\nsample = \"1 s\"\n[fleet]\nevery = \"10 s\"\n\
+                        [[command]]\nat = \"12 s\"\nnode = 2\nset = \"sample=1s\"\n";
+
 fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
 }
@@ -37,7 +63,9 @@ fn schemas() -> PathBuf {
 fn printed(folder: &Path, command: &str) -> Value {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let words = command.split_whitespace().map(|word| {
-        word.replace("GOLDEN", &golden.to_string_lossy()).replace("IMAGE", &folder.join("image.elf").to_string_lossy())
+        word.replace("GOLDEN", &golden.to_string_lossy())
+            .replace("IMAGE", &folder.join("image.elf").to_string_lossy())
+            .replace("PORT", &folder.join("port").to_string_lossy())
     });
     let output = Command::new(env!("CARGO_BIN_EXE_ringleader")).args(words).current_dir(folder).output().unwrap();
     serde_json::from_slice(&output.stdout)
@@ -76,7 +104,7 @@ fn schema_of(values: &[&Value]) -> Value {
     if kinds.contains("object") {
         let keys: BTreeSet<&String> = objects.iter().flat_map(|object| object.keys()).collect();
         // Names of fields are words; others are what is counted.
-        if keys.iter().any(|key| key.contains(' ')) {
+        if keys.iter().any(|key| key.contains(' ') || key.bytes().all(|byte| byte.is_ascii_digit())) {
             let all: Vec<&Value> = objects.iter().flat_map(|object| object.values()).collect();
             schema.insert("additionalProperties".into(), schema_of(&all));
             return schema.into();
@@ -122,6 +150,9 @@ fn what_is_printed_fits_its_schema() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("late.toml"), LATE).unwrap();
+    std::fs::write(folder.join("services.toml"), SERVICES).unwrap();
+    #[cfg(unix)]
+    let _board = FakeBoard::plug_in(&folder.join("port"), script(5, None));
     std::fs::write(folder.join("image.elf"), emulator::images::elf("firmware").unwrap()).unwrap();
     let shard = printed(&folder, "sweep mesh16 --seeds 0..2 --json");
     std::fs::write(folder.join("shard.json"), shard.to_string()).unwrap();

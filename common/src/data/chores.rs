@@ -65,13 +65,13 @@ impl Data {
             return None;
         }
         let epoch = self.epoch?;
-        let key = self.queue.iter().find(|queued| !queued.is_logging)?.key;
+        let key = self.queue.iter().find(|queued| !queued.is_logging && queued.key.answers().is_none())?.key;
         let queued = self.queue.find(key)?;
         queued.is_logging = true;
         let (contents, age) = match Body::read(&queued.body)? {
             Body::Records(records) => (Contents::Block(records.block), older(records.age, now.since(queued.since))),
             Body::Gap(gap) => (Contents::Gap { end: gap.end }, AGE_UNKNOWN),
-            Body::Commit(_) => return None,
+            Body::Commit(_) | Body::Ask(_) | Body::Answer(_) => return None,
         };
         let entry = LogEntry { key, epoch, clock_ms: now.as_millis(), age, contents };
         let length = entry.write(buf).ok()?;

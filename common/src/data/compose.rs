@@ -29,6 +29,7 @@ pub enum Sending {
     Nothing,
     Block { key: Key, to: NodeId },
     Commits { to: NodeId },
+    Question { asker: NodeId, to: NodeId },
 }
 
 /// What came of a DATA frame.
@@ -45,10 +46,11 @@ pub enum Answer {
 impl Data {
     /// Writes the body of the next frame; to whom it goes, and its length.
     pub fn compose(&mut self, now: Instant, ways: &dyn Ways, buf: &mut [u8]) -> Option<(NodeId, usize)> {
-        if now < self.rest_until.max(self.pause_until) || !self.is_gathering() || self.sending != Sending::Nothing {
+        if now < self.rest_until.max(self.pause_until) || self.is_alone || self.sending != Sending::Nothing {
             return None;
         }
-        self.compose_commits(now, ways, buf).or_else(|| self.compose_block(now, ways, buf))
+        let commits = if self.is_gathering() { self.compose_commits(now, ways, buf) } else { None };
+        commits.or_else(|| self.compose_question(now, buf)).or_else(|| self.compose_queued(now, ways, buf))
     }
 
     fn compose_commits(&mut self, now: Instant, ways: &dyn Ways, buf: &mut [u8]) -> Option<(NodeId, usize)> {
@@ -70,19 +72,34 @@ impl Data {
         }
     }
 
-    fn compose_block(&mut self, now: Instant, ways: &dyn Ways, buf: &mut [u8]) -> Option<(NodeId, usize)> {
-        if self.leads() {
-            return None;
-        }
-        let waiting = self.queue.iter().filter(|queued| !queued.is_logging && queued.due <= now);
-        let first = waiting.min_by_key(|queued| queued.due)?;
-        let key = first.key;
-        let to = match self.learned.up(now, ways) {
-            Ok(to) => to,
-            Err(again) => {
-                self.pause_until = again;
-                return None;
+    fn compose_question(&mut self, now: Instant, buf: &mut [u8]) -> Option<(NodeId, usize)> {
+        let (ask, to) = self.questions.next(now)?;
+        let (asker, length) = (ask.asker, ask.write(buf).ok()?);
+        self.sending = Sending::Question { asker, to };
+        count(&mut self.counters.sent);
+        Some((to, length))
+    }
+
+    fn compose_queued(&mut self, now: Instant, ways: &dyn Ways, buf: &mut [u8]) -> Option<(NodeId, usize)> {
+        let waiting = self.queue.iter().filter(|queued| queued.due <= now && self.is_to_send(queued));
+        let key = waiting.min_by_key(|queued| queued.due)?.key;
+        let to = match key.answers() {
+            Some((asker, number)) => {
+                let Some(back) = self.questions.way_back(asker, number) else {
+                    // The question was forgotten; its asker asks again.
+                    self.queue.remove(key);
+                    count(&mut self.counters.dropped);
+                    return None;
+                };
+                back
             }
+            None => match self.learned.up(now, ways) {
+                Ok(to) => to,
+                Err(again) => {
+                    self.pause_until = again;
+                    return None;
+                }
+            },
         };
         let queued = self.queue.find(key)?;
         let length = match Body::read(&queued.body)? {
@@ -91,7 +108,8 @@ impl Data {
                 wire::Records { age, ..records }.write(buf).ok()?
             }
             Body::Gap(gap) => gap.write(buf).ok()?,
-            Body::Commit(_) => return None,
+            Body::Answer(answer) => answer.write(buf).ok()?,
+            Body::Commit(_) | Body::Ask(_) => return None,
         };
         self.sending = Sending::Block { key, to };
         count(&mut self.counters.sent);
@@ -101,7 +119,9 @@ impl Data {
     /// The frame that was composed last was answered, or was not.
     pub fn answered(&mut self, now: Instant, answer: Answer) {
         let sending = core::mem::replace(&mut self.sending, Sending::Nothing);
-        let (Sending::Block { to, .. } | Sending::Commits { to }) = sending else { return };
+        let (Sending::Block { to, .. } | Sending::Commits { to } | Sending::Question { to, .. }) = sending else {
+            return;
+        };
         match answer {
             Answer::Taken | Answer::NotTaken => {
                 self.learned.note(now, to, true);
@@ -119,17 +139,24 @@ impl Data {
         match sending {
             Sending::Block { key, .. } => self.block_answered(now, key, to, answer),
             Sending::Commits { .. } if answer == Answer::Taken => self.commits.delivered(),
-            _ => {
+            Sending::Commits { .. } => {
                 let gap = self.gap(2);
                 self.commits.missed(now + gap);
             }
+            Sending::Question { asker, to } if answer == Answer::Taken => self.questions.told(asker, to),
+            Sending::Question { asker, to } => {
+                let gap = self.gap(2);
+                self.questions.missed(asker, to, now + gap);
+            }
+            Sending::Nothing => {}
         }
     }
 
     fn block_answered(&mut self, now: Instant, key: Key, to: NodeId, answer: Answer) {
         let chance = u64::from(self.rng.below(1_024));
         let Some(queued) = self.queue.find(key) else { return };
-        let (mut is_through, is_own) = (answer == Answer::Taken, queued.is_own);
+        let is_own_block = queued.is_own && key.answers().is_none();
+        let mut is_through = answer == Answer::Taken;
         match answer {
             Answer::Taken => {}
             Answer::NotTaken => {
@@ -138,7 +165,7 @@ impl Data {
                 let wait = Duration::from_micros(wait * 1_000 * (1_024 + chance) / 1_024);
                 queued.due = now + wait;
                 self.learned.note_full(to, now + wait);
-                if is_own {
+                if is_own_block {
                     self.origin.slow_down();
                 }
             }
@@ -146,7 +173,7 @@ impl Data {
                 queued.misses += 1;
                 is_through = queued.misses >= MISSES_MAX;
                 queued.due = now + spread(queued.misses, chance);
-                if is_through && !is_own {
+                if is_through && !is_own_block {
                     count(&mut self.counters.dropped);
                 }
             }
@@ -154,7 +181,7 @@ impl Data {
         }
         if is_through {
             self.queue.remove(key);
-            if is_own {
+            if is_own_block {
                 self.origin.left(now, key.number, &mut self.rng);
             }
         }

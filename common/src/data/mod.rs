@@ -6,11 +6,12 @@
 //! A node's samples become blocks ([`block`]), which its driver stores. The node keeps custody of them ([`origin`]) until a leader
 //! says that it has them in its log. Frames with blocks go from neighbour to neighbour towards the leader ([`ways`], `queue`);
 //! the leader logs what it has not logged before (`marks`) and sends commits back the way the blocks came (`commits`). Relays
-//! keep copies in memory only and promise nothing. The bytes are in [`wire`], and all of it for readers in `docs/collection.md`.
+//! keep copies in memory only and promise nothing. Questions to everybody, and their answers, go the same way (`questions`). The bytes are in [`wire`], and all of it for readers in `docs/collection.md`.
 //!
 //! DATA frames have a queue and retries of their own. They wait for everything the election has to send, they rest after a change
 //! of leader, and nothing that happens to them ends a link or changes what is thought of it.
 
+mod asking;
 pub mod block;
 mod chores;
 mod commits;
@@ -18,6 +19,7 @@ mod compose;
 pub mod log_entry;
 mod marks;
 pub mod origin;
+mod questions;
 mod queue;
 mod receive;
 pub mod ways;
@@ -31,6 +33,7 @@ use self::compose::Sending;
 use self::log_entry::{Contents, LogEntry};
 use self::marks::Marks;
 use self::origin::{Origin, Recovered, Wanted};
+use self::questions::Questions;
 use self::queue::Queue;
 pub use self::receive::Verdict;
 use self::ways::Learned;
@@ -95,6 +98,9 @@ pub struct Data {
     marks: Marks,
     learned: Learned,
     commits: Commits,
+    questions: Questions,
+    /// An answer that this node owes is not tried before: there was no room.
+    owes_at: Instant,
     sending: Sending,
     doing: Doing,
     leader: Option<NodeId>,
@@ -121,6 +127,8 @@ impl Data {
             marks: Marks::new(),
             learned: Learned::new(),
             commits: Commits::new(),
+            questions: Questions::new(),
+            owes_at: Instant::ZERO,
             sending: Sending::Nothing,
             doing: Doing::Nothing,
             leader: None,
@@ -220,17 +228,31 @@ impl Data {
         // A chore that is under way ends with a call of its own.
         let is_waiting = self.is_gathering() && self.doing == Doing::Nothing;
         let to_queue = if is_waiting { self.origin.due().max(self.rest_until) } else { Instant::NEVER };
-        self.origin.closing().min(to_queue)
+        self.origin.closing().min(to_queue).min(self.asked_at())
+    }
+
+    /// Whether a frame that waits is for who asked, here.
+    fn is_mine(&self, key: Key) -> bool {
+        key.answers().is_some_and(|(asker, _)| asker == self.id)
+    }
+
+    /// Whether a frame that waits may be sent: blocks to a leader that is another node, answers to whoever asked.
+    fn is_to_send(&self, queued: &queue::Queued) -> bool {
+        match queued.key.answers() {
+            Some((asker, _)) => asker != self.id,
+            None => !queued.is_logging && self.is_gathering() && !self.leads(),
+        }
     }
 
     /// When a frame is to be sent.
     pub fn due_to_send(&self) -> Instant {
-        if !self.is_gathering() || self.sending != Sending::Nothing {
+        if self.is_alone || self.sending != Sending::Nothing {
             return Instant::NEVER;
         }
-        let waits = |queued: &&queue::Queued| !queued.is_logging && !self.leads();
-        let frames = self.queue.iter().filter(waits).map(|queued| queued.due).min().unwrap_or(Instant::NEVER);
-        let first = frames.min(self.commits.due());
+        let waiting = self.queue.iter().filter(|queued| self.is_to_send(queued));
+        let frames = waiting.map(|queued| queued.due).min().unwrap_or(Instant::NEVER);
+        let commits = if self.is_gathering() { self.commits.due() } else { Instant::NEVER };
+        let first = frames.min(commits).min(self.questions.due());
         if first == Instant::NEVER { first } else { first.max(self.rest_until).max(self.pause_until) }
     }
 }

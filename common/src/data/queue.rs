@@ -1,5 +1,5 @@
 //! DATA frames that wait at a node: its own blocks and gaps, and those of others, on their way to the leader or, at the leader,
-//! to its log. Best effort: a full queue takes nothing more, which the senders are told.
+//! to its log; and answers on their way to who asked. Best effort: a full queue takes nothing more, which the senders are told.
 
 use heapless::Vec;
 
@@ -62,9 +62,9 @@ impl Queue {
         self.waiting.iter().any(|queued| queued.key == key) || self.taken.contains(&hash(key, turn))
     }
 
-    /// Drops the frames of others, which their origins send again.
+    /// Drops the blocks of others, which their origins send again.
     pub fn drop_others(&mut self) {
-        self.waiting.retain(|queued| queued.is_own || queued.is_logging);
+        self.waiting.retain(|queued| queued.is_own || queued.is_logging || queued.key.answers().is_some());
     }
 
     /// The most frames that ever waited.

@@ -42,6 +42,11 @@ impl Data {
                 self.receive_commits(now, commits);
                 Verdict::Taken
             }
+            Some(Body::Ask(ask)) => {
+                self.receive_ask(now, from, ask);
+                Verdict::Taken
+            }
+            Some(Body::Answer(answer)) => self.receive_answer(now, answer),
             None => Verdict::Malformed,
         };
         match verdict {

@@ -4,11 +4,15 @@
 //! RECORDS  try4 type4 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 93
 //! GAP      try4 type4 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
 //! COMMIT   0 type4 = 3    | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
+//! ASK      try4 type4 = 4 | hops left 1 | asker 2 number 1 | known 16
+//! ANSWER   try4 type4 = 5 | hops left 1 | asker 2 number 1 | from 2 | what it answers, 1 to 98
 //! ```
 //! An origin counts how often it has sent a block, so that relays can tell its next try from a frame whose acknowledgement was lost.
-//! Types 4 and 5 are kept for questions to nodes and their answers. All numbers are little-endian.
+//! All numbers are little-endian.
 
 use heapless::Vec;
+use postcard::experimental::max_size::MaxSize;
+use serde::{Deserialize, Serialize};
 
 use super::block::BlockBytes;
 use crate::Full;
@@ -28,6 +32,14 @@ const _: () = assert!(4 + COMMITS_MAX * COMMIT_BYTES <= BODY_MAX);
 const RECORDS: u8 = 1;
 const GAP: u8 = 2;
 const COMMIT: u8 = 3;
+const ASK: u8 = 4;
+const ANSWER: u8 = 5;
+
+/// Bytes of an ANSWER body before what it answers.
+const ANSWER_BYTES: usize = 7;
+
+/// The most bytes of an answer.
+pub const ANSWER_MAX: usize = BODY_MAX - ANSWER_BYTES;
 
 /// The type is in the low bits of the first byte, the try above it.
 const KIND: u8 = 0x0F;
@@ -60,6 +72,60 @@ pub enum Body<'b> {
     Records(Records<'b>),
     Gap(Gap),
     Commit(CommitBytes<'b>),
+    Ask(Ask),
+    Answer(AnswerBytes<'b>),
+}
+
+/// A question to everybody: who are you, and how do you stand?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The asker's try, 4 bits.
+    pub turn: u8,
+    pub hops_left: u8,
+    pub asker: NodeId,
+    /// Which of the asker's questions.
+    pub number: u8,
+    /// Who has answered in an earlier try.
+    pub known: Known,
+}
+
+/// A node's answer, on its way to who asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerBytes<'b> {
+    /// The try of the question that it answers, 4 bits.
+    pub turn: u8,
+    pub hops_left: u8,
+    pub asker: NodeId,
+    pub number: u8,
+    /// Who answers.
+    pub from: NodeId,
+    pub contents: &'b [u8],
+}
+
+/// Nodes that have answered, a bit for each. Two nodes may share a bit, so that one of them keeps silent for nothing; in the next
+/// try they have others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Known(pub [u8; 16]);
+
+impl Known {
+    /// The byte and the bit of a node.
+    fn place(id: NodeId, turn: u8) -> (usize, u8) {
+        let mixed = (u32::from(id.0) << 4 | u32::from(turn & KIND)).wrapping_mul(0x9E37_79B1);
+        let [.., top] = mixed.to_le_bytes();
+        (usize::from(top >> 4), 1 << (top & 7))
+    }
+
+    /// Adds a node, for the question's try.
+    pub fn add(&mut self, id: NodeId, turn: u8) {
+        let (at, bit) = Self::place(id, turn);
+        self.0.get_mut(at).into_iter().for_each(|byte| *byte |= bit);
+    }
+
+    pub fn has(self, id: NodeId, turn: u8) -> bool {
+        let (at, bit) = Self::place(id, turn);
+        self.0.get(at).is_some_and(|byte| byte & bit != 0)
+    }
 }
 
 /// A block on its way to the leader.
@@ -114,7 +180,13 @@ impl Key {
         let origin = NodeId(u16::from_le_bytes([o0, o1]));
         let number = u32::from_le_bytes([n0, n1, n2, 0]);
         let key = Self { origin, store: u16::from_le_bytes([s0, s1]), number };
-        (origin != NodeId(0) && origin != BROADCAST).then_some(key)
+        is_node(origin).then_some(key)
+    }
+
+    /// Of an answer, who asked, and the number of the question; none of a block or a gap.
+    pub fn answers(self) -> Option<(NodeId, u8)> {
+        let [low, middle, ..] = self.number.checked_sub(NUMBER_MAX + 1)?.to_le_bytes();
+        Some((NodeId(self.store), middle << TURN_AT | low >> TURN_AT))
     }
 
     /// The same store's block of another number.
@@ -139,6 +211,9 @@ impl<'b> Body<'b> {
             let commits = CommitBytes { hops_left, leader: NodeId(u16::from_le_bytes([l0, l1])), entries };
             return (is_whole && commits.iter().count() == count).then_some(Self::Commit(commits));
         }
+        if kind == ASK || kind == ANSWER {
+            return Self::read_question(turn, kind, hops_left, rest);
+        }
         let (&key, rest) = rest.split_first_chunk::<7>()?;
         let (&[a0, a1, a2], block) = rest.split_first_chunk::<3>()?;
         let (key, last) = (Key::read(key)?, u32::from_le_bytes([a0, a1, a2, 0]));
@@ -149,6 +224,46 @@ impl<'b> Body<'b> {
             GAP if block.is_empty() && key.number < last => Some(Self::Gap(Gap { turn, hops_left, key, end: last })),
             _ => None,
         }
+    }
+
+    fn read_question(turn: u8, kind: u8, hops_left: u8, rest: &'b [u8]) -> Option<Self> {
+        let (&[a0, a1, number], rest) = rest.split_first_chunk::<3>()?;
+        let asker = Some(NodeId(u16::from_le_bytes([a0, a1]))).filter(|&id| is_node(id))?;
+        if kind == ASK {
+            let known = Known(rest.try_into().ok()?);
+            return Some(Self::Ask(Ask { turn, hops_left, asker, number, known }));
+        }
+        let (&from, contents) = rest.split_first_chunk::<2>()?;
+        let from = NodeId(u16::from_le_bytes(from));
+        let is_whole = is_node(from) && (1..=ANSWER_MAX).contains(&contents.len());
+        is_whole.then_some(Self::Answer(AnswerBytes { turn, hops_left, asker, number, from, contents }))
+    }
+}
+
+fn is_node(id: NodeId) -> bool {
+    id != NodeId(0) && id != BROADCAST
+}
+
+impl Ask {
+    /// Writes it; the number of bytes.
+    pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
+        let [a0, a1] = self.asker.0.to_le_bytes();
+        write(buf, &[&[self.turn << TURN_AT | ASK, self.hops_left, a0, a1, self.number], &self.known.0])
+    }
+}
+
+impl AnswerBytes<'_> {
+    /// Writes it; the number of bytes.
+    pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
+        let ([a0, a1], from) = (self.asker.0.to_le_bytes(), self.from.0.to_le_bytes());
+        let head = [self.turn << TURN_AT | ANSWER, self.hops_left, a0, a1, self.number];
+        write(buf, &[&head, &from, self.contents])
+    }
+
+    /// What names the answer among the frames that wait: no block has such a number.
+    pub fn key(&self) -> Key {
+        let number = NUMBER_MAX + 1 + (u32::from(self.number) << TURN_AT | u32::from(self.turn));
+        Key { origin: self.from, store: self.asker.0, number }
     }
 }
 
@@ -209,7 +324,9 @@ fn write(buf: &mut [u8], parts: &[&[u8]]) -> Result<usize, Full> {
 mod tests {
     use heapless::Vec;
 
-    use super::{AGE_UNKNOWN, BODY_MAX, Body, Commit, Gap, Key, Records, write_commits};
+    use super::{
+        AGE_UNKNOWN, ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Commit, Gap, Key, Known, Records, write_commits,
+    };
     use crate::data::block::{Block, Sample, Taken};
     use crate::types::NodeId;
 
@@ -233,6 +350,28 @@ mod tests {
         assert_eq!(Body::read(&buf[..length]), Some(Body::Gap(gap)));
         let Ok(length) = Gap { end: KEY.number, ..gap }.write(&mut buf) else { panic!("it fits") };
         assert_eq!(Body::read(&buf[..length]), None, "an empty gap");
+    }
+
+    #[test]
+    fn questions_and_answers_come_back() {
+        let mut buf = [0; BODY_MAX];
+        let mut known = Known::default();
+        (1..=20).for_each(|id| known.add(NodeId(id), 2));
+        assert!((1..=20).all(|id| known.has(NodeId(id), 2)));
+        assert!((21..=60).filter(|&id| known.has(NodeId(id), 2)).count() < 16, "few are taken for others");
+        let ask = Ask { turn: 2, hops_left: 9, asker: NodeId(0x0102), number: 0xA7, known };
+        let Ok(length) = ask.write(&mut buf) else { panic!("it fits") };
+        assert_eq!(Body::read(&buf[..length]), Some(Body::Ask(ask)));
+        assert_eq!(Body::read(&buf[..length - 1]), None);
+        let contents = &[7; ANSWER_MAX];
+        let answer =
+            AnswerBytes { turn: 2, hops_left: 9, asker: NodeId(0x0102), number: 0xA7, from: NodeId(3), contents };
+        let Ok(length) = answer.write(&mut buf) else { panic!("it fits") };
+        assert_eq!(length, BODY_MAX);
+        assert_eq!(Body::read(&buf[..length]), Some(Body::Answer(answer)));
+        assert_eq!(Body::read(&buf[..7]), None, "nothing is answered");
+        assert_eq!(answer.key().answers(), Some((NodeId(0x0102), 0xA7)));
+        assert_eq!(KEY.answers(), None);
     }
 
     #[test]

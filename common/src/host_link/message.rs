@@ -10,10 +10,12 @@ use super::contents::{Bytes, Page, Text};
 use crate::coefficient::Coefficient;
 use crate::config::page::PageError;
 use crate::data::log_entry::ENTRY_MAX;
+use crate::data::wire::{ANSWER_MAX, Known};
 use crate::limits::BLOCK_MAX;
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
+use crate::node::fleet::About;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
 use crate::orders::{Command, Outcome};
@@ -89,6 +91,13 @@ pub enum ToHost {
         number: u32,
         /// As [`BlockBytes::read`](crate::data::block::BlockBytes::read) reads it.
         block: Bytes<BLOCK_MAX>,
+    },
+    /// A node has answered a question that [`ToBoard::Ask`] asked.
+    Answer {
+        number: u8,
+        from: NodeId,
+        /// For [`Report::read`](crate::node::fleet::Report::read).
+        report: Bytes<ANSWER_MAX>,
     },
 }
 
@@ -232,6 +241,22 @@ pub enum Call {
     StepDown,
     /// The node was given a command.
     Submit(Command),
+    /// The node was told of its board.
+    About(About),
+    /// The node was to ask all others how they stand.
+    Ask(Question),
+}
+
+/// A question to all nodes how they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Question {
+    /// The same for every turn of a question.
+    pub number: u8,
+    /// 0 at first, and one more each time that it is asked again; at most 15.
+    pub turn: u8,
+    /// Who has answered before.
+    pub known: Known,
 }
 
 /// What became of a configuration.
@@ -333,4 +358,6 @@ pub enum ToBoard {
     ReadLog { from: u32 },
     /// The host keeps all entries before this position safe: the board need not, and overwrites them when it needs the room.
     ReleaseLog { before: u32 },
+    /// Ask all nodes how they stand, this one included. Each answer is told.
+    Ask(Question),
 }

@@ -153,11 +153,14 @@ pub const BODIES: &[Body] = &[
             when(2, "Gap", Count::Once, DATA_GAP),
             when(3, "Leader", Count::Once, DATA_LEADER),
             when(3, "Commit", Count::Rest, DATA_COMMIT),
+            when(4, "Question", Count::Once, DATA_ASK),
+            when(5, "Answer", Count::Once, DATA_ANSWER),
+            when(5, "Answer's bytes", Count::Rest, DATA_ANSWER_BYTES),
         ],
     },
 ];
 
-const DATA_TYPES: &[(u32, &str)] = &[(1, "RECORDS"), (2, "GAP"), (3, "COMMIT")];
+const DATA_TYPES: &[(u32, &str)] = &[(1, "RECORDS"), (2, "GAP"), (3, "COMMIT"), (4, "ASK"), (5, "ANSWER")];
 const AGES: &[(u32, &str)] = &[(0x00FF_FFFF, "unknown")];
 
 const DATA: &[Unit] = &[
@@ -199,6 +202,23 @@ const DATA_COMMIT: &[Unit] = &[
     whole(3, &[field("commit_number", "Number of a block, or end of a gap", TRIPLE, Shown::Decimal)]),
     whole(2, &[field("commit_bits", "Logged from that one on; none is a gap", HALF, Shown::Hex)]),
 ];
+
+const DATA_ASK: &[Unit] = &[
+    whole(2, &[field("asker", "Asker", HALF, Shown::Decimal)]),
+    whole(1, &[field("question", "Number of the question", BYTE, Shown::Decimal)]),
+    whole(4, &[field("known_0", "Known, bits 31 to 0", WORD, Shown::Hex)]),
+    whole(4, &[field("known_1", "Known, bits 63 to 32", WORD, Shown::Hex)]),
+    whole(4, &[field("known_2", "Known, bits 95 to 64", WORD, Shown::Hex)]),
+    whole(4, &[field("known_3", "Known, bits 127 to 96", WORD, Shown::Hex)]),
+];
+
+const DATA_ANSWER: &[Unit] = &[
+    whole(2, &[field("answer_asker", "Asker", HALF, Shown::Decimal)]),
+    whole(1, &[field("answer_question", "Number of the question", BYTE, Shown::Decimal)]),
+    whole(2, &[field("answer_from", "Who answers", HALF, Shown::Decimal)]),
+];
+
+const DATA_ANSWER_BYTES: &[Unit] = &[whole(1, &[field("answer_byte", "Byte", BYTE, Shown::Hex)])];
 
 const HELLO: &[Unit] = &[
     whole(1, &[field("number", "Number of the hello", BYTE, Shown::Decimal)]),

@@ -4,6 +4,7 @@ mod audit;
 #[cfg(feature = "corruption")]
 mod corruption;
 mod data;
+pub mod fleet;
 mod guest;
 mod hold;
 mod odds;
@@ -16,6 +17,7 @@ mod upper;
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
 
+use self::fleet::About;
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
 use self::upper::Upper;
@@ -88,6 +90,8 @@ pub struct Node {
     orders_at: Instant,
     /// What the driver is to do.
     actions: Vec<Action, DEEDS_MAX, u8>,
+    /// What the driver knows of its board.
+    about: About,
 }
 
 impl Node {
@@ -119,6 +123,7 @@ impl Node {
             orders: Orders::new(config.id, boot.epoch, boot.device),
             orders_at: Instant::NEVER,
             actions: Vec::new(),
+            about: About::default(),
         }
     }
 
@@ -322,6 +327,7 @@ impl Node {
         }
         self.links.follow(now, leader.unwrap_or(NodeId(0)));
         self.collect_data(now);
+        self.answer_questions(now);
         self.carry_orders(now);
         self.hurry(now);
         let parent = self.next_hop();

@@ -98,7 +98,7 @@ impl Node {
         self.orders.audit(now, &linked);
     }
 
-    fn linked(&self) -> impl Iterator<Item = NodeId> {
+    pub(super) fn linked(&self) -> impl Iterator<Item = NodeId> {
         self.links.table().linked().map(|(_, neighbour)| neighbour.id)
     }
 

@@ -168,6 +168,13 @@ impl Ether {
     }
 
     /// Tells a board something.
+    /// Calls a board's node.
+    pub fn call<T>(&mut self, board: usize, call: impl FnOnce(&mut Node, Instant) -> T) -> T {
+        let outcome = call(&mut self.boards[board].node, self.now);
+        self.settle(board);
+        outcome
+    }
+
     pub fn signal(&mut self, board: usize, signal: Signal) {
         let now = self.now;
         self.boards[board].node.handle_signal(now, signal);

@@ -7,6 +7,7 @@ mod data;
 mod dense;
 mod ether;
 mod faults;
+mod fleet;
 mod hostile;
 mod insider;
 mod keys;

@@ -25,6 +25,7 @@ pub fn execute(command: &ToBoard) {
         // This image keeps no log yet.
         ToBoard::ReadLog { .. } => super::say(ToHost::LogTold { next: 0, end: 0 }),
         ToBoard::ReleaseLog { .. } => {}
+        ToBoard::Ask(question) => node::tell(node::Told::Ask(question)),
         ToBoard::Record(is_wanted) => node::tell(node::Told::Record(is_wanted)),
     }
 }

@@ -8,5 +8,6 @@ pub mod air;
 pub mod fnv;
 pub mod insider;
 mod maths;
+pub mod roster;
 pub mod scenario;
 pub mod swarm;

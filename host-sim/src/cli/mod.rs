@@ -8,6 +8,7 @@ pub mod demo;
 pub mod dissector;
 pub mod files;
 pub mod flash;
+pub mod fleet;
 pub mod gateway;
 mod graph_kind;
 pub mod hierarchy;

@@ -212,6 +212,9 @@ pub fn text(outcome: &Outcome) -> String {
     if let Some(commands) = &outcome.commands {
         let _ = writeln!(text, "{}", commands.text());
     }
+    if let Some(fleet) = &outcome.fleet {
+        let _ = writeln!(text, "{}", fleet.text());
+    }
     text.push_str(&steadiness_text(&outcome.steadiness));
     let Outcome { sent, received, damaged, busy, refused, retries, .. } = outcome;
     let _ = writeln!(

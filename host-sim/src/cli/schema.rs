@@ -15,10 +15,11 @@ Examples:
   ringleader schema sweep > sweep.schema.json";
 
 /// Each command with its schema.
-const SCHEMAS: [(&str, &str); 13] = [
+const SCHEMAS: [(&str, &str); 14] = [
     ("check", include_str!("../../schemas/check.json")),
     ("conform", include_str!("../../schemas/conform.json")),
     ("demo", include_str!("../../schemas/demo.json")),
+    ("fleet", include_str!("../../schemas/fleet.json")),
     ("hierarchy", include_str!("../../schemas/hierarchy.json")),
     ("links", include_str!("../../schemas/links.json")),
     ("merge", include_str!("../../schemas/merge.json")),

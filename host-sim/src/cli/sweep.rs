@@ -120,6 +120,9 @@ fn print(sweep: &Sweep, json: bool) -> anyhow::Result<()> {
     if let Some(commands) = &sweep.commands {
         outln!("  {}", commands.text())?;
     }
+    if let Some(fleet) = &sweep.fleet {
+        outln!("  {}", fleet.text())?;
+    }
     let failed: Vec<&Row> = sweep.rows.iter().filter(|row| row.verdict != Verdict::Ok).collect();
     for row in failed.iter().take(FAILURES_SHOWN) {
         let failure = row.failure.as_ref().map(Failure::line).unwrap_or_default();

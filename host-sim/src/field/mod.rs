@@ -14,6 +14,7 @@ pub mod monitor;
 pub mod provision;
 pub mod quantity;
 pub mod rebuild;
+pub mod roll_call;
 pub mod size;
 pub mod talk;
 pub mod uf2;

@@ -22,6 +22,8 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Elect => node.handle_signal(now, Signal::Elect),
         Call::StepDown => node.handle_signal(now, Signal::StepDown),
         Call::Submit(command) => _ = node.submit(now, *command),
+        Call::About(about) => node.set_about(*about),
+        Call::Ask(question) => node.ask(now, question.number, question.turn, question.known),
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),

@@ -8,10 +8,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::config::page;
+use common::data::wire::ANSWER_MAX;
 use common::host_link::{
-    BuildId, ConfigAnswer, Decoder, FRAME_BYTES_MAX, Hello, Refusal, ResetReason, ToBoard, ToHost, encode,
+    BuildId, Bytes, ConfigAnswer, Decoder, FRAME_BYTES_MAX, Hello, Refusal, ResetReason, ToBoard, ToHost, encode,
 };
 use common::names::{Algorithm, Board};
+use common::node::fleet::{About, Heard, Report};
 use common::node::snapshot::Snapshot;
 use common::types::NodeId;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -123,6 +125,21 @@ fn live(mut line: File, script: &Script, to_say: &Receiver<Vec<u8>>, heard: &Sen
     }
 }
 
+fn answer(number: u8, id: u16, other: u16) -> ToHost {
+    let heard = Heard { id: NodeId(other), is_linked: true, rssi_dbm: -71 };
+    // Of some nothing is known.
+    let is_known = id < other;
+    let report = Report {
+        snapshot: Snapshot { id: NodeId(id), leader: is_known.then_some(NodeId(id)), ..Snapshot::default() },
+        uptime_s: 7,
+        about: if is_known { About { supply_mv: 2_987, build: [0xAB; 8] } } else { About::default() },
+        neighbours: [heard].into_iter().collect(),
+    };
+    let mut buf = [0; ANSWER_MAX];
+    let length = report.write(&mut buf);
+    ToHost::Answer { number, from: NodeId(id), report: Bytes::new(&buf[..length]).unwrap() }
+}
+
 impl Script {
     fn answers(&self, command: &ToBoard, at_us: u64) -> Vec<ToHost> {
         match command {
@@ -138,6 +155,11 @@ impl Script {
                 Ok(_) => ConfigAnswer::NotStored,
                 Err(error) => ConfigAnswer::Refused(Refusal::from(error)),
             })],
+            ToBoard::Ask(question) => {
+                // Two answer: this board, and the one that it follows or another.
+                let other = self.leader.unwrap_or(self.id + 1);
+                [(self.id, other), (other, self.id)].map(|(id, other)| answer(question.number, id, other)).to_vec()
+            }
             _ => Vec::new(),
         }
     }

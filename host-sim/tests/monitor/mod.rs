@@ -1,6 +1,6 @@
 //! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
 
-mod fake_board;
+pub mod fake_board;
 mod live;
 mod orders;
 
@@ -27,7 +27,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-fn script(id: u16, leader: Option<u16>) -> Script {
+pub fn script(id: u16, leader: Option<u16>) -> Script {
     Script { id, epoch: 1, leader, stores: true }
 }
 

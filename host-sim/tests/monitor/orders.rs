@@ -47,3 +47,16 @@ fn a_restarted_board_is_awaited_and_a_missing_one_is_told_of() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("cannot open"));
 }
+
+#[test]
+fn all_nodes_are_listed_through_one_board() {
+    let port = folder("fleet").join("a");
+    let _board = FakeBoard::plug_in(&port, script(5, Some(9)));
+    let output = tell(&port, &["fleet"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let rows: Vec<&str> = text.lines().collect();
+    assert!(rows.len() == 4 && rows[1].contains("itself") && rows[1].contains("2.98 V"), "{text}");
+    assert!(rows[2].trim_start().starts_with('9') && rows[2].contains("-71 dBm"), "{text}");
+    assert!(rows.iter().all(|row| row.chars().count() <= 80), "{text}");
+}

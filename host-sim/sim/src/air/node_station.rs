@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 
 use common::config::{Boot, Config, ConfigError};
+use common::data::wire::ANSWER_MAX;
+use common::host_link::Question;
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::node::Node;
 use common::notice::{Event, Notice};
@@ -10,6 +12,7 @@ use common::orders::{Command, Outcome};
 use common::protocol::Signal;
 use common::rng::Rng;
 use common::time::Instant;
+use common::types::NodeId;
 
 use super::collector::Collector;
 use super::flash::SharedFlash;
@@ -24,12 +27,15 @@ pub struct NodeStation {
     tally: Tally,
     collector: Option<Box<Collector>>,
     outcomes: Vec<(u8, Outcome)>,
+    /// Answers to its questions: number, who answers, and what.
+    answers: Vec<(u8, NodeId, Vec<u8>)>,
 }
 
 impl NodeStation {
     /// A station that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
-        Ok(Self { node: Node::new(config, boot)?, tally: Tally::default(), outcomes: Vec::new(), collector: None })
+        let node = Node::new(config, boot)?;
+        Ok(Self { node, tally: Tally::default(), outcomes: Vec::new(), answers: Vec::new(), collector: None })
     }
 
     /// The same, with a driver that measures, stores and logs.
@@ -86,6 +92,17 @@ impl NodeStation {
         number
     }
 
+    /// Lets it ask all nodes how they stand.
+    pub fn ask(&mut self, now: Instant, Question { number, turn, known }: Question) {
+        self.node.ask(now, number, turn, known);
+        self.collect(now);
+    }
+
+    /// The answers that have come since the last call.
+    pub fn take_answers(&mut self) -> Vec<(u8, NodeId, Vec<u8>)> {
+        std::mem::take(&mut self.answers)
+    }
+
     /// What became of its commands, with their numbers, in the order in which it was told.
     pub fn outcomes(&self) -> &[(u8, Outcome)] {
         &self.outcomes
@@ -108,6 +125,10 @@ impl NodeStation {
             collector.work(now, &mut self.node);
         }
         self.outcomes.extend(std::iter::from_fn(|| self.node.poll_outcome()));
+        let mut buf = [0; ANSWER_MAX];
+        while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
+            self.answers.push((number, from, buf.get(..length).unwrap_or_default().to_vec()));
+        }
         // A simulated node has no light, and restarts when its scenario says so.
         while self.node.poll_action().is_some() {}
         while let Some(notice) = self.node.poll_notice() {

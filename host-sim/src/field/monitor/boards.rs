@@ -149,9 +149,11 @@ impl Boards {
                 // A change of leader may be among the lost messages; the next snapshot shows it.
                 (now_us, Some(note(format!("{LOST_NOTE}{count}"))))
             }
-            ToHost::Config(_) | ToHost::Warning(_) | ToHost::Submitted { .. } | ToHost::Logged { .. } => {
-                (now_us, Some(note(describe::message(message))))
-            }
+            ToHost::Config(_)
+            | ToHost::Warning(_)
+            | ToHost::Submitted { .. }
+            | ToHost::Logged { .. }
+            | ToHost::Answer { .. } => (now_us, Some(note(describe::message(message)))),
         };
         event.map(|event| Record { time_us, node: Some(node), event }).into_iter().collect()
     }

@@ -39,6 +39,7 @@ pub fn weight(message: &ToHost) -> Weight {
         | ToHost::Reading { .. }
         | ToHost::Call { .. }
         | ToHost::Pong(_)
+        | ToHost::Answer { .. }
         | ToHost::LogTold { .. }
         | ToHost::Stored { .. } => Weight::Detail,
     }
@@ -69,6 +70,7 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Pong(number) => format!("answers ping {number}"),
         ToHost::Lost(count) => format!("the board dropped {}: the host was too slow", counted(*count, "message")),
         ToHost::Submitted { outcome, .. } => format!("command {outcome}"),
+        ToHost::Answer { from, .. } => format!("node {from} has answered"),
         ToHost::Warning(warning) => self::warning(*warning).into(),
         ToHost::Logged { entry, .. } => logged(entry.as_slice()),
         ToHost::LogTold { next, end } => format!("has told its log up to entry {next} of {end}"),

@@ -7,6 +7,7 @@ mod controls;
 mod crashes;
 mod endurance;
 mod erasing;
+mod fleet;
 mod holding;
 mod hostile_air;
 mod logs;

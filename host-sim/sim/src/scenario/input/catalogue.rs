@@ -5,7 +5,7 @@ use crate::scenario::input::read::read;
 use crate::scenario::input::toml_section::Problem;
 
 /// Name and text of each scenario that is built in.
-pub const BUILT_IN: [(&str, &str); 28] = [
+pub const BUILT_IN: [(&str, &str); 29] = [
     ("ring16", include_str!("../../../../../scenarios/ring16.toml")),
     ("ring64-with-dead-nodes", include_str!("../../../../../scenarios/ring64-with-dead-nodes.toml")),
     ("thin32", include_str!("../../../../../scenarios/thin32.toml")),
@@ -33,6 +33,7 @@ pub const BUILT_IN: [(&str, &str); 28] = [
     ("collect-day", include_str!("../../../../../scenarios/collect-day.toml")),
     ("orders16", include_str!("../../../../../scenarios/orders16.toml")),
     ("orders-partition", include_str!("../../../../../scenarios/orders-partition.toml")),
+    ("fleet16", include_str!("../../../../../scenarios/fleet16.toml")),
     ("mixed", include_str!("../../../../../scenarios/mixed.toml")),
 ];
 

@@ -36,12 +36,23 @@ pub struct Scenario {
     /// What nodes measure and gather, if anything.
     pub collect: Option<CollectPlan>,
     pub commands: Vec<CommandPlan>,
+    /// Whether and when somebody asks all nodes how they stand.
+    pub fleet: Option<FleetPlan>,
     /// The nodes must agree within this time after every change.
     pub within_us: u64,
     /// Who must lead its component at the end, if the scenario asks for it.
     pub leader: Option<NodeIndex>,
     /// How stable leadership must be, if the scenario asks for it.
     pub steady: Option<Steady>,
+}
+
+/// `[fleet]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FleetPlan {
+    pub every_us: u64,
+    pub from_us: u64,
+    /// Who asks; one that leads where nobody is named.
+    pub node: Option<NodeIndex>,
 }
 
 /// From some time on, no node may change its leader more often than this.

@@ -2,6 +2,7 @@
 
 pub mod collected;
 pub mod commands;
+pub mod fleet;
 pub mod merge;
 pub mod outcome;
 pub mod recording;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collected::Collected;
 use super::commands::Commands;
+use super::fleet::Fleet;
 use crate::scenario::input::units::secs;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -243,6 +244,9 @@ pub struct Outcome {
     /// What became of the scenario's commands, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
+    /// What became of questions to all nodes, where the scenario asks any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// A fingerprint of every frame with its time and sender.
     pub digest: String,
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collected::Collected;
 use super::commands::Commands;
+use super::fleet::Fleet;
 use super::outcome::{Change, Failure, Outcome, Steadiness, Verdict};
 use super::shard::{Seeds, Shard};
 use super::spread::Spread;
@@ -37,6 +38,9 @@ pub struct Row {
     /// What became of the scenario's commands, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
+    /// What became of questions to all nodes, where the scenario asks any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// A fingerprint of all frames.
     pub digest: String,
 }
@@ -56,6 +60,7 @@ impl From<Outcome> for Row {
             link_changes,
             collect,
             commands,
+            fleet,
             ..
         } = outcome;
         let count = nodes.len().max(1) as u64;
@@ -75,6 +80,7 @@ impl From<Outcome> for Row {
             link_changes,
             collect,
             commands,
+            fleet,
             digest,
         }
     }
@@ -140,6 +146,9 @@ pub struct Sweep {
     /// What became of all commands, if the scenario has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
+    /// What became of questions to all nodes, where the scenario asks any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// The seeds whose runs failed.
     pub failed: Vec<u64>,
     /// The result of each seed, in ascending order.
@@ -171,6 +180,7 @@ impl Sweep {
             link_changes: Spread::of(rows.iter().map(|row| row.link_changes).collect()),
             collect: Collected::of(rows.iter().filter_map(|row| row.collect.as_ref())),
             commands: Commands::of_all(rows.iter().filter_map(|row| row.commands.as_ref())),
+            fleet: Fleet::of_all(rows.iter().filter_map(|row| row.fleet.as_ref())),
             failed: rows.iter().filter(|row| row.verdict != Verdict::Ok).map(|row| row.seed).collect(),
             rows,
         }
@@ -239,6 +249,7 @@ pub(super) mod tests {
                 link_changes: 0,
                 collect: None,
                 commands: None,
+                fleet: None,
                 digest,
             }
         };

@@ -46,6 +46,8 @@ pub enum Action {
     Remember,
     /// A node is told something.
     Command(CommandIndex),
+    /// Somebody asks all nodes how they stand.
+    Ask,
     /// Nodes are loaded otherwise from now on.
     Load(LoadIndex),
     /// A node measures itself, if it is still in the life that began then.
@@ -98,6 +100,9 @@ impl Agenda {
         }
         for (index, command) in scenario.commands.iter().enumerate() {
             agenda.add(command.at_us, Action::Command(CommandIndex(index)));
+        }
+        if let Some(plan) = &scenario.fleet {
+            agenda.add(plan.from_us, Action::Ask);
         }
         if scenario.mobility.is_some() {
             agenda.add(STEP_US, Action::Move);

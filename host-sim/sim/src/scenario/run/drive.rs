@@ -21,6 +21,7 @@ use crate::scenario::judge::observer::{DataSent, Observer, Recorders};
 use crate::scenario::report::collected::Collected;
 use crate::scenario::report::outcome::{NodeUse, Outcome};
 use crate::scenario::run::agenda::Agenda;
+use crate::scenario::run::fleet::Questions;
 use crate::scenario::run::program::{Program, Programs};
 use crate::scenario::run::walk::Walk;
 
@@ -44,6 +45,7 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) faults: Faults,
     pub(super) loads: Loads,
     pub(super) judge: Judge,
+    pub(super) questions: Questions,
 }
 
 /// Runs a scenario with a seed. Nodes that are to be boards are simulated: there is no image for them here.
@@ -97,6 +99,7 @@ impl<'s> Run<'s> {
             agenda: Agenda::new(scenario, seed),
             walk: scenario.mobility.as_ref().map(|plan| Walk::new(plan, &positions, seed)),
             judge: Judge::new(scenario.within_us),
+            questions: Questions::default(),
         }
     }
 
@@ -139,6 +142,7 @@ impl<'s> Run<'s> {
                 self.renew_epochs();
             }
             self.check_orders(next);
+            self.gather_fleet(next);
             if self.observer.has_details() && next / METERED_US != now / METERED_US {
                 self.read_meters(next);
             }
@@ -229,6 +233,7 @@ impl<'s> Run<'s> {
             nodes,
             digest: self.observer.digest(),
             commands: self.observer.orders.commands(),
+            fleet: self.fleet(),
             reigns: self.judge.into_reigns(),
             follows: self.observer.follows,
         }

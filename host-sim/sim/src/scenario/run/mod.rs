@@ -6,6 +6,7 @@ mod collection;
 mod commands;
 pub mod drive;
 pub(super) mod faults;
+mod fleet;
 mod loads;
 pub mod mirror;
 pub mod program;

@@ -25,6 +25,7 @@ mod command;
 mod data_file;
 mod expectation;
 mod fault;
+mod fleet;
 mod load;
 mod mobility;
 mod radio;
@@ -94,6 +95,7 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
     let loads = root.sections("load")?;
     let collect = root.section("collect")?;
     let commands = root.sections("command")?;
+    let fleet = root.section("fleet")?;
     let expect = root.section("expect")?;
     let name = name.ok_or_else(|| root.missing("name"))?.to_owned();
     let duration_us = micros(duration.ok_or_else(|| root.missing("duration"))?);
@@ -126,6 +128,9 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
             .iter()
             .map(|section| command::read(section, nodes, &special, protocol.program, duration_us))
             .collect::<Result<_, _>>()?,
+        fleet: fleet
+            .map(|section| fleet::read(&section, nodes, &special, protocol.program, duration_us))
+            .transpose()?,
         nodes: special,
         protocol,
         within_us,

@@ -35,6 +35,7 @@ impl Run<'_> {
             Action::Remember => self.remember(),
             Action::Load(plan) => self.change_load(plan),
             Action::Command(index) => self.command(now, index),
+            Action::Ask => self.ask_fleet(now),
             Action::Measure { node, since_us } => self.measure(now, node, since_us),
             Action::Wifi { begins } => self.wifi(now, begins),
         }
