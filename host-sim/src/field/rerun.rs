@@ -4,8 +4,12 @@
 //! far as the board could deliver it: where messages were dropped, what came after them says nothing.
 
 use common::config::{Boot, Config};
+use common::data::Done;
+use common::data::block::Sample;
+use common::data::log_entry::ENTRY_MAX;
+use common::data::origin::Recovered;
 use common::data::wire::ANSWER_MAX;
-use common::host_link::{Bytes, Call, Decoder, ToHost};
+use common::host_link::{Bytes, Call, Decoder, Did, ToHost};
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
 use common::node::Node;
@@ -82,7 +86,10 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
                 }
                 Event::Call { message } => {
                     let Some((at_us, call)) = decode(message) else { continue };
-                    if matches!(call, Call::Start { .. }) {
+                    // What was in its flash is told before the start.
+                    let is_before = |life: &Life| life.calls.iter().all(|(_, call)| is_recovered(call));
+                    let is_first = is_recovered(&call) || matches!(call, Call::Start { .. });
+                    if is_first && !open.as_ref().is_some_and(is_before) {
                         let fresh = Life { board: board.clone(), calls: Vec::new(), is_cut: false };
                         lives.extend(open.replace(fresh));
                     }
@@ -113,7 +120,8 @@ fn decode(message: &[u8]) -> Option<(u64, Call)> {
 pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, Difference>> {
     let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
     let mut calls = recorded.iter().filter(|(_, call)| !is_of_the_mac(call)).peekable();
-    let (_, Call::Start { epoch, seed, device }) = calls.peek()? else { return None };
+    let start = recorded.iter().find(|(_, call)| !is_of_the_mac(call) && !is_recovered(call))?;
+    let (_, Call::Start { epoch, seed, device }) = start else { return None };
     let mut node = Node::new(config, Boot { epoch: *epoch, seed: *seed, device: *device }).ok()?;
     let mut same = Same { calls: 0, frames: 0 };
     while let Some((at_us, call)) = calls.next() {
@@ -147,6 +155,10 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
     Some(Ok(same))
 }
 
+const fn is_recovered(call: &Call) -> bool {
+    matches!(call, Call::Recovered { .. })
+}
+
 /// Repeats one recorded call to a node; false if the record is an output of the node.
 fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
     match call {
@@ -162,6 +174,22 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
+        Call::Recovered { store, next, base, oldest } => {
+            node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
+        }
+        Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
+        // What it wants of the flash is in what the board then did.
+        Call::Chore => _ = node.poll_chore(now, &mut [0; ENTRY_MAX]),
+        Call::Done(Did::Stored { oldest }) => {
+            node.handle_done(now, Done::Stored(oldest.is_some()));
+            if let Some(oldest) = oldest {
+                node.handle_overwritten(*oldest);
+            }
+        }
+        Call::Done(Did::Fetched(block)) => {
+            node.handle_done(now, Done::Fetched(block.as_ref().map(Bytes::as_slice)));
+        }
+        Call::Done(Did::Logged(is_logged)) => node.handle_done(now, Done::Logged(*is_logged)),
         Call::Transmit { .. } | Call::MacStart { .. } | Call::Mac { .. } => return false,
     }
     true
