@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 
 use common::types::NodeId;
 use emulator::images;
-use host_sim::field::command::{Order, tell};
 use host_sim::field::monitor::boards::PortIndex;
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::table;
 use host_sim::field::monitor::watch::{Options, Watch};
-use host_sim::field::provision::network::pan;
 
 /// Longer than anything takes that happens at all.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -126,55 +124,4 @@ fn ports_go_with_their_boards() {
     let folder = desk.folder.join("ports");
     desk.close();
     assert!(!folder.exists(), "nothing is left behind");
-}
-
-#[test]
-fn a_recorded_board_sends_the_same_bytes_on_the_pc() {
-    let desk = Desk::open("calls", TWO_BOARDS, 2);
-    let run = |args: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
-        command.args(args.split_whitespace()).current_dir(&desk.folder);
-        command
-    };
-    assert!(run("key new garden.key").status().unwrap().success());
-    let fleet = "network = \"garden\"\nkey_file = \"garden.key\"\n[[node]]\nid = 11\nport = \"ports/node-1\"\n\
-                 [[node]]\nid = 12\nport = \"ports/node-2\"\n";
-    std::fs::write(desk.folder.join("fleet.toml"), fleet).unwrap();
-    let provisioned = run("provision --fleet fleet.toml --flash --out pages").output().unwrap();
-    assert!(provisioned.status.success(), "{}", String::from_utf8_lossy(&provisioned.stderr));
-    // They start again with it.
-    for port in [1, 2].map(|id| Endpoint::Serial(desk.port(id))) {
-        let deadline = Instant::now() + PATIENCE;
-        while !tell(&port, Order::Identify).is_ok_and(|board| board.pan == pan("garden")) {
-            assert!(Instant::now() < deadline, "{port}: not in its new network");
-        }
-    }
-    let mut monitor = run("monitor --port ports/node-1 --port ports/node-2 --calls --record calls.jsonl");
-    let mut monitor = monitor.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let recorded = || std::fs::read_to_string(desk.folder.join("calls.jsonl")).unwrap_or_default();
-    let deadline = Instant::now() + 2 * PATIENCE;
-    let of_both = |text: &str| {
-        [0, 1].iter().all(|node| text.matches(&format!("\"node\":{node},\"event\":\"call\"")).count() >= 60)
-    };
-    while !of_both(&recorded()) {
-        assert!(Instant::now() < deadline, "the boards tell no calls");
-        std::thread::yield_now();
-    }
-    monitor.kill().unwrap();
-    monitor.wait().unwrap();
-
-    let replayed = run("replay calls.jsonl --calls --fleet fleet.toml").output().unwrap();
-    let said = String::from_utf8(replayed.stdout).unwrap();
-    assert!(replayed.status.success(), "{said}{}", String::from_utf8_lossy(&replayed.stderr));
-    assert!(said.contains("node 11, boot") && said.contains("node 12, boot"), "{said}");
-    assert_eq!(said.lines().filter(|line| line.ends_with("the same bytes")).count(), said.lines().count(), "{said}");
-
-    // Another key makes other bytes, and without a fleet there is none.
-    std::fs::remove_file(desk.folder.join("garden.key")).unwrap();
-    assert!(run("key new garden.key").status().unwrap().success());
-    let differs = run("replay calls.jsonl --calls --fleet fleet.toml").output().unwrap();
-    assert_eq!(differs.status.code(), Some(2));
-    assert!(String::from_utf8(differs.stdout).unwrap().contains("DIFFERS at "));
-    let unknown = run("replay calls.jsonl --calls").output().unwrap();
-    assert!(unknown.status.code() == Some(1) && String::from_utf8(unknown.stderr).unwrap().contains("--fleet"));
 }
