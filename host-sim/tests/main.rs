@@ -13,6 +13,7 @@ mod flashing;
 mod golden;
 mod harness;
 mod hierarchy;
+mod lies;
 mod liveness;
 mod loads;
 mod memories;
