@@ -251,6 +251,10 @@ impl Protocol for Ring {
             Round::Election => msg.members.with(position),
             Round::Coordinator => {
                 self.follow(msg.members, cx);
+                if !self.patience.is_zero() && self.leader < Some(cx.id) {
+                    // That election has missed this node, or somebody lies: it would have won.
+                    self.begin_soon(cx);
+                }
                 msg.members
             }
         };

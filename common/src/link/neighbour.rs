@@ -197,16 +197,17 @@ impl Neighbour {
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
     /// one that fails for a second now and then is better kept. Where others have lost the neighbour too, that hardly
-    /// applies.
-    pub fn attempts_max(&self, usual: u8) -> u8 {
+    /// applies, nor to a leader that is watched: others are asked whether they hear it.
+    pub fn attempts_max(&self, patience: Patience) -> u8 {
         let lossy = PATIENCE_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
-        let more = match (self.breaks, self.arq.is_doubted) {
+        let breaks = if self.is_watched(patience) { 0 } else { self.breaks };
+        let more = match (breaks, self.arq.is_doubted) {
             (0, true) => 0,
             (0, false) => lossy,
             (_, true) => PATIENCE_DOUBTED,
             (breaks, false) => lossy.max(PATIENCE_STEP << breaks.min(PATIENCE_STEPS)),
         };
-        usual.saturating_add(more)
+        patience.attempts.saturating_add(more)
     }
 
     /// A frame with this number was accepted from it. One that has restarted, or counts anew, is to prove again that it is
@@ -268,7 +269,7 @@ impl Neighbour {
         }
         let Arq { due, attempts: made, .. } = self.arq;
         let timeout = if due != Instant::NEVER {
-            if made >= self.attempts_max(patience.attempts) { due } else { Instant::NEVER }
+            if made >= self.attempts_max(patience) { due } else { Instant::NEVER }
         } else if self.arq.is_busy() {
             Instant::NEVER
         } else {
@@ -385,7 +386,8 @@ fn held_for(breaks: u8, base: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameNumber, Neighbour, Quality, Session};
+    use super::{FrameNumber, Neighbour, Patience, Quality, Session};
+    use crate::config::Timings;
     use crate::link::session::Incarnation;
     use crate::time::{Duration, Instant};
     use crate::types::NodeId;
@@ -426,15 +428,16 @@ mod tests {
             FrameNumber { epoch: 1, counter: 1 },
             Instant::ZERO,
         );
+        let patience = Patience::of(Timings::ALWAYS_ON);
         assert_eq!(neighbour.forget_at(), Instant::from_millis(3_584), "three and a half intervals");
-        let usual = neighbour.attempts_max(10);
+        let usual = neighbour.attempts_max(patience);
         neighbour.hold(Instant::from_millis(2_000), Duration::from_millis(2_000));
         neighbour.quality.lose();
         assert!(neighbour.is_lost(Instant::from_millis(3_999)) && !neighbour.is_lost(Instant::from_millis(4_000)));
         assert_eq!(neighbour.forget_at(), Instant::from_millis(20_000), "and with it that the link broke");
-        let patient = neighbour.attempts_max(10);
+        let patient = neighbour.attempts_max(patience);
         neighbour.arq.is_doubted = true;
-        let doubted = neighbour.attempts_max(10);
+        let doubted = neighbour.attempts_max(patience);
         assert!(usual < doubted && doubted < patient, "less easily the next time: {usual} {doubted} {patient}");
     }
 }
