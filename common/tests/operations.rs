@@ -55,6 +55,12 @@ fn no_member_of_any_algorithm_does_harm_whatever_it_says() {
     assert!(links_up > 1_000, "links came up only {links_up} times: nothing much was tried");
 }
 
+#[test]
+fn no_member_does_harm_whatever_it_says_of_readings_and_orders() {
+    let links_up = on_seeds("services", 3_000, 3_000, harness::services);
+    assert!(links_up > 1_000, "links came up only {links_up} times: nothing much was tried");
+}
+
 /// Pages of both kinds, and their bodies.
 fn pages() -> Vec<Vec<u8>> {
     let ascon = Protection::Ascon(NetworkKey::new([3; 16]));

@@ -13,6 +13,7 @@ mod flashing;
 mod golden;
 mod harness;
 mod hierarchy;
+mod lies;
 mod liveness;
 mod loads;
 mod memories;
@@ -24,6 +25,7 @@ mod orders;
 mod output;
 mod outsiders;
 mod overlaps;
+mod program;
 mod provision;
 mod reader;
 #[cfg(unix)]

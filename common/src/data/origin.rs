@@ -136,7 +136,11 @@ impl Origin {
         self.store
     }
 
-    pub fn set_every(&mut self, every: Duration) {
+    /// Another time between blocks; the open one is closed by then, too.
+    pub fn set_every(&mut self, now: Instant, every: Duration) {
+        if every < self.every && self.closes != Instant::NEVER {
+            self.closes = self.closes.min(now + every);
+        }
         self.every = every;
     }
 
@@ -245,7 +249,8 @@ impl Origin {
     pub fn queued(&mut self, number: u32) {
         if let Some(flight) = self.flight(number) {
             flight.is_queued = true;
-            flight.turn = flight.turn.wrapping_add(1);
+            // Four bits of it travel; 0 is for what was never sent.
+            flight.turn = flight.turn.checked_add(1).unwrap_or(16);
         }
     }
 
@@ -300,7 +305,8 @@ impl Origin {
         let (base, next) = (self.base, self.next);
         let numbers = (0..16).filter(|bit| bits & 1 << bit != 0).map(|bit| key.number.saturating_add(bit));
         for number in numbers.filter(|number| (base..next).contains(number)) {
-            let Some(flight) = self.flight(number) else { continue };
+            // Nobody can have logged what was not sent. Where it was sent before a restart, the leader will say so again.
+            let Some(flight) = self.flight(number).filter(|flight| flight.turn > 0) else { continue };
             let is_in_time = flight.tries <= 1 && !core::mem::replace(&mut flight.is_committed, true);
             flight.is_committed = true;
             if is_in_time {
@@ -357,7 +363,8 @@ mod tests {
     fn at_most_a_window_is_under_way_and_commits_move_it_on() {
         let (mut origin, mut rng) = (with_blocks(13), Rng::new(1));
         assert_eq!(send(&mut origin, &mut rng), [0], "one at first");
-        origin.commit(commit(0, 0b1));
+        origin.commit(commit(0, u16::MAX));
+        assert_eq!(origin.base, 1, "nobody can have logged the others, which were not sent");
         assert_eq!(send(&mut origin, &mut rng), [1, 2], "one more after each commit");
         origin.commit(commit(1, 0b11));
         assert_eq!(send(&mut origin, &mut rng), [3, 4, 5, 6]);
@@ -420,7 +427,7 @@ mod tests {
     #[test]
     fn samples_become_blocks_and_none_is_lost_in_silence() {
         let (mut origin, mut rng) = (with_blocks(0), Rng::new(3));
-        origin.set_every(Duration::from_millis(10_000));
+        origin.set_every(NOW, Duration::from_millis(10_000));
         let sample = Sample { values: [Some(1); 8] };
         origin.sample(NOW, 1, sample, &mut rng);
         let closes = origin.closing();
@@ -432,5 +439,16 @@ mod tests {
         origin.stored(true);
         origin.sample(closes, 1, sample, &mut rng);
         assert_eq!(origin.to_store().map(|(number, _)| number), Some(1));
+    }
+
+    #[test]
+    fn a_shorter_time_between_blocks_counts_for_the_open_one() {
+        let (mut origin, mut rng) = (with_blocks(0), Rng::new(3));
+        origin.set_every(NOW, Duration::from_millis(86_400_000));
+        origin.has_phase = true;
+        origin.sample(NOW, 1, Sample { values: [Some(1); 8] }, &mut rng);
+        assert_eq!(origin.closing(), NOW + Duration::from_millis(86_400_000));
+        origin.set_every(NOW, Duration::from_millis(10_000));
+        assert_eq!(origin.closing(), NOW + Duration::from_millis(10_000));
     }
 }

@@ -65,6 +65,9 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
+/// A neighbour that was met is challenged within this time, so that others who are met meanwhile are challenged with it.
+const CHALLENGE_DELAY_US: u32 = 16_000;
+
 /// What happened on a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
@@ -370,11 +373,15 @@ impl Links {
             return Ok(());
         }
         self.exchange.pool.add(parcel, set, is_latest_value)?;
+        // On a channel that is all but full the next state comes before this one is sent, and takes its place.
+        let rest = if is_latest_value { self.load.rest(now) } else { Duration::ZERO };
+        let rest = u32::try_from(rest.as_micros()).unwrap_or(u32::MAX);
+        let due = if rest == 0 { now } else { now + Duration::from_micros(u64::from(self.rng.below(rest))) };
         for slot in set.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             neighbour.arq.is_lazy = false;
             if !neighbour.arq.is_busy() {
-                neighbour.arq.due = now;
+                neighbour.arq.due = if rest == 0 { now } else { neighbour.arq.due.min(due) };
             }
         }
         Ok(())
@@ -424,7 +431,7 @@ impl Links {
     /// incarnation of a link may come a second time.
     fn met(&mut self, now: Instant, slot: Slot) {
         let Some(neighbour) = self.table.get_mut(slot) else { return };
-        neighbour.challenge(now);
+        neighbour.challenge(now + Duration::from_micros(self.rng.below(CHALLENGE_DELAY_US).into()));
         self.tokens.spend(neighbour.session.mine().token);
         if self.tokens.is_spent() && self.epoch().is_some() {
             self.numbering.end_epoch();

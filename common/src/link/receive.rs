@@ -174,9 +174,13 @@ impl Links {
     /// neighbour that has answered its challenge.
     fn answer_twin(&mut self, now: Instant, slot: Slot, head: Head, body: &[u8], arrival: Arrival) {
         let is_twin = self.table.get(slot).is_some_and(|neighbour| neighbour.device != head.device);
-        let rel = if head.kind == Kind::Rel { RelBytes::read(body, Some(self.id())) } else { None };
-        if is_twin && head.to == self.id() && rel.is_some_and(|rel| rel.challenge.is_some()) {
-            self.answer(now + TURN_ROUND, head, arrival.tag, Status::NoSession);
+        let to = Some(self.id()).filter(|id| head.to == *id);
+        let is_for_me = head.kind == Kind::Rel && (to.is_some() || head.to == BROADCAST);
+        let rel = is_for_me.then(|| RelBytes::read(body, to)).flatten().filter(|rel| rel.challenge.is_some());
+        let turn = rel.and_then(|rel| rel.entries().position(|entry| entry.id == self.id()));
+        if let Some(turn) = turn.filter(|_| is_twin) {
+            let turn = u32::try_from(turn).unwrap_or(0);
+            self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, arrival.tag, Status::NoSession);
         }
     }
 

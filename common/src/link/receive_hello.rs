@@ -17,6 +17,9 @@ use crate::types::NodeId;
 /// A neighbour that leaves this node out of this many hellos in a row has no link to it.
 const UNLISTED: u8 = 3;
 
+/// A neighbour may hear a larger crowd, and be slower by so many doublings.
+const SLOWER_THERE: u8 = 2;
+
 /// How long hellos tell of twins after both were heard.
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
@@ -139,6 +142,7 @@ impl Links {
         let theirs = || hello.names.iter().take(usize::from(hello.links));
         let shared = self.table.linked().filter(|(_, neighbour)| theirs().any(|name| name.id == neighbour.id)).count();
         self.note_device(now, slot, head.device);
+        let longest = self.hellos.trickle.longest_log2(self.crowd.slower() + SLOWER_THERE);
         let Some(neighbour) = self.table.touch(slot) else { return };
         let missed = if head.epoch == neighbour.last.epoch {
             neighbour.quality.note_hello(hello.number, rssi_dbm)
@@ -150,7 +154,8 @@ impl Links {
         };
         neighbour.accept(now, head.number());
         neighbour.device = head.device;
-        neighbour.interval_log2 = hello.interval_log2;
+        // Whoever announces a longer interval than any node has would be missed only then.
+        neighbour.interval_log2 = hello.interval_log2.min(longest);
         neighbour.leader = hello.leader;
         neighbour.is_alone = hello.links == 0;
         if !hello.is_brief() {

@@ -64,9 +64,13 @@ impl Trickle {
     /// The next interval in milliseconds, rounded up to a power of two, as the exponent. The next hello is due within one and
     /// a half times that.
     pub fn next_interval_log2(&self) -> u8 {
-        let next = self.after(self.doublings_max.min(self.doublings + 1));
-        let millis = next.as_micros().div_ceil(1_000).max(1);
-        u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
+        exponent(self.after(self.doublings_max.min(self.doublings + 1)))
+    }
+
+    /// The longest interval that is announced where hellos are slowed down by so many doublings, as an exponent.
+    pub fn longest_log2(&self, slower: u8) -> u8 {
+        let longest = self.min.times(1_u32 << self.doublings_max.saturating_add(slower).min(16));
+        exponent(longest)
     }
 
     /// Begins with the shortest interval.
@@ -157,6 +161,12 @@ impl Trickle {
     pub fn next(&self) -> Instant {
         if self.is_waiting() { self.due } else { self.ends }
     }
+}
+
+/// Milliseconds, rounded up to a power of two.
+fn exponent(interval: Duration) -> u8 {
+    let millis = interval.as_micros().div_ceil(1_000).max(1);
+    u8::try_from(millis.next_power_of_two().trailing_zeros()).unwrap_or(u8::MAX)
 }
 
 /// A random part of [`HURRY`], so that nodes with the same news do not speak at once.

@@ -85,9 +85,11 @@ impl Node {
         self.orders_at = if self.orders.has_words(now) { now + LOOK_AGAIN } else { Instant::NEVER };
     }
 
-    /// When orders want to be looked at.
+    /// When orders want to be looked at. What is due and waits for room is not due before the next look, or the node would be woken
+    /// again and again.
     pub(super) fn orders_due(&self) -> Option<Instant> {
-        Some(self.orders_at.min(self.orders.poll_timeout())).filter(|&due| due != Instant::NEVER)
+        let due = if self.orders_at == Instant::NEVER { self.orders.poll_timeout() } else { self.orders_at };
+        Some(due).filter(|&due| due != Instant::NEVER)
     }
 
     /// Compares which links there are with what the orders believe.

@@ -96,6 +96,11 @@ impl Book {
         self.orders.insert(at, order).is_ok()
     }
 
+    /// There is another head. What is not earlier cannot have been said by anybody who knew of it: it is of another past.
+    pub fn forget_later(&mut self, head: Mandate) {
+        self.orders.retain(|order| order.stamp.mandate <= head);
+    }
+
     /// A number that stands for everything that is known, up to this head.
     pub fn digest(&self, head: Stamp) -> u32 {
         let stamp = |stamp: Stamp| {

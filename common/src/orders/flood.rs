@@ -1,11 +1,15 @@
 //! How orders spread: what is sent to whom, and what is made of it.
 
-use super::book::Order;
+use super::book::{Book, Order};
 use super::links::{Peers, Place};
 use super::stamp::{Mandate, Stamp};
 use super::wire::{Chunk, Message, Told};
 use super::{Orders, Outgoing, REMIND, age, count, time_of};
-use crate::time::Instant;
+use crate::causal_clock::is_near;
+use crate::time::{Duration, Instant};
+
+/// Where somebody knows of another past, all are told this node's head within this time.
+const REMIND_SOON: Duration = Duration::from_millis(1_000);
 
 impl Orders {
     /// Whether this node's head is a mandate of its own.
@@ -26,6 +30,7 @@ impl Orders {
     /// they are told the head.
     fn adopt(&mut self, now: Instant, mandate: Mandate) {
         self.head = Stamp { mandate, index: 0 };
+        self.book.forget_later(mandate);
         self.revision = self.revision.wrapping_add(1);
         self.links.begin_anew();
         self.remind_at = now + REMIND;
@@ -34,6 +39,36 @@ impl Orders {
     /// Tells everybody this node's head, but those that told it.
     pub(super) fn announce(&mut self, known_to: Peers) {
         self.links.sync_due = self.links.all().without(known_to);
+    }
+
+    /// Whether a mandate can belong to the same past as this node's head. Numbers are compared by how far one is ahead, which has
+    /// an end: of three that go all around, each is later than another. So one that is too far away is refused, unless it comes
+    /// from the neighbour on the way to the leader. Then it is this node that was told something else, and it starts over.
+    pub(super) fn is_of_this_past(&mut self, now: Instant, place: Place, mandate: Mandate) -> bool {
+        if mandate.is_none() {
+            count(&mut self.counters.malformed);
+            return false;
+        }
+        if self.head.mandate.is_none() || is_near(mandate.number, self.head.mandate.number) {
+            return true;
+        }
+        let is_ahead = self.links.get_mut(place).is_some_and(|peer| Some(peer.id) == self.standing.next_hop);
+        if is_ahead {
+            self.head = Stamp::default();
+            self.book = Book::new();
+            return true;
+        }
+        count(&mut self.counters.fenced);
+        // It may be the other that has to start over.
+        self.remind_at = self.remind_at.min(now + REMIND_SOON);
+        false
+    }
+
+    /// Somebody has applied more orders of the head than this node, which leads, has given or heard of. Whatever they were, under
+    /// another mandate all count alike again.
+    pub(super) fn supersede_head(&mut self, now: Instant) {
+        self.take_mandate(now);
+        self.announce(Peers::NOBODY);
     }
 
     pub(super) fn on_sync(&mut self, now: Instant, place: Place, head: Stamp, digest: u32) {
@@ -46,6 +81,10 @@ impl Orders {
         let theirs = if is_same { head.index } else { 0 };
         let differs = digest != self.digest();
         let is_ahead = is_same && head.index > self.head.index;
+        if is_ahead && self.standing.leads {
+            self.supersede_head(now);
+            return;
+        }
         let Some(peer) = self.links.get_mut(place) else { return };
         peer.covered = theirs;
         if differs && (is_ahead || !peer.is_told) {
@@ -76,12 +115,13 @@ impl Orders {
             self.merge(now, them, mandate, chunk);
             return;
         }
-        if mandate > self.head.mandate {
+        let is_later = mandate > self.head.mandate;
+        if is_later {
             self.adopt(now, mandate);
         }
         if after > self.head.index {
             count(&mut self.counters.holes);
-            self.links.sync_due = self.links.sync_due.with(them);
+            self.links.sync_due = if is_later { self.links.all() } else { self.links.sync_due.with(them) };
             return;
         }
         if let Some(peer) = self.links.get_mut(place) {
@@ -94,6 +134,10 @@ impl Orders {
                 order.needs = order.needs.without(them);
             }
         }
+        if is_later && self.book.behind(mandate, 0).next().is_none() {
+            // None of its orders tells the neighbours of it.
+            self.announce(them);
+        }
         if upto > self.head.index {
             self.head.index = upto;
             self.revision = self.revision.wrapping_add(1);
@@ -103,7 +147,7 @@ impl Orders {
 
     pub(super) fn on_merge(&mut self, now: Instant, place: Place, mandate: Mandate, chunk: &Chunk) {
         let them = Peers::of(place);
-        if mandate >= self.head.mandate {
+        if mandate >= self.head.mandate || mandate.is_none() {
             // Its sender told a later head before; one of the two has forgotten that.
             count(&mut self.counters.holes);
             self.links.sync_due = self.links.sync_due.with(them);

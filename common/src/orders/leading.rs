@@ -242,6 +242,10 @@ impl Orders {
         if number != self.head.mandate.number {
             return;
         }
+        if self.standing.leads && rows.iter().any(|row| row.index > self.head.index) {
+            self.supersede_head(now);
+            return;
+        }
         for &row in rows.iter().filter(|row| row.id != self.identity.id) {
             if self.has_mandate() {
                 self.leading.enrol(row);

@@ -223,8 +223,17 @@ impl Orders {
             return;
         };
         match message {
-            Message::Sync { head, digest } => self.on_sync(now, place, head, digest),
-            Message::Run { mandate, after, upto, chunk } => self.on_run(now, place, mandate, after, upto, &chunk),
+            Message::Sync { head, digest } => {
+                if self.is_of_this_past(now, place, head.mandate) {
+                    self.on_sync(now, place, head, digest);
+                }
+            }
+            Message::Run { mandate, after, upto, chunk } => {
+                if self.is_of_this_past(now, place, mandate) {
+                    self.on_run(now, place, mandate, after, upto, &chunk);
+                }
+            }
+            // What is earlier may be from long before.
             Message::Merge { mandate, chunk } => self.on_merge(now, place, mandate, &chunk),
             Message::Submit(submit) => self.on_submit(now, from, submit),
             Message::Result(verdict) => self.on_result(now, verdict),
@@ -258,9 +267,14 @@ impl Orders {
     }
 
     pub fn register(&self, register: Register) -> u32 {
-        match self.book.of_register(register).map(|order| order.command) {
-            Some(Command::Set { value, .. }) => value,
-            _ => register.usual(),
+        self.ordered(register).unwrap_or(register.usual())
+    }
+
+    /// The value of a register; none where nobody has ordered one.
+    pub fn ordered(&self, register: Register) -> Option<u32> {
+        match self.book.of_register(register)?.command {
+            Command::Set { value, .. } => Some(value),
+            Command::Act { .. } => None,
         }
     }
 

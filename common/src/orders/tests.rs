@@ -1,6 +1,7 @@
 //! Networks of orders alone: links deliver at once and in order, and tests say who leads and which way leads there.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::format;
 use std::vec::Vec;
 
 use super::{Action, Bytes, Command, Mandate, Message, Orders, Outcome, Register, Stamp, Standing, SubmitError};
@@ -333,5 +334,76 @@ fn heads_only_rise_and_unknown_neighbours_are_not_heard() {
     net.at(B).receive(now, NodeId(9), &stale);
     net.at(B).receive(now, A, &[9, 9]);
     assert_eq!(net.at(B).head(), head);
-    assert_eq!(net.at(B).counters().malformed, 2);
+    assert_eq!(net.at(B).counters().malformed, 3, "nobody's mandate, a stranger, and nonsense");
+}
+
+/// A member says this to another and is gone.
+fn lie(net: &mut Net, to: NodeId, message: &Message) {
+    let (now, liar) = (net.now, NodeId(9));
+    net.at(to).link_up(now, liar);
+    net.at(to).receive(now, liar, &message.encode().unwrap());
+    net.at(to).link_down(liar);
+    net.pass(5_000);
+}
+
+/// After a lie all know the same, and the next command is applied by all.
+fn is_over(net: &mut Net, what: &str) {
+    let digests = net.digests();
+    assert!(digests.windows(2).all(|pair| pair[0] == pair[1]), "{what}: {digests:?}");
+    net.submit(C, sample(7_000));
+    net.pass(5_000);
+    assert_eq!(net.values(Register::SAMPLE), [7_000; 3], "{what}");
+}
+
+#[test]
+fn no_mandate_is_the_last_and_none_goes_round_for_ever() {
+    for number in [2, 1 << 29, 1 << 30, (1 << 30) + 2, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX] {
+        for to in [A, B, C] {
+            let mandate = Mandate { number, leader: NodeId(77), epoch: 5 };
+            let head = Stamp { mandate, index: 3 };
+            let what = format!("mandate {number} told to {to}");
+            let mut net = line();
+            net.submit(B, sample(1_000));
+            lie(&mut net, to, &Message::Sync { head, digest: 7 });
+            assert_eq!(net.values(Register::SAMPLE), [1_000; 3], "{what}");
+            is_over(&mut net, &what);
+            // A run that does not follow on anything tells of its mandate, too, and nobody has its orders.
+            let mut net = line();
+            net.submit(B, sample(1_000));
+            let told = super::Told { index: 9, command: sample(2_000), age: 0, key: net.at(A).key(1) };
+            let chunk = [told].into_iter().collect();
+            lie(&mut net, to, &Message::Run { mandate, after: 8, upto: 9, chunk });
+            is_over(&mut net, &what);
+            // To whoever knows of no order at all, any is the first.
+            let mut net = line();
+            lie(&mut net, to, &Message::Sync { head, digest: 7 });
+            is_over(&mut net, &what);
+        }
+    }
+}
+
+#[test]
+fn orders_that_nobody_gave_use_up_no_mandate() {
+    for to in [A, B, C] {
+        let mut net = line();
+        net.submit(B, sample(1_000));
+        let mandate = net.at(A).head().mandate;
+        let told = super::Told { index: 2, command: sample(2_000), age: 0, key: net.at(A).key(1) };
+        let chunk = [told].into_iter().collect();
+        lie(&mut net, to, &Message::Run { mandate, after: 1, upto: u16::MAX, chunk });
+        is_over(&mut net, &format!("the last index told to {to}"));
+    }
+}
+
+#[test]
+fn whoever_knows_of_another_past_goes_by_the_way_to_the_leader() {
+    let mut net = line();
+    net.cut(B, C);
+    net.submit(B, sample(1_000));
+    let mandate = Mandate { number: 1 << 31, leader: NodeId(77), epoch: 5 };
+    lie(&mut net, C, &Message::Sync { head: Stamp { mandate, index: 0 }, digest: 7 });
+    assert_eq!(net.at(C).head().mandate, mandate, "alone it has no reason to doubt that");
+    net.link(B, C);
+    net.pass(5_000);
+    is_over(&mut net, "two pasts");
 }

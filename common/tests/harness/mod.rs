@@ -5,6 +5,7 @@
 
 use common::config::{BROADCAST, Boot, Config, IdSource, NetworkKey, Protection};
 use common::election::Algorithm;
+use common::link::body::RelBytes;
 use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
@@ -18,6 +19,9 @@ use common::types::NodeId;
 
 pub mod formats;
 pub mod mutate;
+mod services;
+
+pub use self::services::services;
 
 const PAN: u16 = 7;
 
@@ -46,11 +50,13 @@ struct Driven {
     node: Node,
     now: Instant,
     is_sending: bool,
-    /// The last frame that asked a neighbour for an answer.
-    asked: Option<(Answered, NodeId)>,
+    /// The last frame that asked neighbours for an answer, and whom it asked.
+    asked: Option<(Answered, Vec<NodeId>)>,
     /// Members tell of the ring in their hellos, and wrap what elections say.
     is_on_ring: bool,
     epoch: u16,
+    /// Whether its driver's flash takes what it is given.
+    is_flash_good: bool,
     /// Those with the ids from 2 to 17.
     peers: [Peer; 16],
 }
@@ -78,8 +84,16 @@ impl Driven {
     fn of(config: &Config) -> Self {
         let is_on_ring = config.algorithm.needs_ring();
         let node = Node::new(config, Boot { epoch: Some(1), seed: 5, device: 1 }).expect("a sound configuration");
-        let mut driven =
-            Self { node, now: Instant::ZERO, is_sending: false, asked: None, is_on_ring, epoch: 1, peers: [PEER; 16] };
+        let mut driven = Self {
+            node,
+            now: Instant::ZERO,
+            is_sending: false,
+            asked: None,
+            is_on_ring,
+            epoch: 1,
+            is_flash_good: true,
+            peers: [PEER; 16],
+        };
         driven.node.handle_start(driven.now);
         driven.settle();
         driven
@@ -87,6 +101,7 @@ impl Driven {
 
     /// Collects everything the node wants and holds it against what it may want.
     fn settle(&mut self) {
+        self.work();
         let (mut buf, mut frames) = ([0; FRAME_MAX], 0);
         while let Some(transmit) = self.node.poll_transmit(self.now, &mut buf) {
             frames += 1;
@@ -96,10 +111,11 @@ impl Driven {
                 assert!(!self.is_sending, "two frames at once");
                 self.is_sending = true;
                 let head = Head::read(&buf).expect("a whole frame");
-                let Head { to, from: sender, device, epoch, counter, .. } = head;
+                let Head { from: sender, device, epoch, counter, .. } = head;
                 let answered =
                     Answered { sender, device, epoch, counter, tag: tag_of(&buf[..transmit.length]).expect("a tag") };
-                self.asked = (head.kind == Kind::Rel && to != BROADCAST).then_some((answered, to));
+                let asked = if head.kind == Kind::Rel { asked(head, &mut buf[..transmit.length]) } else { Vec::new() };
+                self.asked = (!asked.is_empty()).then_some((answered, asked));
             }
         }
         let mut notices = 0;
@@ -193,15 +209,18 @@ impl Driven {
 
     /// Whoever was asked answers, most of the time.
     fn answer(&mut self, operation: u8) {
-        let Some((answered, by)) = self.asked.take() else { return };
+        let Some((answered, asked)) = self.asked.take() else { return };
         let status = match operation >> 5 {
             0..=4 => Status::Accepted,
             5 => Status::NoRoom,
             6 => Status::NoSession,
             _ => return,
         };
-        let mut ack = answered.acknowledge(&Keys::new(&protection()), by, status);
-        self.node.handle_frame(self.now, &mut ack[..], -60);
+        for by in asked {
+            let mut ack = answered.acknowledge(&Keys::new(&protection()), by, status);
+            self.node.handle_frame(self.now, &mut ack[..], -60);
+            self.settle();
+        }
     }
 
     fn head(&mut self, from: u16, kind: Kind, counter: u32, script: &mut Script<'_>) -> Head {
@@ -210,6 +229,14 @@ impl Driven {
         let epoch = peer.epoch;
         Head { pan: PAN, to: self.node.id(), from: NodeId(from), key_id: 0, kind, epoch, counter, device: from }
     }
+}
+
+/// Whom a frame with messages asks for an answer.
+fn asked(head: Head, frame: &mut [u8]) -> Vec<NodeId> {
+    let body = head.open(&Keys::new(&protection()), frame).expect("the node's own frame");
+    let to = Some(head.to).filter(|&to| to != BROADCAST);
+    let rel = RelBytes::read(body, to).expect("a whole frame");
+    if to.is_some() || rel.answer { rel.entries().map(|entry| entry.id).collect() } else { Vec::new() }
 }
 
 /// Throws bytes at a node as a frame. Only whoever has the key makes a frame that is accepted. How often a link came up.
@@ -233,31 +260,42 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
 pub fn operations(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
     let id_source = if script.byte() & 1 == 1 { IdSource::Chip } else { IdSource::Provisioned };
-    operate(Driven::new(id_source), script)
+    operate(Driven::new(id_source), script, |_, _, _, _| false)
 }
 
 /// As [`operations`], with an algorithm that the first byte chooses, on a ring of eight where it needs one. Those that speak are
 /// members, and say what they like.
 pub fn algorithms(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
+    let config = config(&mut script);
+    operate(Driven::of(&config), script, |_, _, _, _| false)
+}
+
+/// What the first byte chooses.
+fn config(script: &mut Script<'_>) -> Config {
     let algorithm = Algorithm::ALL[usize::from(script.byte()) % Algorithm::ALL.len()];
-    let config = if algorithm.needs_ring() {
+    if algorithm.needs_ring() {
         let members: Vec<NodeId> = (1..=8).map(NodeId).collect();
         let order = RingOrder::new(&members).expect("eight different nodes");
         Config::on_ring(NodeId(1), PAN, protection(), algorithm, order)
     } else {
         Config { algorithm, radii: [2, 0, 0], ..Config::ad_hoc(NodeId(1), PAN, protection()) }
-    };
-    operate(Driven::of(&config), script)
+    }
 }
 
-fn operate(mut driven: Driven, mut script: Script<'_>) -> u32 {
+/// Does every operation of a script; `special` may take one for itself.
+fn operate(
+    mut driven: Driven,
+    mut script: Script<'_>,
+    special: fn(&mut Driven, u8, u32, &mut Script<'_>) -> bool,
+) -> u32 {
     let mut counter = 0;
     while !script.0.is_empty() {
         counter += 1;
         let operation = script.byte();
         let from = 2 + u16::from(operation >> 4);
         match operation & 15 {
+            _ if special(&mut driven, operation, counter, &mut script) => {}
             0..=4 => driven.receive_hello(from, counter, &mut script),
             5..=7 => driven.receive_rel(from, counter, &mut script),
             8 => {

@@ -1,29 +1,24 @@
 //! Members that lie: whatever one authentic frame says, the others have a living leader again soon after its sender is gone.
 
-use common::coefficient::Coefficient;
-use common::config::{Config, NetworkKey, Protection};
+use common::config::{BROADCAST, Config, NetworkKey, Protection};
 use common::election::abraham::AbrahamMsg;
-use common::election::bully::BullyMsg;
 use common::election::circle::RingConfig;
 use common::election::frlle::{FrlleBody, FrlleMsg};
 use common::election::height::Update;
 use common::election::height_tuple::{LeaderPair, RefLevel};
-use common::election::hierarchy_update::{HierarchyUpdate, Record};
+use common::election::hierarchy_update::HierarchyUpdate;
 use common::election::hs::{Hs, HsMsg, HsRules};
 use common::election::lcr::LcrMsg;
-use common::election::modified_bully::ModifiedBullyMsg;
 use common::election::ring::{RingMsg, Round};
-use common::election::timer_based::TimerMsg;
 use common::election::{Algorithm, ElectionMsg};
 use common::engine::Engine;
-use common::link::body::{Entry, Rel};
+use common::link::body::{Entry, Hello, Name, Rel};
 use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::members::{Members, RingOrder};
 use common::notice::Notice;
-use common::protocol::Signal;
-use common::rng::Rng;
 use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace, Side, Term};
 
@@ -272,110 +267,57 @@ fn probes_that_come_back_without_end_do_no_harm() {
     assert!(matches!(node.poll_decoded(), Some((_, HsMsg::Out { hops: 1..128, .. }))));
 }
 
-/// A number at random, or one of those at the edges.
-fn any(rng: &mut Rng, near: u32) -> u32 {
-    let edges =
-        [0, 1, near, near.wrapping_add(1), near.wrapping_sub(1), 1 << 29, 1 << 30, 1 << 31, u32::MAX - 1, u32::MAX];
-    let pick = usize::try_from(rng.below(14)).unwrap_or(0);
-    edges.get(pick).copied().unwrap_or_else(|| rng.next_u32())
-}
-
-/// A node: of the network as a rule.
-fn anybody(rng: &mut Rng) -> NodeId {
-    if rng.below(4) == 0 { NodeId(rng.next_u32().to_le_bytes()[0].into()) } else { anyone(rng) }
-}
-
-fn anyone(rng: &mut Rng) -> NodeId {
-    NodeId(1 + u16::try_from(rng.below(u32::from(BOARDS))).unwrap_or(0))
-}
-
-fn small(rng: &mut Rng) -> u8 {
-    if rng.below(3) == 0 { rng.next_u32().to_le_bytes()[0] } else { u8::try_from(rng.below(9)).unwrap_or(0) }
-}
-
-fn any_message(rng: &mut Rng, algorithm: Algorithm) -> ElectionMsg {
-    let stamp = any(rng, 40);
-    let level = RefLevel { tau: any(rng, stamp), oid: anybody(rng), reflected: rng.below(2) == 0 };
-    let delta = i16::from_le_bytes([rng.next_u32().to_le_bytes()[0], rng.next_u32().to_le_bytes()[0]]);
-    let delta = if rng.below(2) == 0 { delta } else { delta % 4 };
-    let leader = LeaderPair { elected_at: any(rng, stamp), lid: anybody(rng) };
-    let term = Term(any(rng, 5));
-    let (id, toward) = (anybody(rng), if rng.below(2) == 0 { Side::Left } else { Side::Right });
-    let hops = any(rng, 6);
-    match algorithm {
-        Algorithm::Height => ElectionMsg::Height(Update { stamp, level, delta, leader }),
-        Algorithm::Hierarchy => {
-            let records = [0; 3].map(|_| Some(Record::new(small(rng), anybody(rng), small(rng))));
-            let (fresh, levels) = (rng.below(2) == 0, 3);
-            ElectionMsg::Hierarchy(HierarchyUpdate { stamp, level, delta, leader, fresh, levels, records })
-        }
-        Algorithm::Hs => ElectionMsg::Hs(match rng.below(3) {
-            0 => HsMsg::Out { term, uid: id, phase: small(rng), hops, toward },
-            1 => HsMsg::Back { term, uid: id, phase: small(rng), toward },
-            _ => HsMsg::Leader { term, uid: id },
-        }),
-        Algorithm::Frlle => {
-            let body = match rng.below(4) {
-                0 => FrlleBody::Recovered((rng.below(2) == 0).then_some(id)),
-                1 => FrlleBody::Declared(id),
-                _ => FrlleBody::Election {
-                    creator: id,
-                    failed: (rng.below(2) == 0).then(|| anybody(rng)),
-                    delay: any(rng, 1_000),
-                    coefficient: Coefficient(u16::from(small(rng))),
-                },
-            };
-            ElectionMsg::Frlle(FrlleMsg { term, toward, body })
-        }
-        Algorithm::Bully => {
-            ElectionMsg::Bully([BullyMsg::Election, BullyMsg::Ok, BullyMsg::Coordinator][(hops % 3) as usize].clone())
-        }
-        Algorithm::Ring => {
-            let round = if rng.below(2) == 0 { Round::Election } else { Round::Coordinator };
-            let members = (0..6).fold(Members::default(), |set, _| set.with(small(rng) & 63));
-            ElectionMsg::Ring(RingMsg { round, term, origin: id, members, hops: small(rng) })
-        }
-        Algorithm::Lcr => {
-            ElectionMsg::Lcr(if rng.below(2) == 0 { LcrMsg::Candidate(term, id) } else { LcrMsg::Leader(term, id) })
-        }
-        Algorithm::TimerBased => ElectionMsg::TimerBased(TimerMsg { term, id, hops: u16::from(small(rng)) }),
-        Algorithm::ModifiedBully => ElectionMsg::ModifiedBully(
-            [ModifiedBullyMsg::Election, ModifiedBullyMsg::Ok, ModifiedBullyMsg::Grant, ModifiedBullyMsg::Coordinator]
-                [(hops % 4) as usize]
-                .clone(),
-        ),
-        Algorithm::Abraham => ElectionMsg::Abraham(if rng.below(2) == 0 {
-            AbrahamMsg::Value { term, id, value: hops }
-        } else {
-            AbrahamMsg::Leader(term, id)
-        }),
+/// A board says hello to all that hear it, with this and that changed.
+fn lying_hello(ether: &mut Ether, from: usize, change: impl Fn(&mut Hello)) {
+    let liar = ether.boards[from].node.id();
+    let links = ether.boards[from].node.links();
+    let epoch = links.epoch().expect("it may send");
+    let leader = ether.boards[from].node.leader().expect("a leader");
+    let name = |known: &Neighbour| {
+        let session = &known.session;
+        Name { id: known.id, token: session.mine().token, willing: true, heard: 7, echo: session.echo() }
+    };
+    let names: Vec<Name> = links.table().linked().map(|(_, known)| name(known)).collect();
+    let count = u8::try_from(names.len()).expect("few");
+    let names = names.into_iter().collect();
+    let mut hello = Hello { number: 200, interval_log2: 7, leader, links: count, names, ..Hello::default() };
+    change(&mut hello);
+    let mut buf = [0; FRAME_MAX];
+    let length = hello.write(&mut buf[HEAD_BYTES..]).expect("it fits");
+    let device = u16::try_from(from + 1).unwrap_or(0);
+    let kind = Kind::Hello;
+    let head = Head { pan: PAN, to: BROADCAST, from: liar, key_id: 0, kind, epoch, counter: LIE, device };
+    let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+    for to in (0..ether.boards.len()).filter(|&to| to != from) {
+        ether.inject(to, &buf[..length]);
     }
 }
 
-/// `RINGLEADER_LIES=1000` tries that many of each algorithm.
-fn lies() -> u64 {
-    std::env::var("RINGLEADER_LIES").ok().and_then(|count| count.parse().ok()).unwrap_or(100)
+#[test]
+fn a_leader_that_announces_its_next_hello_for_the_next_hour_is_missed_as_soon_as_any() {
+    for algorithm in [Algorithm::Height, Algorithm::Hierarchy] {
+        for seed in 0..10 {
+            let mut ether = network(seed, algorithm);
+            ether.run(seconds(10));
+            let leader = ether.agreed(0..usize::from(BOARDS)).expect("a leader");
+            let liar = usize::from(leader.0 - 1);
+            lying_hello(&mut ether, liar, |hello| hello.interval_log2 = 20);
+            heals(&mut ether, liar, &format!("{algorithm:?}, seed {seed}"));
+        }
+    }
 }
 
 #[test]
-fn whatever_one_frame_says_in_whatever_state_the_others_get_over_it() {
-    for algorithm in Algorithm::ALL {
-        for seed in 0..lies() {
-            let mut rng = Rng::stream(seed, 77);
-            let mut ether = network(seed, algorithm);
-            // In any state: formed or not, and with an election under way or none.
-            ether.run(Duration::from_millis(u64::from(2_000 + rng.below(9_000))));
-            if rng.below(3) == 0 {
-                let board = rng.below(u32::from(BOARDS)) as usize;
-                let now = ether.now;
-                ether.boards[board].node.handle_signal(now, Signal::Elect);
-                ether.run(Duration::from_millis(u64::from(rng.below(60))));
-            }
-            let liar = rng.below(u32::from(BOARDS)) as usize;
-            let Some(victim) = victim_of(&ether, liar) else { continue };
-            let msg = any_message(&mut rng, algorithm);
-            lie(&mut ether, liar, victim, 0, &wrapped(algorithm, liar, victim, small(&mut rng), &msg));
-            heals(&mut ether, liar, &format!("{algorithm:?}, seed {seed}: {msg:?}"));
-        }
+fn a_coordinator_that_left_the_highest_out_leads_nobody_for_long() {
+    let mut ether = network(4, Algorithm::Ring);
+    ether.run(seconds(12));
+    let liar = 2;
+    let victim = ether.boards.iter().position(|board| board.node.id() == NodeId(BOARDS)).expect("the highest");
+    let term = Term(1 << 20);
+    let coordinator = RingMsg { round: Round::Coordinator, term, origin: NodeId(3), members: Members::of(3), hops: 2 };
+    let msg = ElectionMsg::Ring(coordinator);
+    if lie(&mut ether, liar, victim, 0, &wrapped(Algorithm::Ring, liar, victim, 200, &msg)) {
+        heals(&mut ether, liar, "a coordinator lower than who hears of it");
+        assert_eq!(ether.boards[0].node.leader(), Some(NodeId(BOARDS)));
     }
 }

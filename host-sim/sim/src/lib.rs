@@ -6,6 +6,7 @@
 
 pub mod air;
 pub mod fnv;
+pub mod insider;
 mod maths;
 pub mod roster;
 pub mod scenario;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anyhow::bail;
 use common::host_link::{Hello, ToBoard, ToHost};
 use common::orders::{Command, Outcome};
 use serde::Deserialize;
@@ -14,6 +15,9 @@ const ANSWER_WAIT: Duration = Duration::from_secs(15);
 
 /// A command that nobody orders expires after half a minute, and one that is ordered is counted for ten seconds.
 const OUTCOME_WAIT: Duration = Duration::from_secs(40);
+
+/// A command is ordered, perhaps by one leader after the other, and ends. A board that tells more of it lies.
+const OUTCOMES_MAX: u32 = 64;
 
 /// Any number will do: the board returns it.
 const PING: u32 = 0x0B0A_2D01;
@@ -78,7 +82,7 @@ pub fn submit(
     // Whatever the board says of other commands has another ticket.
     let ticket = std::process::id();
     talk.say(&ToBoard::Submit { ticket, command })?;
-    loop {
+    for _ in 0..OUTCOMES_MAX {
         let wanted = |said| match said {
             ToHost::Submitted { ticket: of, outcome } if of == ticket => Some(outcome),
             _ => None,
@@ -88,5 +92,22 @@ pub fn submit(
         if outcome.is_final() {
             return Ok(outcome);
         }
+    }
+    bail!("the board at {endpoint} tells one outcome after the other, and none is the last")
+}
+
+#[cfg(test)]
+mod tests {
+    use common::host_link::ToHost;
+    use common::orders::{Command, Outcome, Register};
+
+    use crate::field::talk::tests::chatterbox;
+
+    #[test]
+    fn a_board_that_tells_of_a_command_without_end_hangs_nobody() {
+        let endpoint = chatterbox(&ToHost::Submitted { ticket: std::process::id(), outcome: Outcome::Ordered });
+        let command = Command::Set { register: Register::SAMPLE, value: 1_000 };
+        let error = super::submit(&endpoint, command, |_| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("none is the last"), "{error}");
     }
 }

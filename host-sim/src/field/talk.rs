@@ -60,6 +60,10 @@ impl<'e> Talk<'e> {
                         return Ok(found);
                     }
                 }
+                // A board that never stops talking is no answer.
+                if Instant::now() >= deadline {
+                    break;
+                }
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -98,3 +102,36 @@ impl fmt::Display for Silence {
 }
 
 impl std::error::Error for Silence {}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use common::host_link::{FRAME_BYTES_MAX, ToHost, encode};
+
+    use super::{Silence, Talk};
+    use crate::field::monitor::line::Endpoint;
+
+    /// A board that says one thing without end, until nobody listens.
+    pub(crate) fn chatterbox(says: &ToHost) -> Endpoint {
+        let mut buf = [0; FRAME_BYTES_MAX];
+        let frame = encode(says, &mut buf).unwrap().to_vec().repeat(100);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let (mut line, _) = listener.accept().unwrap();
+            while line.write_all(&frame).is_ok() {}
+        });
+        Endpoint::Socket(address)
+    }
+
+    #[test]
+    fn a_board_that_never_stops_talking_hangs_nobody() {
+        let endpoint = chatterbox(&ToHost::Pong(7));
+        let mut talk = Talk::open(&endpoint).unwrap();
+        let heard = talk.hear(Duration::from_millis(1), |_| None::<()>);
+        assert!(matches!(heard, Err(Silence::Other { .. } | Silence::Nothing { .. })), "{heard:?}");
+    }
+}

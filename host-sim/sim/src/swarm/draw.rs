@@ -21,7 +21,7 @@ const fn chance(feature: Feature) -> u32 {
         Feature::Long => 1,
         Feature::Wifi | Feature::Mobility => 8,
         Feature::Bursts | Feature::Noise | Feature::Attack | Feature::CorruptFrames => 12,
-        Feature::Walls | Feature::Churn | Feature::Drift | Feature::CorruptState => 15,
+        Feature::Walls | Feature::Churn | Feature::Drift | Feature::CorruptState | Feature::Lies => 15,
         Feature::Flash | Feature::Dense | Feature::Partition => 25,
         Feature::Strewn | Feature::Shadows | Feature::Loss | Feature::Clocks | Feature::JointLoss => 40,
         Feature::SingleLoss => 50,

@@ -24,7 +24,7 @@ const CHURN_MAX_MS: u64 = 60_000;
 const HOLD_MS: u64 = 3_000;
 
 /// Blows that come from time to time.
-const KINDS: [Feature; 9] = [
+const KINDS: [Feature; 10] = [
     Feature::SingleLoss,
     Feature::JointLoss,
     Feature::Partition,
@@ -34,6 +34,7 @@ const KINDS: [Feature; 9] = [
     Feature::CorruptState,
     Feature::Attack,
     Feature::Noise,
+    Feature::Lies,
 ];
 
 impl Stranger {
@@ -91,6 +92,7 @@ impl Stranger {
             // Whoever gets more wrong than this has no channel; while it lasts it is as good as loss.
             Feature::CorruptFrames => Blow::CorruptFrames { percent: lot.one_of(&[1, 5, 10]) },
             Feature::CorruptState => Blow::CorruptState { who: self.victim(lot) },
+            Feature::Lies => Blow::Lie { who: self.victim(lot) },
             Feature::Attack => Blow::Attack { at: self.somewhere(lot), interval_ms: lot.magnitude(40, 500) },
             Feature::Noise => Blow::Noise { at: self.somewhere(lot), dbm: lot.one_of(&[-30, -10, 0, 10]) },
             _ => Blow::Crash { who: self.victim(lot), flash },

@@ -122,6 +122,7 @@ fn without(stranger: &Stranger, gone: Range<usize>) -> Option<Stranger> {
     other.events.retain_mut(|event| match &mut event.blow {
         Blow::Crash { who: Target::Nodes(list), .. }
         | Blow::CorruptState { who: Target::Nodes(list) }
+        | Blow::Lie { who: Target::Nodes(list) }
         | Blow::Partition { nodes: list }
         | Blow::Drift { nodes: list, .. } => {
             *list = left(list);

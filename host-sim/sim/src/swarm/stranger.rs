@@ -38,10 +38,12 @@ pub enum Feature {
     Noise,
     /// Hours and days.
     Long,
+    /// Members that say one thing that is not so, and are gone.
+    Lies,
 }
 
 impl Feature {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Strewn,
         Self::Walls,
         Self::Dense,
@@ -62,6 +64,7 @@ impl Feature {
         Self::Attack,
         Self::Noise,
         Self::Long,
+        Self::Lies,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -86,6 +89,7 @@ impl Feature {
             Self::Attack => "attack",
             Self::Noise => "noise",
             Self::Long => "long",
+            Self::Lies => "lies",
         }
     }
 }
@@ -150,6 +154,7 @@ pub enum Blow {
     Drift { nodes: Vec<NodeIndex>, ppm: i64 },
     CorruptFrames { percent: u64 },
     CorruptState { who: Target },
+    Lie { who: Target },
     Attack { at: Place, interval_ms: u64 },
     Noise { at: Place, dbm: i64 },
 }

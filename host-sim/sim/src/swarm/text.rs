@@ -127,6 +127,7 @@ fn event_text(Event { at_ms, for_ms, blow }: &Event) -> String {
         Blow::Drift { nodes: list, ppm } => format!("kind = \"drift\"\n{}\ndrift_ppm = {ppm}\n{once}", nodes(list)),
         Blow::CorruptFrames { percent } => format!("kind = \"corrupt\"\nshare_percent = {percent}\n{once}"),
         Blow::CorruptState { who: target } => format!("kind = \"corrupt-state\"\n{}\nat_ms = {at_ms}", who(target)),
+        Blow::Lie { who: target } => format!("kind = \"lie\"\n{}\n{once}", who(target)),
         Blow::Attack { at, interval_ms } => {
             format!("kind = \"attack\"\nplace = {}\ninterval_ms = {interval_ms}\n{once}", point(*at))
         }

@@ -23,6 +23,9 @@ pub struct Options {
     pub frames: bool,
 }
 
+/// A port is read so often before the others have their turn, and before what it said is handed on.
+const READS_MAX: u32 = 64;
+
 /// What can happen at a port.
 #[derive(Debug)]
 pub enum What {
@@ -53,6 +56,8 @@ struct Port {
     damaged_told: u32,
     next_try: Instant,
     is_wait_told: bool,
+    /// Whether the board was asked for its log since the port was opened.
+    is_log_asked: bool,
 }
 
 #[derive(Debug)]
@@ -75,6 +80,7 @@ impl Watch {
             damaged_told: 0,
             next_try: start,
             is_wait_told: false,
+            is_log_asked: false,
         };
         let ports = endpoints.into_iter().map(port).collect();
         Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK }
@@ -149,7 +155,7 @@ impl Watch {
 
     fn read(&mut self, number: PortIndex, happened: &mut Vec<Happening>) {
         let mut buf = [0; 4_096];
-        loop {
+        for _ in 0..READS_MAX {
             let time_us = self.now_us();
             let Some(port) = self.ports.get_mut(number.0) else { return };
             let Some(line) = port.line.as_mut() else { return };
@@ -166,6 +172,11 @@ impl Watch {
                         if self.boards.is_spare(number) {
                             continue;
                         }
+                        if let ToHost::LogTold { next, end } = &message
+                            && next < end
+                        {
+                            let _ = say(line, &ToBoard::ReadLog { from: *next });
+                        }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
                     }
                     let damaged = port.decoder.damaged();
@@ -180,7 +191,7 @@ impl Watch {
                     }
                 }
                 Err(error) => {
-                    port.line = None;
+                    (port.line, port.is_log_asked) = (None, false);
                     port.next_try = Instant::now() + RETRY;
                     // Its loss has been reported; do not report the wait as well.
                     port.is_wait_told = true;
@@ -204,8 +215,12 @@ impl Watch {
             if self.boards.at(number).is_none() {
                 let _ = say(line, &ToBoard::GetHello);
             }
-            if !self.boards.is_spare(number) {
-                let _ = say(line, &ToBoard::GetSnapshot);
+            if self.boards.is_spare(number) {
+                continue;
+            }
+            let _ = say(line, &ToBoard::GetSnapshot);
+            if self.boards.at(number).is_some() && !std::mem::replace(&mut port.is_log_asked, true) {
+                let _ = say(line, &ToBoard::ReadLog { from: 0 });
             }
         }
     }

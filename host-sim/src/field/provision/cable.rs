@@ -7,6 +7,7 @@ use common::host_link::{ConfigAnswer, Page, Refusal, ToBoard, ToHost};
 
 use crate::field::monitor::line::Endpoint;
 use crate::field::talk::{Silence, Talk};
+use crate::output::printable;
 
 /// A board erases flash before it answers, and may be busy with its radio.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
@@ -51,6 +52,17 @@ fn why(refusal: &Refusal) -> String {
         Refusal::Version(version) => {
             format!("its image does not know version {version} of the page; flash an image of this version first")
         }
-        Refusal::Field(field) => format!("its image does not accept `{field}`"),
+        Refusal::Field(field) => format!("its image does not accept `{}`", printable(field.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::host_link::{Refusal, Text};
+
+    #[test]
+    fn a_board_that_refuses_a_page_moves_no_cursor() {
+        let said = super::why(&Refusal::Field(Text::start_of("id\u{1b}[2Jx")));
+        assert_eq!(said, "its image does not accept `id\\u{1b}[2Jx`");
     }
 }

@@ -348,6 +348,11 @@ pub enum Harm {
     CorruptState {
         who: Who,
     },
+    /// Nodes send one authentic frame each that says anything, and lose their power.
+    Lie {
+        who: Who,
+        lasts_us: Option<u64>,
+    },
     /// Tells nodes to lead no more.
     StepDown {
         who: Who,
@@ -364,6 +369,7 @@ impl Harm {
     pub fn lasts_us(&self) -> Option<u64> {
         match self {
             Self::Crash { lasts_us, .. }
+            | Self::Lie { lasts_us, .. }
             | Self::Wall { lasts_us, .. }
             | Self::Partition { lasts_us, .. }
             | Self::Drift { lasts_us, .. }

@@ -51,6 +51,8 @@ pub struct OrdersWatch {
     tracked: Vec<Tracked>,
     /// The last change or command, or the last time at which all agreed since.
     agreed_us: u64,
+    /// Whether a member has lied: then there may be orders that nobody gave, and only that all agree can be asked for.
+    is_lied_to: bool,
     pub failure: Option<(u64, String)>,
 }
 
@@ -58,6 +60,10 @@ impl OrdersWatch {
     /// A node has no power any more, and forgets.
     pub fn forget(&mut self, node: NodeIndex) {
         self.seen.remove(&node);
+    }
+
+    pub fn note_lie(&mut self) {
+        self.is_lied_to = true;
     }
 
     /// The network has changed.
@@ -92,6 +98,9 @@ impl OrdersWatch {
             return Ok(());
         }
         seen.revision = orders.revision();
+        if self.is_lied_to {
+            return Ok(());
+        }
         self.inspect(node, orders)
     }
 
@@ -181,7 +190,16 @@ impl OrdersWatch {
             None => self.agreed_us = now_us,
             Some(members) if now_us > self.agreed_us + CONVERGED_US && self.failure.is_none() => {
                 let ids: Vec<String> = members.iter().map(|(node, _)| id_of(*node).to_string()).collect();
-                let what = format!("nodes {} know different orders 10 s after the last change", ids.join(", "));
+                let knows = |(node, orders): &(NodeIndex, &Orders)| {
+                    let book: Vec<String> = orders.book().iter().map(|order| order.stamp.to_string()).collect();
+                    format!("node {} is at {} and has {}", id_of(*node), orders.head(), book.join(", "))
+                };
+                let all: Vec<String> = members.iter().map(knows).collect();
+                let what = format!(
+                    "nodes {} know different orders 10 s after the last change: {}",
+                    ids.join(", "),
+                    all.join("; ")
+                );
                 self.failure = Some((now_us, what));
             }
             Some(_) => {}

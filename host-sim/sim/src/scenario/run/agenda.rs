@@ -135,7 +135,7 @@ impl Agenda {
         self.add(at, Action::Begin(fault));
         match (harm, harm.lasts_us()) {
             // Whom it struck is only known then, so its end is added then.
-            (Harm::Crash { .. } | Harm::Drift { .. }, _) | (_, None) => {}
+            (Harm::Crash { .. } | Harm::Lie { .. } | Harm::Drift { .. }, _) | (_, None) => {}
             (_, Some(lasts)) => self.add(at + lasts, Action::End(fault)),
         }
     }

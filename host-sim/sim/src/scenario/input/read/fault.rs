@@ -60,6 +60,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         Drift,
         Corrupt,
         CorruptState,
+        Lie,
         StepDown,
         Attack,
         Move,
@@ -73,6 +74,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         ("drift", Kind::Drift),
         ("corrupt", Kind::Corrupt),
         ("corrupt-state", Kind::CorruptState),
+        ("lie", Kind::Lie),
         ("step-down", Kind::StepDown),
         ("attack", Kind::Attack),
         ("move", Kind::Move),
@@ -104,6 +106,7 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             let share = section.quantity("share", Unit::Share)?.ok_or_else(|| section.missing("share"))?;
             Harm::Corrupt { share, lasts_us: read_length(section)? }
         }
+        Kind::Lie => Harm::Lie { who: read_who(section, nodes)?, lasts_us: read_length(section)? },
         Kind::StepDown => Harm::StepDown { who: read_who(section, nodes)? },
         Kind::CorruptState => Harm::CorruptState { who: read_who(section, nodes)? },
         Kind::Attack => Harm::Attack(read_attack(section)?),

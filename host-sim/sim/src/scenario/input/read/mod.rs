@@ -281,9 +281,16 @@ fn check_boards(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Probl
 
 /// Rejects corruption of what has no memory that could be corrupted.
 fn check_memories(scenario: &Scenario, faults: &[Section<'_>]) -> Result<(), Problem> {
+    let is_soft = scenario.protocol.program == ProgramKind::SoftState;
+    let is_lie = |fault: &Fault| is_soft && matches!(fault.harm, Harm::Lie { .. });
+    if let Some(at) = scenario.faults.iter().position(is_lie) {
+        return Err(
+            faults[at].problem_at("kind", "is for whole nodes: kind = \"soft-state\" believes everything anyway")
+        );
+    }
     let is_corruption = |fault: &Fault| matches!(fault.harm, Harm::CorruptState { .. });
     let Some(at) = scenario.faults.iter().position(is_corruption) else { return Ok(()) };
-    let why = if scenario.protocol.program == ProgramKind::SoftState {
+    let why = if is_soft {
         "is for whole nodes: kind = \"soft-state\" keeps nothing that could go wrong for long"
     } else if scenario.has_boards() {
         "cannot reach into boards; let all nodes be simulated"

@@ -7,6 +7,7 @@ use common::rng::Rng;
 
 use super::active_faults::take_out;
 use super::boots::Stored;
+use crate::air::flash::FlashEvent;
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
 use crate::scenario::input::plan::{FaultIndex, Flash, Harm, Who};
@@ -84,6 +85,7 @@ impl Run<'_> {
                 self.change(now, corrupted(together));
             }
             Harm::CorruptState { who } => self.corrupt_state(now, who),
+            Harm::Lie { who, lasts_us } => self.lie(now, fault, who, *lasts_us),
             Harm::StepDown { who } => self.step_down(now, who),
             Harm::Move { to } => {
                 for (&node, &place) in to {
@@ -151,6 +153,7 @@ impl Run<'_> {
             | Harm::Restart { .. }
             | Harm::Drift { .. }
             | Harm::CorruptState { .. }
+            | Harm::Lie { .. }
             | Harm::StepDown { .. }
             | Harm::Move { .. } => {}
         }
@@ -164,7 +167,7 @@ impl Run<'_> {
         }
     }
 
-    fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
+    pub(in crate::scenario) fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
         let nodes = self.targets(who);
         let were_on: Vec<NodeIndex> = nodes.iter().copied().filter(|&node| self.world.is_on(node)).collect();
         for &node in &were_on {
@@ -286,6 +289,9 @@ impl Run<'_> {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
+        if flash == Flash::Erased && self.boards.has(node) {
+            self.observer.note_flash_event(now, node, FlashEvent::Erased);
+        }
         self.begin_measuring(now, node);
     }
 

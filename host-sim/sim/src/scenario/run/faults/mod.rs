@@ -4,6 +4,7 @@ mod active_faults;
 mod apply;
 mod attack;
 mod boots;
+mod lies;
 mod long_fades;
 mod memories;
 mod outsiders;

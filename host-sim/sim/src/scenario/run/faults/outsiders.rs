@@ -8,6 +8,7 @@ use super::active_faults::{Attacker, Jammer};
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::{Medium, OnAir, Tuning};
 use crate::air::power::Power;
+use crate::air::propagation::Point;
 use crate::air::world::World;
 use crate::scenario::input::plan::{FaultIndex, Harm, Scenario, Wifi};
 use crate::scenario::input::units::{micros, seconds};
@@ -19,6 +20,8 @@ use crate::scenario::run::program::Program;
 pub(super) struct Outsiders {
     pub jammers: BTreeMap<FaultIndex, Jammer>,
     pub attackers: BTreeMap<FaultIndex, Attacker>,
+    /// The radio of a lie, which goes where the liar is.
+    pub liars: BTreeMap<FaultIndex, RadioIndex>,
     pub wifi: Option<NextDoor>,
 }
 
@@ -36,7 +39,7 @@ impl Outsiders {
     /// Adds every radio that a scenario has besides its nodes.
     pub fn add(scenario: &Scenario, seed: u64, world: &mut World<Program>) -> Self {
         let plan = &scenario.radio;
-        let (mut jammers, mut attackers) = (BTreeMap::new(), BTreeMap::new());
+        let (mut jammers, mut attackers, mut liars) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
         // From here on radios are no nodes.
         let nodes = world.len();
@@ -56,10 +59,14 @@ impl Outsiders {
                     let radio = world.add_intruder(attack.position, tuned(attack.tx_dbm, attack.channel));
                     attackers.insert(FaultIndex(index), Attacker { radio, active: 0, until_us: 0, is_sending: false });
                 }
+                Harm::Lie { .. } => {
+                    let radio = world.add_intruder(Point { x: 0.0, y: 0.0 }, tuned(plan.tx_dbm, None));
+                    liars.insert(FaultIndex(index), radio);
+                }
                 _ => {}
             }
         }
-        Self { jammers, attackers, wifi }
+        Self { jammers, attackers, liars, wifi }
     }
 
     /// What a node hears of all jammers that are on.
