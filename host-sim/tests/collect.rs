@@ -49,6 +49,18 @@ fn all_readings_are_logged_and_the_bill_is_itemised() {
     assert!((180..300).contains(&holds(&late, 1).stored), "half of the time");
 }
 
+/// Forty nodes that all hear each other. At a fixed pace they filled the channel with frames that nobody could answer.
+#[test]
+fn a_crowded_room_does_not_talk_itself_deaf() {
+    let room = "name = \"room\"\nduration = \"130 s\"\n[topology]\nkind = \"grid\"\nnodes = 40\nspacing = \"3 m\"\n\
+                [radio]\nmodel = \"usual\"\nloss = \"20 %\"\n[collect]\nevery = \"5 s\"\nsample = \"1 s\"\n\
+                [[fault]]\nkind = \"crash\"\nwho = \"leader\"\nat = \"30 s\"\nfor = \"40 s\"\n\
+                [expect]\nagreement_within = \"30 s\"\n";
+    let collected = holds(&read("room.toml", room).unwrap(), 2);
+    assert!(collected.missed * 100 < collected.frames * 60, "{collected:?}");
+    assert!(collected.pending * 20 < collected.stored, "{collected:?}");
+}
+
 #[test]
 fn readings_survive_what_scenarios_do_to_nodes() {
     let faults = [

@@ -113,7 +113,9 @@ impl Data {
             AGE_UNKNOWN
         };
         if self.has_logged(self.own_key(number)) {
-            self.origin.commit(self.marks.commit(self.own_key(number)));
+            // It counts as sent, or the commit would be taken for a lie.
+            self.origin.queued(number);
+            self.origin.commit(wire::Commit { key: self.own_key(number), bits: 1 });
             return;
         }
         let turn = self.origin.turn(number);

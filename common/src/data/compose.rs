@@ -20,8 +20,11 @@ const DOUBLINGS_MAX: u8 = 4;
 const DOUBTED: u8 = 5;
 
 /// A node that has sent a frame sends no other for this long, and up to as long again: the neighbour passes it on meanwhile, and
-/// would collide with the next one.
-const PAUSE_US: u32 = 6_000;
+/// would collide with the next one. Each frame without an answer makes the pause longer by half, each answer halves it. So it grows
+/// where more than about 63 % of the frames get no answer: there the channel is full, and whoever goes on at the same pace fills it
+/// with frames that collide.
+pub(super) const PAUSE_US: u32 = 6_000;
+const PAUSE_MAX_US: u32 = 400_000;
 
 /// The frame that the links are sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +137,11 @@ impl Data {
             }
             Answer::Unsent => {}
         }
-        let pause = u64::from(PAUSE_US + self.rng.below(PAUSE_US));
+        self.pause_us = match answer {
+            Answer::Taken | Answer::NotTaken => (self.pause_us / 2).max(PAUSE_US),
+            Answer::Missing | Answer::Unsent => (self.pause_us + self.pause_us / 2).min(PAUSE_MAX_US),
+        };
+        let pause = u64::from(self.pause_us + self.rng.below(self.pause_us));
         self.pause_until = now + Duration::from_micros(pause);
         match sending {
             Sending::Block { key, .. } => self.block_answered(now, key, to, answer),

@@ -110,6 +110,8 @@ pub struct Data {
     rest_until: Instant,
     /// Nothing is sent before, so that the neighbour can pass on what it was sent last.
     pause_until: Instant,
+    /// How long that takes, at least.
+    pause_us: u32,
     /// A neighbour that answers no frame any more, for the links.
     doubted: Option<NodeId>,
     rng: Rng,
@@ -135,6 +137,7 @@ impl Data {
             is_alone: true,
             rest_until: Instant::ZERO,
             pause_until: Instant::ZERO,
+            pause_us: compose::PAUSE_US,
             doubted: None,
             rng: Rng::stream(boot.seed, 0xDA7A),
             counters: Counters::default(),
