@@ -153,9 +153,9 @@ impl Life {
         Some((rank, self.asked_at + OBJECTION))
     }
 
-    /// Whether this node may say that the leader, whose link it has lost, is gone.
-    pub fn is_gone(&self, now: Instant) -> bool {
-        self.turn().is_some() || self.at + self.beat.times(LONG_BEATS) <= now
+    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before.
+    pub fn gone_at(&self, now: Instant) -> Instant {
+        if self.turn().is_some() { now } else { now.max(self.at + self.beat.times(LONG_BEATS)) }
     }
 
     pub fn watch(&self) -> Watch {
@@ -276,7 +276,7 @@ mod tests {
         life.note_rank(Some(1));
         life.hear(at(9_000), LEADER);
         assert_eq!(life.turn(), None, "it has asked nobody");
-        assert!(!life.is_gone(at(9_500)) && life.is_gone(at(10_024)), "but after a second nobody needs to be asked");
+        assert_eq!(life.gone_at(at(9_500)), at(10_024), "but after a second nobody needs to be asked");
         life.ask(at(9_340));
         assert_eq!(life.turn(), Some((1, at(9_420))), "others have time to object");
         life.vouch(at(9_350), 20);

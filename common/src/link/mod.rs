@@ -278,9 +278,9 @@ impl Links {
         self.life.turn()
     }
 
-    /// Whether this node may say that a leader whose link it has lost is gone.
-    pub fn is_gone(&self, now: Instant) -> bool {
-        self.life.is_gone(now)
+    /// When this node may say that a leader whose link it has lost is gone.
+    pub fn gone_at(&self, now: Instant) -> Instant {
+        self.life.gone_at(now)
     }
 
     /// This node will lead no more: says so at once, and several times, as some of it is lost.

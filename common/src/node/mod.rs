@@ -360,12 +360,9 @@ impl Node {
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
                 self.orders.link_down(*peer);
-                let is_condemned = self.is_lost_leader(now, *peer, *reason) && self.links.is_gone(now);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
-                    if is_condemned {
-                        ring.condemn(now, *peer);
-                    }
+                    self.doubt_leader(now, *peer, *reason);
                 } else if !self.hold(now, *peer, *reason) {
                     self.engine.handle_link_down(now, *peer);
                 }

@@ -1,9 +1,10 @@
 //! A node in ring mode: carries what the ring keeper, the links and the election have for each other.
 
+use super::hold::Hold;
 use super::{FOR_RING, Node};
 use crate::election::ElectionMsg;
 use crate::limits::MESSAGE_MAX;
-use crate::notice::{Fault, Notice};
+use crate::notice::{Fault, Notice, Reason};
 use crate::protocol::{Protocol, Signal};
 use crate::ring::{RingOutput, SendError};
 use crate::time::Instant;
@@ -41,6 +42,30 @@ impl Node {
             while let Some(notice) = self.engine.poll_notice() {
                 self.notices.push(notice);
             }
+        }
+    }
+
+    /// A link fell. Where it was the leader's, and nobody is known to have heard the leader lately, the leader is condemned as soon
+    /// as this node may judge that.
+    pub(super) fn doubt_leader(&mut self, now: Instant, peer: NodeId, reason: Reason) {
+        if self.is_lost_leader(now, peer, reason) {
+            self.hold = Hold { peer, since: now, until: self.links.gone_at(now), is_seat: true };
+            self.condemn_leader(now);
+        }
+    }
+
+    /// Condemns a leader that is doubted where it is time to, and nobody has heard it since.
+    pub(super) fn condemn_leader(&mut self, now: Instant) {
+        let Hold { peer, since, until, .. } = self.hold;
+        if until > now {
+            return;
+        }
+        self.hold = Hold::NOBODY;
+        if self.leader == Some(peer)
+            && !self.links.was_there(since, peer)
+            && let Some(ring) = &mut self.ring
+        {
+            ring.condemn(now, peer);
         }
     }
 

@@ -107,6 +107,10 @@ impl Node {
 
     /// Succeeds a lost leader where it is this node's turn; lets go of its link where somebody else has, or it is back.
     pub(super) fn succeed(&mut self, now: Instant) {
+        if self.ring.is_some() {
+            self.condemn_leader(now);
+            return;
+        }
         let Hold { peer: leader, since, until, is_seat } = self.hold;
         let is_vacant = self.engine.protocol().leader() == Some(leader) && !self.links.was_there(since, leader);
         if !is_seat || (is_vacant && now < until) {
