@@ -94,8 +94,7 @@ impl RollCall {
 
     /// A table that fits 80 columns.
     pub fn text(&self) -> String {
-        let mut text =
-            String::from(" node leader   via  boot    up  supply links  weakest      sent retries build\n");
+        let mut text = String::from(" node leader   via  boot    up  supply links  weakest      sent retries build\n");
         for node in &self.nodes {
             let or_dash = |value: Option<u16>| value.map_or("-".to_owned(), |value| value.to_string());
             let linked = node.neighbours.iter().filter(|neighbour| neighbour.linked);
