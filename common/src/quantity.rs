@@ -68,7 +68,7 @@ impl Quantity {
             Self::Supply => ("supply", "V", 3),
             Self::CpuLoad => ("cpu-load", "%", 4),
             Self::Airtime => ("airtime", "%", 4),
-            Self::StackLeft => ("stack-left", "bytes", 0),
+            Self::StackLeft => ("stack-left", "B", 0),
             Self::Unfitness => ("unfitness", "", 0),
             Self::Sensor(0) => ("sensor-0", "", 0),
             Self::Sensor(1) => ("sensor-1", "", 0),

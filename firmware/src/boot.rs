@@ -79,17 +79,21 @@ pub async fn run(spawner: Spawner, parts: Parts) {
         reset,
         crash,
     });
-    spawner.spawn(defmt::unwrap!(storage::run(store)));
-    hold_off(&history).await;
-
+    record::set(last_run.record_calls);
     let mut rng = Rng::new(seed);
     let boot = Boot { epoch, seed: rng.next_u64(), device: tag(chip) };
     let settings = Settings { channel: config.channel, power_dbm: config.power_dbm, seed: rng.next_u64() };
-    record::set(last_run.record_calls);
-    node_spawner.spawn(defmt::unwrap!(node::run(settle(config, epoch), boot)));
-    radio_spawner.spawn(defmt::unwrap!(radio::run(settings)));
-    let (temperature, supply) = sensors;
-    spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));
+    let name = u16::try_from(rng.below(1 << 16)).unwrap_or(0);
+    let config = settle(config, epoch);
+    // The flash is served from now on, while the board may have to wait. All that is in this task, whose memory is static.
+    let join = async {
+        hold_off(&history).await;
+        node_spawner.spawn(defmt::unwrap!(node::run(config, boot)));
+        radio_spawner.spawn(defmt::unwrap!(radio::run(settings)));
+        let (temperature, supply) = sensors;
+        spawner.spawn(defmt::unwrap!(sensors::run(temperature, supply, history)));
+    };
+    embassy_futures::join::join(storage::run(&mut store, name), join).await;
 }
 
 /// Checks the configuration, and keeps it for the node. It was checked when it was stored, so a failure is a defect.

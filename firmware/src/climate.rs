@@ -4,23 +4,28 @@
 //! between measurements, which also lets go of wires that got stuck and of a sensor that was unplugged in the middle of a
 //! byte. What the log says, it says when it changes.
 
+use core::cell::Cell;
+
 use common::board::climate::{humidity, temperature};
 use common::host_link::Quantity;
 use embassy_nrf::interrupt::{self, InterruptExt, Priority};
 use embassy_nrf::peripherals::TWISPI0;
 use embassy_nrf::twim::{self, Config, Frequency, Twim};
 use embassy_nrf::{Peri, bind_interrupts};
+use embassy_sync::blocking_mutex::Mutex;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::{Delay, Duration, Timer, with_timeout};
 use sht4x::{Error, Precision, SensorData, Sht4xAsync};
 
 use crate::boards::Wires;
 use crate::sensors::say;
+use crate::settings;
 
 bind_interrupts!(struct Interrupts {
     TWISPI0 => twim::InterruptHandler<TWISPI0>;
 });
 
-/// How often a sensor that answers is asked.
+/// How often a sensor that answers is asked, unless the board is to measure more often.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// How often it is looked for otherwise.
@@ -28,6 +33,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// The bound of a measurement, which takes about 10 ms.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What was measured last; none where the last measurement failed.
+static AIR: Mutex<CriticalSectionRawMutex, Cell<Option<(i32, i32)>>> = Mutex::new(Cell::new(None));
+
+/// Temperature and humidity of the air, at most [`EVERY`] old.
+pub fn air() -> Option<(i32, i32)> {
+    AIR.lock(Cell::get)
+}
 
 /// Why there is no measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,11 +63,13 @@ pub async fn run(mut bus: Peri<'static, TWISPI0>, mut wires: Wires) -> ! {
             told = Some(outcome);
             tell(outcome);
         }
-        if let Ok(data) = measured {
-            say(Quantity::AirTemperature, temperature(data.temperature));
-            say(Quantity::Humidity, humidity(data.humidity));
+        let air = measured.ok().map(|data| (temperature(data.temperature), humidity(data.humidity)));
+        AIR.lock(|cell| cell.set(air));
+        if let Some((temperature, humidity)) = air {
+            say(Quantity::AirTemperature, temperature);
+            say(Quantity::Humidity, humidity);
         }
-        Timer::after(if outcome.is_ok() { EVERY } else { LOOK_EVERY }).await;
+        Timer::after(if outcome.is_ok() { settings::sample().min(EVERY) } else { LOOK_EVERY }).await;
     }
 }
 

@@ -5,6 +5,8 @@
 //! begins while nothing is being received or sent, if such a moment comes soon. What a page holds before its last slice is
 //! not defined; a board that loses its power then erases the page from the beginning.
 
+use common::board::watchdog::Part;
+use embassy_futures::yield_now;
 use embassy_nrf::Peri;
 use embassy_nrf::nvmc::{Error, FLASH_SIZE, Nvmc, PAGE_SIZE};
 use embassy_nrf::pac::nvmc::vals::Wen;
@@ -14,6 +16,8 @@ use embassy_nrf::peripherals;
 use embassy_time::{Duration, Timer};
 use embedded_storage::nor_flash as blocking;
 use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+
+use crate::progress;
 
 const SLICE_MS: u8 = 3;
 /// Together they take as long as the slowest chip needs for a page, 89.7 ms.
@@ -26,11 +30,19 @@ const GAP: Duration = Duration::from_millis(7);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const LOOKS_MAX: usize = 20;
 
-pub struct Flash(Nvmc<'static>);
+/// After so many reads whoever looks through the flash lets other tasks of the thread have their turn: a full log takes some tenths
+/// of a second, in which bytes of a host would be lost.
+const READS_MAX: u8 = 64;
+
+pub struct Flash {
+    chip: Nvmc<'static>,
+    /// Reads since others last had their turn.
+    reads: u8,
+}
 
 impl Flash {
     pub fn new(flash: Peri<'static, peripherals::NVMC>) -> Self {
-        Self(Nvmc::new(flash))
+        Self { chip: Nvmc::new(flash), reads: 0 }
     }
 }
 
@@ -42,7 +54,12 @@ impl ReadNorFlash for Flash {
     const READ_SIZE: usize = <Nvmc<'static> as blocking::ReadNorFlash>::READ_SIZE;
 
     async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Error> {
-        blocking::ReadNorFlash::read(&mut self.0, offset, bytes)
+        self.reads += 1;
+        if self.reads == READS_MAX {
+            self.reads = 0;
+            yield_now().await;
+        }
+        blocking::ReadNorFlash::read(&mut self.chip, offset, bytes)
     }
 
     fn capacity(&self) -> usize {
@@ -66,12 +83,13 @@ impl NorFlash for Flash {
             for _ in 0..SLICES {
                 erase_slice(page).await;
             }
+            progress::tick(Part::Storage);
         }
         Ok(())
     }
 
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
-        blocking::NorFlash::write(&mut self.0, offset, bytes)
+        blocking::NorFlash::write(&mut self.chip, offset, bytes)
     }
 }
 

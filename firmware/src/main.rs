@@ -13,6 +13,7 @@ mod cache;
 #[cfg(feature = "sensor-sht4x")]
 mod climate;
 mod clock;
+mod collection;
 mod copying;
 mod crash;
 mod crystal;

@@ -6,8 +6,11 @@ use common::board::retained::CrashRecord;
 use common::board::rssi::corrected_dbm;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
+use common::data::log_entry::{ENTRY_MAX, LogEntry};
+use common::data::origin::Recovered;
 use common::data::wire::ANSWER_MAX;
-use common::host_link::{Bytes, Call, CrashKind, Question, Text, ToHost};
+use common::data::{Chore, Done};
+use common::host_link::{Bytes, Call, CrashKind, Did, Question, Text, ToHost};
 use common::limits::SUBMISSIONS_MAX;
 use common::mac::phy::{ACK_BYTES, FRAME_MAX, received_mut};
 use common::mac::{Access, Sent};
@@ -22,9 +25,10 @@ use embassy_futures::select::{Either4, select4};
 use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
-use embassy_time::Timer;
+use embassy_time::{Timer, with_timeout};
 use heapless::Vec;
 
+use crate::collection::{self, Finished, Found, Work};
 use crate::radio::{self, Answer, Buffer, RECEIVED, Received, SENT, TO_ANSWER, TO_SEND, VERDICT, Verdict};
 use crate::{clock, crash, host, identity, progress, record, restart, sensors, settings, status, storage};
 
@@ -36,6 +40,9 @@ const GIVEN_MAX: usize = 8;
 
 /// The driver looks up at least this often, so that it is seen to be alive.
 const LOOK_UP_EVERY: Duration = Duration::from_millis(2_000);
+
+/// How long a look through the flash may take without a sign.
+const RECOVERY_STEP: embassy_time::Duration = embassy_time::Duration::from_secs(2);
 
 /// What others tell the node's driver.
 #[derive(Clone, Copy)]
@@ -52,6 +59,10 @@ pub enum Told {
     Supply(u16),
     /// A host asks all nodes how they stand.
     Ask(Question),
+    /// The board has measured; see [`collection::take_sample`].
+    Measured,
+    /// What came of the node's last chore.
+    Done(Finished),
 }
 
 /// What others tell the node's driver.
@@ -86,9 +97,11 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         tickets: Vec::new(),
         revision: 0,
     };
+    driver.recover().await;
+    let now = driver.now(clock::now());
     let Boot { epoch, seed, device } = boot;
     driver.record(|| Call::Start { epoch, seed, device });
-    driver.node.handle_start(driver.now);
+    driver.node.handle_start(now);
     driver.set_supply(0);
     loop {
         driver.drain();
@@ -179,10 +192,81 @@ impl Driver<'_> {
             }
             Told::Record(is_wanted) => record::set(is_wanted),
             Told::Submit { ticket, command } => self.submit(now, ticket, command),
+            Told::Measured => {
+                let sample = collection::take_sample();
+                self.record(|| Call::Sample(sample.values));
+                self.node.handle_sample(now, sample);
+            }
+            Told::Done(finished) => self.hand_done(now, finished),
             Told::Supply(supply_mv) => self.set_supply(supply_mv),
             Told::Ask(question) => {
                 self.record(|| Call::Ask(question));
                 self.node.ask(now, question.number, question.turn, question.known);
+            }
+        }
+    }
+
+    /// Tells the node what its store and its log hold from earlier boots.
+    async fn recover(&mut self) {
+        collection::begin(Work::Recover);
+        loop {
+            let Ok(found) = with_timeout(RECOVERY_STEP, collection::found()).await else {
+                // The thread erases pages that make no sense.
+                progress::tick(Part::Node);
+                continue;
+            };
+            match found {
+                Found::Entry => {
+                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
+                        self.node.handle_logged_before(&entry);
+                    }
+                }
+                Found::All(recovered) => {
+                    if let Some(recovered) = recovered {
+                        let Recovered { store, next, base, oldest } = recovered;
+                        self.record(|| Call::Recovered { store, next, base, oldest });
+                        self.node.handle_recovered(recovered);
+                    }
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Passes on what the node wants done with the flash. One thing at a time is under way, and the node knows.
+    fn pass_chores(&mut self) {
+        let mut buf = [0; ENTRY_MAX];
+        while let Some(chore) = self.node.poll_chore(self.now, &mut buf) {
+            self.record(|| Call::Chore);
+            let length = match chore {
+                Chore::Store { length, .. } | Chore::Log { length } => length,
+                Chore::Fetch { .. } => 0,
+                // It is stored with the next block, which is soon enough.
+                Chore::Release { .. } => continue,
+            };
+            collection::put_parcel(buf.get(..length).unwrap_or_default());
+            collection::begin(Work::Chore(chore));
+        }
+    }
+
+    fn hand_done(&mut self, now: Instant, finished: Finished) {
+        match finished {
+            Finished::Stored { oldest } => {
+                self.record(|| Call::Done(Did::Stored { oldest }));
+                self.node.handle_done(now, Done::Stored(oldest.is_some()));
+                if let Some(oldest) = oldest {
+                    self.node.handle_overwritten(oldest);
+                }
+            }
+            Finished::Fetched { is_there } => {
+                let parcel = collection::parcel();
+                let block = is_there.then_some(parcel.as_slice());
+                self.record(|| Call::Done(Did::Fetched(block.and_then(|block| Bytes::new(block).ok()))));
+                self.node.handle_done(now, Done::Fetched(block));
+            }
+            Finished::Logged { is_logged } => {
+                self.record(|| Call::Done(Did::Logged(is_logged)));
+                self.node.handle_done(now, Done::Logged(is_logged));
             }
         }
     }
@@ -267,6 +351,7 @@ impl Driver<'_> {
             self.report(notice);
         }
         self.obey();
+        self.pass_chores();
         self.pass_on_answers();
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }

@@ -7,6 +7,7 @@ use common::board::load::{LoadMeter, Meters, NOTEWORTHY, PoolUse};
 use common::board::rssi::ROOM_HUNDREDTHS;
 use common::board::weibull_fit::failure_share;
 use common::coefficient::{Coefficient, Share, Weights};
+use common::data::block::Sample;
 use common::host_link::{Quantity, ToHost, Warning};
 use common::limits::POOL_MAX;
 use common::protocol::Signal;
@@ -16,7 +17,7 @@ use embassy_nrf::temp::Temp;
 use embassy_time::{Instant, Timer};
 
 use crate::radio::COUNTERS;
-use crate::{clock, crash, executors, host, node, settings, stopwatch};
+use crate::{clock, collection, crash, executors, host, node, settings, stopwatch};
 
 /// The radio checks once a second whether it has received anything. So many silent checks in a row are reported.
 const SILENT_CHECKS_MAX: u32 = 600;
@@ -53,12 +54,18 @@ impl Sensor for Supply {
     }
 }
 
-async fn measure<S: Sensor>(sensor: &mut S) -> Option<i32> {
-    sensor.read().await
+/// Measures once, for the host and for the sample that goes to the leader.
+async fn measure<S: Sensor>(sensor: &mut S, sample: &mut Sample) -> Option<i32> {
+    let value = sensor.read().await?;
+    say(S::QUANTITY, value);
+    keep(sample, S::QUANTITY, value);
+    Some(value)
 }
 
-const fn quantity_of<S: Sensor>(_: &S) -> Quantity {
-    S::QUANTITY
+fn keep(sample: &mut Sample, quantity: Quantity, value: i32) {
+    if let Some(place) = quantity.series().and_then(|at| sample.values.get_mut(at)) {
+        *place = Some(value);
+    }
 }
 
 /// Tells the host a measurement.
@@ -85,14 +92,19 @@ pub async fn run(mut temperature: DieTemperature, mut supply: Supply, history: H
             select(Timer::at(measured + settings::sample()), settings::sampling_changed()).await
         {}
         measured = Instant::now();
-        if let Some(hundredths) = measure(&mut temperature).await {
+        let mut sample = Sample::default();
+        if let Some(hundredths) = measure(&mut temperature, &mut sample).await {
             TEMPERATURE.store(hundredths, Ordering::Relaxed);
-            say(quantity_of(&temperature), hundredths);
         }
-        if let Some(millivolts) = measure(&mut supply).await {
-            say(quantity_of(&supply), millivolts);
+        if let Some(millivolts) = measure(&mut supply, &mut sample).await {
             node::tell(node::Told::Supply(u16::try_from(millivolts).unwrap_or(0)));
         }
+        #[cfg(feature = "sensor-sht4x")]
+        if let Some((temperature, humidity)) = crate::climate::air() {
+            keep(&mut sample, Quantity::AirTemperature, temperature);
+            keep(&mut sample, Quantity::Humidity, humidity);
+        }
+        collection::measured(sample).await;
 
         let pool_used = node::snapshot().map_or(0, |snapshot| u32::from(snapshot.counters.pool_high_water));
         let capacity = u32::try_from(POOL_MAX).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! The storage: opened once at boot, then owned by a task that writes rarely.
+//! The storage: opened once at boot, then owned by a task that does everything in flash, readings included ([`crate::collection`]).
 //!
 //! The logic is in `common::board::storage`, and the chip's flash in [`crate::flash`]. A write halts the processor for some
 //! hundred microseconds, and the erasure of a page, in slices, for 90 ms. The layout of the storage keeps erasures rare.
@@ -12,7 +12,8 @@ use common::board::storage::{Override, Store, StoreError};
 use common::board::watchdog::Part;
 use common::config::page;
 use common::host_link::{ConfigAnswer, Page, ToHost, Warning};
-use embassy_futures::select::{Either, select};
+use embassy_futures::select::{Either3, select3};
+use embassy_futures::yield_now;
 use embassy_nrf::Peri;
 use embassy_nrf::peripherals::NVMC;
 use embassy_sync::blocking_mutex::Mutex;
@@ -21,6 +22,7 @@ use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Timer};
 
 use crate::boards::FLASH;
+use crate::collection::{self, Shelf};
 use crate::flash::Flash;
 use crate::{clock, host, node, progress, restart};
 
@@ -34,9 +36,13 @@ pub enum Request {
     SetConfig,
     /// Return to the demo network and restart.
     EraseConfig,
+    /// Tell the host what is in the log, from a position on.
+    ReadLog { from: u32 },
+    /// A host has everything before this position safe.
+    ReleaseLog { before: u32 },
 }
 
-static REQUESTS: Channel<CriticalSectionRawMutex, Request, 2> = Channel::new();
+static REQUESTS: Channel<CriticalSectionRawMutex, Request, 4> = Channel::new();
 
 /// The last configuration received. It is too large for the queue of requests.
 static NEW_CONFIG: Mutex<CriticalSectionRawMutex, RefCell<Option<Page>>> = Mutex::new(RefCell::new(None));
@@ -47,7 +53,7 @@ pub fn ask_for_config(page: &Page) {
     ask(Request::SetConfig);
 }
 
-/// If two requests are already waiting, this one is dropped and logged.
+/// If four requests are already waiting, this one is dropped and logged.
 pub fn ask(request: Request) {
     if REQUESTS.try_send(request).is_err() {
         defmt::warn!("the storage is busy: a request is lost");
@@ -65,21 +71,27 @@ pub fn config_page() -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(address), PAGE_BYTES as usize) }
 }
 
-#[embassy_executor::task]
-pub async fn run(mut store: Storage) -> ! {
+/// Serves everybody who wants something of the flash. An empty store of blocks gets this name.
+pub async fn run(store: &mut Storage, name: u16) -> ! {
     let mut next_s = next_checkpoint_s(0);
+    let mut shelf = Shelf::new(name);
     loop {
         progress::tick(Part::Storage);
-        match select(REQUESTS.receive(), Timer::after(Duration::from_secs(1))).await {
-            Either::First(request) => serve(&mut store, request).await,
-            Either::Second(()) if clock::uptime_s() >= next_s => {
+        // A node with much to do for the flash has the next chore ready at once; others have their turn all the same.
+        yield_now().await;
+        match select3(REQUESTS.receive(), collection::wanted(), Timer::after(Duration::from_secs(1))).await {
+            Either3::First(Request::ReadLog { from }) => shelf.tell_log(store.flash(), from).await,
+            Either3::First(Request::ReleaseLog { before }) => shelf.release_log(store.flash(), before).await,
+            Either3::First(request) => serve(store, request).await,
+            Either3::Second(work) => shelf.serve(store.flash(), work).await,
+            Either3::Third(()) if clock::uptime_s() >= next_s => {
                 let uptime_s = clock::uptime_s();
                 next_s = next_checkpoint_s(uptime_s);
                 if let Err(error) = store.checkpoint(uptime_s).await {
                     warn(error);
                 }
             }
-            Either::Second(()) => {}
+            Either3::Third(()) => {}
         }
     }
 }
@@ -99,6 +111,7 @@ async fn serve(store: &mut Storage, request: Request) {
             });
         }
         Request::EraseConfig => finish(set(store, None, ConfigAnswer::Erased).await),
+        Request::ReadLog { .. } | Request::ReleaseLog { .. } => {}
     }
 }
 

@@ -25,6 +25,7 @@ mod orders;
 mod output;
 mod outsiders;
 mod overlaps;
+mod program;
 mod provision;
 mod reader;
 #[cfg(unix)]

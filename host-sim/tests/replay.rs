@@ -2,20 +2,13 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use sim::air::trace::{Event, Record};
 
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay").join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
+use crate::program::ringleader;
 
-fn ringleader(folder: &Path, args: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
-    command.args(args.split_whitespace()).current_dir(folder).output().unwrap()
+fn folder(name: &str) -> PathBuf {
+    crate::program::folder("replay", name)
 }
 
 fn ok(folder: &Path, args: &str) -> String {

@@ -2,18 +2,12 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+
+use crate::program::ringleader;
 
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("users").join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
-fn ringleader(folder: &Path, args: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
-    command.args(args.split_whitespace()).current_dir(folder).output().unwrap()
+    crate::program::folder("users", name)
 }
 
 fn said(output: &[u8]) -> String {

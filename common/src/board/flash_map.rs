@@ -1,10 +1,11 @@
 //! Where on a chip a board keeps what it must not forget.
 //!
 //! ```text
-//! image ... | storage: 8 pages, written by the board itself | configuration page, written by a probe | reserved
+//! image ... | readings: the store of blocks, then the log | storage: 8 pages | configuration page, written by a probe | reserved
 //! ```
 //!
-//! The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing
+//! The board itself writes readings ([`crate::board::block_store`], [`crate::board::block_log`]) and storage
+//! ([`crate::board::storage`]). The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing
 //! and writing a page are two steps, and a board whose supply failed between them would have no configuration at all. A
 //! configuration that comes over the cable goes into the storage, where the old value stays until the new one is whole,
 //! together with [`crate::config::page::checksum`] of the configuration page at that moment. At boot the stored one counts
@@ -30,14 +31,20 @@ pub struct FlashMap {
     pub flash_bytes: u32,
     /// What is reserved at the end.
     pub reserved_bytes: u32,
+    /// Pages of the store of the board's own blocks.
+    pub store_pages: u32,
+    /// Pages of the log into which it gathers those of others while it leads.
+    pub log_pages: u32,
 }
 
 impl FlashMap {
     /// nRF52840: 1 MiB.
-    pub const NRF52840: Self = Self { chip: "nRF52840_xxAA", flash_bytes: 1 << 20, reserved_bytes: 128 << 10 };
+    pub const NRF52840: Self =
+        Self { chip: "nRF52840_xxAA", flash_bytes: 1 << 20, reserved_bytes: 128 << 10, store_pages: 64, log_pages: 48 };
 
     /// nRF52833: 512 KiB.
-    pub const NRF52833: Self = Self { chip: "nRF52833_xxAA", flash_bytes: 512 << 10, reserved_bytes: 0 };
+    pub const NRF52833: Self =
+        Self { chip: "nRF52833_xxAA", flash_bytes: 512 << 10, reserved_bytes: 0, store_pages: 32, log_pages: 32 };
 
     pub const fn of(board: Board) -> Self {
         match board {
@@ -54,6 +61,18 @@ impl FlashMap {
     pub const fn storage(&self) -> core::ops::Range<u32> {
         self.config_page() - STORAGE_PAGES * PAGE_BYTES..self.config_page()
     }
+
+    /// The addresses of the log.
+    pub const fn block_log(&self) -> core::ops::Range<u32> {
+        let end = self.storage().start;
+        end - self.log_pages * PAGE_BYTES..end
+    }
+
+    /// The addresses of the store of blocks. The image ends before it.
+    pub const fn block_store(&self) -> core::ops::Range<u32> {
+        let end = self.block_log().start;
+        end - self.store_pages * PAGE_BYTES..end
+    }
 }
 
 pub const NRF52840_CONFIG_PAGE: u32 = FlashMap::NRF52840.config_page();
@@ -61,5 +80,8 @@ pub const NRF52840_CONFIG_PAGE: u32 = FlashMap::NRF52840.config_page();
 pub const NRF52833_CONFIG_PAGE: u32 = FlashMap::NRF52833.config_page();
 
 const _: () = assert!(crate::config::page::PAGE_MAX <= PAGE_BYTES as usize);
+// The maps for the linker (`firmware/memory`) say the same.
+const _: () = assert!(FlashMap::NRF52840.block_store().start == 0x6_7000);
+const _: () = assert!(FlashMap::NRF52833.block_store().start == 0x3_7000);
 // Boards in the field and files that were made for them rely on these.
 const _: () = assert!(NRF52840_CONFIG_PAGE == 0xD_F000 && NRF52833_CONFIG_PAGE == 0x7_F000);

@@ -166,6 +166,11 @@ impl<F: NorFlash> Store<F> {
         bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
     }
 
+    /// The flash, for what else is in it.
+    pub fn flash(&mut self) -> &mut F {
+        self.map.flash()
+    }
+
     pub fn into_flash(self) -> F {
         self.map.destroy().0
     }

@@ -2,6 +2,7 @@
 //! those of all.
 
 use super::log_entry::{self, Contents, LogEntry};
+use super::marks::Standing;
 use super::origin::Wanted;
 use super::wire::{AGE_UNKNOWN, BODY_MAX, Body, Gap, Key, Records};
 use super::{Data, Doing, GATHER, HOPS_MAX, count, gap_commit, older, wire};
@@ -111,12 +112,26 @@ impl Data {
         } else {
             AGE_UNKNOWN
         };
+        if self.has_logged(self.own_key(number)) {
+            self.origin.commit(self.marks.commit(self.own_key(number)));
+            return;
+        }
         let turn = self.origin.turn(number);
         let records = Records { turn, hops_left: HOPS_MAX, key: self.own_key(number), age, block };
         self.queue_own(now, number, turn, |buf| records.write(buf).ok());
     }
 
+    /// Whether this node leads and has a block of its own in its log already: it may have lost its power between the log and the
+    /// note that the block is committed.
+    fn has_logged(&self, key: Key) -> bool {
+        self.leads() && self.marks.standing(key) == Standing::Settled
+    }
+
     pub(super) fn queue_gap(&mut self, now: Instant, first: u32, end: u32) {
+        if self.has_logged(self.own_key(end.saturating_sub(1))) {
+            self.origin.commit(gap_commit(self.own_key(first), end));
+            return;
+        }
         let turn = self.origin.turn(first);
         let gap = Gap { turn, hops_left: HOPS_MAX, key: self.own_key(first), end };
         self.queue_own(now, first, turn, |buf| gap.write(buf).ok());

@@ -158,8 +158,8 @@ impl Data {
     }
 
     /// A block is closed after this time, at the latest.
-    pub fn set_every(&mut self, every: Duration) {
-        self.origin.set_every(every);
+    pub fn set_every(&mut self, now: Instant, every: Duration) {
+        self.origin.set_every(now, every);
     }
 
     pub fn set_identity(&mut self, id: NodeId, epoch: Option<u16>) {

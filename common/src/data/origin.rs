@@ -136,7 +136,11 @@ impl Origin {
         self.store
     }
 
-    pub fn set_every(&mut self, every: Duration) {
+    /// Another time between blocks; the open one is closed by then, too.
+    pub fn set_every(&mut self, now: Instant, every: Duration) {
+        if every < self.every && self.closes != Instant::NEVER {
+            self.closes = self.closes.min(now + every);
+        }
         self.every = every;
     }
 
@@ -423,7 +427,7 @@ mod tests {
     #[test]
     fn samples_become_blocks_and_none_is_lost_in_silence() {
         let (mut origin, mut rng) = (with_blocks(0), Rng::new(3));
-        origin.set_every(Duration::from_millis(10_000));
+        origin.set_every(NOW, Duration::from_millis(10_000));
         let sample = Sample { values: [Some(1); 8] };
         origin.sample(NOW, 1, sample, &mut rng);
         let closes = origin.closing();
@@ -435,5 +439,16 @@ mod tests {
         origin.stored(true);
         origin.sample(closes, 1, sample, &mut rng);
         assert_eq!(origin.to_store().map(|(number, _)| number), Some(1));
+    }
+
+    #[test]
+    fn a_shorter_time_between_blocks_counts_for_the_open_one() {
+        let (mut origin, mut rng) = (with_blocks(0), Rng::new(3));
+        origin.set_every(NOW, Duration::from_millis(86_400_000));
+        origin.has_phase = true;
+        origin.sample(NOW, 1, Sample { values: [Some(1); 8] }, &mut rng);
+        assert_eq!(origin.closing(), NOW + Duration::from_millis(86_400_000));
+        origin.set_every(NOW, Duration::from_millis(10_000));
+        assert_eq!(origin.closing(), NOW + Duration::from_millis(10_000));
     }
 }

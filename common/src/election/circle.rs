@@ -19,7 +19,7 @@ use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 pub enum RingTimer {
     /// The election has given no leader for too long.
     Patience,
-    /// The time an algorithm computes with has come: Timer-based's, and that of a probe of HS which should be home.
+    /// The time an algorithm computes with has come: Timer-based's, and that of a probe of HS or an id of LCR which should be home.
     Decide,
     /// Start an election, unless another node has.
     Begin,
@@ -38,6 +38,13 @@ const STAGGER_MAX: u32 = 12;
 
 /// The same after the loss of a leader, which nobody but its neighbours knows of.
 const STAGGER_LOST: u32 = 4;
+
+/// How long a message may take to go round and come home before it is sent again: this, and as much more for each other member.
+const HOME: Duration = Duration::from_millis(150);
+const HOME_HOP: Duration = Duration::from_millis(16);
+
+/// Each time it waits twice as long, up to so many doublings.
+const HOME_DOUBLINGS_MAX: u8 = 3;
 
 /// How long a message takes from member to member where they are several radio hops apart.
 const ROUND_HOP: Duration = Duration::from_millis(50);
@@ -135,6 +142,18 @@ impl Circle {
             cx.set_timer(RingTimer::Patience, self.patience + extra);
             cx.stop_timer(RingTimer::Begin);
         }
+    }
+
+    /// Waits for a message that goes round to come home, which was `sent` again so often.
+    pub fn await_home<P: Protocol<Timer = RingTimer>>(&self, sent: u8, cx: &mut Cx<'_, P>) {
+        let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+        let doublings = u32::from(sent.min(HOME_DOUBLINGS_MAX));
+        cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << doublings));
+    }
+
+    /// Whether this algorithm is never left without an end: on a ring that is as published it may be.
+    pub fn is_patient(&self) -> bool {
+        !self.patience.is_zero()
     }
 
     /// Stops waiting: there is a leader.

@@ -35,7 +35,6 @@ use crate::limits::RING_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
-use crate::time::Duration;
 use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
 /// What HS compares. Boards use their [`NodeId`]; a simulation of a million nodes needs more of them.
@@ -80,10 +79,6 @@ pub enum HsRules {
 const ROUND: u8 = 7;
 
 const _: () = assert!(1 << ROUND >= RING_MAX);
-
-/// How long a candidate waits for a probe that goes round before it sends another: a fixed time, and more for each member.
-const HOME: Duration = Duration::from_millis(150);
-const HOME_HOP: Duration = Duration::from_millis(16);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -206,8 +201,7 @@ impl<U: Uid> Hs<U> {
         self.enter_phase(ROUND, &[Side::Right], cx);
         self.returned = sent;
         let doublings = sent.saturating_add(if self.expects_to_win(cx) { 0 } else { 2 });
-        let hops = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
-        cx.set_timer(RingTimer::Decide, (HOME + HOME_HOP.times(hops)).times(1 << doublings.min(3)));
+        self.circle.await_home(doublings, cx);
     }
 
     /// Whether probes of this phase come home from the other side. None of them is sent back.

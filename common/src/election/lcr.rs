@@ -5,6 +5,8 @@
 //!
 //! Every candidate sends its id to the right. A larger id is passed on, a smaller one swallowed (and whoever swallows
 //! one without having stood yet stands itself), one's own means leader; the leader announces itself once around.
+//! An id that does not come home in time is sent again, where no larger node is known: what was lost is found sooner so than by
+//! everybody's patience.
 //! Exact counts: 2n when the maximum alone starts, (n² + 3n)/2 when all start in descending order.
 //!
 //! ```text
@@ -43,6 +45,8 @@ pub struct Lcr {
     circle: Circle,
     /// Whether this node's own id is on its way.
     standing: bool,
+    /// How often it was sent again.
+    sent: u8,
     /// The leader is known from others, and the announcement may still come.
     is_hearsay: bool,
     leader: Option<NodeId>,
@@ -55,7 +59,7 @@ impl Lcr {
     }
 
     pub fn new(config: RingConfig) -> Self {
-        Self { circle: Circle::new(config), standing: false, is_hearsay: false, leader: None }
+        Self { circle: Circle::new(config), standing: false, sent: 0, is_hearsay: false, leader: None }
     }
 
     fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
@@ -72,7 +76,16 @@ impl Lcr {
         if self.circle.place.is_alone(cx.id) {
             self.win(cx);
         } else {
-            self.circle.send(Side::Right, LcrMsg::Candidate(self.circle.term, cx.id), cx);
+            self.go_round(0, cx);
+        }
+    }
+
+    /// Sends this node's id round.
+    fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
+        self.sent = sent;
+        self.circle.send(Side::Right, LcrMsg::Candidate(self.circle.term, cx.id), cx);
+        if self.circle.is_patient() && cx.peers.iter().all(|&peer| cx.id > peer) {
+            self.circle.await_home(sent, cx);
         }
     }
 
@@ -161,6 +174,9 @@ impl Protocol for Lcr {
     }
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
+        if timer == RingTimer::Decide && self.standing && self.leader.is_none() {
+            self.go_round(self.sent.saturating_add(1), cx);
+        }
         self.time_out(timer, cx);
     }
 
@@ -174,5 +190,43 @@ impl Protocol for Lcr {
 
     fn outcome(&self) -> Outcome {
         Outcome { term: self.circle.term, leader: self.leader }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lcr, LcrMsg, RingConfig};
+    use crate::engine::Engine;
+    use crate::protocol::Signal;
+    use crate::time::{Duration, Instant};
+    use crate::types::{NodeId, RingPlace};
+
+    /// The messages of a node with this id beside 1 and 9 within this time, none of which arrives.
+    fn sent_by(id: NodeId, until: Instant) -> usize {
+        let place = RingPlace { left: id, right: id };
+        let config = RingConfig { place, patience: Duration::from_millis(60_000) };
+        let mut node = Engine::<Lcr, 4>::new(id, 1, Lcr::new(config));
+        node.handle_start(Instant::ZERO);
+        for peer in [1, 9] {
+            assert_eq!(node.handle_link_up(Instant::ZERO, NodeId(peer)), Ok(()));
+        }
+        node.handle_signal(Instant::ZERO, Signal::Ring(RingPlace { left: NodeId(1), right: NodeId(9) }));
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        let mut sent = 0;
+        loop {
+            while let Some((_, message)) = node.poll_group() {
+                assert!(matches!(message, LcrMsg::Candidate(_, candidate) if candidate == id));
+                sent += 1;
+            }
+            let Some(due) = node.poll_timeout().filter(|&due| due <= until) else { return sent };
+            node.handle_timeout(due);
+        }
+    }
+
+    #[test]
+    fn the_largest_sends_its_id_again_where_it_does_not_come_home_and_others_leave_it_to_that_one() {
+        let until = Instant::from_millis(3_000);
+        assert!((3..8).contains(&sent_by(NodeId(12), until)), "{}", sent_by(NodeId(12), until));
+        assert_eq!(sent_by(NodeId(5), until), 1);
     }
 }

@@ -123,9 +123,11 @@ impl Ring {
         !self.patience.is_zero() && !self.waiting && self.leader.is_some() && self.leader == highest
     }
 
-    /// Others tell how their election ended.
+    /// Others tell how their election ended. To a node whose own election is on its way, what came before that is no news: it
+    /// would begin again with every hello, and never see an end.
     fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
-        let Some(leader) = told.leader.filter(|_| self.outcome().is_behind(told)) else { return };
+        let known = if self.waiting { Outcome { term: self.term, leader: None } } else { self.outcome() };
+        let Some(leader) = told.leader.filter(|_| known.is_behind(told)) else { return };
         if self.term.ahead_of(told.term).is_none_or(|ahead| ahead < 0) {
             self.term = told.term;
         }
@@ -293,5 +295,37 @@ impl Protocol for Ring {
 
     fn outcome(&self) -> Outcome {
         Outcome { term: self.elected, leader: self.leader }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ring, RingOrder};
+    use crate::engine::Engine;
+    use crate::notice::{Event, Notice};
+    use crate::protocol::{Protocol, Signal};
+    use crate::time::{Duration, Instant};
+    use crate::types::{NodeId, Outcome};
+
+    #[test]
+    fn an_election_on_its_way_is_not_begun_again_by_news_of_the_one_before() {
+        let order = RingOrder::new(&[1, 2, 3].map(NodeId)).unwrap();
+        let mut node = Engine::<Ring, 4>::new(NodeId(3), 1, Ring::new(order, Duration::from_millis(5_000)));
+        node.handle_start(Instant::ZERO);
+        for peer in [1, 2] {
+            assert_eq!(node.handle_link_up(Instant::ZERO, NodeId(peer)), Ok(()));
+        }
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        let before = Outcome { term: node.protocol().term, leader: Some(NodeId(3)) };
+        node.handle_signal(Instant::ZERO, Signal::Elect);
+        let begun = |node: &mut Engine<Ring, 4>| {
+            core::iter::from_fn(|| node.poll_notice()).filter(|&notice| notice == Notice::Event(Event::Started)).count()
+        };
+        begun(&mut node);
+        node.handle_signal(Instant::from_millis(1), Signal::Outcome(before));
+        assert_eq!(begun(&mut node), 0);
+        let later = Outcome { term: before.term.next().next(), leader: Some(NodeId(3)) };
+        node.handle_signal(Instant::from_millis(2), Signal::Outcome(later));
+        assert_eq!((begun(&mut node), node.protocol().leader()), (1, None), "what it won before it restarted");
     }
 }

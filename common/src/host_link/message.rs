@@ -19,7 +19,7 @@ use crate::node::fleet::About;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
 use crate::orders::{Command, Outcome};
-use crate::quantity::Quantity;
+use crate::quantity::{Quantity, SERIES_MAX};
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -245,6 +245,31 @@ pub enum Call {
     About(About),
     /// The node was to ask all others how they stand.
     Ask(Question),
+    /// The node was told what its store holds, before it was started.
+    Recovered {
+        store: u16,
+        next: u32,
+        base: u32,
+        oldest: u32,
+    },
+    /// The node was given a sample, by series.
+    Sample([Option<i32>; SERIES_MAX]),
+    /// The node was asked what to do with the flash, and had something.
+    Chore,
+    /// The node was told what came of that.
+    Done(Did),
+}
+
+/// What came of something that a node wanted done with the flash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Did {
+    /// A block was stored, and this is the oldest that is left; none where it could not be.
+    Stored { oldest: Option<u32> },
+    /// A block was brought back; none where it is not there.
+    Fetched(Option<Bytes<BLOCK_MAX>>),
+    /// Whether an entry was logged.
+    Logged(bool),
 }
 
 /// A question to all nodes how they stand.

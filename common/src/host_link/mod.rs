@@ -32,8 +32,8 @@ mod message;
 pub use contents::{Bytes, Page, Text};
 pub use frame::{BODY_MAX, Decoder, FRAME_BYTES_MAX, VERSION, encode};
 pub use message::{
-    BuildId, Call, ConfigAnswer, Crash, CrashKind, Hello, Message, Question, Refusal, ResetReason, ToBoard, ToHost,
-    Warning,
+    BuildId, Call, ConfigAnswer, Crash, CrashKind, Did, Hello, Message, Question, Refusal, ResetReason, ToBoard,
+    ToHost, Warning,
 };
 
 pub use crate::quantity::Quantity;

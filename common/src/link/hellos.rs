@@ -73,7 +73,7 @@ impl Hellos {
         let mut linked: Vec<(Slot, &Neighbour), TABLE_MAX, u8> =
             table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named).collect();
         if self.beat.leads() {
-            linked.sort_unstable_by_key(|(slot, neighbour)| neighbour.succession(*slot));
+            sort_by_key(&mut linked, |(slot, neighbour)| neighbour.succession(*slot));
         }
         let turn = usize::from(self.first_name) % count.max(1);
         // Those that stand beside this node on the ring do not wait for their turn.
@@ -118,6 +118,19 @@ impl Hellos {
             willing: table.is_wanted(now, slot, self.links_max()),
             heard: if neighbour.is_in_doubt(patience) { 0 } else { neighbour.quality.eighths() },
             echo: if is_twin { 0 } else { neighbour.session.echo() },
+        }
+    }
+}
+
+/// Sorts a short list by insertion. The standard library's sort is made for long ones, and takes 2 KB of flash.
+fn sort_by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
+    for end in 1..list.len() {
+        for at in (1..=end).rev() {
+            let Some([before, this]) = list.get_mut(at - 1..=at) else { break };
+            if key(before) <= key(this) {
+                break;
+            }
+            core::mem::swap(before, this);
         }
     }
 }

@@ -17,8 +17,11 @@ pub const AGE_MAX: u8 = u8::MAX;
 /// A leader that gave a sign of life within this many of its hellos is there.
 const RECENT_BEATS: u32 = 2;
 
-/// On a ring: one that gave a sign of life within this time, the longest time between two hellos and half as much again.
-const LIVELY: Duration = Duration::from_millis(1_536);
+/// Whoever did not watch it takes its own loss of the link for the leader's only after so many.
+const LONG_BEATS: u32 = 8;
+
+/// How long others have to object once they are asked: an objection comes within 40 ms, unless its sender has just said hello.
+const OBJECTION: Duration = Duration::from_millis(80);
 
 /// How many successors watch a leader: one may fail with it, and another be out of reach of the rest. Each more asks a dead
 /// leader ten times.
@@ -33,7 +36,14 @@ const NEW: Duration = Duration::from_millis(3_000);
 
 /// A successor that asked a leader nearly as often as it would ask a dead one, and was wrong, does not watch for this long. Its
 /// link fades, as links do in bursts, and the next fade may be longer.
-const BLIND: Duration = Duration::from_millis(60_000);
+const BLIND: Duration = Duration::from_millis(15_000);
+
+/// Each time that it is wrong again, it does not watch for twice as long, up to half an hour: on a channel where that happens all
+/// the time, a leader that is lost a second sooner is not worth the leaders that are unseated for nothing.
+const BLIND_DOUBLINGS: u8 = 7;
+
+/// It is trusted again as in the beginning once it has watched for this many times as long as it was blind.
+const TRUSTED: u32 = 8;
 
 /// The last sign of life of the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +56,10 @@ pub struct Life {
     rank: u8,
     /// Until when this node does not watch, because it was wrong.
     blind_until: Instant,
+    /// How often it was wrong of late.
+    wrong: u8,
+    /// When this node has asked everybody for it; never, where there was a sign of life since.
+    asked_at: Instant,
     /// Whether it has said, at its last sign of life, that it steps down.
     pub(super) has_left: bool,
     /// How far apart a leader's hellos are.
@@ -61,6 +75,8 @@ impl Life {
             since: Instant::ZERO,
             rank: NO_RANK,
             blind_until: Instant::ZERO,
+            wrong: 0,
+            asked_at: Instant::NEVER,
             has_left: false,
             beat,
         }
@@ -69,8 +85,8 @@ impl Life {
     /// This node follows a leader. One that is new to it has just been elected.
     pub fn follow(&mut self, now: Instant, leader: NodeId) {
         if self.of != leader {
-            let blind_until = self.blind_until;
-            *self = Self { of: leader, at: now, since: now, blind_until, ..Self::new(self.beat) };
+            let Self { blind_until, wrong, beat, .. } = *self;
+            *self = Self { of: leader, at: now, since: now, blind_until, wrong, ..Self::new(beat) };
         }
     }
 
@@ -90,7 +106,7 @@ impl Life {
     /// A frame came from a node.
     pub fn hear(&mut self, now: Instant, from: NodeId) {
         if from == self.of {
-            self.at = now;
+            self.note(now, now);
         }
     }
 
@@ -98,7 +114,18 @@ impl Life {
     pub fn vouch(&mut self, now: Instant, age: u8) {
         if age < AGE_MAX {
             // Rounded up, as no sign of life may grow younger by being told.
-            self.at = self.at.max(now - UNIT.times(u32::from(age) + 1));
+            self.note(now, now - UNIT.times(u32::from(age) + 1));
+        }
+    }
+
+    /// There was a sign of life at this time. One that is old already, and only a little younger than this node's own, is no
+    /// answer to whether the leader is there.
+    fn note(&mut self, now: Instant, at: Instant) {
+        if at > self.at {
+            self.at = at;
+            if self.was_there(now, self.of) {
+                self.asked_at = Instant::NEVER;
+            }
         }
     }
 
@@ -112,16 +139,51 @@ impl Life {
         (self.rank < SUCCESSORS).then_some(self.rank)
     }
 
+    /// This node asks everybody whether they hear the leader, which it watches.
+    pub fn ask(&mut self, now: Instant) {
+        if self.since + NEW <= now && self.blind_until <= now {
+            self.asked_at = now;
+        }
+    }
+
+    /// The place among the successors that a lost leader leaves to this node, and from when on it may take it: others had time to
+    /// object. None where this node has asked nobody, and so waits like everybody for them to say so.
+    pub fn turn(&self) -> Option<(u8, Instant)> {
+        let rank = self.rank().filter(|_| self.asked_at != Instant::NEVER)?;
+        Some((rank, self.asked_at + OBJECTION))
+    }
+
+    /// Whether this node may say that the leader, whose link it has lost, is gone.
+    pub fn is_gone(&self, now: Instant) -> bool {
+        self.turn().is_some() || self.at + self.beat.times(LONG_BEATS) <= now
+    }
+
     pub fn watch(&self) -> Watch {
         match self.rank() {
-            Some(_) => Watch { of: self.of, alive_at: self.at.max(self.since + NEW).max(self.blind_until) },
+            Some(rank) => {
+                let alive_at = self.at.max(self.since + NEW).max(self.blind_until);
+                Watch { of: self.of, alive_at, breaks_max: u8::from(rank == 0) }
+            }
             None => Watch::NOBODY,
         }
     }
 
-    /// This node nearly took a leader for lost that is there.
+    /// This node nearly took a leader for lost that is there. While a leader is new it is not watched, and everybody has much to
+    /// say: an answer that comes late then tells nothing of the link.
     pub fn blind(&mut self, now: Instant) {
-        self.blind_until = now + BLIND;
+        if self.since + NEW > now || self.blind_until > now {
+            return;
+        }
+        if now.since(self.blind_until) >= self.blindness().times(TRUSTED) {
+            self.wrong = 0;
+        }
+        self.wrong = (self.wrong + 1).min(BLIND_DOUBLINGS + 1);
+        self.blind_until = now + self.blindness();
+    }
+
+    /// How long this node does not watch after it was last wrong.
+    fn blindness(&self) -> Duration {
+        BLIND.times(1 << u32::from(self.wrong.saturating_sub(1)))
     }
 
     /// The age to tell; of oneself it is nothing, and none is younger.
@@ -137,16 +199,15 @@ impl Life {
         self.of == leader && self.at + self.beat.times(RECENT_BEATS) > then
     }
 
-    /// Whether this leader is known to be there, where leaders say hello no more often than everybody.
-    pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
-        self.of == leader && now.since(self.at) < LIVELY
-    }
-
     /// No sign of life comes from the future.
     pub fn audit(&mut self, now: Instant) {
         self.at = self.at.min(now);
         self.since = self.since.min(now);
-        self.blind_until = self.blind_until.min(now + BLIND);
+        self.wrong = self.wrong.min(BLIND_DOUBLINGS + 1);
+        self.blind_until = self.blind_until.min(now + self.blindness());
+        if self.asked_at > now {
+            self.asked_at = Instant::NEVER;
+        }
     }
 }
 
@@ -198,10 +259,51 @@ mod tests {
         life.note_rank(Some(usize::from(SUCCESSORS)));
         assert_eq!(life.watch(), Watch::NOBODY);
         life.note_rank(Some(1));
-        assert_eq!(life.watch(), Watch { of: LEADER, alive_at: Instant::from_millis(3_000) });
+        let watch = |millis| Watch { of: LEADER, alive_at: Instant::from_millis(millis), breaks_max: 0 };
+        assert_eq!(life.watch(), watch(3_000));
         life.hear(Instant::from_millis(5_000), LEADER);
-        assert_eq!(life.watch(), Watch { of: LEADER, alive_at: Instant::from_millis(5_000) });
+        assert_eq!(life.watch(), watch(5_000));
+        life.note_rank(Some(0));
+        assert_eq!(life.watch(), Watch { breaks_max: 1, ..watch(5_000) });
         life.follow(Instant::from_millis(6_000), NodeId(8));
         assert_eq!(life.rank(), None, "another leader has other successors");
+    }
+
+    #[test]
+    fn only_who_has_asked_and_heard_of_nothing_since_takes_its_turn() {
+        let at = Instant::from_millis;
+        let mut life = following(Instant::ZERO);
+        life.note_rank(Some(1));
+        life.hear(at(9_000), LEADER);
+        assert_eq!(life.turn(), None, "it has asked nobody");
+        assert!(!life.is_gone(at(9_500)) && life.is_gone(at(10_024)), "but after a second nobody needs to be asked");
+        life.ask(at(9_340));
+        assert_eq!(life.turn(), Some((1, at(9_420))), "others have time to object");
+        life.vouch(at(9_350), 20);
+        assert!(life.turn().is_some(), "an old sign of life is no objection");
+        life.vouch(at(9_360), 3);
+        assert_eq!(life.turn(), None, "a young one is");
+    }
+
+    #[test]
+    fn who_is_wrong_again_is_blind_for_longer_until_it_is_right_for_long() {
+        let mut life = following(Instant::ZERO);
+        life.note_rank(Some(0));
+        let mut now = Instant::from_millis(2_999);
+        life.blind(now);
+        assert_eq!(life.blind_until, Instant::ZERO, "a new leader blinds nobody");
+        now = now + Duration::from_millis(1_000);
+        let mut blind = |now: &mut Instant, later_ms| {
+            *now = *now + Duration::from_millis(later_ms);
+            life.blind(*now);
+            life.blind_until.since(*now).as_micros() / 1_000_000
+        };
+        assert_eq!(blind(&mut now, 0), 15);
+        assert_eq!([blind(&mut now, 16_000), blind(&mut now, 31_000), blind(&mut now, 61_000)], [30, 60, 120]);
+        for later_ms in [121_000, 241_000, 481_000, 961_000] {
+            blind(&mut now, later_ms);
+        }
+        assert_eq!(blind(&mut now, 1_921_000), 1_920, "no longer than half an hour");
+        assert_eq!(blind(&mut now, 1_920_000 * 9), 15, "it has watched for long");
     }
 }

@@ -17,6 +17,9 @@ const STEP_US: u64 = WINDOW_US / 14;
 /// The wait where the channel is quiet.
 pub const PAUSE_MIN: Duration = Duration::from_millis(150);
 
+/// Messages wait from this pause on.
+const REST_FREE: Duration = Duration::from_millis(1_200);
+
 /// The wait doubles at most this often.
 const DOUBLINGS_MAX: u64 = 4;
 
@@ -41,6 +44,11 @@ impl Load {
     fn level(&self, now: Instant) -> u64 {
         let left = WINDOW_US.saturating_sub(now.since(self.heard_at).as_micros());
         self.heard_us.min(WINDOW_US) * left / WINDOW_US
+    }
+
+    /// The most that a message waits which the next one may replace: nothing, but on a channel that is more than a third full.
+    pub fn rest(&self, now: Instant) -> Duration {
+        Duration::from_micros(self.pause(now).as_micros().saturating_sub(REST_FREE.as_micros()))
     }
 
     /// How much later than usual hellos may come.
@@ -85,6 +93,17 @@ mod tests {
             let share = nodes * 4_000 * 100 / settled(nodes).as_micros();
             assert!(share < 40, "{nodes} nodes take {share} %");
         }
+    }
+
+    #[test]
+    fn what_may_be_replaced_waits_only_on_a_channel_that_is_more_than_a_third_full() {
+        let rest = |percent: u64| {
+            let mut load = Load::new();
+            (0..percent).for_each(|_| load.hear(Instant::from_millis(1_000), Duration::from_millis(10)));
+            load.rest(Instant::from_millis(1_000))
+        };
+        assert_eq!((rest(10), rest(33)), (Duration::ZERO, Duration::ZERO));
+        assert!(rest(38) > Duration::ZERO && rest(60) > Duration::from_millis(1_000));
     }
 
     #[test]

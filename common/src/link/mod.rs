@@ -52,7 +52,7 @@ use self::hellos::Hellos;
 use self::life::Life;
 use self::load::Load;
 use self::numbering::Numbering;
-use self::patience::{Patience, Watch};
+use self::patience::Patience;
 use self::pool::{Slot, Slots};
 use self::receive::Others;
 use self::session::{Incarnation, Session, Tokens};
@@ -263,11 +263,6 @@ impl Links {
         Some(id)
     }
 
-    /// Whether this leader of a ring is known to be there.
-    pub fn is_lively(&self, now: Instant, leader: NodeId) -> bool {
-        self.life.is_lively(now, leader)
-    }
-
     /// Whether this leader is known to have been there at that time.
     pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
         self.life.was_there(then, leader)
@@ -276,6 +271,16 @@ impl Links {
     /// This node's place among those that are to succeed the leader.
     pub fn rank(&self) -> Option<u8> {
         self.life.rank()
+    }
+
+    /// The same, of a leader that is lost, and from when on: none where this node has not asked others for it.
+    pub fn turn(&self) -> Option<(u8, Instant)> {
+        self.life.turn()
+    }
+
+    /// Whether this node may say that a leader whose link it has lost is gone.
+    pub fn is_gone(&self, now: Instant) -> bool {
+        self.life.is_gone(now)
     }
 
     /// This node will lead no more: says so at once, and several times, as some of it is lost.
@@ -294,7 +299,7 @@ impl Links {
 
     /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often.
     pub fn follow(&mut self, now: Instant, leader: NodeId) {
-        let leads = leader == self.id() && self.table.links() > 0 && !self.hellos.is_on_ring();
+        let leads = leader == self.id() && self.table.links() > 0;
         self.hellos.beat.lead(now, leads, &mut self.rng);
         self.life.follow(now, leader);
         self.watch();
@@ -302,7 +307,7 @@ impl Links {
 
     /// Watches the leader as closely as this node is to.
     fn watch(&mut self) {
-        let watch = if self.hellos.is_on_ring() { Watch::NOBODY } else { self.life.watch() };
+        let watch = self.life.watch();
         if self.patience.watch != watch {
             self.patience.watch = watch;
             self.table.forget_due();
@@ -368,11 +373,15 @@ impl Links {
             return Ok(());
         }
         self.exchange.pool.add(parcel, set, is_latest_value)?;
+        // On a channel that is all but full the next state comes before this one is sent, and takes its place.
+        let rest = if is_latest_value { self.load.rest(now) } else { Duration::ZERO };
+        let rest = u32::try_from(rest.as_micros()).unwrap_or(u32::MAX);
+        let due = if rest == 0 { now } else { now + Duration::from_micros(u64::from(self.rng.below(rest))) };
         for slot in set.iter() {
             let Some(neighbour) = self.table.get_mut(slot) else { continue };
             neighbour.arq.is_lazy = false;
             if !neighbour.arq.is_busy() {
-                neighbour.arq.due = now;
+                neighbour.arq.due = if rest == 0 { now } else { neighbour.arq.due.min(due) };
             }
         }
         Ok(())

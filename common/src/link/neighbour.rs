@@ -28,9 +28,9 @@ pub const BREAKS_MAX: u8 = 6;
 const HOLD_MAX: Duration = Duration::from_millis(60_000);
 
 /// Extra attempts for a link that has broken before: twice this, doubled with each further break up to the
-/// [`PATIENCE_STEPS`]-th.
+/// [`PATIENCE_STEPS`]-th. That is six seconds more: whoever lost its only link must elect within the ten that any network has.
 const PATIENCE_STEP: u8 = 12;
-const PATIENCE_STEPS: u8 = 3;
+const PATIENCE_STEPS: u8 = 2;
 
 /// Extra attempts instead of those, where others have lost the neighbour too.
 const PATIENCE_DOUBTED: u8 = 6;
@@ -38,6 +38,11 @@ const PATIENCE_DOUBTED: u8 = 6;
 /// Extra attempts by how many of eight hellos arrive. A frame and its answer both arrive one time in 2.8 where two of five
 /// frames are lost; after 24 attempts one exchange in forty thousand has failed, as after ten where one in five is lost.
 const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
+
+/// By how many eighths of its interval later a silent neighbour is asked whether it is there, by how many of eight hellos arrive.
+/// Hellos are up to one and a half intervals apart. Where one in five is lost, every second question came after a single lost
+/// hello, and questions and answers were more than half of what a quiet network sent. A leader is asked as soon as ever.
+const SUSPECT_LOSSY: [u8; 8] = [24, 24, 24, 16, 16, 8, 8, 0];
 
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
@@ -183,22 +188,26 @@ impl Neighbour {
     /// When a silent neighbour is asked whether it is there.
     pub fn suspect_at(&self, patience: Patience) -> Instant {
         let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
-        let slow = self.heard_at + eighths_of(interval, patience.suspect_eighths) + patience.slack();
+        let lossy = SUSPECT_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
+        let later = if self.leader == self.id { 0 } else { lossy };
+        let eighths = patience.suspect_eighths.saturating_add(later);
+        let slow = self.heard_at + eighths_of(interval, eighths) + patience.slack();
         if self.is_watched(patience) { slow.min(self.missed_at(patience)) } else { slow }
     }
 
     /// How often a frame is sent before the link is given up. A link that has broken before is given up less easily, because
     /// one that fails for a second now and then is better kept. Where others have lost the neighbour too, that hardly
-    /// applies.
-    pub fn attempts_max(&self, usual: u8) -> u8 {
+    /// applies, nor to a leader that is watched: others are asked whether they hear it.
+    pub fn attempts_max(&self, patience: Patience) -> u8 {
         let lossy = PATIENCE_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
-        let more = match (self.breaks, self.arq.is_doubted) {
+        let breaks = if self.is_watched(patience) { 0 } else { self.breaks };
+        let more = match (breaks, self.arq.is_doubted) {
             (0, true) => 0,
             (0, false) => lossy,
             (_, true) => PATIENCE_DOUBTED,
             (breaks, false) => lossy.max(PATIENCE_STEP << breaks.min(PATIENCE_STEPS)),
         };
-        usual.saturating_add(more)
+        patience.attempts.saturating_add(more)
     }
 
     /// A frame with this number was accepted from it. One that has restarted, or counts anew, is to prove again that it is
@@ -260,7 +269,7 @@ impl Neighbour {
         }
         let Arq { due, attempts: made, .. } = self.arq;
         let timeout = if due != Instant::NEVER {
-            if made >= self.attempts_max(patience.attempts) { due } else { Instant::NEVER }
+            if made >= self.attempts_max(patience) { due } else { Instant::NEVER }
         } else if self.arq.is_busy() {
             Instant::NEVER
         } else {
@@ -377,7 +386,8 @@ fn held_for(breaks: u8, base: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{FrameNumber, Neighbour, Quality, Session};
+    use super::{FrameNumber, Neighbour, Patience, Quality, Session};
+    use crate::config::Timings;
     use crate::link::session::Incarnation;
     use crate::time::{Duration, Instant};
     use crate::types::NodeId;
@@ -418,15 +428,16 @@ mod tests {
             FrameNumber { epoch: 1, counter: 1 },
             Instant::ZERO,
         );
+        let patience = Patience::of(Timings::ALWAYS_ON);
         assert_eq!(neighbour.forget_at(), Instant::from_millis(3_584), "three and a half intervals");
-        let usual = neighbour.attempts_max(10);
+        let usual = neighbour.attempts_max(patience);
         neighbour.hold(Instant::from_millis(2_000), Duration::from_millis(2_000));
         neighbour.quality.lose();
         assert!(neighbour.is_lost(Instant::from_millis(3_999)) && !neighbour.is_lost(Instant::from_millis(4_000)));
         assert_eq!(neighbour.forget_at(), Instant::from_millis(20_000), "and with it that the link broke");
-        let patient = neighbour.attempts_max(10);
+        let patient = neighbour.attempts_max(patience);
         neighbour.arq.is_doubted = true;
-        let doubted = neighbour.attempts_max(10);
+        let doubted = neighbour.attempts_max(patience);
         assert!(usual < doubted && doubted < patient, "less easily the next time: {usual} {doubted} {patient}");
     }
 }

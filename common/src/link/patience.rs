@@ -34,8 +34,10 @@ pub struct Watch {
     pub of: NodeId,
     /// Until when it needs no watching: somebody has heard it then, or it is new.
     pub alive_at: Instant,
+    /// How often the link to it may have broken.
+    pub breaks_max: u8,
 }
 
 impl Watch {
-    pub const NOBODY: Self = Self { of: NodeId(0), alive_at: Instant::ZERO };
+    pub const NOBODY: Self = Self { of: NodeId(0), alive_at: Instant::ZERO, breaks_max: 0 };
 }

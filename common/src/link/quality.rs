@@ -10,6 +10,11 @@ const STRONG_DBM: i16 = -88;
 /// Below this a neighbour is faint.
 const FAINT_DBM: i16 = -95;
 
+/// A link is given up where fewer than this many of ten hellos arrive. One that is strong loses them to others that speak at the
+/// same time, or to a network next door, as any other link here would: giving it up for that only makes more to say.
+const LOSSY_TENTHS: u32 = 4;
+const LOSSY_STRONG_TENTHS: u32 = 2;
+
 /// A link is judged by this many hellos. In trouble they come several times a second, and a link that fails for a while
 /// should not be judged by that while alone.
 const SAMPLE: u32 = 32;
@@ -92,7 +97,8 @@ impl Quality {
     /// Whether a link is to be given up.
     pub fn is_bad(&self) -> bool {
         let (arrived, of) = (self.history.count_ones(), u32::from(self.seen));
-        let is_lossy = of >= SAMPLE && arrived * 10 < of * 4;
+        let least = if self.is_strong() { LOSSY_STRONG_TENTHS } else { LOSSY_TENTHS };
+        let is_lossy = of >= SAMPLE && arrived * 10 < of * least;
         let is_faint = self.strength < FAINT_DBM * 16 && of >= SAMPLE / 4 && arrived * 10 < of * 6;
         is_lossy || is_faint
     }
@@ -114,22 +120,36 @@ mod tests {
     use super::Quality;
 
     #[test]
-    fn three_of_four_make_a_link_and_two_of_five_lose_it() {
+    fn three_of_four_make_a_link_and_less_than_two_of_five_lose_a_weak_one() {
         let mut quality = Quality::new(0, -60);
         quality.note_hello(1, -60);
         assert!(!quality.is_good());
         assert_eq!(quality.note_hello(3, -60), 1, "one was missed");
         assert!(quality.is_good());
         assert!(!quality.is_bad());
+        let mut weak = quality.clone();
         let mut number = 3;
         for _ in 0..9 {
             number += 3;
-            quality.note_hello(number, -60);
-            assert!(!quality.is_bad(), "a few seconds of bad luck are not enough");
+            weak.note_hello(number, -100);
+            assert!(!weak.is_bad(), "a few seconds of bad luck are not enough");
         }
         number += 3;
-        quality.note_hello(number, -60);
-        assert!(quality.is_bad() && !quality.is_good());
+        weak.note_hello(number, -100);
+        assert!(weak.is_bad() && !weak.is_good());
+    }
+
+    #[test]
+    fn a_strong_link_that_loses_two_of_three_hellos_to_a_crowd_is_kept() {
+        let mut quality = Quality::new(0, -60);
+        (1..40).for_each(|third| {
+            quality.note_hello(third * 3, -60);
+            assert!(!quality.is_bad());
+        });
+        (1..6).for_each(|sixth| {
+            quality.note_hello(117 + sixth * 6, -60);
+        });
+        assert!(quality.is_bad(), "one that hardly ever hears anything is not");
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Links {
         }
         self.turned(now, slot, turn);
         // A leader is lost when it is silent, not when much of what it says is.
-        if is_linked && is_bad && (head.from != leader || self.hellos.is_on_ring()) {
+        if is_linked && is_bad && head.from != leader {
             self.take_down(now, slot, Reason::Quality);
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, slot, Reason::NoSession);
@@ -175,14 +175,6 @@ impl Links {
     fn hear_of_leader(&mut self, now: Instant, from: NodeId, hello: &Hello, leader: NodeId) {
         if hello.leader == leader {
             self.life.vouch(now, hello.age);
-        }
-        if self.hellos.is_on_ring() {
-            // There leaders say hello as seldom as everybody.
-            let has_lost = |name: &Name| name.id == leader && !name.willing && name.heard == 0;
-            if hello.leader == leader && self.life.is_lively(now, leader) && hello.names.iter().any(has_lost) {
-                self.hurry(now);
-            }
-            return;
         }
         if from == leader {
             self.life.note_leaving(now, hello.age);

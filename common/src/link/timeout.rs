@@ -35,7 +35,7 @@ impl Links {
             }
             return;
         }
-        if neighbour.arq.due <= now && neighbour.arq.attempts >= neighbour.attempts_max(patience.attempts) {
+        if neighbour.arq.due <= now && neighbour.arq.attempts >= neighbour.attempts_max(patience) {
             let reason = if neighbour.arq.is_probe { Reason::Silent } else { Reason::Unacknowledged };
             self.take_down(now, slot, reason);
         } else if neighbour.suspect_at(patience) <= now {

@@ -246,9 +246,8 @@ impl Links {
 
     /// The neighbour whose frame is due and whose first message is the oldest.
     fn most_urgent(&self, now: Instant) -> Option<Slot> {
-        let usual = self.patience.attempts;
         let due = self.table.linked().filter(|(_, neighbour)| {
-            neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(usual)
+            neighbour.arq.due <= now && neighbour.arq.attempts < neighbour.attempts_max(self.patience)
         });
         // Of neighbours with the same message, prefers one that gets it for the first time: that frame can serve them all.
         due.min_by_key(|(slot, neighbour)| {
@@ -378,6 +377,7 @@ impl Links {
                 neighbour.arq.sent(now + wait.max(lazy) + Duration::from_micros(gap));
                 if neighbour.arq.attempts == DOUBT_ATTEMPTS && neighbour.is_in_doubt(patience) {
                     self.hellos.beat.ask(now);
+                    self.life.ask(now);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The neighbour that leads, as its successors watch it: when it is missed, doubted, all but lost.
 
 use super::neighbour::{Neighbour, eighths_of};
-use super::patience::Patience;
+use super::patience::{Patience, Watch};
 use crate::time::{Duration, Instant};
 
 /// A watched leader is asked whether it is there after this many eighths of its announced hello interval without a sign of life:
@@ -23,9 +23,10 @@ const BLIND_ATTEMPTS: u8 = 7;
 
 impl Neighbour {
     /// Whether it is the leader and its loss is to be noticed soon. A link that broke lately, or over which little comes, is no
-    /// judge of that.
+    /// judge of that. Where the leader has none that never broke, the best one is: somebody has to be.
     pub(super) fn is_watched(&self, patience: Patience) -> bool {
-        patience.watch.of == self.id && self.breaks == 0 && self.quality.eighths() >= WATCH_HEARD
+        let Watch { of, breaks_max, .. } = patience.watch;
+        of == self.id && self.breaks <= breaks_max && self.quality.eighths() >= WATCH_HEARD
     }
 
     /// When a watched leader has been silent for too long.

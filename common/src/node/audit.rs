@@ -15,7 +15,7 @@ use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
 /// How far apart two looks are.
-const EVERY: Duration = Duration::from_millis(1_000);
+pub(super) const EVERY: Duration = Duration::from_millis(1_000);
 
 impl Node {
     /// Looks at everything where it is time to.
@@ -47,6 +47,12 @@ impl Node {
             ring.audit_link(now, other.id, other.session.is_up());
         }
         ring.audit_links(now, |id| table.find(id).is_some());
+        let leader = self.engine.protocol().leader();
+        if leader.is_some_and(|leader| !ring.is_member(leader)) {
+            // Nobody of this ring takes a message that names it, so this node could not even begin another election.
+            self.engine = self.wanted.engine(self.engine.id(), self.boot, Some(ring.order()));
+            self.engine.handle_start(now);
+        }
         ring.audit_told(self.engine.peers(), self.engine.protocol().place());
         // Of a leader that the election does not count among its peers, it would never learn that it is gone.
         let leader = self.engine.protocol().leader().filter(|&leader| leader != self.engine.id());

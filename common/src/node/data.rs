@@ -9,6 +9,7 @@ use crate::data::{Answer, Chore, Data, Done};
 use crate::election::Election;
 use crate::link::data::DataOutcome;
 use crate::link::frame::Status;
+use crate::orders::Register;
 use crate::ring::RingKeeper;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -51,14 +52,18 @@ impl Node {
         self.data.recover_log(entry);
     }
 
-    /// How often samples become a block that is stored and sent, whether it is full or not.
-    pub fn set_collection(&mut self, every: Duration) {
-        self.data.set_every(every);
+    /// How often samples become a block that is stored and sent, whether it is full or not. What the network orders
+    /// ([`Register::SEND`]) stands above it.
+    pub fn set_collection(&mut self, now: Instant, every: Duration) {
+        self.data.set_every(now, every);
     }
 
     /// The driver has measured.
     pub fn handle_sample(&mut self, now: Instant, sample: Sample) {
         self.finish();
+        if let Some(send_ms) = self.orders.ordered(Register::SEND) {
+            self.data.set_every(now, Duration::from_millis(u64::from(send_ms)));
+        }
         self.data.sample(now, sample);
     }
 

@@ -3,7 +3,8 @@
 //!
 //! *The last link.* A node without links elects itself, as it must: and since the last elected wins, it unseats the leader of
 //! everybody else as soon as it has a link again. Most last links that fall are back within a second, or another is up by
-//! then. So the election hears of the fall only after [`GRACE`]; another link counts once its first message has come. It waits
+//! then. So the election hears of the fall only after [`GRACE`]; another link counts once its first message has come. A
+//! neighbour that has been silent for twice as long gets none. The election waits
 //! for longer while a neighbour that does have links is heard to follow the same leader: then nothing is wrong with that
 //! leader, and a link will come. What it said before the fall does not count, or a node that has lost everybody would follow a
 //! leader for as long as it remembers them. (Neighbours without links do not count, so nobody can keep a leader alive by
@@ -12,6 +13,7 @@
 //! *The leader's link,* lost in silence: see [`succession`](super::succession).
 
 use super::Node;
+use crate::election::Election;
 use crate::notice::Reason;
 use crate::protocol::Signal;
 use crate::time::{Duration, Instant};
@@ -56,13 +58,31 @@ impl Hold {
 impl Node {
     /// Whether a link that has fallen was the last, or led to the leader, so that the election need not be told at once.
     pub(super) fn hold(&mut self, now: Instant, peer: NodeId, reason: Reason) -> bool {
-        let is_last = self.engine.peers() == [peer] && reason != Reason::Renamed;
+        let is_known = self.engine.peers().contains(&peer);
+        let is_last = is_known && !self.has_other(peer) && reason != Reason::Renamed && !self.is_long_gone(now, peer);
         if self.keeps_states() && self.is_lost_leader(now, peer, reason) {
             self.hold = self.seat(now, peer);
         } else if self.keeps_states() && is_last {
             self.hold = Hold { peer, since: now, until: now + GRACE, is_seat: false };
         }
         self.hold.is_of(peer)
+    }
+
+    /// Whether the election knows the state of another neighbour than this one. One whose link is up and that has said nothing yet
+    /// is none: in a crowd its first message may take seconds.
+    fn has_other(&self, peer: NodeId) -> bool {
+        match self.engine.protocol() {
+            Election::Height(height) => height.neighbours().any(|other| other.id != peer),
+            Election::Hierarchy(hierarchy) => hierarchy.neighbours().any(|other| other.id != peer),
+            _ => self.engine.peers() != [peer],
+        }
+    }
+
+    /// Whether nothing was heard of a neighbour for so long that its link will not be back in a moment.
+    fn is_long_gone(&self, now: Instant, peer: NodeId) -> bool {
+        let table = self.links.table();
+        let neighbour = table.find(peer).and_then(|slot| table.get(slot));
+        neighbour.is_some_and(|neighbour| now.since(neighbour.heard_at) > GRACE.times(2))
     }
 
     /// The link of this neighbour is up again before the election was told of its fall.

@@ -131,6 +131,7 @@ impl Node {
         if self.is_open {
             self.notices.push(Notice::Unprotected);
         }
+        self.audit_at = now + audit::EVERY;
         self.links.start(now);
         self.orders.start(now);
         if let Some(ring) = &mut self.ring {
@@ -245,6 +246,8 @@ impl Node {
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
         let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
         let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
+        // Whatever else is wrong, everything is looked at in time: a deadline that went wrong may lie in another life.
+        let due = earlier(due, Some(self.audit_at));
         earlier(earlier(due, self.orders_due()), self.data_due())
     }
 
@@ -357,7 +360,7 @@ impl Node {
             LinkEvent::Down(peer, reason) => {
                 self.notices.push(Notice::LinkDown(*peer, *reason));
                 self.orders.link_down(*peer);
-                let is_condemned = self.is_silent_leader(now, *peer, *reason);
+                let is_condemned = self.is_lost_leader(now, *peer, *reason) && self.links.is_gone(now);
                 if let Some(ring) = &mut self.ring {
                     ring.link_down(now, *peer);
                     if is_condemned {

@@ -3,7 +3,7 @@
 use super::{FOR_RING, Node};
 use crate::election::ElectionMsg;
 use crate::limits::MESSAGE_MAX;
-use crate::notice::{Fault, Notice, Reason};
+use crate::notice::{Fault, Notice};
 use crate::protocol::{Protocol, Signal};
 use crate::ring::{RingOutput, SendError};
 use crate::time::Instant;
@@ -42,12 +42,6 @@ impl Node {
                 self.notices.push(notice);
             }
         }
-    }
-
-    /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
-    pub(super) fn is_silent_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
-        let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
-        is_silent && self.leader == Some(peer) && !self.links.is_lively(now, peer)
     }
 
     /// The leader to follow: the election's or, while that has none, the last one, if it is a living member of the ring. Most

@@ -66,12 +66,14 @@ impl Node {
 
     /// The seat of a leader that is lost.
     pub(super) fn seat(&mut self, now: Instant, leader: NodeId) -> Hold {
-        let wait = match self.links.rank() {
-            Some(0) => Duration::ZERO,
-            Some(rank) => STEP.times(u32::from(rank)) + Duration::from_micros(u64::from(self.links.draw(APART_US))),
-            None => GRACE + Duration::from_micros(u64::from(self.links.draw(GRACE_US))),
+        let (from, wait, spread) = match self.links.turn() {
+            Some((0, from)) => (from.max(now), Duration::ZERO, 0),
+            Some((rank, from)) => (from.max(now), STEP.times(u32::from(rank)), APART_US),
+            None => (now, GRACE, GRACE_US),
         };
-        Hold { peer: leader, since: now, until: now + wait, is_seat: true }
+        let spread = if spread == 0 { 0 } else { self.links.draw(spread) };
+        let until = from + wait + Duration::from_micros(u64::from(spread));
+        Hold { peer: leader, since: now, until, is_seat: true }
     }
 
     /// Says that this node will lead no more, and goes on leading until another does. Whom that falls to learns it from the next

@@ -267,9 +267,14 @@ impl Orders {
     }
 
     pub fn register(&self, register: Register) -> u32 {
-        match self.book.of_register(register).map(|order| order.command) {
-            Some(Command::Set { value, .. }) => value,
-            _ => register.usual(),
+        self.ordered(register).unwrap_or(register.usual())
+    }
+
+    /// The value of a register; none where nobody has ordered one.
+    pub fn ordered(&self, register: Register) -> Option<u32> {
+        match self.book.of_register(register)?.command {
+            Command::Set { value, .. } => Some(value),
+            Command::Act { .. } => None,
         }
     }
 

@@ -285,6 +285,11 @@ impl RingKeeper {
         self.has_room = has_room;
     }
 
+    /// The configured members in their order.
+    pub fn order(&self) -> &RingOrder {
+        self.roster.order()
+    }
+
     /// How far apart hurried hellos come on this channel.
     pub fn set_pace(&mut self, pause: Duration) {
         self.losses.set_pace(pause);

@@ -57,6 +57,10 @@ impl Roster {
         self.own
     }
 
+    pub fn order(&self) -> &RingOrder {
+        &self.order
+    }
+
     pub fn size(&self) -> usize {
         self.order.ids().len()
     }

@@ -22,9 +22,8 @@ pub fn execute(command: &ToBoard) {
         ToBoard::SetRank(rank) => node::tell(node::Told::Signal(Signal::Rank(rank))),
         ToBoard::Reset { record } => restart::request(record),
         ToBoard::Submit { ticket, command } => node::tell(node::Told::Submit { ticket, command }),
-        // This image keeps no log yet.
-        ToBoard::ReadLog { .. } => super::say(ToHost::LogTold { next: 0, end: 0 }),
-        ToBoard::ReleaseLog { .. } => {}
+        ToBoard::ReadLog { from } => storage::ask(storage::Request::ReadLog { from }),
+        ToBoard::ReleaseLog { before } => storage::ask(storage::Request::ReleaseLog { before }),
         ToBoard::Ask(question) => node::tell(node::Told::Ask(question)),
         ToBoard::Record(is_wanted) => node::tell(node::Told::Record(is_wanted)),
     }

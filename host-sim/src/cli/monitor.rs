@@ -16,7 +16,8 @@ use crate::field::utc::Utc;
 use crate::output;
 
 const DETAILS: &str = r"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
-with a table of all boards. If a port vanishes, the monitor waits for it to come back. With --record
+with a table of all boards. A board that leads, or has led, also tells the readings that it has gathered
+from all nodes: one cable shows them all. If a port vanishes, the monitor waits for it to come back. With --record
 everything goes into a trace like the simulator's, for `ringleader check`.
 
 A board at another machine, or where serial ports cannot be opened: run a server there that forwards its

@@ -70,7 +70,8 @@ pub struct Fleet {
     /// The node of each board, in ascending order.
     nodes: Vec<NodeIndex>,
     members: Vec<Member>,
-    storage: Range<u32>,
+    /// What boards write themselves.
+    written: Range<u32>,
 }
 
 impl Fleet {
@@ -80,7 +81,7 @@ impl Fleet {
             Chip::Nrf52840 => FlashMap::NRF52840,
             Chip::Nrf52833 => FlashMap::NRF52833,
         };
-        let mut fleet = Self { storage: map.storage(), ..Self::default() };
+        let mut fleet = Self { written: map.block_store().start..map.storage().end, ..Self::default() };
         for (&node, config) in configs {
             let mut chance = Rng::stream(seed ^ 0xB0A2_D5ED, node.0 as u64);
             let surroundings = Surroundings { cycles: image.cycles, ..Surroundings::default() };
@@ -130,7 +131,7 @@ impl Fleet {
         let board = self.boards.board(index);
         board.soc_mut().set_flash_worn(flash == Flash::Failing);
         if flash == Flash::Erased {
-            let _it_fits = board.load_flash(self.storage.start, &vec![0xFF; self.storage.len()]);
+            let _it_fits = board.load_flash(self.written.start, &vec![0xFF; self.written.len()]);
         }
         if flash == Flash::Torn {
             board.plan_power_cut(Some(PowerCut { operation: 1, percent: 50 }));

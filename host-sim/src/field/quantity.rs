@@ -1,4 +1,4 @@
-//! What boards measure: each quantity's name, unit and scale, described once for recordings, tables and the gateway.
+//! What boards measure, as recordings, tables and the gateway name it.
 
 use common::host_link::Quantity;
 
@@ -14,17 +14,10 @@ pub struct Description {
 }
 
 pub fn describe(quantity: Quantity) -> Description {
-    let (name, unit, per_unit) = match quantity {
-        Quantity::DieTemperature => ("die_temperature", "°C", 100),
-        Quantity::AirTemperature => ("air_temperature", "°C", 100),
-        Quantity::Humidity => ("humidity", "%", 100),
-        Quantity::Supply => ("supply", "V", 1_000),
-        Quantity::CpuLoad => ("cpu_load", "%", 10_000),
-        Quantity::Airtime => ("airtime", "%", 10_000),
-        Quantity::StackLeft => ("stack_left", "B", 1),
-        Quantity::Unfitness => ("unfitness", "", 1),
-        Quantity::LateAnswers => ("late_answers", "", 1),
-        Quantity::Sensor(number) => return Description { name: format!("sensor_{number}"), unit: "", per_unit: 1 },
+    let described = quantity.describe();
+    let name = match quantity {
+        Quantity::Sensor(number) => format!("sensor_{number}"),
+        _ => described.name.replace('-', "_"),
     };
-    Description { name: name.to_owned(), unit, per_unit }
+    Description { name, unit: described.unit, per_unit: 10_u32.pow(described.decimals.into()) }
 }

@@ -90,7 +90,7 @@ impl fmt::Display for Refusal {
                 write!(f, "the image begins at {start:#x}, where no bootloader looks for it")?;
             }
             Self::OverStorage { end } => {
-                let storage = FlashMap::NRF52840.storage().start;
+                let storage = FlashMap::NRF52840.block_store().start;
                 return write!(f, "the image ends at {end:#x} and would overwrite the board's storage at {storage:#x}");
             }
             Self::OverBootloader { end } => {
@@ -142,7 +142,7 @@ fn checked(segments: &[Segment]) -> Result<SoftDevice, Refusal> {
     if end > BOOTLOADER {
         return Err(Refusal::OverBootloader { end });
     }
-    if end > FlashMap::NRF52840.storage().start {
+    if end > FlashMap::NRF52840.block_store().start {
         return Err(Refusal::OverStorage { end });
     }
     if let Some(found) = SOFT_DEVICES.into_iter().find(|one| one.end == start) {

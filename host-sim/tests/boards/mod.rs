@@ -2,6 +2,7 @@
 //! a board runs the same code as the simulator.
 
 mod answers;
+mod collecting;
 mod elections;
 mod flash;
 mod hostile;

@@ -1,7 +1,11 @@
 //! Same code, same bytes: the calls of a board's node, repeated to a node on the PC, make it send the same frames.
 
 use common::config::Boot;
-use common::host_link::{Bytes, Call};
+use common::data::Done;
+use common::data::block::Sample;
+use common::data::log_entry::ENTRY_MAX;
+use common::data::origin::Recovered;
+use common::host_link::{Bytes, Call, Did};
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
 use common::node::Node;
@@ -27,6 +31,21 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
+        Call::Recovered { store, next, base, oldest } => {
+            node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
+        }
+        Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
+        Call::Chore => assert!(node.poll_chore(now, &mut [0; ENTRY_MAX]).is_some(), "it wants nothing of the flash"),
+        Call::Done(Did::Stored { oldest }) => {
+            node.handle_done(now, Done::Stored(oldest.is_some()));
+            if let Some(oldest) = oldest {
+                node.handle_overwritten(*oldest);
+            }
+        }
+        Call::Done(Did::Fetched(block)) => {
+            node.handle_done(now, Done::Fetched(block.as_ref().map(Bytes::as_slice)));
+        }
+        Call::Done(Did::Logged(is_logged)) => node.handle_done(now, Done::Logged(*is_logged)),
         Call::Transmit { .. } | Call::MacStart { .. } | Call::Mac { .. } => return false,
     }
     true
@@ -48,7 +67,8 @@ fn replay(board: &BoardReport) -> usize {
     assert_eq!(board.lost_messages, 0, "the record has no gaps");
     let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
     let of_the_node = || board.calls.iter().filter(|(_, call)| !is_of_the_mac(call));
-    let Some((_, Call::Start { epoch, seed, device })) = of_the_node().next() else {
+    let mut starts = of_the_node().filter(|(_, call)| !matches!(call, Call::Recovered { .. }));
+    let Some((_, Call::Start { epoch, seed, device })) = starts.next() else {
         panic!("the record of node {} begins with {:?}", board.id, board.calls.first());
     };
     let boot = Boot { epoch: *epoch, seed: *seed, device: *device };

@@ -3,6 +3,7 @@
 pub mod fake_board;
 mod live;
 mod orders;
+mod readings;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -42,7 +42,7 @@ impl Collector {
     /// The board has booted: tells its node what is in its flash.
     pub fn start(&mut self, now: Instant, node: &mut Node) {
         let flash = self.flash.borrow();
-        node.set_collection(self.block_every);
+        node.set_collection(now, self.block_every);
         node.handle_recovered(flash.recovered());
         for entry in flash.log() {
             node.handle_logged_before(&entry);

@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         cases.retain(|case| case.name.contains(only.as_str()));
         ensure!(
             !cases.is_empty(),
-            "no row's name contains \"{only}\"; the rows are ring8 to ring64 and mesh16 to mesh36 with \"0 %\" to \"20 %\", {}",
+            "no row's name contains \"{only}\"; the rows are ring8 to ring64 and mesh16 to mesh64 with \"0 %\" to \"20 %\", {}",
             OTHERS.join(", ")
         );
     }
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             counted(args.seeds, "seed")
         )?;
         outln!(
-            "network          failed    detected, s      elected, s   wave alone, s        total, s  frames  airtime  energy     floor  factor"
+            "network          failed    detected, s       let go, s   wave alone, s        total, s  frames  airtime  energy  floors: detect wave total  factor"
         )?;
     }
     let mut rows = Vec::new();

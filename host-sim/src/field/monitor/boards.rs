@@ -10,6 +10,7 @@ use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::board_clock::BoardClock;
 use super::describe;
+use super::gathered::Gathered;
 use super::hearing::Hearing;
 use super::mac;
 use crate::field::quantity::{self, Description};
@@ -63,12 +64,18 @@ pub struct Boards {
     spare: BTreeSet<PortIndex>,
     /// Hellos of boards for which there was no room.
     refused: u64,
+    gathered: Gathered,
 }
 
 impl Boards {
     /// The boards in the order in which they were first heard.
     pub fn all(&self) -> &[Known] {
         &self.known
+    }
+
+    /// The readings of all nodes, as far as these boards have them.
+    pub fn gathered(&self) -> &Gathered {
+        &self.gathered
     }
 
     /// How many hellos were ignored because [`BOARDS_MAX`] boards were known already.
@@ -114,6 +121,7 @@ impl Boards {
         let senders: BTreeMap<NodeId, NodeNumber> =
             self.known.iter().enumerate().map(|(at, known)| (known.id, NodeNumber(at))).collect();
         let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };
+        self.gathered.hear(board.id, message);
         let (time_us, event) = match message {
             ToHost::Hello(_) | ToHost::Pong(_) | ToHost::LogTold { .. } | ToHost::Stored { .. } => return Vec::new(),
             ToHost::Notice { at_us, notice } => (board.time(now_us, *at_us), board.notice(*notice)),

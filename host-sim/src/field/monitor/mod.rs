@@ -6,6 +6,7 @@
 mod board_clock;
 pub mod boards;
 pub mod describe;
+pub mod gathered;
 pub mod hearing;
 pub mod line;
 pub mod mac;

@@ -105,6 +105,7 @@ pub fn table(boards: &Boards) -> String {
         let ignored = counted_as(boards.refused(), "hello was", "hellos were");
         let _ = writeln!(text, "{ignored} ignored: {BOARDS_MAX} boards are watched already");
     }
+    text.push_str(&boards.gathered().table());
     text
 }
 

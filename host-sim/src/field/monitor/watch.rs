@@ -56,6 +56,8 @@ struct Port {
     damaged_told: u32,
     next_try: Instant,
     is_wait_told: bool,
+    /// Whether the board was asked for its log since the port was opened.
+    is_log_asked: bool,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl Watch {
             damaged_told: 0,
             next_try: start,
             is_wait_told: false,
+            is_log_asked: false,
         };
         let ports = endpoints.into_iter().map(port).collect();
         Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK }
@@ -169,6 +172,11 @@ impl Watch {
                         if self.boards.is_spare(number) {
                             continue;
                         }
+                        if let ToHost::LogTold { next, end } = &message
+                            && next < end
+                        {
+                            let _ = say(line, &ToBoard::ReadLog { from: *next });
+                        }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
                     }
                     let damaged = port.decoder.damaged();
@@ -183,7 +191,7 @@ impl Watch {
                     }
                 }
                 Err(error) => {
-                    port.line = None;
+                    (port.line, port.is_log_asked) = (None, false);
                     port.next_try = Instant::now() + RETRY;
                     // Its loss has been reported; do not report the wait as well.
                     port.is_wait_told = true;
@@ -207,8 +215,12 @@ impl Watch {
             if self.boards.at(number).is_none() {
                 let _ = say(line, &ToBoard::GetHello);
             }
-            if !self.boards.is_spare(number) {
-                let _ = say(line, &ToBoard::GetSnapshot);
+            if self.boards.is_spare(number) {
+                continue;
+            }
+            let _ = say(line, &ToBoard::GetSnapshot);
+            if self.boards.at(number).is_some() && !std::mem::replace(&mut port.is_log_asked, true) {
+                let _ = say(line, &ToBoard::ReadLog { from: 0 });
             }
         }
     }

@@ -66,14 +66,14 @@ fn what_would_ruin_a_board_is_refused() {
     assert_eq!(refusal(0x1000, 4), Refusal::OverSoftDevice { start: 0x1000 });
     assert_eq!(refusal(0x2_5FFC, 4), Refusal::OverSoftDevice { start: 0x2_5FFC });
     assert_eq!(refusal(0x2_8000, 4), Refusal::NotBehindSoftDevice { start: 0x2_8000 });
-    assert_eq!(refusal(0x2_7000, 0xB_0001), Refusal::OverStorage { end: 0xD_7001 });
+    assert_eq!(refusal(0x2_7000, 0x4_0001), Refusal::OverStorage { end: 0x6_7001 });
     assert_eq!(refusal(0x2_7000, 0xC_D001), Refusal::OverBootloader { end: 0xF_4001 });
     assert_eq!(refusal(0x1000_1014, 4), Refusal::OverBootloader { end: 0x1000_1018 }, "nor is UICR flashed");
     assert_eq!(Uf2::of(&[]), Err(Refusal::Empty));
     assert_eq!(Uf2::of(&[segment(0, [])]), Err(Refusal::Empty));
     let apart = [segment(0x2_7000, [0; 4]), segment(0, [0; 4])];
     assert_eq!(Uf2::of(&apart), Err(Refusal::OverBootRecord { start: 0 }), "whichever segment it is");
-    assert!(Uf2::of(&[segment(0x2_7000, vec![0; 0xB_0000])]).is_ok(), "up to the storage");
+    assert!(Uf2::of(&[segment(0x2_7000, vec![0; 0x4_0000])]).is_ok(), "up to the readings");
     let text = refusal(0, 4).to_string();
     assert!(text.contains("master boot record") && text.contains("cargo fw-xiao"), "{text}");
 }

@@ -1,9 +1,10 @@
 //! How long whole nodes on the air go without a leader, and what an election costs.
 //!
-//! Rings of 8 to 64 with HS and meshes of 16 to 36 with heights lose their leader while 0, 10 and 20 % of all frames are
-//! lost. Two more scenarios have a partition with its merge, and mobile nodes. The factor is the election's wave over the
-//! time that the radio alone needs for it. With HS the wave begins with the first node that gives up its leader, since a
-//! ring first waits for a detour; with heights it begins with the broken link, where the search begins too.
+//! Rings of 8 to 64 with HS and meshes of 16 to 64 with heights lose their leader while 0, 10 and 20 % of all frames are
+//! lost. Two more scenarios have a partition with its merge, and mobile nodes. The time without a leader has three parts: until
+//! the first link to it is given up, from there until the first node lets go of the leader (a successor hears objections, a ring
+//! looks for a detour), and the wave of the election. The first and the last have a floor; the factor is the median wave over its
+//! floor, which is what the radio alone needs.
 
 use std::fmt::Write as _;
 
@@ -26,6 +27,10 @@ const HS_HOP_US: u64 = 456;
 /// One hop of a height, likewise.
 const HEIGHT_HOP_US: u64 = 872;
 
+/// No leader is missed sooner: its successors ask after 320 ms of silence, of which no more than the longest time between two of
+/// its hellos, 144 ms, have passed when it fails.
+const DETECT_US: u64 = 176_000;
+
 /// Frames lost besides those that the radio model loses, in per cent.
 const LOSSES: [u32; 3] = [0, 10, 20];
 
@@ -41,7 +46,6 @@ pub const OTHERS: [&str; 2] = ["partition-merge", "mobile40"];
 pub struct Case {
     pub name: String,
     scenario: Scenario,
-    is_ring: bool,
     floor_us: Option<u64>,
 }
 
@@ -52,13 +56,18 @@ pub struct Row {
     seeds: u64,
     failed: usize,
     detected_ms: Option<Spread>,
+    /// From the first link that was given up to the first node that let go of its leader.
+    let_go_ms: Option<Spread>,
     elected_ms: Option<Spread>,
-    /// With HS: from the first node that gave up its leader to agreement.
+    /// From the first node that let go of its leader to agreement.
     wave_ms: Option<Spread>,
     agreed_ms: Option<Spread>,
     frames: Option<Spread>,
     airtime_ppm: Option<Spread>,
     charge_nah: Option<Spread>,
+    /// The least time to detect the loss of a leader.
+    detect_floor_us: Option<u64>,
+    /// The least time of a wave.
     floor_us: Option<u64>,
     /// The median wave over the floor.
     factor: Option<u64>,
@@ -77,7 +86,7 @@ pub fn cases() -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     let mut add = |name: String, topology: &str, algorithm, loss, floor_us| -> anyhow::Result<()> {
         let scenario = read(&name, &text(&name, topology, algorithm, loss))?;
-        cases.push(Case { name, scenario, is_ring: algorithm == Algorithm::Hs, floor_us: Some(floor_us) });
+        cases.push(Case { name, scenario, floor_us: Some(floor_us) });
         Ok(())
     };
     for loss in LOSSES {
@@ -93,7 +102,7 @@ pub fn cases() -> anyhow::Result<Vec<Case>> {
     }
     for name in OTHERS {
         let scenario = built_in(name).with_context(|| format!("there is no scenario \"{name}\""))??;
-        cases.push(Case { name: name.to_owned(), scenario, is_ring: false, floor_us: None });
+        cases.push(Case { name: name.to_owned(), scenario, floor_us: None });
     }
     Ok(cases)
 }
@@ -115,12 +124,17 @@ impl Row {
             charge_nah,
             failed,
             started_ms,
+            rows,
             ..
         } = Sweep::new(Origin::new(case.name.clone(), &case.scenario, seeds, Shard::WHOLE), rows);
         // Motion alone seldom disturbs an agreement; if there were few changes, report the start instead.
         let agreed_ms = agreed_ms.filter(|spread| spread.count * 2 >= count).or(started_ms);
-        let wave_ms = wave_ms.filter(|_| case.is_ring);
-        let median = wave_ms.as_ref().or(elected_ms.as_ref()).map(|spread| spread.p50);
+        let is_leaders = case.floor_us.is_some();
+        let wave_ms = wave_ms.filter(|_| is_leaders);
+        let later = rows.iter().flat_map(|row| row.changes.iter().skip(1));
+        let let_go = later.filter_map(|change| change.called_after_ms?.checked_sub(change.detected_after_ms?));
+        let let_go_ms = Spread::of(let_go.collect()).filter(|_| is_leaders);
+        let median = wave_ms.as_ref().map(|spread| spread.p50);
         let factor = median.zip(case.floor_us).map(|(millis, floor)| (millis * 1_000).div_ceil(floor.max(1)));
         let (name, seeds) = (case.name.clone(), count as u64);
         let (failed, floor_us) = (failed.len(), case.floor_us);
@@ -129,12 +143,14 @@ impl Row {
             seeds,
             failed,
             detected_ms,
+            let_go_ms,
             elected_ms,
             wave_ms,
             agreed_ms,
             frames: sent,
             airtime_ppm,
             charge_nah,
+            detect_floor_us: floor_us.map(|_| DETECT_US),
             floor_us,
             factor,
         }
@@ -153,7 +169,7 @@ impl Row {
             self.name,
             self.failed,
             seconds(&self.detected_ms),
-            seconds(&self.elected_ms),
+            seconds(&self.let_go_ms),
             seconds(&self.wave_ms),
             seconds(&self.agreed_ms),
             median(&self.frames),
@@ -164,7 +180,14 @@ impl Row {
         );
         if let Some((floor, factor)) = self.floor_us.zip(self.factor) {
             // Writing to a string cannot fail.
-            let _ = write!(line, " {:>6} ms {factor:>4}", floor / 1_000);
+            let detect = self.detect_floor_us.unwrap_or(0);
+            let _ = write!(
+                line,
+                " {:>4} {:>4} {:>4} ms {factor:>4}",
+                detect / 1_000,
+                floor / 1_000,
+                (detect + floor) / 1_000
+            );
         }
         line
     }
@@ -185,6 +208,8 @@ mod tests {
         let (wave, factor) = (row.wave_ms.as_ref().unwrap().p50, row.factor.unwrap());
         assert!((factor - 1) * 10_032 < wave * 1_000 && wave * 1_000 <= factor * 10_032);
         assert!(wave <= row.elected_ms.as_ref().unwrap().p50, "the wave is a part of it");
+        let detected = row.detected_ms.as_ref().unwrap().p50;
+        assert!(row.detect_floor_us.unwrap() <= detected * 1_000, "nothing is detected sooner: {detected}");
         assert!(row.line().starts_with("ring8, 0 %"), "{}", row.line());
     }
 }

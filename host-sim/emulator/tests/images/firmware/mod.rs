@@ -13,6 +13,8 @@ mod hostile_air;
 mod logs;
 mod orders;
 mod power_cuts;
+mod prefilled;
+mod readings;
 mod serial_line;
 mod slow_parts;
 mod stack;

@@ -97,6 +97,11 @@ impl CollectionCheck {
         }
     }
 
+    /// Whether the origin of a block is known to have stored it.
+    pub fn knows(&self, key: Key) -> bool {
+        self.blocks.contains_key(&key)
+    }
+
     fn log(&mut self, now_us: u64, node: NodeIndex, key: Key, block: &[u8]) -> Result<(), String> {
         let Some(stored) = self.blocks.get_mut(&key).filter(|stored| stored.fingerprint == fingerprint(block)) else {
             return Err(format!("node {} has logged {}, which its origin never stored so", node.0 + 1, name(key)));

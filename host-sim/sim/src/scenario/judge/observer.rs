@@ -7,6 +7,7 @@ use common::link::frame::{Head, Kind};
 use common::types::NodeId;
 
 use crate::air::airtime_us;
+use crate::air::flash::FlashEvent;
 use crate::air::index::{NodeIndex, RadioIndex};
 use crate::air::medium::Reception;
 use crate::air::pcapng::Capture;
@@ -238,10 +239,17 @@ impl Observer {
     }
 
     fn note_flash(&mut self, world_us: u64, node: NodeIndex, program: &Program) {
-        let (Some(check), Some(flash)) = (&mut self.collection, program.flash()) else { return };
+        let Some(flash) = program.flash().filter(|_| self.collection.is_some()) else { return };
         let events = flash.borrow_mut().take_events();
-        let wrong = events.into_iter().find_map(|event| check.note(world_us, node, id_of(node), event).err());
-        if let Some(what) = wrong {
+        for event in events {
+            self.note_flash_event(world_us, node, event);
+        }
+    }
+
+    /// Something has happened in the flash of a node or a board.
+    pub fn note_flash_event(&mut self, world_us: u64, node: NodeIndex, event: FlashEvent) {
+        let Some(check) = &mut self.collection else { return };
+        if let Err(what) = check.note(world_us, node, id_of(node), event) {
             self.object(world_us, node, what);
         }
     }

@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use std::io;
 
 use common::config::Config;
+use common::data::log_entry::{Contents, LogEntry};
+use common::data::wire::Key;
 use common::host_link::ToHost;
 
 use super::drive::{Run, id_of};
 use super::faults::names;
 use super::mirror::Mirror;
 use super::program::{Program, Programs};
+use crate::air::flash::FlashEvent;
 use crate::air::index::NodeIndex;
 use crate::air::world::World;
 use crate::scenario::input::plan::{Flash, NodePlan, Scenario, board_power};
@@ -134,6 +137,23 @@ pub fn run_boards(
     Ok(run.finish())
 }
 
+/// What a board says about readings in its flash.
+fn flash_event(said: &ToHost) -> Option<FlashEvent> {
+    match said {
+        ToHost::Stored { store, number, block } => {
+            Some(FlashEvent::Stored { store: *store, number: *number, block: block.as_slice().to_vec() })
+        }
+        ToHost::Logged { entry, .. } => {
+            let LogEntry { key, contents, .. } = LogEntry::read(entry.as_slice())?;
+            Some(match contents {
+                Contents::Block(block) => FlashEvent::Logged { key, block: block.to_vec() },
+                Contents::Gap { end } => FlashEvent::GapLogged { key, end },
+            })
+        }
+        _ => None,
+    }
+}
+
 impl Run<'_> {
     /// Replaces the nodes that are boards by them. To be called before anything is switched on.
     pub(super) fn join_boards(&mut self) {
@@ -163,8 +183,30 @@ impl Run<'_> {
         self.boards.handle_slice(now);
     }
 
+    /// A leader's word of a block may be heard before that of the board that stored it.
+    fn is_news(&self, node: NodeIndex, event: &FlashEvent) -> bool {
+        let FlashEvent::Stored { store, number, .. } = *event else { return true };
+        let key = Key { origin: id_of(node), store, number };
+        self.observer.collection.as_ref().is_none_or(|check| !check.knows(key))
+    }
+
+    /// A board that lost its power just after it had stored a block could not say so. It has stored it all the same.
+    fn note_untold(&mut self, now: u64, event: &FlashEvent) {
+        let FlashEvent::Logged { key, block } = event else { return };
+        let origin = NodeIndex(usize::from(key.origin.0).saturating_sub(1));
+        let is_told = self.observer.collection.as_ref().is_none_or(|check| check.knows(*key));
+        if !is_told && self.boards.has(origin) {
+            let stored = FlashEvent::Stored { store: key.store, number: key.number, block: block.clone() };
+            self.observer.note_flash_event(now, origin, stored);
+        }
+    }
+
     fn hear_board(&mut self, now: u64, node: NodeIndex) {
         for said in &self.boards.take_said(now, node) {
+            if let Some(event) = flash_event(said).filter(|event| self.is_news(node, event)) {
+                self.note_untold(now, &event);
+                self.observer.note_flash_event(now, node, event);
+            }
             let was_mute = self.world.station(node).is_mute();
             self.world.tell(node, &mut self.observer, |program, _| {
                 program.hear(said);

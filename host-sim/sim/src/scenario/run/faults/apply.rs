@@ -7,6 +7,7 @@ use common::rng::Rng;
 
 use super::active_faults::take_out;
 use super::boots::Stored;
+use crate::air::flash::FlashEvent;
 use crate::air::index::NodeIndex;
 use crate::air::propagation::Point;
 use crate::scenario::input::plan::{FaultIndex, Flash, Harm, Who};
@@ -288,6 +289,9 @@ impl Run<'_> {
         self.observer.power(now, node, true);
         self.world.power_on(node, &mut self.observer);
         self.boards.power_on(node, flash);
+        if flash == Flash::Erased && self.boards.has(node) {
+            self.observer.note_flash_event(now, node, FlashEvent::Erased);
+        }
         self.begin_measuring(now, node);
     }
 
