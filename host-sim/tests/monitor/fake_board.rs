@@ -37,6 +37,9 @@ pub struct Script {
 
 /// A board that runs until it is dropped, which unplugs it.
 pub struct FakeBoard {
+    port: PathBuf,
+    /// What the port stands for, unless another board has been plugged in there.
+    terminal: PathBuf,
     say: Sender<Vec<u8>>,
     heard: Receiver<ToBoard>,
     thread: Option<JoinHandle<()>>,
@@ -51,11 +54,12 @@ impl FakeBoard {
         rustix::pty::unlockpt(&master).unwrap();
         let name = rustix::pty::ptsname(&master, Vec::new()).unwrap();
         let _ = std::fs::remove_file(port);
-        std::os::unix::fs::symlink(PathBuf::from(name.into_string().unwrap()), port).unwrap();
+        let terminal = PathBuf::from(name.into_string().unwrap());
+        std::os::unix::fs::symlink(&terminal, port).unwrap();
         let (say, to_say) = mpsc::channel();
         let (heard_by_board, heard) = mpsc::channel();
         let thread = std::thread::spawn(move || live(File::from(master), &script, &to_say, &heard_by_board));
-        Self { say, heard, thread: Some(thread) }
+        Self { port: port.to_owned(), terminal, say, heard, thread: Some(thread) }
     }
 
     /// Sends a message unasked.
@@ -82,6 +86,10 @@ impl FakeBoard {
 
 impl Drop for FakeBoard {
     fn drop(&mut self) {
+        // The terminal's number is soon given to another test's board. Whoever waits for this port must not open that one.
+        if std::fs::read_link(&self.port).is_ok_and(|target| target == self.terminal) {
+            let _ = std::fs::remove_file(&self.port);
+        }
         // The thread ends when its channel closes.
         let (closed, _) = mpsc::channel();
         self.say = closed;
