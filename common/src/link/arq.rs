@@ -9,6 +9,9 @@ const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 /// sending again is right.
 const POSTPONED_MAX_MS: u8 = 250;
 
+/// Nor by more than this many times the gap before it: whoever has just begun to repeat soon repeats again.
+const POSTPONED_GAPS: u32 = 8;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Arq {
@@ -61,7 +64,9 @@ impl Arq {
             return;
         }
         let length_ms = u8::try_from(length.as_micros().div_ceil(1_000)).unwrap_or(POSTPONED_MAX_MS);
-        if length_ms <= POSTPONED_MAX_MS.saturating_sub(self.postponed_ms) {
+        let most = self.gap().times(POSTPONED_GAPS).as_micros().div_ceil(1_000);
+        let most = u8::try_from(most).unwrap_or(POSTPONED_MAX_MS).min(POSTPONED_MAX_MS);
+        if length_ms <= most.saturating_sub(self.postponed_ms) {
             self.postponed_ms += length_ms;
             self.due = self.due + length;
         }
