@@ -256,8 +256,8 @@ impl AnswerBytes<'_> {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let ([a0, a1], from) = (self.asker.0.to_le_bytes(), self.from.0.to_le_bytes());
-        let head = [self.turn << TURN_AT | ANSWER, self.hops_left, a0, a1, self.number];
-        write(buf, &[&head, &from, self.contents])
+        let header = [self.turn << TURN_AT | ANSWER, self.hops_left, a0, a1, self.number];
+        write(buf, &[&header, &from, self.contents])
     }
 
     /// What names the answer among the frames that wait: no block has such a number.

@@ -35,7 +35,7 @@ fn hostile(rng: &mut Rng, heard: &[Vec<u8>]) -> Vec<u8> {
         2 => frame.truncate(at(rng, &frame)),
         // With bytes behind it.
         3 => (0..=rng.below(8)).for_each(|_| frame.push(byte(rng))),
-        // A true head, with a number to come, and random bytes behind it.
+        // A true header, with a number to come, and random bytes behind it.
         4 if frame.len() > 14 => {
             frame[12] = byte(rng);
             frame[13] = frame[13].wrapping_add(1);
