@@ -59,11 +59,11 @@ impl BlockStore {
     /// Looks through the store in these addresses. An empty one gets this name.
     pub async fn open<F: MultiwriteNorFlash>(
         flash: &mut F,
-        place: Range<u32>,
+        range: Range<u32>,
         name: u16,
         buffer: &mut Item,
     ) -> Result<Self, StoreError> {
-        let queue = FlashQueue::new(place);
+        let queue = FlashQueue::new(range);
         let mut found = Recovered { store: name, next: 0, base: 0, oldest: 0 };
         let mut see = |item: &[u8]| {
             if let Some(Header { name, number, base }) = Header::read(item) {
@@ -134,8 +134,8 @@ impl BlockStore {
     }
 
     /// Erases what makes no sense. Blocks that no leader has are lost, which nobody can declare; the store gets another name.
-    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, place: Range<u32>, name: u16) -> Result<Self, StoreError> {
-        let queue = FlashQueue::new(place);
+    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, range: Range<u32>, name: u16) -> Result<Self, StoreError> {
+        let queue = FlashQueue::new(range);
         queue.erase(flash).await?;
         Ok(Self { queue, found: Recovered { store: name, next: 0, base: 0, oldest: 0 }, last: Vec::new() })
     }

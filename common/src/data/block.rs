@@ -194,8 +194,8 @@ mod tests {
 
     fn taken(clock_ms: u64, values: &[Option<i32>]) -> Taken {
         let mut sample = Sample::default();
-        for (place, value) in sample.values.iter_mut().zip(values) {
-            *place = *value;
+        for (slot, value) in sample.values.iter_mut().zip(values) {
+            *slot = *value;
         }
         Taken { clock_ms, sample }
     }

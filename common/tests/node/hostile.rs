@@ -27,8 +27,8 @@ fn hostile(rng: &mut Rng, heard: &[Vec<u8>]) -> Vec<u8> {
             let before = frame.clone();
             while frame == before {
                 for _ in 0..=rng.below(3) {
-                    let place = at(rng, &frame);
-                    frame[place] ^= 1 << rng.below(8);
+                    let index = at(rng, &frame);
+                    frame[index] ^= 1 << rng.below(8);
                 }
             }
         }
@@ -39,7 +39,7 @@ fn hostile(rng: &mut Rng, heard: &[Vec<u8>]) -> Vec<u8> {
         4 if frame.len() > 14 => {
             frame[12] = byte(rng);
             frame[13] = frame[13].wrapping_add(1);
-            frame[14..].iter_mut().for_each(|place| *place = byte(rng));
+            frame[14..].iter_mut().for_each(|slot| *slot = byte(rng));
         }
         _ => {
             let length = rng.below(140);
