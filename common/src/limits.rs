@@ -98,7 +98,7 @@ pub const ROSTER_MAX: usize = MEMBERS_MAX;
 const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);
 
-/// Bytes of a block of samples: what is left of a frame beside heads and tag.
+/// Bytes of a block of samples: what is left of a frame beside headers and tag.
 pub const BLOCK_MAX: usize = 93;
 
 /// Commits in one frame.

@@ -61,7 +61,7 @@ words! {
         Self::Stuck => "something stuck";
     }
     StoreError {
-        Self::Place => "the storage's pages are not aligned or too few";
+        Self::Range => "the storage's pages are not aligned or too few";
         Self::Flash => "the flash refused";
         Self::Corrupted => "the storage makes no sense; erase its pages and give the board a new key";
         Self::Full => "the storage is full";

@@ -7,7 +7,7 @@ use crate::bits::Bits;
 use crate::limits::PEERS_MAX;
 use crate::types::NodeId;
 
-/// A peer by its place in a [`PeerTable`], counted from 0.
+/// A peer by its slot in a [`PeerTable`], counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerIndex(pub usize);
 

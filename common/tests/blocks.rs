@@ -26,7 +26,7 @@ use embedded_storage_async::nor_flash::{
 /// Pages are smaller than a chip's, so that few blocks run round them.
 const PAGE: usize = 512;
 const PAGES: usize = 4;
-const PLACE: std::ops::Range<u32> = 0..(PAGE * PAGES) as u32;
+const RANGE: std::ops::Range<u32> = 0..(PAGE * PAGES) as u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PowerLost;
@@ -110,9 +110,9 @@ impl NorFlash for Flash {
         assert!(offset.is_multiple_of(4) && bytes.len().is_multiple_of(4), "whole words only");
         for (word, bytes) in (offset as usize..).step_by(4).zip(bytes.chunks(4)) {
             let is_whole = self.has_power();
-            for (place, byte) in (word..).zip(bytes) {
+            for (at, byte) in (word..).zip(bytes) {
                 let kept = if is_whole { 0 } else { self.byte() };
-                self.bytes[place] &= byte | kept;
+                self.bytes[at] &= byte | kept;
             }
             if !is_whole {
                 return Err(PowerLost);
@@ -138,7 +138,7 @@ fn block(number: u32) -> Vec<u8> {
 }
 
 fn open_store(flash: &mut Flash, name: u16) -> Result<BlockStore, StoreError> {
-    done(BlockStore::open(flash, PLACE, name, &mut [0; ITEM_MAX]))
+    done(BlockStore::open(flash, RANGE, name, &mut [0; ITEM_MAX]))
 }
 
 fn put(store: &mut BlockStore, flash: &mut Flash, number: u32) -> Result<u32, StoreError> {
@@ -191,21 +191,21 @@ fn power_cuts_at_any_step_cost_no_stored_block() {
             let mut store = open_store(&mut back, 6).expect("it is sound");
             let found = store.recovered();
             let end = before + put_until_cut.len() as u32;
-            let place = format!("{before} blocks, cut at step {steps}: {found:?}");
-            assert!(found.next == end || found.next == end + 1, "{place}");
-            assert!(end == 0 || found.store == 5, "{place}");
-            assert!(found.oldest >= oldest_told.min(end), "{place}");
+            let case = format!("{before} blocks, cut at step {steps}: {found:?}");
+            assert!(found.next == end || found.next == end + 1, "{case}");
+            assert!(end == 0 || found.store == 5, "{case}");
+            assert!(found.oldest >= oldest_told.min(end), "{case}");
             for number in found.oldest..end {
-                assert_eq!(fetch(&store, &mut back, number), Some(block(number)), "{place}: block {number}");
+                assert_eq!(fetch(&store, &mut back, number), Some(block(number)), "{case}: block {number}");
             }
             // At most the page that was being erased is gone, and that is told.
-            assert!(found.oldest <= oldest_told + 8, "{place}, {oldest_told} before");
+            assert!(found.oldest <= oldest_told + 8, "{case}, {oldest_told} before");
             for number in found.next..found.next + 12 {
                 put(&mut store, &mut back, number).expect("it goes on");
-                assert_eq!(fetch(&store, &mut back, number), Some(block(number)), "{place}: later");
+                assert_eq!(fetch(&store, &mut back, number), Some(block(number)), "{case}: later");
             }
             let reopened = open_store(&mut back, 6).expect("it is sound").recovered();
-            assert_eq!(reopened.next, found.next + 12, "{place}");
+            assert_eq!(reopened.next, found.next + 12, "{case}");
             if put_until_cut.len() == 8 {
                 break;
             }
@@ -216,7 +216,7 @@ fn power_cuts_at_any_step_cost_no_stored_block() {
 fn open_log(flash: &mut Flash) -> Result<(BlockLog, Vec<Vec<u8>>), StoreError> {
     let mut entries = Vec::new();
     let mut see = |entry: &[u8]| entries.push(entry.to_vec());
-    let log = done(BlockLog::open(flash, PLACE, &mut [0; ITEM_MAX], &mut see))?;
+    let log = done(BlockLog::open(flash, RANGE, &mut [0; ITEM_MAX], &mut see))?;
     Ok((log, entries))
 }
 
@@ -279,12 +279,12 @@ fn power_cuts_at_any_step_cost_no_entry_of_a_log() {
             let _ = open_log(&mut again);
             let mut back = again.powered(usize::MAX, 0);
             let (mut log, _) = open_log(&mut back).expect("it is sound");
-            let place = format!("{before} entries, cut at step {steps}");
+            let case = format!("{before} entries, cut at step {steps}");
             let entries = read_log(&log, &mut back, released);
-            assert!((released..end).all(|at| entries.get(&at) == Some(&block(at))), "{place}: {:?}", entries.keys());
-            assert!(log.end() == end || log.end() == end + 1, "{place}: {} for {end}", log.end());
+            assert!((released..end).all(|at| entries.get(&at) == Some(&block(at))), "{case}: {:?}", entries.keys());
+            assert!(log.end() == end || log.end() == end + 1, "{case}: {} for {end}", log.end());
             let position = append(&mut log, &mut back, &block(99)).expect("there is room");
-            assert_eq!(read_log(&log, &mut back, released).get(&position), Some(&block(99)), "{place}");
+            assert_eq!(read_log(&log, &mut back, released).get(&position), Some(&block(99)), "{case}");
             if is_through {
                 break;
             }

@@ -8,8 +8,8 @@ use common::config::BROADCAST;
 use common::data::block::{Block, Sample, Taken};
 use common::data::wire::{AnswerBytes, Ask, Commit, Gap, Key, Known, Records, write_commits};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
-use common::link::fields::{ACK, BODIES, Body, Count, Group, HEAD, KINDS, Shown, Unit};
-use common::link::frame::{HEAD_BYTES, Head, Kind, VERSION};
+use common::link::fields::{ACK, BODIES, Body, Count, Group, HEADER, KINDS, Shown, Unit};
+use common::link::frame::{HEADER_BYTES, Header, Kind, VERSION};
 use common::types::NodeId;
 
 type Values = Vec<(&'static str, u32)>;
@@ -127,13 +127,13 @@ fn a_rel_is_read_by_the_list_whomever_it_is_for() {
         messages: [b"one".as_slice(), b""].map(|bytes| bytes.iter().copied().collect()).into_iter().collect(),
     };
     let counts = [("answer", 1), ("messages", 2), ("entries", 1), ("challenged", 1), ("rel_unused", 0), ("acks", 1)];
-    let head = [&counts[..], &[("challenge", 0xC0FF_EE42)]].concat();
+    let header = [&counts[..], &[("challenge", 0xC0FF_EE42)]].concat();
     let entry = [("entry_echo", 0x4009), ("first", 2), ("expected", 7)];
     let ack = [("ack_echo", 0x1001), ("ack_expected", 1)];
     let messages = [("length", 3), ("length", 0)];
-    let to_all = [&head[..], &[("entry_id", 0x0203)], &entry, &[("ack_id", 0x0304)], &ack, &messages].concat();
+    let to_all = [&header[..], &[("entry_id", 0x0203)], &entry, &[("ack_id", 0x0304)], &ack, &messages].concat();
     assert_eq!(read_body(body("REL"), true, &written(|buf| rel.write(true, buf))), to_all);
-    let to_one = [&head[..], &entry, &ack, &messages].concat();
+    let to_one = [&header[..], &entry, &ack, &messages].concat();
     assert_eq!(read_body(body("REL"), false, &written(|buf| rel.write(false, buf))), to_one);
 }
 
@@ -147,34 +147,34 @@ fn data_is_read_by_the_list_whatever_its_type() {
     };
     block.push(7, taken).expect("it fits");
     let records = Records { turn: 2, hops_left: 9, key, age: 300, block: block.bytes() };
-    let head = |turn, kind, hops| [("data_try", turn), ("data_type", kind), ("data_hops_left", hops)];
+    let header = |turn, kind, hops| [("data_try", turn), ("data_type", kind), ("data_hops_left", hops)];
     let named = [("origin", 0x0102), ("store", 0xBEEF), ("block", 0x0003_0201), ("block_age", 300)];
     let rest = [("block_epoch", 7), ("block_clock", 0x1234_5678), ("block_clock_high", 5), ("samples", 1)];
     let samples = [("sample_byte", 0), ("sample_byte", 1), ("sample_byte", 2)];
-    let expected = [&head(2, 1, 9)[..], &named, &rest, &samples].concat();
+    let expected = [&header(2, 1, 9)[..], &named, &rest, &samples].concat();
     assert_eq!(read_body(body("DATA"), false, &written(|buf| records.write(buf))), expected);
     let gap = Gap { turn: 0, hops_left: 9, key, end: 0x0003_0301 };
     let lost = [("gap_origin", 0x0102), ("gap_store", 0xBEEF), ("gap_first", 0x0003_0201), ("gap_end", 0x0003_0301)];
-    assert_eq!(read_body(body("DATA"), false, &written(|buf| gap.write(buf))), [&head(0, 2, 9)[..], &lost].concat());
+    assert_eq!(read_body(body("DATA"), false, &written(|buf| gap.write(buf))), [&header(0, 2, 9)[..], &lost].concat());
     let commits = [Commit { key, bits: 5 }].into_iter().collect();
     let bytes = written(|buf| write_commits(buf, 3, NodeId(8), &commits));
     let entry =
         [("commit_origin", 0x0102), ("commit_store", 0xBEEF), ("commit_number", 0x0003_0201), ("commit_bits", 5)];
-    assert_eq!(read_body(body("DATA"), false, &bytes), [&head(0, 3, 3)[..], &[("data_leader", 8)], &entry].concat());
+    assert_eq!(read_body(body("DATA"), false, &bytes), [&header(0, 3, 3)[..], &[("data_leader", 8)], &entry].concat());
     let known = Known([0xA0, 0, 0, 0xA1, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
     let ask = Ask { turn: 1, hops_left: 9, asker: NodeId(0x0102), number: 7, known };
     let asked = [("asker", 0x0102), ("question", 7), ("known_0", 0xA100_00A0), ("known_1", 1), ("known_2", 2)];
-    let expected = [&head(1, 4, 9)[..], &asked, &[("known_3", 3)]].concat();
+    let expected = [&header(1, 4, 9)[..], &asked, &[("known_3", 3)]].concat();
     assert_eq!(read_body(body("DATA"), false, &written(|buf| ask.write(buf))), expected);
     let answer = AnswerBytes { turn: 1, hops_left: 9, asker: NodeId(1), number: 7, from: NodeId(8), contents: &[5] };
     let answered = [("answer_asker", 1), ("answer_question", 7), ("answer_from", 8), ("answer_byte", 5)];
-    let expected = [&head(1, 5, 9)[..], &answered].concat();
+    let expected = [&header(1, 5, 9)[..], &answered].concat();
     assert_eq!(read_body(body("DATA"), false, &written(|buf| answer.write(buf))), expected);
 }
 
 #[test]
-fn a_head_and_an_acknowledgement_are_read_by_the_list() {
-    let head = Head {
+fn a_header_and_an_acknowledgement_are_read_by_the_list() {
+    let header = Header {
         pan: 0x1234,
         to: BROADCAST,
         from: NodeId(7),
@@ -184,10 +184,10 @@ fn a_head_and_an_acknowledgement_are_read_by_the_list() {
         counter: 0x0045_6789,
         device: 0xBEEF,
     };
-    let bytes = head.bytes();
+    let bytes = header.bytes();
     let mut values = Values::new();
-    let own: usize = HEAD.iter().map(|unit| unit.bytes).sum();
-    assert_eq!(read_units(HEAD, &bytes[HEAD_BYTES - own..], &mut values), []);
+    let own: usize = HEADER.iter().map(|unit| unit.bytes).sum();
+    assert_eq!(read_units(HEADER, &bytes[HEADER_BYTES - own..], &mut values), []);
     let version = ("version", u32::from(VERSION));
     let rest = [("key_id", 2), ("kind", 2), ("epoch", 0x0123), ("counter_high", 0x4567), ("device", 0xBEEF)];
     assert_eq!(values, [&[("reserved", 0), version][..], &rest].concat());
@@ -198,12 +198,13 @@ fn a_head_and_an_acknowledgement_are_read_by_the_list() {
 
 /// No sniffer may take the first byte of ours for a protocol that it knows.
 #[test]
-fn the_head_is_neither_6lowpan_nor_zigbee() {
+fn the_header_is_neither_6lowpan_nor_zigbee() {
     for key_id in 0..4 {
         for kind in [Kind::Hello, Kind::Rel, Kind::Data] {
-            let head =
-                Head { pan: 1, to: BROADCAST, from: NodeId(7), key_id, kind, epoch: 1, counter: 1, device: 1 }.bytes();
-            let [.., own, _, _, _, _, _, _] = head;
+            let header =
+                Header { pan: 1, to: BROADCAST, from: NodeId(7), key_id, kind, epoch: 1, counter: 1, device: 1 }
+                    .bytes();
+            let [.., own, _, _, _, _, _, _] = header;
             assert_eq!(own >> 6, 0, "RFC 4944 reserves these for what is not 6LoWPAN");
             assert!(!(1..=3).contains(&(own >> 2 & 15)), "versions of Zigbee's network layer");
         }
@@ -217,7 +218,7 @@ fn every_kind_is_listed_once_and_its_fields_are_sound() {
     let mut keys = BTreeSet::new();
     let groups = BODIES.iter().flat_map(|body| body.groups);
     let units =
-        groups.clone().flat_map(|Group { to_all, units, .. }| to_all.iter().chain(*units)).chain(HEAD).chain(ACK);
+        groups.clone().flat_map(|Group { to_all, units, .. }| to_all.iter().chain(*units)).chain(HEADER).chain(ACK);
     for Unit { bytes, fields } in units {
         let all = u32::MAX >> (32 - 8 * bytes);
         assert_eq!(fields.iter().fold(0, |taken, field| taken | field.mask), all, "every bit has a name: {fields:?}");

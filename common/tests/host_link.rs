@@ -199,10 +199,10 @@ proptest! {
         before in to_host(), hit in to_host(), after in to_host(), at: prop::sample::Index, flip in 1..=255_u8,
     ) {
         let mut damaged = frame(&hit);
-        let place = at.index(damaged.len());
-        damaged[place] ^= flip;
+        let index = at.index(damaged.len());
+        damaged[index] ^= flip;
         // A zero that is damaged joins two frames; one that appears makes two out of one.
-        let costs_the_next = place == damaged.len() - 1;
+        let costs_the_next = index == damaged.len() - 1;
         let stream = [frame(&before), damaged, frame(&after), frame(&after)].concat();
         let mut decoder = Decoder::<ToHost>::new();
         let read = messages(&mut decoder, &stream);

@@ -88,19 +88,19 @@ fn named(line: &str) -> Vec<&str> {
 }
 
 /// What is wrong with the imports of one source of a module.
-fn upwards(module: &str, place: &str, text: &str) -> Vec<String> {
-    let Some(own) = rank(module) else { return vec![format!("{place}: module `{module}` has no place in the order")] };
+fn upwards(module: &str, path: &str, text: &str) -> Vec<String> {
+    let Some(own) = rank(module) else { return vec![format!("{path}: module `{module}` has no place in the order")] };
     let mut wrong = Vec::new();
     for (line, code) in code(text) {
         for import in named(code) {
             match rank(import) {
-                None => wrong.push(format!("{place}:{line}: module `{import}` has no place in the order")),
-                Some(other) if other > own => wrong.push(format!("{place}:{line}: `{module}` imports from `{import}`")),
+                None => wrong.push(format!("{path}:{line}: module `{import}` has no place in the order")),
+                Some(other) if other > own => wrong.push(format!("{path}:{line}: `{module}` imports from `{import}`")),
                 Some(_) => {}
             }
         }
         if code.contains("crate::{") {
-            wrong.push(format!("{place}:{line}: one module an import, or this test cannot read it"));
+            wrong.push(format!("{path}:{line}: one module an import, or this test cannot read it"));
         }
     }
     wrong
@@ -119,8 +119,8 @@ fn no_module_imports_from_one_above_it() {
             continue;
         }
         let Some(module) = module_of(source, &root) else { continue };
-        let place = source.strip_prefix(&root).unwrap().display().to_string();
-        wrong.extend(upwards(&module, &place, &fs::read_to_string(source).unwrap()));
+        let path = source.strip_prefix(&root).unwrap().display().to_string();
+        wrong.extend(upwards(&module, &path, &fs::read_to_string(source).unwrap()));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     for module in ORDER {

@@ -34,7 +34,7 @@ fn the_bytes_are_those_of_the_document() {
     let key = "1211 13 1514 16";
     let pairs = [
         (
-            Message::Sync { head: Stamp { mandate: MANDATE, index: 5 }, digest: 0xA1B2_C3D4 },
+            Message::Sync { newest: Stamp { mandate: MANDATE, index: 5 }, digest: 0xA1B2_C3D4 },
             format!("01 {mandate} 0500 d4c3b2a1"),
         ),
         (
@@ -99,8 +99,8 @@ fn what_no_node_sends_is_refused() {
     assert!(Message::decode(&[4, 32, 0, 0, 1, 0, 0, 0, 0, 0, 19, 0, 0, 0, 0]).is_none(), "a code that nobody knows");
 }
 
-/// Half a million messages of neighbours that lie: nothing overflows or panics, and heads only rise, but where the neighbour on
-/// the way to the leader knows of another past.
+/// Half a million messages of neighbours that lie: nothing overflows or panics, and the newest stamp only rises, but where the
+/// neighbour on the way to the leader knows of another past.
 #[test]
 fn hostile_messages_do_no_harm() {
     let mut rng = Rng::stream(17, 2);
@@ -108,7 +108,7 @@ fn hostile_messages_do_no_harm() {
     let mut now = Instant::from_millis(1_000);
     orders.start(now);
     (2..6).for_each(|id| orders.link_up(now, NodeId(id)));
-    let mut head = orders.head();
+    let mut newest = orders.newest();
     for turn in 0..500_000_u32 {
         let mut bytes = [0; 39];
         for byte in &mut bytes {
@@ -119,10 +119,14 @@ fn hostile_messages_do_no_harm() {
         let length = [15, 26, 39, 23, 36, 15, 17, 13, 9][rng.below(9) as usize];
         let from = NodeId(u16::try_from(2 + rng.below(5)).unwrap());
         orders.receive(now, from, &bytes[..length]);
-        let is_past = is_near(orders.head().mandate.number, head.mandate.number);
-        assert!(is_past || head.mandate.is_none() || from == NodeId(3), "too far away: {head}, {}", orders.head());
-        assert!(!is_past || orders.head() >= head, "heads only rise");
-        head = orders.head();
+        let is_past = is_near(orders.newest().mandate.number, newest.mandate.number);
+        assert!(
+            is_past || newest.mandate.is_none() || from == NodeId(3),
+            "too far away: {newest}, {}",
+            orders.newest()
+        );
+        assert!(!is_past || orders.newest() >= newest, "the newest stamp only rises");
+        newest = orders.newest();
         if turn % 7 == 0 {
             let leads = rng.below(2) == 0;
             orders.set_standing(now, Standing { leads, elected_at: 0, next_hop: Some(NodeId(3)), population: 0 });
@@ -135,9 +139,12 @@ fn hostile_messages_do_no_harm() {
             }
             while orders.poll_deed(now).is_some() {}
         }
-        assert!(orders.head() >= head, "heads only rise");
-        head = orders.head();
-        assert!(orders.book().iter().all(|order| order.stamp.mandate <= head.mandate), "nothing later than the head");
+        assert!(orders.newest() >= newest, "the newest stamp only rises");
+        newest = orders.newest();
+        assert!(
+            orders.book().iter().all(|order| order.stamp.mandate <= newest.mandate),
+            "nothing later than the newest stamp"
+        );
         assert!(orders.book().iter().count() <= common::orders::BOOK_MAX);
     }
 }

@@ -19,7 +19,7 @@ use embedded_storage_async::nor_flash::{ErrorType, NorFlash, NorFlashError, NorF
 /// Pages are smaller than a chip's, so that the log runs round them often; a configuration still fits.
 const PAGE: usize = 1_024;
 const PAGES: usize = 3;
-const PLACE: std::ops::Range<u32> = 0..(PAGE * PAGES) as u32;
+const RANGE: std::ops::Range<u32> = 0..(PAGE * PAGES) as u32;
 
 /// How far an interrupted erasure can have come, in quarters of a page.
 const ERASE_STEPS: usize = 4;
@@ -94,9 +94,9 @@ impl NorFlash for Flash {
 
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), PowerLost> {
         assert!(offset.is_multiple_of(4) && bytes.len().is_multiple_of(4), "whole words only");
-        for (place, byte) in (offset as usize..).zip(bytes) {
+        for (at, byte) in (offset as usize..).zip(bytes) {
             self.step()?;
-            self.bytes[place] &= byte;
+            self.bytes[at] &= byte;
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ fn done<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn store(flash: &Flash, steps: usize) -> Store<Flash> {
-    Store::new(flash.clone().powered(steps), PLACE).expect("the pages are aligned")
+    Store::new(flash.clone().powered(steps), RANGE).expect("the pages are aligned")
 }
 
 /// Everything that can be read.
@@ -265,7 +265,7 @@ fn a_board_that_waits_before_it_joins_takes_its_epoch_only_then() {
 
 #[test]
 fn pages_that_are_none_are_refused() {
-    for place in [0..1_000_u32, 4..2_052, 0..1_024] {
-        assert_eq!(Store::new(Flash::blank(), place).err(), Some(StoreError::Place));
+    for range in [0..1_000_u32, 4..2_052, 0..1_024] {
+        assert_eq!(Store::new(Flash::blank(), range).err(), Some(StoreError::Range));
     }
 }

@@ -7,7 +7,7 @@ use common::data::block::{Block, BlockBytes, Sample, Taken};
 use common::data::wire::{ANSWER_MAX, AnswerBytes, Ask, Body, Commit, Gap, Key, Known, Records, write_commits};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
-use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
+use common::link::frame::{Answered, HEADER_BYTES, Header, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::node::Node;
@@ -62,14 +62,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-fn head(kind: Kind, to: NodeId, counter: u32) -> Head {
-    Head { pan: 0x1234, to, from: NodeId(0x0102), key_id: 1, kind, epoch: 3, counter, device: 0xBEEF }
+fn header(kind: Kind, to: NodeId, counter: u32) -> Header {
+    Header { pan: 0x1234, to, from: NodeId(0x0102), key_id: 1, kind, epoch: 3, counter, device: 0xBEEF }
 }
 
-fn sealed(protection: &Protection, head: Head, body: &[u8]) -> Vec<u8> {
+fn sealed(protection: &Protection, header: Header, body: &[u8]) -> Vec<u8> {
     let mut buf = [0; FRAME_MAX];
-    buf[HEAD_BYTES..HEAD_BYTES + body.len()].copy_from_slice(body);
-    let length = head.seal(&Keys::new(protection), &mut buf, body.len()).expect("it fits");
+    buf[HEADER_BYTES..HEADER_BYTES + body.len()].copy_from_slice(body);
+    let length = header.seal(&Keys::new(protection), &mut buf, body.len()).expect("it fits");
     buf[..length].to_vec()
 }
 
@@ -165,25 +165,25 @@ fn frames() -> [Vec<u8>; 11] {
     let ascon = Protection::Ascon(NetworkKey::new(KEY));
     let ccm = Protection::AesCcm(NetworkKey::new(KEY));
     let body = written(|buf| hello().write(buf));
-    let hello_head = head(Kind::Hello, BROADCAST, 0x0001_0203);
+    let hello_header = header(Kind::Hello, BROADCAST, 0x0001_0203);
     let to_all = written(|buf| rel(&[b"one", b"two"]).write(true, buf));
     let to_one = Rel { answer: true, challenge: Some(0xC0FF_EE42), acks: [].into_iter().collect(), ..rel(&[b"one"]) };
     let to_one = written(|buf| to_one.write(false, buf));
-    let asked = sealed(&ascon, head(Kind::Rel, NodeId(0x0203), 0x0001_0205), &to_one);
+    let asked = sealed(&ascon, header(Kind::Rel, NodeId(0x0203), 0x0001_0205), &to_one);
     let (sender, tag) = (NodeId(0x0102), tag_of(&asked).expect("a tag"));
     let answered = Answered { sender, device: 0xBEEF, epoch: 3, counter: 0x0001_0205, tag };
     [
-        sealed(&ascon, hello_head, &body),
-        sealed(&ascon, head(Kind::Rel, BROADCAST, 0x0001_0204), &to_all),
+        sealed(&ascon, hello_header, &body),
+        sealed(&ascon, header(Kind::Rel, BROADCAST, 0x0001_0204), &to_all),
         asked,
         answered.acknowledge(&Keys::new(&ascon), NodeId(0x0203), Status::Accepted).to_vec(),
-        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0206), &records()),
-        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0207), &gap()),
-        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0208), &commit()),
-        sealed(&ccm, hello_head, &body),
-        sealed(&Protection::Open, hello_head, &body),
-        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_0209), &ask()),
-        sealed(&ascon, head(Kind::Data, NodeId(0x0203), 0x0001_020A), &answer()),
+        sealed(&ascon, header(Kind::Data, NodeId(0x0203), 0x0001_0206), &records()),
+        sealed(&ascon, header(Kind::Data, NodeId(0x0203), 0x0001_0207), &gap()),
+        sealed(&ascon, header(Kind::Data, NodeId(0x0203), 0x0001_0208), &commit()),
+        sealed(&ccm, hello_header, &body),
+        sealed(&Protection::Open, hello_header, &body),
+        sealed(&ascon, header(Kind::Data, NodeId(0x0203), 0x0001_0209), &ask()),
+        sealed(&ascon, header(Kind::Data, NodeId(0x0203), 0x0001_020A), &answer()),
     ]
 }
 
@@ -242,9 +242,9 @@ fn versions_kinds_and_lengths_that_are_not_known_are_refused_and_counted() {
     assert_eq!(counted(&longer), [0, 0, 0, 1], "a byte behind the tag moves the tag");
     let mut body = written(|buf| hello().write(buf));
     body.push(0);
-    let trailing = sealed(&protection, head(Kind::Hello, BROADCAST, 1), &body);
+    let trailing = sealed(&protection, header(Kind::Hello, BROADCAST, 1), &body);
     assert_eq!(counted(&trailing), [0, 0, 1, 0], "a byte behind the names, under a right tag");
-    assert_eq!(counted(&good[..HEAD_BYTES + 3]), [0, 0, 1, 0], "too short for a tag");
+    assert_eq!(counted(&good[..HEADER_BYTES + 3]), [0, 0, 1, 0], "too short for a tag");
     assert_eq!(counted(&[0; FRAME_MAX + 15]), [0, 1, 0, 0]);
 }
 
@@ -349,9 +349,9 @@ proptest! {
             }
             None => {}
         }
-        if let Ok(head) = Head::read(&bytes) {
+        if let Ok(header) = Header::read(&bytes) {
             let keys = Keys::new(&Protection::Open);
-            prop_assert!(head.open(&keys, &mut bytes.clone()).map_or(true, |body| body.len() < bytes.len()));
+            prop_assert!(header.open(&keys, &mut bytes.clone()).map_or(true, |body| body.len() < bytes.len()));
         }
     }
 }

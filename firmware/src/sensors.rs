@@ -63,8 +63,8 @@ async fn measure<S: Sensor>(sensor: &mut S, sample: &mut Sample) -> Option<i32> 
 }
 
 fn keep(sample: &mut Sample, quantity: Quantity, value: i32) {
-    if let Some(place) = quantity.series().and_then(|at| sample.values.get_mut(at)) {
-        *place = Some(value);
+    if let Some(slot) = quantity.series().and_then(|at| sample.values.get_mut(at)) {
+        *slot = Some(value);
     }
 }
 

@@ -61,10 +61,10 @@ fn elected(outcome: &Outcome) -> u64 {
 
 /// The truth: how strongly a node arrives at another.
 fn strength(scenario: &Scenario, seed: u64, from: u16, to: u16) -> f64 {
-    let (air, places) = (scenario.radio.propagation(seed), scenario.topology.positions(seed));
+    let (air, positions) = (scenario.radio.propagation(seed), scenario.topology.positions(seed));
     let at = |id: u16| {
         let node = NodeIndex(usize::from(id) - 1);
-        (RadioIndex(node.0), places[node.0])
+        (RadioIndex(node.0), positions[node.0])
     };
     air.gain_db(at(from), at(to)).unwrap()
 }
@@ -100,9 +100,9 @@ fn the_radio_of_a_field_is_calibrated_from_its_links() {
     let scenario = field(36, "15 s", "");
     for seed in 0..3 {
         let (_, trace) = recorded(&scenario, seed);
-        let places = scenario.topology.positions(seed);
-        let places = places.iter().zip(1..).map(|(place, id)| (id, [place.x, place.y])).collect();
-        let found = calibrate::fit(&Matrix::of(&trace), &places, 0.0).unwrap();
+        let positions = scenario.topology.positions(seed);
+        let positions = positions.iter().zip(1..).map(|(position, id)| (id, [position.x, position.y])).collect();
+        let found = calibrate::fit(&Matrix::of(&trace), &positions, 0.0).unwrap();
         let Estimate { value, within } = found.loss_at_1m_db;
         assert!((value - 40.2).abs() <= within, "{found:?}");
         assert!((found.exponent.value - 3.0).abs() <= 0.2, "{found:?}");

@@ -157,10 +157,10 @@ fn expectations(value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 /// The paths of everything below `value`, inputs included.
-fn places(value: &Value, path: &str, found: &mut Vec<String>) {
+fn paths_in(value: &Value, path: &str, found: &mut Vec<String>) {
     let mut below = |name: &str, inner: &Value| {
         let path = format!("{path}/{name}");
-        places(inner, &path, found);
+        paths_in(inner, &path, found);
         found.push(path);
     };
     match value {
@@ -196,7 +196,7 @@ fn nonsense_anywhere_is_replayed_or_refused_with_its_place() {
     for (name, text) in FILES.into_iter().chain(HIERARCHY) {
         let golden: Value = serde_json::from_str(text).unwrap();
         let mut paths = Vec::new();
-        places(&golden, "", &mut paths);
+        paths_in(&golden, "", &mut paths);
         for _ in 0..20 {
             let path = &paths[pick(paths.len())];
             let mut changed = golden.clone();

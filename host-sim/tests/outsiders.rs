@@ -14,10 +14,10 @@ use sim::scenario::run::walk::Walk;
 
 #[test]
 fn links_between_groups_come_and_go_and_those_inside_stay() {
-    let places = Topology::Grid { nodes: 16, spacing: 8.0 }.positions(1);
+    let positions = Topology::Grid { nodes: 16, spacing: 8.0 }.positions(1);
     let mut medium = Medium::new(Propagation::plain(1), None, 1);
-    for &place in &places {
-        medium.add(place, Tuning { channel: 15, tx_dbm: 0.0 });
+    for &position in &positions {
+        medium.add(position, Tuning { channel: 15, tx_dbm: 0.0 });
     }
     let wander = Wander {
         groups: Some(Groups { count: 2, wander: 1.0 }),
@@ -25,13 +25,13 @@ fn links_between_groups_come_and_go_and_those_inside_stay() {
         side: 150.0,
         until_us: 60_000_000,
     };
-    let mut walk = Walk::new(&Mobility::Random(wander), &places, 1);
+    let mut walk = Walk::new(&Mobility::Random(wander), &positions, 1);
     // Strips of a grid of four columns: two columns each.
     let is_inside = |&(a, b): &(NodeIndex, NodeIndex)| a.0 % 4 / 2 == b.0 % 4 / 2;
     let mut between = BTreeSet::new();
     for step in 0..300 {
-        for (node, place) in walk.pass(step * 200_000, 0.2) {
-            medium.set_position(node.radio(), place);
+        for (node, position) in walk.pass(step * 200_000, 0.2) {
+            medium.set_position(node.radio(), position);
         }
         let power = |a: NodeIndex, b: NodeIndex| medium.mean_dbm(a.radio(), b.radio());
         let links = Components::find(power, 16, |_| true, |_| -100.5, Admission::LINKS).links;

@@ -68,11 +68,11 @@ fn the_bytes_of_a_page_are_frozen() {
     ok(&folder, "provision --id 2 --network garden --key-file known.key --ring 1,2,3 --power -4 -o page.bin");
     let bytes = std::fs::read(folder.join("page.bin")).unwrap();
     let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let head = "524c6366010031000200";
+    let header = "524c6366010031000200";
     let network = "8f96010ffc";
     let key_and_ring = format!("00{KEY_DIGITS}000000010301020300");
     let radii_timings_sum = "00008001030ed00f0ae80703a01fe8072204cf1c";
-    assert_eq!(digits.concat(), [head, network, &key_and_ring, radii_timings_sum].concat());
+    assert_eq!(digits.concat(), [header, network, &key_and_ring, radii_timings_sum].concat());
     let config = page::decode(&bytes).unwrap();
     assert_eq!((config.id.0, config.power_dbm, config.channel), (2, -4, 15));
     assert_eq!(config.protection, Protection::Ascon(key));

@@ -204,16 +204,16 @@ fn changed(text: &str, rng: &mut Rng) -> String {
             _ => pieces.push(c.to_string()),
         }
     }
-    let places = |pieces: &[String], begins: fn(char) -> bool| -> Vec<usize> {
+    let indices = |pieces: &[String], begins: fn(char) -> bool| -> Vec<usize> {
         (0..pieces.len()).filter(|&at| pieces[at].starts_with(begins)).collect()
     };
     let pick = |rng: &mut Rng, all: &[usize]| all[rng.below(u32::try_from(all.len()).unwrap()) as usize];
     for _ in 0..=rng.below(2) {
         if rng.below(3) > 0 {
-            let at = pick(rng, &places(&pieces, |c| c.is_ascii_digit()));
+            let at = pick(rng, &indices(&pieces, |c| c.is_ascii_digit()));
             NUMBERS[rng.below(20) as usize].clone_into(&mut pieces[at]);
         } else {
-            let words = places(&pieces, |c| c.is_ascii_lowercase());
+            let words = indices(&pieces, |c| c.is_ascii_lowercase());
             let (at, from) = (pick(rng, &words), pick(rng, &words));
             let word = pieces[from].clone();
             pieces[at] = word;

@@ -41,10 +41,10 @@ fn every_scenario_holds() {
 fn in_dense60_all_are_in_range_of_each_other() {
     let scenario = find("dense60").unwrap();
     for seed in 0..100 {
-        let places = scenario.topology.positions(seed);
+        let positions = scenario.topology.positions(seed);
         let mut medium = Medium::new(scenario.radio.propagation(seed), None, seed);
-        for &place in &places {
-            medium.add(place, Tuning { channel: scenario.radio.channel, tx_dbm: scenario.radio.tx_dbm });
+        for &position in &positions {
+            medium.add(position, Tuning { channel: scenario.radio.channel, tx_dbm: scenario.radio.tx_dbm });
         }
         let power = |a: NodeIndex, b: NodeIndex| medium.mean_dbm(a.radio(), b.radio());
         let links = Components::find(power, 60, |_| true, |_| -100.5, Admission::LINKS).links;

@@ -58,13 +58,13 @@ fn bounds_grow_with_hops_with_audible_nodes_and_with_loss() {
 #[test]
 fn what_fails_becomes_small_and_still_fails_in_the_same_way() {
     // To shrink what holds is as good as to shrink what fails, and goes on until nothing is left.
-    let held = (0..).map(draw).filter(|(stranger, _)| stranger.places.len() > 4 && stranger.events.len() > 2);
+    let held = (0..).map(draw).filter(|(stranger, _)| stranger.positions.len() > 4 && stranger.events.len() > 2);
     let (stranger, row) = held
         .map(|(stranger, world)| (examine(&stranger, &world), stranger))
         .find_map(|(row, stranger)| (row.fate == Fate::Held).then_some((stranger, row)))
         .unwrap();
     let (small, found) = shrink(&stranger, &row, |_| ());
-    assert_eq!((small.places.len(), small.events.len(), found.fate), (1, 0, Fate::Held), "{}", small.text());
+    assert_eq!((small.positions.len(), small.events.len(), found.fate), (1, 0, Fate::Held), "{}", small.text());
     assert!(read("small.toml", &small.text()).is_ok());
     assert_eq!(shrink(&stranger, &row, |_| ()).0, small);
 }

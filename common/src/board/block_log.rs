@@ -17,7 +17,7 @@ use crate::data::log_entry::ENTRY_MAX;
 
 const POSITION_BYTES: usize = 4;
 
-/// In the place of the kind of an entry.
+/// Instead of the kind of an entry.
 const RELEASED: u8 = 0x80;
 const RELEASED_BYTES: usize = 1 + 4;
 
@@ -52,11 +52,11 @@ impl BlockLog {
     /// Looks through the log in these addresses and shows every entry.
     pub async fn open<F: MultiwriteNorFlash>(
         flash: &mut F,
-        place: Range<u32>,
+        range: Range<u32>,
         buffer: &mut Item,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Self, StoreError> {
-        let mut log = Self { queue: FlashQueue::new(place), next: 0, released: 0 };
+        let mut log = Self { queue: FlashQueue::new(range), next: 0, released: 0 };
         let mut look = |item: &[u8]| {
             match read(item) {
                 Some((position, Line::Entry(entry))) => {
@@ -164,8 +164,8 @@ impl BlockLog {
     }
 
     /// Erases what makes no sense.
-    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, place: Range<u32>) -> Result<Self, StoreError> {
-        let queue = FlashQueue::new(place);
+    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, range: Range<u32>) -> Result<Self, StoreError> {
+        let queue = FlashQueue::new(range);
         queue.erase(flash).await?;
         Ok(Self { queue, next: 0, released: 0 })
     }

@@ -17,19 +17,19 @@ use super::storage::StoreError;
 use crate::data::origin::Recovered;
 use crate::limits::BLOCK_MAX;
 
-const HEAD_BYTES: usize = 8;
+const HEADER_BYTES: usize = 8;
 
-const _: () = assert!(HEAD_BYTES + BLOCK_MAX <= ITEM_MAX);
+const _: () = assert!(HEADER_BYTES + BLOCK_MAX <= ITEM_MAX);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Head {
+struct Header {
     name: u16,
     number: u32,
     base: u32,
 }
 
-impl Head {
-    fn write(self) -> [u8; HEAD_BYTES] {
+impl Header {
+    fn write(self) -> [u8; HEADER_BYTES] {
         let [s0, s1] = self.name.to_le_bytes();
         let [n0, n1, n2, _] = self.number.to_le_bytes();
         let [b0, b1, b2, _] = self.base.to_le_bytes();
@@ -37,7 +37,7 @@ impl Head {
     }
 
     fn read(item: &[u8]) -> Option<Self> {
-        let &[s0, s1, n0, n1, n2, b0, b1, b2] = item.first_chunk::<HEAD_BYTES>()?;
+        let &[s0, s1, n0, n1, n2, b0, b1, b2] = item.first_chunk::<HEADER_BYTES>()?;
         Some(Self {
             name: u16::from_le_bytes([s0, s1]),
             number: u32::from_le_bytes([n0, n1, n2, 0]),
@@ -59,14 +59,14 @@ impl BlockStore {
     /// Looks through the store in these addresses. An empty one gets this name.
     pub async fn open<F: MultiwriteNorFlash>(
         flash: &mut F,
-        place: Range<u32>,
+        range: Range<u32>,
         name: u16,
         buffer: &mut Item,
     ) -> Result<Self, StoreError> {
-        let queue = FlashQueue::new(place);
+        let queue = FlashQueue::new(range);
         let mut found = Recovered { store: name, next: 0, base: 0, oldest: 0 };
         let mut see = |item: &[u8]| {
-            if let Some(Head { name, number, base }) = Head::read(item) {
+            if let Some(Header { name, number, base }) = Header::read(item) {
                 let is_first = found.next == 0 || found.store != name;
                 let oldest = if is_first { number } else { found.oldest };
                 found = Recovered { store: name, next: number + 1, base, oldest };
@@ -92,15 +92,15 @@ impl BlockStore {
         block: &[u8],
         buffer: &mut Item,
     ) -> Result<u32, StoreError> {
-        let head = Head { name: self.found.store, number, base };
-        let (start, rest) = buffer.split_first_chunk_mut::<HEAD_BYTES>().ok_or(StoreError::Full)?;
-        *start = head.write();
+        let header = Header { name: self.found.store, number, base };
+        let (start, rest) = buffer.split_first_chunk_mut::<HEADER_BYTES>().ok_or(StoreError::Full)?;
+        *start = header.write();
         rest.get_mut(..block.len()).ok_or(StoreError::Full)?.copy_from_slice(block);
-        let item = buffer.get(..HEAD_BYTES + block.len()).ok_or(StoreError::Full)?;
+        let item = buffer.get(..HEADER_BYTES + block.len()).ok_or(StoreError::Full)?;
         self.queue.push(flash, item, true).await?;
         let mut oldest = None;
         let mut see = |item: &[u8]| {
-            oldest = Head::read(item);
+            oldest = Header::read(item);
             Then::Stop
         };
         self.queue.each(flash, buffer, &mut see).await?;
@@ -122,20 +122,20 @@ impl BlockStore {
             return Ok(Some(&self.last));
         }
         let mut length = None;
-        let mut see = |item: &[u8]| match Head::read(item).zip(item.get(HEAD_BYTES..)) {
-            Some((head, block)) if head.name == self.found.store && head.number == number => {
+        let mut see = |item: &[u8]| match Header::read(item).zip(item.get(HEADER_BYTES..)) {
+            Some((header, block)) if header.name == self.found.store && header.number == number => {
                 length = Some(block.len());
                 Then::Stop
             }
             _ => Then::Continue,
         };
         self.queue.each(flash, buffer, &mut see).await?;
-        Ok(length.and_then(|length| buffer.get(HEAD_BYTES..HEAD_BYTES + length)))
+        Ok(length.and_then(|length| buffer.get(HEADER_BYTES..HEADER_BYTES + length)))
     }
 
     /// Erases what makes no sense. Blocks that no leader has are lost, which nobody can declare; the store gets another name.
-    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, place: Range<u32>, name: u16) -> Result<Self, StoreError> {
-        let queue = FlashQueue::new(place);
+    pub async fn reset<F: MultiwriteNorFlash>(flash: &mut F, range: Range<u32>, name: u16) -> Result<Self, StoreError> {
+        let queue = FlashQueue::new(range);
         queue.erase(flash).await?;
         Ok(Self { queue, found: Recovered { store: name, next: 0, base: 0, oldest: 0 }, last: Vec::new() })
     }

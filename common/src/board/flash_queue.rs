@@ -39,24 +39,24 @@ pub enum Then {
 /// The queue in these addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlashQueue {
-    place: Range<u32>,
+    range: Range<u32>,
 }
 
 impl FlashQueue {
-    pub const fn new(place: Range<u32>) -> Self {
-        Self { place }
+    pub const fn new(range: Range<u32>) -> Self {
+        Self { range }
     }
 
     fn open<'f, F: NorFlash>(&self, flash: &'f mut F) -> Result<QueueStorage<Guarded<'f, F>, NoCache>, StoreError> {
-        let config = QueueConfig::try_new(self.place.clone()).map_err(|_| StoreError::Place)?;
+        let config = QueueConfig::try_new(self.range.clone()).map_err(|_| StoreError::Range)?;
         Ok(QueueStorage::new(Guarded(flash), config, Cache::new_uncached()))
     }
 
     /// Erases what an erasure left that lost its power. To be called once after a boot.
     pub async fn mend<F: NorFlash>(&self, flash: &mut F) -> Result<(), StoreError> {
-        let size = u32::try_from(F::ERASE_SIZE).map_err(|_| StoreError::Place)?;
-        let pages = || self.place.clone().step_by(F::ERASE_SIZE);
-        let Some(last) = pages().next_back() else { return Err(StoreError::Place) };
+        let size = u32::try_from(F::ERASE_SIZE).map_err(|_| StoreError::Range)?;
+        let pages = || self.range.clone().step_by(F::ERASE_SIZE);
+        let Some(last) = pages().next_back() else { return Err(StoreError::Range) };
         let mut was_half_full = is_half_full(flash, last).await?;
         for page in pages() {
             let is_half_full = is_half_full(flash, page).await?;
@@ -97,17 +97,17 @@ impl FlashQueue {
 
     /// Erases all pages.
     pub async fn erase<F: NorFlash>(&self, flash: &mut F) -> Result<(), StoreError> {
-        flash.erase(self.place.start, self.place.end).await.map_err(|_| StoreError::Flash)
+        flash.erase(self.range.start, self.range.end).await.map_err(|_| StoreError::Flash)
     }
 }
 
 /// Whether a page has its first mark and not its last, as `sequential-storage` tells them.
 async fn is_half_full<F: NorFlash>(flash: &mut F, page: u32) -> Result<bool, StoreError> {
-    let last = page + u32::try_from(F::ERASE_SIZE - F::READ_SIZE).map_err(|_| StoreError::Place)?;
+    let last = page + u32::try_from(F::ERASE_SIZE - F::READ_SIZE).map_err(|_| StoreError::Range)?;
     let mut is_marked = [false; 2];
     for (at, is_marked) in [page, last].into_iter().zip(&mut is_marked) {
         let mut mark = [0xFF; 4];
-        let mark = mark.get_mut(..F::READ_SIZE).ok_or(StoreError::Place)?;
+        let mark = mark.get_mut(..F::READ_SIZE).ok_or(StoreError::Range)?;
         flash.read(at, mark).await.map_err(|_| StoreError::Flash)?;
         *is_marked = mark.iter().map(|byte| byte.count_zeros()).sum::<u32>() >= 4;
     }

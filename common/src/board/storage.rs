@@ -36,7 +36,7 @@ const _: () = assert!(History::POSTCARD_MAX_SIZE <= VALUE_MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// The pages cannot hold a map: they are not aligned, or too few.
-    Place,
+    Range,
     /// The flash refused.
     Flash,
     /// What is in flash makes no sense.
@@ -51,7 +51,7 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Place => "the storage's pages are not aligned or too few",
+            Self::Range => "the storage's pages are not aligned or too few",
             Self::Flash => "the flash refused",
             Self::Corrupted => "the storage makes no sense; erase its pages and give the board a new key",
             Self::Full => "the storage is full",
@@ -109,8 +109,8 @@ pub struct Store<F: NorFlash> {
 
 impl<F: NorFlash> Store<F> {
     /// The storage in these addresses of a flash.
-    pub fn new(flash: F, place: Range<u32>) -> Result<Self, StoreError> {
-        let config = MapConfig::try_new(place).map_err(|_| StoreError::Place)?;
+    pub fn new(flash: F, range: Range<u32>) -> Result<Self, StoreError> {
+        let config = MapConfig::try_new(range).map_err(|_| StoreError::Range)?;
         Ok(Self { map: MapStorage::new(flash, config, Cache::new_uncached()), buffer: [0; BUFFER] })
     }
 

@@ -21,9 +21,9 @@ pub const MAGIC: [u8; 4] = *b"RLcf";
 pub const VERSION: u8 = 1;
 
 /// The most that a page takes, in bytes.
-pub const PAGE_MAX: usize = HEAD + Config::POSTCARD_MAX_SIZE + TAIL;
+pub const PAGE_MAX: usize = HEADER + Config::POSTCARD_MAX_SIZE + TAIL;
 
-const HEAD: usize = 8;
+const HEADER: usize = 8;
 const TAIL: usize = 4;
 const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
@@ -54,7 +54,7 @@ impl fmt::Display for PageError {
             Self::Version(version) => write!(f, "byte 4: version {version} is not {VERSION}"),
             Self::Length(length) => write!(f, "byte 6: a body of {length} bytes does not fit"),
             Self::Checksum => f.write_str("the checksum behind the body is wrong"),
-            Self::Body => write!(f, "byte {HEAD}: the body is no configuration"),
+            Self::Body => write!(f, "byte {HEADER}: the body is no configuration"),
             Self::Field(error) => error.fmt(f),
         }
     }
@@ -64,20 +64,20 @@ impl core::error::Error for PageError {}
 
 /// Writes a configuration as a page to `buf`, and returns the part it takes.
 pub fn encode<'b>(config: &Config, buf: &'b mut [u8]) -> Result<&'b [u8], Full> {
-    let room = buf.get_mut(HEAD..).ok_or(Full)?;
+    let room = buf.get_mut(HEADER..).ok_or(Full)?;
     let length = postcard::to_slice(config, room).map_err(|_| Full)?.len();
-    let head = buf.get_mut(..HEAD).ok_or(Full)?;
+    let header = buf.get_mut(..HEADER).ok_or(Full)?;
     let [low, high] = u16::try_from(length).map_err(|_| Full)?.to_le_bytes();
-    head.copy_from_slice(&[MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, 0, low, high]);
-    let sum = CRC.checksum(buf.get(..HEAD + length).ok_or(Full)?).to_le_bytes();
-    buf.get_mut(HEAD + length..HEAD + length + TAIL).ok_or(Full)?.copy_from_slice(&sum);
-    buf.get(..HEAD + length + TAIL).ok_or(Full)
+    header.copy_from_slice(&[MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, 0, low, high]);
+    let sum = CRC.checksum(buf.get(..HEADER + length).ok_or(Full)?).to_le_bytes();
+    buf.get_mut(HEADER + length..HEADER + length + TAIL).ok_or(Full)?.copy_from_slice(&sum);
+    buf.get(..HEADER + length + TAIL).ok_or(Full)
 }
 
 /// The checksum that a page carries, which tells pages apart; none if there is no page.
 pub fn checksum(page: &[u8]) -> Option<u32> {
-    let (head, rest) = page.split_first_chunk::<HEAD>()?;
-    let [m0, m1, m2, m3, _, _, low, high] = *head;
+    let (header, rest) = page.split_first_chunk::<HEADER>()?;
+    let [m0, m1, m2, m3, _, _, low, high] = *header;
     let (_, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes([low, high])))?;
     let (sum, _) = rest.split_first_chunk::<TAIL>()?;
     ([m0, m1, m2, m3] == MAGIC).then_some(u32::from_le_bytes(*sum))
@@ -85,11 +85,11 @@ pub fn checksum(page: &[u8]) -> Option<u32> {
 
 /// Reads a page and checks everything in it.
 pub fn decode(page: &[u8]) -> Result<Config, PageError> {
-    let (head, rest) = page.split_first_chunk::<HEAD>().ok_or(PageError::Magic)?;
-    if head.iter().all(|&byte| byte == 0xFF) {
+    let (header, rest) = page.split_first_chunk::<HEADER>().ok_or(PageError::Magic)?;
+    if header.iter().all(|&byte| byte == 0xFF) {
         return Err(PageError::Blank);
     }
-    let [m0, m1, m2, m3, version, _, low, high] = *head;
+    let [m0, m1, m2, m3, version, _, low, high] = *header;
     if [m0, m1, m2, m3] != MAGIC {
         return Err(PageError::Magic);
     }
@@ -100,7 +100,7 @@ pub fn decode(page: &[u8]) -> Result<Config, PageError> {
     let (body, rest) = rest.split_at_checked(usize::from(length)).ok_or(PageError::Length(length))?;
     let (sum, _) = rest.split_first_chunk::<TAIL>().ok_or(PageError::Length(length))?;
     let mut digest = CRC.digest();
-    digest.update(head);
+    digest.update(header);
     digest.update(body);
     if digest.finalize() != u32::from_le_bytes(*sum) {
         return Err(PageError::Checksum);

@@ -14,7 +14,7 @@ use crate::limits::BLOCK_MAX;
 use crate::quantity::SERIES_MAX;
 
 /// Bytes before the samples.
-const HEAD_BYTES: usize = 8;
+const HEADER_BYTES: usize = 8;
 
 /// The values of one moment, by [series](crate::quantity::Quantity::SERIES).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Block {
             self.put(&[e0, e1, c0, c1, c2, c3, c4, 0])?;
             self.last_ms = clock_ms;
         }
-        let count = self.bytes.get_mut(HEAD_BYTES - 1).ok_or(Full)?;
+        let count = self.bytes.get_mut(HEADER_BYTES - 1).ok_or(Full)?;
         *count = count.checked_add(1).ok_or(Full)?;
         let since = u32::try_from(clock_ms.saturating_sub(self.last_ms)).map_err(|_| Full)?;
         self.put_number(since)?;
@@ -120,7 +120,7 @@ pub struct BlockBytes<'b> {
 impl<'b> BlockBytes<'b> {
     /// Reads a block; none where it is not whole, has no sample, or has bytes left over.
     pub fn read(bytes: &'b [u8]) -> Option<Self> {
-        let (&[e0, e1, c0, c1, c2, c3, c4, samples_len], samples) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+        let (&[e0, e1, c0, c1, c2, c3, c4, samples_len], samples) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         let clock_ms = u64::from_le_bytes([c0, c1, c2, c3, c4, 0, 0, 0]);
         let block = Self { epoch: u16::from_le_bytes([e0, e1]), clock_ms, samples_len, samples };
         let mut cursor = Cursor::of(block);
@@ -194,8 +194,8 @@ mod tests {
 
     fn taken(clock_ms: u64, values: &[Option<i32>]) -> Taken {
         let mut sample = Sample::default();
-        for (place, value) in sample.values.iter_mut().zip(values) {
-            *place = *value;
+        for (slot, value) in sample.values.iter_mut().zip(values) {
+            *slot = *value;
         }
         Taken { clock_ms, sample }
     }

@@ -14,9 +14,9 @@ use crate::quantity::Quantity;
 use crate::types::NodeId;
 
 /// Bytes of the longest entry.
-pub const ENTRY_MAX: usize = HEAD_BYTES + BLOCK_MAX;
+pub const ENTRY_MAX: usize = HEADER_BYTES + BLOCK_MAX;
 
-const HEAD_BYTES: usize = 18;
+const HEADER_BYTES: usize = 18;
 
 const BLOCK: u8 = 1;
 const GAP: u8 = 2;
@@ -92,15 +92,15 @@ impl<'b> LogEntry<'b> {
         let [e0, e1] = self.epoch.to_le_bytes();
         let [c0, c1, c2, c3, c4, ..] = self.clock_ms.to_le_bytes();
         let [a0, a1, a2, _] = self.age.to_le_bytes();
-        let head = [kind, o0, o1, s0, s1, n0, n1, n2, e0, e1, c0, c1, c2, c3, c4, a0, a1, a2];
-        *buf.first_chunk_mut().ok_or(Full)? = head;
-        buf.get_mut(HEAD_BYTES..HEAD_BYTES + contents.len()).ok_or(Full)?.copy_from_slice(contents);
-        Ok(HEAD_BYTES + contents.len())
+        let header = [kind, o0, o1, s0, s1, n0, n1, n2, e0, e1, c0, c1, c2, c3, c4, a0, a1, a2];
+        *buf.first_chunk_mut().ok_or(Full)? = header;
+        buf.get_mut(HEADER_BYTES..HEADER_BYTES + contents.len()).ok_or(Full)?.copy_from_slice(contents);
+        Ok(HEADER_BYTES + contents.len())
     }
 
     pub fn read(bytes: &'b [u8]) -> Option<Self> {
-        let (head, rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
-        let [kind, o0, o1, s0, s1, n0, n1, n2, e0, e1, c0, c1, c2, c3, c4, a0, a1, a2] = *head;
+        let (header, rest) = bytes.split_first_chunk::<HEADER_BYTES>()?;
+        let [kind, o0, o1, s0, s1, n0, n1, n2, e0, e1, c0, c1, c2, c3, c4, a0, a1, a2] = *header;
         let contents = match (kind, rest) {
             (BLOCK, block) => Contents::Block(BlockBytes::read(block).map(|_| block)?),
             (GAP, &[e0, e1, e2]) => Contents::Gap { end: u32::from_le_bytes([e0, e1, e2, 0]) },

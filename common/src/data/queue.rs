@@ -8,7 +8,7 @@ use crate::Full;
 use crate::limits::{DATA_QUEUE_MAX, TAKEN_MAX};
 use crate::time::Instant;
 
-/// A node's own frames take no more places than this, and leave this many for those of others.
+/// A node's own frames take no more slots than this, and leave this many for those of others.
 const OWN_MAX: usize = 4;
 const LEFT_FOR_OTHERS: usize = 2;
 

@@ -110,7 +110,7 @@ pub struct Known(pub [u8; 16]);
 
 impl Known {
     /// The byte and the bit of a node.
-    fn place(id: NodeId, turn: u8) -> (usize, u8) {
+    fn bit_of(id: NodeId, turn: u8) -> (usize, u8) {
         let mixed = (u32::from(id.0) << 4 | u32::from(turn & KIND)).wrapping_mul(0x9E37_79B1);
         let [.., top] = mixed.to_le_bytes();
         (usize::from(top >> 4), 1 << (top & 7))
@@ -118,12 +118,12 @@ impl Known {
 
     /// Adds a node, for the question's try.
     pub fn add(&mut self, id: NodeId, turn: u8) {
-        let (at, bit) = Self::place(id, turn);
+        let (at, bit) = Self::bit_of(id, turn);
         self.0.get_mut(at).into_iter().for_each(|byte| *byte |= bit);
     }
 
     pub fn has(self, id: NodeId, turn: u8) -> bool {
-        let (at, bit) = Self::place(id, turn);
+        let (at, bit) = Self::bit_of(id, turn);
         self.0.get(at).is_some_and(|byte| byte & bit != 0)
     }
 }
@@ -256,8 +256,8 @@ impl AnswerBytes<'_> {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let ([a0, a1], from) = (self.asker.0.to_le_bytes(), self.from.0.to_le_bytes());
-        let head = [self.turn << TURN_AT | ANSWER, self.hops_left, a0, a1, self.number];
-        write(buf, &[&head, &from, self.contents])
+        let header = [self.turn << TURN_AT | ANSWER, self.hops_left, a0, a1, self.number];
+        write(buf, &[&header, &from, self.contents])
     }
 
     /// What names the answer among the frames that wait: no block has such a number.

@@ -12,12 +12,12 @@ use crate::Full;
 pub const VERSION: u8 = 1;
 
 /// Bytes of the largest frame before COBS: what a decoder keeps.
-pub const BODY_MAX: usize = HEAD + larger(ToHost::POSTCARD_MAX_SIZE, ToBoard::POSTCARD_MAX_SIZE) + TAIL;
+pub const BODY_MAX: usize = HEADER + larger(ToHost::POSTCARD_MAX_SIZE, ToBoard::POSTCARD_MAX_SIZE) + TAIL;
 
 /// Bytes of the largest frame on the cable, its zero included.
 pub const FRAME_BYTES_MAX: usize = cobs::max_encoding_length(BODY_MAX) + 1;
 
-const HEAD: usize = 2;
+const HEADER: usize = 2;
 const TAIL: usize = 2;
 const CRC: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_SDLC);
 
@@ -34,7 +34,7 @@ pub fn encode<'b, M: Message>(message: &M, out: &'b mut [u8]) -> Result<&'b [u8]
     let mut body = [0; BODY_MAX];
     let [version, direction, rest @ ..] = &mut body;
     (*version, *direction) = (VERSION, M::DIRECTION);
-    let length = HEAD + postcard::to_slice(message, rest).map_err(|_| Full)?.len();
+    let length = HEADER + postcard::to_slice(message, rest).map_err(|_| Full)?.len();
     let sum = CRC.checksum(body.get(..length).ok_or(Full)?).to_le_bytes();
     body.get_mut(length..length + TAIL).ok_or(Full)?.copy_from_slice(&sum);
     let body = body.get(..length + TAIL).ok_or(Full)?;
@@ -141,8 +141,8 @@ fn message_in<M: Message>(body: &[u8]) -> Option<M> {
     if CRC.checksum(checked) != u16::from_le_bytes(*sum) {
         return None;
     }
-    let (head, bytes) = checked.split_first_chunk::<HEAD>()?;
-    if *head != [VERSION, M::DIRECTION] {
+    let (header, bytes) = checked.split_first_chunk::<HEADER>()?;
+    if *header != [VERSION, M::DIRECTION] {
         return None;
     }
     match postcard::take_from_bytes(bytes) {

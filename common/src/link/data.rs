@@ -7,7 +7,7 @@
 //! knows what to do. They are sent only when the election has nothing to send, and nothing that becomes of them changes a link.
 
 use super::exchange::InFlight;
-use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
+use super::frame::{ACK_BYTES, Answered, HEADER_BYTES, Header, Kind, Status, tag_of};
 use super::pool::Slot;
 use super::receive::Arrival;
 use super::security::TAG_BYTES;
@@ -50,14 +50,14 @@ impl Links {
         if self.data != DataExchange::Idle || self.has_more_urgent() {
             return None;
         }
-        let (to, length) = above.compose_data(buf.get_mut(HEAD_BYTES..FRAME_MAX - TAG_BYTES)?)?;
+        let (to, length) = above.compose_data(buf.get_mut(HEADER_BYTES..FRAME_MAX - TAG_BYTES)?)?;
         if !self.table.is_linked(to) {
             self.data = DataExchange::Over(DataOutcome::NoAnswer);
             return None;
         }
-        let sealed = self.next_head(to, Kind::Data).and_then(|head| {
-            let Head { from: sender, device, epoch, counter, .. } = head;
-            let length = self.numbering.seal(head, buf, length)?;
+        let sealed = self.next_header(to, Kind::Data).and_then(|header| {
+            let Header { from: sender, device, epoch, counter, .. } = header;
+            let length = self.numbering.seal(header, buf, length)?;
             let answered = Answered { sender, device, epoch, counter, tag: tag_of(buf.get(..length)?)? };
             Some((DataFlight { answered, to }, length))
         });
@@ -114,7 +114,7 @@ impl Links {
     pub(super) fn on_data(
         &mut self,
         now: Instant,
-        head: Head,
+        header: Header,
         slot: Option<Slot>,
         body: &[u8],
         arrival: Arrival,
@@ -122,16 +122,16 @@ impl Links {
     ) -> bool {
         let neighbour = slot.and_then(|slot| self.table.touch(slot));
         let is_linked = neighbour.is_some_and(|neighbour| {
-            neighbour.last = head.number();
+            neighbour.last = header.number();
             neighbour.quality.strengthen(arrival.rssi_dbm);
             neighbour.session.is_up()
         });
         if let Some(slot) = slot {
             self.may_be_there(now, slot);
         }
-        let status = if is_linked { above.receive_data(head.from, body) } else { Some(Status::NoSession) };
+        let status = if is_linked { above.receive_data(header.from, body) } else { Some(Status::NoSession) };
         if let Some(status) = status {
-            self.answer(now + TURN_ROUND, head, arrival.tag, status);
+            self.answer(now + TURN_ROUND, header, arrival.tag, status);
         }
         status.is_some()
     }

@@ -61,7 +61,7 @@ pub struct Group {
 /// The body of one kind of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// The kind's number in the head.
+    /// The kind's number in the header.
     pub kind: u8,
     pub name: &'static str,
     pub groups: &'static [Group],
@@ -91,8 +91,8 @@ const POSITIONS: &[(u32, &str)] = &[(255, "nobody")];
 const HOPS: &[(u32, &str)] = &[(254, "asked for a newer number"), (255, "no route")];
 const UNKNOWN: &[(u32, &str)] = &[(255, "longer or unknown")];
 
-/// The part of the head that is not the standard's: byte 9 and what follows it.
-pub const HEAD: &[Unit] = &[
+/// The part of the header that is not the standard's: byte 9 and what follows it.
+pub const HEADER: &[Unit] = &[
     whole(
         1,
         &[

@@ -1,11 +1,11 @@
-//! The head of every frame, and acknowledgements. Every byte is described in `docs/wire.md`.
+//! The header of every frame, and acknowledgements. Every byte is described in `docs/wire.md`.
 //!
 //! ```text
 //! 0 FCF 0x8841 | 2 DSN = counter[7:0] | 3 PAN | 5 destination | 7 source | 9 0 0 version2 key2 kind2 | 10 epoch
 //! | 12 counter[23:8] | 14 device
 //! ```
 //! The first nine bytes are a data frame of IEEE 802.15.4 with short addresses, so that any sniffer shows who talks to whom. The
-//! frame control is the same in every frame; the rest of the head is authenticated, and what follows is encrypted.
+//! frame control is the same in every frame; the rest of the header is authenticated, and what follows is encrypted.
 //!
 //! Byte 9 is the first that is ours, and sniffers guess from it what follows. Two leading zeros are reserved by 6LoWPAN for
 //! whatever is not 6LoWPAN (RFC 4944); with a version of at least 1 behind them, the byte names no version of Zigbee either.
@@ -18,7 +18,7 @@ use crate::types::NodeId;
 /// The version of everything in this module. Frames of another version are counted and ignored.
 pub const VERSION: u8 = 2;
 
-pub const HEAD_BYTES: usize = 16;
+pub const HEADER_BYTES: usize = 16;
 
 pub use crate::mac::phy::ACK_BYTES;
 
@@ -66,9 +66,9 @@ impl Kind {
     }
 }
 
-/// The head of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct Header {
     pub pan: u16,
     /// Whom the frame is for.
     pub to: NodeId,
@@ -100,12 +100,12 @@ pub struct FrameNumber {
     pub counter: u32,
 }
 
-impl Head {
+impl Header {
     pub const fn number(&self) -> FrameNumber {
         FrameNumber { epoch: self.epoch, counter: self.counter }
     }
 
-    pub fn bytes(&self) -> [u8; HEAD_BYTES] {
+    pub fn bytes(&self) -> [u8; HEADER_BYTES] {
         let [f0, f1] = FCF_DATA;
         let [p0, p1] = self.pan.to_le_bytes();
         let [t0, t1] = self.to.0.to_le_bytes();
@@ -118,8 +118,8 @@ impl Head {
     }
 
     pub fn read(frame: &[u8]) -> Result<Self, Refusal> {
-        let head = frame.first_chunk::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
-        let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2, d0, d1] = *head;
+        let header = frame.first_chunk::<HEADER_BYTES>().ok_or(Refusal::Malformed)?;
+        let [f0, f1, c0, p0, p1, t0, t1, s0, s1, kind, e0, e1, c1, c2, d0, d1] = *header;
         if [f0, f1] != FCF_DATA || kind >> VERSION_AT != VERSION {
             return Err(Refusal::Foreign);
         }
@@ -140,35 +140,35 @@ impl Head {
         Nonce { source, other, epoch, counter, domain: Domain::Frame, status: 0, device }
     }
 
-    /// Encrypts the body of `length` bytes that stands in `buf` behind the space for the head, and writes head and tag;
+    /// Encrypts the body of `length` bytes that stands in `buf` behind the space for the header, and writes header and tag;
     /// returns the frame's length.
     pub fn seal(&self, keys: &Keys, buf: &mut [u8], length: usize) -> Option<usize> {
-        let (space, rest) = buf.split_first_chunk_mut::<HEAD_BYTES>()?;
+        let (space, rest) = buf.split_first_chunk_mut::<HEADER_BYTES>()?;
         *space = self.bytes();
         let (body, rest) = rest.split_at_mut_checked(length)?;
         let tag = keys.cipher(Domain::Frame).seal(self.nonce(), associated(space), body);
         *rest.first_chunk_mut::<TAG_BYTES>()? = tag;
-        Some(HEAD_BYTES + length + TAG_BYTES)
+        Some(HEADER_BYTES + length + TAG_BYTES)
     }
 
-    /// Decrypts the body of the frame that this head was read from, in place.
+    /// Decrypts the body of the frame that this header was read from, in place.
     pub fn open<'f>(&self, keys: &Keys, frame: &'f mut [u8]) -> Result<&'f [u8], Refusal> {
-        let (head, rest) = frame.split_first_chunk_mut::<HEAD_BYTES>().ok_or(Refusal::Malformed)?;
+        let (header, rest) = frame.split_first_chunk_mut::<HEADER_BYTES>().ok_or(Refusal::Malformed)?;
         let (body, tag) = rest.split_last_chunk_mut::<TAG_BYTES>().ok_or(Refusal::Malformed)?;
-        keys.cipher(Domain::Frame).open(self.nonce(), associated(head), body, *tag).map_err(|_| Refusal::Forged)?;
+        keys.cipher(Domain::Frame).open(self.nonce(), associated(header), body, *tag).map_err(|_| Refusal::Forged)?;
         Ok(body)
     }
 
     /// Where the body stands in a frame of this many bytes.
     pub const fn body(length: usize) -> Range<usize> {
-        HEAD_BYTES..length.saturating_sub(TAG_BYTES)
+        HEADER_BYTES..length.saturating_sub(TAG_BYTES)
     }
 }
 
-/// The head behind its frame control, of which only one value is ever read. That leaves 14 bytes: with its padding, a head of 16
-/// would take the cipher two blocks, which is a fifteenth of the time in which a frame is answered.
-fn associated(head: &[u8; HEAD_BYTES]) -> &[u8] {
-    head.split_first_chunk::<{ FCF_DATA.len() }>().map_or(&[], |(_, rest)| rest)
+/// The header behind its frame control, of which only one value is ever read. That leaves 14 bytes: with its padding, a header
+/// of 16 would take the cipher two blocks, which is a fifteenth of the time in which a frame is answered.
+fn associated(header: &[u8; HEADER_BYTES]) -> &[u8] {
+    header.split_first_chunk::<{ FCF_DATA.len() }>().map_or(&[], |(_, rest)| rest)
 }
 
 /// What an acknowledgement says.
@@ -264,7 +264,7 @@ pub fn as_ack(frame: &[u8]) -> Option<[u8; ACK_BYTES]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answered, HEAD_BYTES, Head, Kind, Refusal, Status, as_ack};
+    use super::{Answered, HEADER_BYTES, Header, Kind, Refusal, Status, as_ack};
     use crate::config::{NetworkKey, Protection};
     use crate::link::security::Keys;
     use crate::types::NodeId;
@@ -273,7 +273,7 @@ mod tests {
         Keys::new(&Protection::Ascon(NetworkKey::new([3; 16])))
     }
 
-    const HEAD: Head = Head {
+    const HEADER: Header = Header {
         pan: 0x1234,
         to: NodeId(0xFFFF),
         from: NodeId(7),
@@ -287,20 +287,20 @@ mod tests {
     #[test]
     fn a_frame_is_opened_by_whoever_has_the_key() {
         let mut buf = [0; 40];
-        buf[HEAD_BYTES..HEAD_BYTES + 5].copy_from_slice(b"hello");
-        let Some(length) = HEAD.seal(&keys(), &mut buf, 5) else { panic!("it fits") };
+        buf[HEADER_BYTES..HEADER_BYTES + 5].copy_from_slice(b"hello");
+        let Some(length) = HEADER.seal(&keys(), &mut buf, 5) else { panic!("it fits") };
         let sealed = buf;
-        assert_eq!(Head::read(&buf[..length]), Ok(HEAD));
-        assert_eq!(HEAD.open(&keys(), &mut buf[..length]), Ok(&b"hello"[..]));
-        assert_eq!(&buf[Head::body(length)], b"hello");
+        assert_eq!(Header::read(&buf[..length]), Ok(HEADER));
+        assert_eq!(HEADER.open(&keys(), &mut buf[..length]), Ok(&b"hello"[..]));
+        assert_eq!(&buf[Header::body(length)], b"hello");
         let other = Keys::new(&Protection::Ascon(NetworkKey::new([4; 16])));
         buf = sealed;
-        assert_eq!(HEAD.open(&other, &mut buf[..length]), Err(Refusal::Forged));
+        assert_eq!(HEADER.open(&other, &mut buf[..length]), Err(Refusal::Forged));
         buf = sealed;
-        assert_eq!(HEAD.open(&keys(), &mut buf[..HEAD_BYTES + 3]), Err(Refusal::Malformed));
-        assert_eq!(Head::read(&buf[..15]), Err(Refusal::Malformed));
+        assert_eq!(HEADER.open(&keys(), &mut buf[..HEADER_BYTES + 3]), Err(Refusal::Malformed));
+        assert_eq!(Header::read(&buf[..15]), Err(Refusal::Malformed));
         buf[9] ^= 0x10;
-        assert_eq!(Head::read(&buf[..length]), Err(Refusal::Foreign), "another version");
+        assert_eq!(Header::read(&buf[..length]), Err(Refusal::Foreign), "another version");
     }
 
     #[test]

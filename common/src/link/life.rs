@@ -52,7 +52,7 @@ pub struct Life {
     at: Instant,
     /// Since when this node follows it.
     since: Instant,
-    /// This node's place among the leader's successors, from 0.
+    /// This node's rank among the leader's successors, from 0.
     rank: u8,
     /// Until when this node does not watch, because it was wrong.
     blind_until: Instant,
@@ -130,11 +130,11 @@ impl Life {
     }
 
     /// The leader has named its links in this order.
-    pub fn note_rank(&mut self, place: Option<usize>) {
-        self.rank = place.and_then(|place| u8::try_from(place).ok()).unwrap_or(NO_RANK);
+    pub fn note_rank(&mut self, rank: Option<usize>) {
+        self.rank = rank.and_then(|rank| u8::try_from(rank).ok()).unwrap_or(NO_RANK);
     }
 
-    /// This node's place among the successors; none where it is not one of them.
+    /// This node's rank among the successors; none where it is not one of them.
     pub fn rank(&self) -> Option<u8> {
         (self.rank < SUCCESSORS).then_some(self.rank)
     }
@@ -146,7 +146,7 @@ impl Life {
         }
     }
 
-    /// The place among the successors that a lost leader leaves to this node, and from when on it may take it: others had time to
+    /// The rank among the successors that a lost leader leaves to this node, and from when on it may take it: others had time to
     /// object. None where this node has asked nobody, and so waits like everybody for them to say so.
     pub fn turn(&self) -> Option<(u8, Instant)> {
         let rank = self.rank().filter(|_| self.asked_at != Instant::NEVER)?;

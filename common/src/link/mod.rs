@@ -92,7 +92,7 @@ pub trait Above {
         None
     }
 
-    /// A neighbour's hello tells this of the ring. Of nodes without a place in the table nothing is told: they may be replayed.
+    /// A neighbour's hello tells this of the ring. Of nodes without a slot in the table nothing is told: they may be replayed.
     fn receive_hello(&mut self, _from: NodeId, _told: &[u8]) {}
 
     /// Writes what a hello of this node tells of the ring; returns how many bytes that took.
@@ -249,7 +249,7 @@ impl Links {
     }
 
     /// A neighbour that has no room for this node, and the leader that it names. Of several, one with the least leader, so
-    /// that nodes in the same place choose alike.
+    /// that nodes in the same situation choose alike.
     pub fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
         let hosts = self.table.iter().filter(|(_, neighbour)| neighbour.refuses(now) && neighbour.leader.0 != 0);
         hosts.map(|(_, host)| (host.id, host.leader)).min_by_key(|&(_, leader)| leader)
@@ -268,7 +268,7 @@ impl Links {
         self.life.was_there(then, leader)
     }
 
-    /// This node's place among those that are to succeed the leader.
+    /// This node's rank among those that are to succeed the leader.
     pub fn rank(&self) -> Option<u8> {
         self.life.rank()
     }

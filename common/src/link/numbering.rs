@@ -3,7 +3,7 @@
 //! A nonce is made of the id, the epoch and the frame's number, so a node without an epoch, or without a number left, sends
 //! nothing.
 
-use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, Head, Kind, Refusal, Status};
+use super::frame::{ACK_BYTES, Answered, COUNTER_MAX, Header, Kind, Refusal, Status};
 use super::sealed::Sealed;
 use super::security::{Keys, TAG_BYTES};
 use crate::config::{Boot, Config};
@@ -63,43 +63,52 @@ impl Numbering {
         self.counter = self.counter.max(up_to);
     }
 
-    /// The head of the next frame; none once the epoch's numbers are used up, and with them the epoch.
-    pub fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
+    /// The header of the next frame; none once the epoch's numbers are used up, and with them the epoch.
+    pub fn next_header(&mut self, to: NodeId, kind: Kind) -> Option<Header> {
         if self.counter >= COUNTER_MAX {
             self.epoch = None;
         }
         let epoch = self.epoch?;
         self.counter += 1;
         let key_id = self.keys.first()?.as_ref().map_or(0, |(key_id, _)| *key_id);
-        Some(Head { pan: self.pan, to, from: self.id, key_id, kind, epoch, counter: self.counter, device: self.device })
+        Some(Header {
+            pan: self.pan,
+            to,
+            from: self.id,
+            key_id,
+            kind,
+            epoch,
+            counter: self.counter,
+            device: self.device,
+        })
     }
 
-    /// As [`Head::seal`], with the present key.
-    pub fn seal(&self, head: Head, buf: &mut [u8], length: usize) -> Option<usize> {
+    /// As [`Header::seal`], with the present key.
+    pub fn seal(&self, header: Header, buf: &mut [u8], length: usize) -> Option<usize> {
         let (_, keys) = self.keys.first()?.as_ref()?;
-        head.seal(keys, buf, length)
+        header.seal(keys, buf, length)
     }
 
-    /// Decrypts a frame of this network; returns its head and body.
-    pub fn open<'f>(&self, frame: &'f mut (impl Sealed + ?Sized)) -> Result<(Head, &'f [u8]), Refusal> {
-        let head = Head::read(frame.bytes())?;
-        if head.pan != self.pan {
+    /// Decrypts a frame of this network; returns its header and body.
+    pub fn open<'f>(&self, frame: &'f mut (impl Sealed + ?Sized)) -> Result<(Header, &'f [u8]), Refusal> {
+        let header = Header::read(frame.bytes())?;
+        if header.pan != self.pan {
             return Err(Refusal::Foreign);
         }
-        let keys = self.keys_of(head.key_id).ok_or(Refusal::Foreign)?;
-        Ok((head, frame.open(keys, &head)?))
+        let keys = self.keys_of(header.key_id).ok_or(Refusal::Foreign)?;
+        Ok((header, frame.open(keys, &header)?))
     }
 
     fn keys_of(&self, key_id: u8) -> Option<&Keys> {
         self.keys.iter().flatten().find(|(other, _)| *other == key_id).map(|(_, keys)| keys)
     }
 
-    /// This node's acknowledgement of the frame with this head and tag. A node without an epoch gives none: the acknowledgement has no number of its
-    /// own, but it would show that the node is there.
-    pub fn acknowledge(&self, head: &Head, tag: [u8; TAG_BYTES], status: Status) -> Option<[u8; ACK_BYTES]> {
-        let Head { from: sender, device, epoch, counter, .. } = *head;
+    /// This node's acknowledgement of the frame with this header and tag. A node without an epoch gives none: the
+    /// acknowledgement has no number of its own, but it would show that the node is there.
+    pub fn acknowledge(&self, header: &Header, tag: [u8; TAG_BYTES], status: Status) -> Option<[u8; ACK_BYTES]> {
+        let Header { from: sender, device, epoch, counter, .. } = *header;
         let answered = Answered { sender, device, epoch, counter, tag };
-        let keys = self.keys_of(head.key_id).filter(|_| self.epoch.is_some())?;
+        let keys = self.keys_of(header.key_id).filter(|_| self.epoch.is_some())?;
         Some(answered.acknowledge(keys, self.id, status))
     }
 

@@ -114,7 +114,7 @@ impl Pool {
         self.high_water
     }
 
-    /// The messages for one slot in order, each with its place in the pool.
+    /// The messages for one slot in order, each with its index in the pool.
     pub fn queue(&self, slot: Slot) -> impl Iterator<Item = (PoolIndex, &Parcel)> {
         let is_for = move |waiting: &Waiting| waiting.to.contains(slot);
         self.waiting
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_has_a_queue_of_its_own() {
+    fn each_slot_has_a_queue_of_its_own() {
         let mut pool = pool(&[(b"a", 0b011, false), (b"b", 0b110, false), (b"c", 0b010, false)]);
         assert_eq!(queue(&pool, Slot(1)), [b"a", b"b", b"c"]);
         pool.delivered(Slot(1), 2);

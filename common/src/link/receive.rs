@@ -2,7 +2,7 @@
 
 use super::body::{Entry, Hello, RelBytes};
 use super::exchange::Reply;
-use super::frame::{ACK_BYTES, Head, Kind, Refusal, Status, as_ack, tag_of};
+use super::frame::{ACK_BYTES, Header, Kind, Refusal, Status, as_ack, tag_of};
 use super::pool::Slot;
 use super::sealed::Sealed;
 use super::security::TAG_BYTES;
@@ -65,7 +65,7 @@ impl Links {
             return;
         }
         match self.numbering.open(frame) {
-            Ok((head, body)) => self.accept(now, head, body, Arrival { airtime, rssi_dbm, tag }, above),
+            Ok((header, body)) => self.accept(now, header, body, Arrival { airtime, rssi_dbm, tag }, above),
             Err(refusal) => self.refuse(refusal),
         }
     }
@@ -99,38 +99,38 @@ impl Links {
 
     /// Takes a frame of a member. Whatever a frame does merely by being there, it does behind the check of its number: an
     /// outsider can send what it has recorded as often as it likes, and noise all the time.
-    fn accept(&mut self, now: Instant, head: Head, body: &[u8], arrival: Arrival, above: &mut dyn Above) {
+    fn accept(&mut self, now: Instant, header: Header, body: &[u8], arrival: Arrival, above: &mut dyn Above) {
         let Arrival { airtime, rssi_dbm, .. } = arrival;
-        if head.from == self.id() {
-            self.on_own_id(now, head);
+        if header.from == self.id() {
+            self.on_own_id(now, header);
             return;
         }
-        let slot = self.table.find(head.from);
+        let slot = self.table.find(header.from);
         let known = slot.and_then(|slot| self.table.get(slot)).filter(|neighbour| !neighbour.may_be_another(now));
-        if known.is_some_and(|neighbour| head.number() <= neighbour.last) {
+        if known.is_some_and(|neighbour| header.number() <= neighbour.last) {
             count(&mut self.counters.replayed);
             // It may be a twin: of two boards with one id, one has the lower numbers.
             if let Some(slot) = slot {
-                self.note_device(now, slot, head.device);
-                self.answer_twin(now, slot, head, body, arrival);
+                self.note_device(now, slot, header.device);
+                self.answer_twin(now, slot, header, body, arrival);
             }
             return;
         }
-        if slot.is_none() && self.forgotten.refuses(head.from, head.number()) {
+        if slot.is_none() && self.forgotten.refuses(header.from, header.number()) {
             count(&mut self.counters.replayed);
             return;
         }
-        self.crowd.hear(now, head.from);
+        self.crowd.hear(now, header.from);
         self.life.follow(now, above.leader());
-        self.life.hear(now, head.from);
+        self.life.hear(now, header.from);
         self.watch();
         // Hellos go before data, so however much of that is on the channel, they are not late because of it.
-        if head.kind != Kind::Data {
+        if header.kind != Kind::Data {
             self.load.hear(now, airtime);
         }
         self.patience.slack_ms = self.load.slack_ms(now);
         self.others = Others { since: now, frame: airtime, answers: Duration::ZERO };
-        if head.to != self.id() && head.to != BROADCAST {
+        if header.to != self.id() && header.to != BROADCAST {
             // Somebody else is asked and answers right away.
             self.exchange.keep_quiet(now + TURN_ROUND + ANSWER_SLOT);
             self.others.answers = ANSWER_SLOT;
@@ -138,30 +138,30 @@ impl Links {
         }
         let due_of = due_by(self.patience);
         let before = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
-        let is_understood = match head.kind {
+        let is_understood = match header.kind {
             // Only nodes in ring mode put anything behind the names.
             Kind::Hello => match &Hello::split(body) {
                 Some((hello, more)) if self.hellos.is_on_ring() || more.is_empty() => {
-                    self.on_hello(now, head, slot, hello, rssi_dbm, above.leader());
+                    self.on_hello(now, header, slot, hello, rssi_dbm, above.leader());
                     if !hello.is_brief() {
-                        self.compare(head.from, hello, above);
+                        self.compare(header.from, hello, above);
                     }
-                    if !more.is_empty() && self.table.find(head.from).is_some() {
-                        above.receive_hello(head.from, more);
+                    if !more.is_empty() && self.table.find(header.from).is_some() {
+                        above.receive_hello(header.from, more);
                     }
                     true
                 }
                 _ => false,
             },
             Kind::Rel => {
-                let to = Some(self.id()).filter(|id| head.to == *id);
+                let to = Some(self.id()).filter(|id| header.to == *id);
                 let rel = RelBytes::read(body, to);
                 if let Some(rel) = rel {
-                    self.on_rel(now, head, slot, rel, arrival);
+                    self.on_rel(now, header, slot, rel, arrival);
                 }
                 rel.is_some()
             }
-            Kind::Data => head.to == self.id() && self.on_data(now, head, slot, body, arrival, above),
+            Kind::Data => header.to == self.id() && self.on_data(now, header, slot, body, arrival, above),
         };
         let after = slot.and_then(|slot| self.table.get(slot)).map(&due_of);
         if let (Some(before), Some(after)) = (before, after) {
@@ -172,21 +172,21 @@ impl Links {
 
     /// A frame has too low a number, perhaps because it comes from a twin, which is to learn that from this node. It believes a
     /// neighbour that has answered its challenge.
-    fn answer_twin(&mut self, now: Instant, slot: Slot, head: Head, body: &[u8], arrival: Arrival) {
-        let is_twin = self.table.get(slot).is_some_and(|neighbour| neighbour.device != head.device);
-        let to = Some(self.id()).filter(|id| head.to == *id);
-        let is_for_me = head.kind == Kind::Rel && (to.is_some() || head.to == BROADCAST);
+    fn answer_twin(&mut self, now: Instant, slot: Slot, header: Header, body: &[u8], arrival: Arrival) {
+        let is_twin = self.table.get(slot).is_some_and(|neighbour| neighbour.device != header.device);
+        let to = Some(self.id()).filter(|id| header.to == *id);
+        let is_for_me = header.kind == Kind::Rel && (to.is_some() || header.to == BROADCAST);
         let rel = is_for_me.then(|| RelBytes::read(body, to)).flatten().filter(|rel| rel.challenge.is_some());
         let turn = rel.and_then(|rel| rel.entries().position(|entry| entry.id == self.id()));
         if let Some(turn) = turn.filter(|_| is_twin) {
             let turn = u32::try_from(turn).unwrap_or(0);
-            self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, arrival.tag, Status::NoSession);
+            self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), header, arrival.tag, Status::NoSession);
         }
     }
 
-    fn on_rel(&mut self, now: Instant, head: Head, slot: Option<Slot>, rel: RelBytes<'_>, arrival: Arrival) {
+    fn on_rel(&mut self, now: Instant, header: Header, slot: Option<Slot>, rel: RelBytes<'_>, arrival: Arrival) {
         if let Some(neighbour) = slot.and_then(|slot| self.table.touch(slot)) {
-            neighbour.accept(now, head.number());
+            neighbour.accept(now, header.number());
             neighbour.quality.strengthen(arrival.rssi_dbm);
         }
         if let Some(slot) = slot {
@@ -198,27 +198,27 @@ impl Links {
             self.others.answers = ANSWER_SLOT.times(answers);
         }
         if let Some((turn, entry)) = rel.entries().enumerate().find(|(_, entry)| entry.id == self.id()) {
-            let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, head, slot, entry, rel));
+            let status = slot.map_or(Status::NoSession, |slot| self.on_entry(now, header, slot, entry, rel));
             if rel.answer {
                 let turn = u32::try_from(turn).unwrap_or(0);
-                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), head, arrival.tag, status);
+                self.answer(now + TURN_ROUND + ANSWER_SLOT.times(turn), header, arrival.tag, status);
             }
             if status == Status::NoSession {
                 self.hellos.trickle.reset(now, &mut self.rng);
             }
         } else if let Some(entry) = rel.acks().find(|entry| entry.id == self.id())
             && let Some(slot) = slot
-            && self.belongs(now, head, slot, entry.echo) == Belongs::Up
+            && self.belongs(now, header, slot, entry.echo) == Belongs::Up
         {
             self.acknowledged(now, slot, entry.ack);
         }
     }
 
     /// Whether a frame belongs to the present session with its sender.
-    fn belongs(&mut self, now: Instant, head: Head, slot: Slot, echo: u16) -> Belongs {
+    fn belongs(&mut self, now: Instant, header: Header, slot: Slot, echo: u16) -> Belongs {
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let Some(neighbour) = self.table.touch(slot) else { return Belongs::Nowhere };
-        let Some(turn) = neighbour.session.receive_rel(head.epoch, echo, i_want) else {
+        let Some(turn) = neighbour.session.receive_rel(header.epoch, echo, i_want) else {
             count(&mut self.counters.stale);
             return Belongs::Nowhere;
         };
@@ -226,9 +226,9 @@ impl Links {
         if turn == Turn::Met { Belongs::Met } else { Belongs::Up }
     }
 
-    fn on_entry(&mut self, now: Instant, head: Head, slot: Slot, entry: Entry, rel: RelBytes<'_>) -> Status {
+    fn on_entry(&mut self, now: Instant, header: Header, slot: Slot, entry: Entry, rel: RelBytes<'_>) -> Status {
         let messages = rel.messages_len;
-        match self.belongs(now, head, slot, entry.echo) {
+        match self.belongs(now, header, slot, entry.echo) {
             Belongs::Nowhere => return Status::NoSession,
             Belongs::Met => return Status::NoRoom,
             Belongs::Up => {}
@@ -249,7 +249,7 @@ impl Links {
         let known = neighbour.session.receive(entry.number, messages);
         for message in rel.messages().skip(usize::from(known)) {
             // The check above found room, and no message of a frame is longer than a parcel.
-            if !self.exchange.deliver(head.from, message) {
+            if !self.exchange.deliver(header.from, message) {
                 return Status::NoRoom;
             }
         }
@@ -258,8 +258,8 @@ impl Links {
         Status::Accepted
     }
 
-    pub(super) fn answer(&mut self, at: Instant, head: Head, tag: [u8; TAG_BYTES], status: Status) {
-        if let Some(bytes) = self.numbering.acknowledge(&head, tag, status) {
+    pub(super) fn answer(&mut self, at: Instant, header: Header, tag: [u8; TAG_BYTES], status: Status) {
+        if let Some(bytes) = self.numbering.acknowledge(&header, tag, status) {
             self.exchange.owe(Reply { bytes, at });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::body::{Hello, Name};
 use super::digest::digest;
-use super::frame::{FrameNumber, Head};
+use super::frame::{FrameNumber, Header};
 use super::neighbour::Neighbour;
 use super::pool::Slot;
 use super::quality::Quality;
@@ -25,8 +25,8 @@ const TWINS_TOLD: Duration = Duration::from_millis(30_000);
 
 impl Links {
     /// A frame with this node's own id: its own frame replayed, or another board's.
-    pub(super) fn on_own_id(&mut self, now: Instant, head: Head) {
-        if head.device == self.twins.device() {
+    pub(super) fn on_own_id(&mut self, now: Instant, header: Header) {
+        if header.device == self.twins.device() {
             count(&mut self.counters.replayed);
         } else {
             self.meet_twin(now);
@@ -58,26 +58,27 @@ impl Links {
     pub(super) fn on_hello(
         &mut self,
         now: Instant,
-        head: Head,
+        header: Header,
         slot: Option<Slot>,
         hello: &Hello,
         rssi_dbm: i8,
         leader: NodeId,
     ) {
         let is_brief = hello.is_brief();
-        let admitted = slot.or_else(|| if is_brief { None } else { self.admit(now, head, hello, rssi_dbm, leader) });
+        let admitted = slot.or_else(|| if is_brief { None } else { self.admit(now, header, hello, rssi_dbm, leader) });
         let Some(slot) = admitted else {
             count(&mut self.counters.refused);
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
-        self.note_hello(now, slot, head, hello, rssi_dbm, leader);
-        self.hear_of_leader(now, head.from, hello, leader);
+        self.note_hello(now, slot, header, hello, rssi_dbm, leader);
+        self.hear_of_leader(now, header.from, hello, leader);
         self.share_suspicion(now, hello);
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
-        let (epoch, is_linked) = (head.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
+        let (epoch, is_linked) =
+            (header.epoch, self.table.get(slot).is_some_and(|neighbour| neighbour.session.is_up()));
         let token = self.tokens.next();
         let Some(neighbour) = self.table.touch(slot) else { return };
         let known = neighbour.session.echo();
@@ -110,7 +111,7 @@ impl Links {
         }
         self.turned(now, slot, turn);
         // A leader is lost when it is silent, not when much of what it says is.
-        if is_linked && is_bad && head.from != leader {
+        if is_linked && is_bad && header.from != leader {
             self.take_down(now, slot, Reason::Quality);
         } else if is_linked && unlisted >= UNLISTED {
             self.take_down(now, slot, Reason::NoSession);
@@ -138,13 +139,13 @@ impl Links {
     }
 
     /// Notes what a hello tells, whether or not it names this node.
-    fn note_hello(&mut self, now: Instant, slot: Slot, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
+    fn note_hello(&mut self, now: Instant, slot: Slot, header: Header, hello: &Hello, rssi_dbm: i8, leader: NodeId) {
         let theirs = || hello.names.iter().take(usize::from(hello.links));
         let shared = self.table.linked().filter(|(_, neighbour)| theirs().any(|name| name.id == neighbour.id)).count();
-        self.note_device(now, slot, head.device);
+        self.note_device(now, slot, header.device);
         let longest = self.hellos.trickle.longest_log2(self.crowd.slower() + SLOWER_THERE);
         let Some(neighbour) = self.table.touch(slot) else { return };
-        let missed = if head.epoch == neighbour.last.epoch {
+        let missed = if header.epoch == neighbour.last.epoch {
             neighbour.quality.note_hello(hello.number, rssi_dbm)
         } else {
             neighbour.quality.restart(hello.number, rssi_dbm);
@@ -152,8 +153,8 @@ impl Links {
             neighbour.breaks = 0;
             0
         };
-        neighbour.accept(now, head.number());
-        neighbour.device = head.device;
+        neighbour.accept(now, header.number());
+        neighbour.device = header.device;
         // Whoever announces a longer interval than any node has would be missed only then.
         neighbour.interval_log2 = hello.interval_log2.min(longest);
         neighbour.leader = hello.leader;
@@ -238,10 +239,10 @@ impl Links {
     }
 
     /// Finds a slot for a newcomer.
-    fn admit(&mut self, now: Instant, head: Head, hello: &Hello, rssi_dbm: i8, leader: NodeId) -> Option<Slot> {
+    fn admit(&mut self, now: Instant, header: Header, hello: &Hello, rssi_dbm: i8, leader: NodeId) -> Option<Slot> {
         let quality = Quality::before(hello.number, rssi_dbm);
         let (dissents, is_strong) = (hello.leader != leader, quality.is_strong());
-        let is_beside = self.table.is_preferred(head.from);
+        let is_beside = self.table.is_preferred(header.from);
         let is_useful = is_strong && (dissents || is_beside || self.table.links() < LINKS_ENOUGH);
         let names_me = hello.names.iter().any(|name| name.id == self.id() && name.token != 0);
         // Nobody is sent away for a newcomer that this node has no use for.
@@ -250,8 +251,8 @@ impl Links {
         let slot = self.table.free().or_else(weakest)?;
         self.forget(slot);
         let session = self.new_session();
-        let number = FrameNumber { counter: 0, ..head.number() };
-        let mut neighbour = Neighbour::new(head.from, session, quality, number, now);
+        let number = FrameNumber { counter: 0, ..header.number() };
+        let mut neighbour = Neighbour::new(header.from, session, quality, number, now);
         neighbour.is_pinned = is_beside;
         self.table.put(slot, neighbour);
         if is_useful {

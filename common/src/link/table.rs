@@ -23,7 +23,7 @@ pub struct Table {
     beside: [NodeId; 2],
 }
 
-/// What the hello of a node without a place tells.
+/// What the hello of a node without a slot tells.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what a hello tells; each is independent of the others")]
 pub struct Newcomer {
@@ -31,7 +31,7 @@ pub struct Newcomer {
     pub dissents: bool,
     /// It is strong enough for a link.
     pub is_strong: bool,
-    /// It has a place for this node.
+    /// It has a slot for this node.
     pub names_me: bool,
     /// It stands beside this node on the ring.
     pub is_beside: bool,
@@ -192,7 +192,7 @@ impl Table {
     /// The slot that a newcomer may have in a full table. Its neighbour has no link, is not pinned, and the layer above knows
     /// that it is down. It was also silent for two of its intervals, or is too faint for a link while the newcomer is not, or
     /// follows the same leader while the newcomer does not, or does not name this node while the newcomer does: a link needs
-    /// a place at both ends, and in a crowd two nodes hardly ever choose each other by chance.
+    /// a slot at both ends, and in a crowd two nodes hardly ever choose each other by chance.
     pub fn weakest(&self, now: Instant, newcomer: Newcomer) -> Option<Slot> {
         let is_idle = |neighbour: &Neighbour| {
             let is_silent = now.since(neighbour.heard_at) > neighbour.interval().times(2);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_faint_give_their_place_to_who_can_have_a_link() {
+    fn the_faint_give_their_slot_to_who_can_have_a_link() {
         let mut table = Table::new([NodeId(0); 2]);
         let now = Instant::from_millis(100);
         for id in 1..=u16::try_from(TABLE_MAX).unwrap_or(0) {
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(table.weakest(now, newcomer), None, "a faint newcomer");
         assert_eq!(table.weakest(now, Newcomer { is_strong: true, ..newcomer }), Some(Slot(6)));
         let beside = Newcomer { is_beside: true, dissents: false, ..newcomer };
-        assert!(table.weakest(now, beside).is_some(), "one that stands beside this node on the ring finds a place");
+        assert!(table.weakest(now, beside).is_some(), "one that stands beside this node on the ring finds a slot");
         table.pin(|_| true);
         assert_eq!(table.weakest(now, beside), None, "but not that of another");
     }

@@ -6,7 +6,7 @@ use heapless::Vec;
 use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::digest::digest;
 use super::exchange::{Flight, InFlight};
-use super::frame::{ACK_BYTES, Answered, HEAD_BYTES, Head, Kind, tag_of};
+use super::frame::{ACK_BYTES, Answered, HEADER_BYTES, Header, Kind, tag_of};
 use super::life::AGE_MAX;
 use super::pool::{PoolIndex, Slot, Slots};
 use super::security::TAG_BYTES;
@@ -22,7 +22,7 @@ use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
 /// The most bytes of a frame's body.
-const BODY_MAX: usize = FRAME_MAX - HEAD_BYTES - TAG_BYTES;
+const BODY_MAX: usize = FRAME_MAX - HEADER_BYTES - TAG_BYTES;
 
 /// How long a node waits for the frames of others to acknowledge a frame that asked for no answer.
 const IMPLICIT_WAIT: Duration = Duration::from_millis(45);
@@ -88,14 +88,14 @@ impl Links {
             .or_else(|| self.transmit_hello(now, now, buf, above))
     }
 
-    /// The head of the next frame; none once the epoch's numbers are used up.
-    pub(super) fn next_head(&mut self, to: NodeId, kind: Kind) -> Option<Head> {
+    /// The header of the next frame; none once the epoch's numbers are used up.
+    pub(super) fn next_header(&mut self, to: NodeId, kind: Kind) -> Option<Header> {
         let had_epoch = self.epoch().is_some();
-        let head = self.numbering.next_head(to, kind);
-        if had_epoch && head.is_none() {
+        let header = self.numbering.next_header(to, kind);
+        if had_epoch && header.is_none() {
             self.notices.push(Notice::EpochNeeded);
         }
-        head
+        header
     }
 
     /// Writes a hello where one was `due` by that time.
@@ -143,16 +143,16 @@ impl Links {
         buf: &mut [u8; FRAME_MAX],
         above: &mut dyn Above,
     ) -> Option<usize> {
-        let head = self.next_head(BROADCAST, Kind::Hello)?;
+        let header = self.next_header(BROADCAST, Kind::Hello)?;
         self.life.follow(now, above.leader());
         let age = if is_leaving { AGE_MAX } else { self.life.age(now, self.id()) };
         let digest = above.told().map_or(0, |told| digest(told, composed.number));
         let hello = Hello { digest, age, ..composed };
-        let mut length = hello.write(buf.get_mut(HEAD_BYTES..)?).ok()?;
+        let mut length = hello.write(buf.get_mut(HEADER_BYTES..)?).ok()?;
         if self.hellos.is_on_ring() && !hello.is_brief() {
-            length += above.tell(buf.get_mut(HEAD_BYTES + length..FRAME_MAX - TAG_BYTES)?);
+            length += above.tell(buf.get_mut(HEADER_BYTES + length..FRAME_MAX - TAG_BYTES)?);
         }
-        let length = self.numbering.seal(head, buf, length)?;
+        let length = self.numbering.seal(header, buf, length)?;
         self.exchange.launch(InFlight::Hello { is_brief: hello.is_brief() });
         Some(length)
     }
@@ -203,10 +203,10 @@ impl Links {
 
     fn launch(&mut self, rel: &Rel, to: NodeId, flight_to: Slots, buf: &mut [u8; FRAME_MAX]) -> Option<usize> {
         let is_for_all = to == BROADCAST;
-        let head = self.next_head(to, Kind::Rel)?;
-        let length = rel.write(is_for_all, buf.get_mut(HEAD_BYTES..)?).ok()?;
-        let length = self.numbering.seal(head, buf, length)?;
-        let Head { from: sender, device, epoch, counter, .. } = head;
+        let header = self.next_header(to, Kind::Rel)?;
+        let length = rel.write(is_for_all, buf.get_mut(HEADER_BYTES..)?).ok()?;
+        let length = self.numbering.seal(header, buf, length)?;
+        let Header { from: sender, device, epoch, counter, .. } = header;
         let answered = Answered { sender, device, epoch, counter, tag: tag_of(buf.get(..length)?)? };
         let answers = if rel.answer { u8::try_from(rel.entries.len()).unwrap_or(0) } else { 0 };
         self.exchange.launch(InFlight::Rel(Flight { answered, to: flight_to, answers }));

@@ -92,24 +92,24 @@ impl Book {
             self.orders.remove(at);
         }
         let at = self.orders.iter().position(|known| known.stamp > order.stamp).unwrap_or(self.orders.len());
-        // There is room: a place for each register and each action, and the one that it replaces is gone.
+        // There is room: a slot for each register and each action, and the one that it replaces is gone.
         self.orders.insert(at, order).is_ok()
     }
 
-    /// There is another head. What is not earlier cannot have been said by anybody who knew of it: it is of another past.
-    pub fn forget_later(&mut self, head: Mandate) {
-        self.orders.retain(|order| order.stamp.mandate <= head);
+    /// There is a newer mandate. What is not earlier cannot have been said by anybody who knew of it: it is of another past.
+    pub fn forget_later(&mut self, newest: Mandate) {
+        self.orders.retain(|order| order.stamp.mandate <= newest);
     }
 
-    /// A number that stands for everything that is known, up to this head.
-    pub fn digest(&self, head: Stamp) -> u32 {
+    /// A number that stands for everything that is known, and the newest stamp.
+    pub fn digest(&self, newest: Stamp) -> u32 {
         let stamp = |stamp: Stamp| {
             let Stamp { mandate: Mandate { number, leader, epoch }, index } = stamp;
             [number, u32::from(leader.0) << 16 | u32::from(epoch), u32::from(index)]
         };
-        if head.mandate.is_none() && self.is_empty() {
+        if newest.mandate.is_none() && self.is_empty() {
             return 0;
         }
-        fold(stamp(head).into_iter().chain(self.orders.iter().flat_map(|order| stamp(order.stamp))))
+        fold(stamp(newest).into_iter().chain(self.orders.iter().flat_map(|order| stamp(order.stamp))))
     }
 }

@@ -181,7 +181,7 @@ pub struct Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Outcome {
-    /// The leader has given it a place in its order. More will be told.
+    /// The leader has given it a stamp. More will be told.
     Ordered,
     /// This many of the nodes that the leader knows of are known to have applied it, both counting the leader. That is the
     /// end, whether or not it is all.

@@ -1,60 +1,61 @@
 //! How orders spread: what is sent to whom, and what is made of it.
 
 use super::book::{Book, Order};
-use super::links::{Peers, Place};
+use super::links::{Peers, Slot};
 use super::stamp::{Mandate, Stamp};
 use super::wire::{Chunk, Message, Told};
 use super::{Orders, Outgoing, REMIND, age, count, time_of};
 use crate::causal_clock::is_near;
 use crate::time::{Duration, Instant};
 
-/// Where somebody knows of another past, all are told this node's head within this time.
+/// Where somebody knows of another past, all are told this node's newest stamp within this time.
 const REMIND_SOON: Duration = Duration::from_millis(1_000);
 
 impl Orders {
-    /// Whether this node's head is a mandate of its own.
+    /// Whether this node's newest mandate is its own.
     pub(super) fn has_mandate(&self) -> bool {
-        let Mandate { number, leader, epoch } = self.head.mandate;
+        let Mandate { number, leader, epoch } = self.newest.mandate;
         number != 0 && leader == self.identity.id && Some(epoch) == self.identity.epoch
     }
 
     /// Takes a mandate that is later than any that this node has seen.
     pub(super) fn take_mandate(&mut self, now: Instant) {
         let Some(epoch) = self.identity.epoch else { return };
-        let number = self.head.mandate.next_number(self.standing.elected_at);
+        let number = self.newest.mandate.next_number(self.standing.elected_at);
         self.adopt(now, Mandate { number, leader: self.identity.id, epoch });
         self.leading.begin();
     }
 
     /// A later mandate: from now on this node applies its orders. The first of them tells the neighbours; where there is none,
-    /// they are told the head.
+    /// they are told the newest stamp.
     fn adopt(&mut self, now: Instant, mandate: Mandate) {
-        self.head = Stamp { mandate, index: 0 };
+        self.newest = Stamp { mandate, index: 0 };
         self.book.forget_later(mandate);
         self.revision = self.revision.wrapping_add(1);
         self.links.begin_anew();
         self.remind_at = now + REMIND;
     }
 
-    /// Tells everybody this node's head, but those that told it.
+    /// Tells everybody this node's newest stamp, but those that told it.
     pub(super) fn announce(&mut self, known_to: Peers) {
         self.links.sync_due = self.links.all().without(known_to);
     }
 
-    /// Whether a mandate can belong to the same past as this node's head. Numbers are compared by how far one is ahead, which has
-    /// an end: of three that go all around, each is later than another. So one that is too far away is refused, unless it comes
-    /// from the neighbour on the way to the leader. Then it is this node that was told something else, and it starts over.
-    pub(super) fn is_of_this_past(&mut self, now: Instant, place: Place, mandate: Mandate) -> bool {
+    /// Whether a mandate can belong to the same past as this node's newest. Numbers are compared by how far one is ahead, which
+    /// has an end: of three that go all around, each is later than another. So one that is too far away is refused, unless it
+    /// comes from the neighbour on the way to the leader. Then it is this node that was told something else, and it starts
+    /// over.
+    pub(super) fn is_of_this_past(&mut self, now: Instant, slot: Slot, mandate: Mandate) -> bool {
         if mandate.is_none() {
             count(&mut self.counters.malformed);
             return false;
         }
-        if self.head.mandate.is_none() || is_near(mandate.number, self.head.mandate.number) {
+        if self.newest.mandate.is_none() || is_near(mandate.number, self.newest.mandate.number) {
             return true;
         }
-        let is_ahead = self.links.get_mut(place).is_some_and(|peer| Some(peer.id) == self.standing.next_hop);
+        let is_ahead = self.links.get_mut(slot).is_some_and(|peer| Some(peer.id) == self.standing.next_hop);
         if is_ahead {
-            self.head = Stamp::default();
+            self.newest = Stamp::default();
             self.book = Book::new();
             return true;
         }
@@ -64,50 +65,42 @@ impl Orders {
         false
     }
 
-    /// Somebody has applied more orders of the head than this node, which leads, has given or heard of. Whatever they were, under
-    /// another mandate all count alike again.
-    pub(super) fn supersede_head(&mut self, now: Instant) {
+    /// Somebody has applied more orders of the newest mandate than this node, which leads, has given or heard of. Whatever they
+    /// were, under another mandate all count alike again.
+    pub(super) fn supersede_newest(&mut self, now: Instant) {
         self.take_mandate(now);
         self.announce(Peers::NOBODY);
     }
 
-    pub(super) fn on_sync(&mut self, now: Instant, place: Place, head: Stamp, digest: u32) {
-        let them = Peers::of(place);
-        if head.mandate > self.head.mandate {
-            self.adopt(now, head.mandate);
+    pub(super) fn on_sync(&mut self, now: Instant, slot: Slot, newest: Stamp, digest: u32) {
+        let them = Peers::of(slot);
+        if newest.mandate > self.newest.mandate {
+            self.adopt(now, newest.mandate);
             self.announce(them);
         }
-        let is_same = head.mandate == self.head.mandate;
-        let theirs = if is_same { head.index } else { 0 };
+        let is_same = newest.mandate == self.newest.mandate;
+        let theirs = if is_same { newest.index } else { 0 };
         let differs = digest != self.digest();
-        let is_ahead = is_same && head.index > self.head.index;
+        let is_ahead = is_same && newest.index > self.newest.index;
         if is_ahead && self.standing.leads {
-            self.supersede_head(now);
+            self.supersede_newest(now);
             return;
         }
-        let Some(peer) = self.links.get_mut(place) else { return };
+        let Some(peer) = self.links.get_mut(slot) else { return };
         peer.covered = theirs;
         if differs && (is_ahead || !peer.is_told) {
             self.links.sync_due = self.links.sync_due.with(them);
         }
-        let mandate = self.head.mandate;
+        let mandate = self.newest.mandate;
         for order in self.book.iter_mut() {
             let has = !differs || order.stamp.mandate == mandate && order.stamp.index <= theirs;
             order.needs = if has { order.needs.without(them) } else { order.needs.with(them) };
         }
     }
 
-    pub(super) fn on_run(
-        &mut self,
-        now: Instant,
-        place: Place,
-        mandate: Mandate,
-        after: u16,
-        upto: u16,
-        chunk: &Chunk,
-    ) {
-        let them = Peers::of(place);
-        if mandate < self.head.mandate {
+    pub(super) fn on_run(&mut self, now: Instant, slot: Slot, mandate: Mandate, after: u16, upto: u16, chunk: &Chunk) {
+        let them = Peers::of(slot);
+        if mandate < self.newest.mandate {
             // A leader that is no longer one, or a neighbour that has not heard of the next. It is told, and what it sent
             // counts as what it is: something earlier.
             count(&mut self.counters.fenced);
@@ -115,20 +108,20 @@ impl Orders {
             self.merge(now, them, mandate, chunk);
             return;
         }
-        let is_later = mandate > self.head.mandate;
+        let is_later = mandate > self.newest.mandate;
         if is_later {
             self.adopt(now, mandate);
         }
-        if after > self.head.index {
+        if after > self.newest.index {
             count(&mut self.counters.holes);
             self.links.sync_due = if is_later { self.links.all() } else { self.links.sync_due.with(them) };
             return;
         }
-        if let Some(peer) = self.links.get_mut(place) {
+        if let Some(peer) = self.links.get_mut(slot) {
             peer.covered = peer.covered.max(upto);
         }
         for told in chunk {
-            if told.index > self.head.index {
+            if told.index > self.newest.index {
                 self.take(now, them, mandate, told);
             } else if let Some(order) = self.book.by_stamp(Stamp { mandate, index: told.index }) {
                 order.needs = order.needs.without(them);
@@ -138,17 +131,17 @@ impl Orders {
             // None of its orders tells the neighbours of it.
             self.announce(them);
         }
-        if upto > self.head.index {
-            self.head.index = upto;
+        if upto > self.newest.index {
+            self.newest.index = upto;
             self.revision = self.revision.wrapping_add(1);
-            self.leading.note_progress(now, self.identity.id, self.head);
+            self.leading.note_progress(now, self.identity.id, self.newest);
         }
     }
 
-    pub(super) fn on_merge(&mut self, now: Instant, place: Place, mandate: Mandate, chunk: &Chunk) {
-        let them = Peers::of(place);
-        if mandate >= self.head.mandate || mandate.is_none() {
-            // Its sender told a later head before; one of the two has forgotten that.
+    pub(super) fn on_merge(&mut self, now: Instant, slot: Slot, mandate: Mandate, chunk: &Chunk) {
+        let them = Peers::of(slot);
+        if mandate >= self.newest.mandate || mandate.is_none() {
+            // Its sender told a later mandate before; one of the two has forgotten that.
             count(&mut self.counters.holes);
             self.links.sync_due = self.links.sync_due.with(them);
         } else {
@@ -183,8 +176,8 @@ impl Orders {
         }
     }
 
-    /// The next message to send. Orders of the head come before those of earlier mandates, since somebody waits for them, and
-    /// heads before orders, so that nobody takes an order for one of its own head that is none.
+    /// The next message to send. Orders of the newest mandate come before those of earlier mandates, since somebody waits for
+    /// them, and stamps before orders, so that nobody takes an order for one of its own newest mandate that is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         self.identity.epoch?;
         let outgoing = self.poll_sync().or_else(|| self.poll_run(now)).or_else(|| self.poll_merge(now));
@@ -196,24 +189,24 @@ impl Orders {
         if to.is_empty() {
             return None;
         }
-        let places = self.links.iter().map(|(place, _)| place).filter(|&place| to.contains(place));
-        for place in places.collect::<heapless::Vec<_, { crate::limits::NEIGHBOURS_MAX }, u8>>() {
-            self.links.get_mut(place).into_iter().for_each(|peer| peer.is_told = true);
+        let slots = self.links.iter().map(|(slot, _)| slot).filter(|&slot| to.contains(slot));
+        for slot in slots.collect::<heapless::Vec<_, { crate::limits::NEIGHBOURS_MAX }, u8>>() {
+            self.links.get_mut(slot).into_iter().for_each(|peer| peer.is_told = true);
         }
-        let bytes = Message::Sync { head: self.head, digest: self.digest() }.encode().ok()?;
+        let bytes = Message::Sync { newest: self.newest, digest: self.digest() }.encode().ok()?;
         Some(Outgoing { bytes, to })
     }
 
-    /// Orders of the head, for everybody who has come equally far.
+    /// Orders of the newest mandate, for everybody who has come equally far.
     fn poll_run(&mut self, now: Instant) -> Option<Outgoing> {
-        let mandate = self.head.mandate;
+        let mandate = self.newest.mandate;
         let needs = self.book.behind(mandate, 0).map(|order| order.needs).find(|needs| !needs.is_empty())?;
-        let (_, first) = self.links.iter().find(|(place, _)| needs.contains(*place))?;
+        let (_, first) = self.links.iter().find(|(slot, _)| needs.contains(*slot))?;
         let after = first.covered;
-        let level = self.links.iter().filter(|(place, peer)| needs.contains(*place) && peer.covered == after);
-        let to = level.fold(Peers::NOBODY, |set, (place, _)| set.with(Peers::of(place)));
+        let level = self.links.iter().filter(|(slot, peer)| needs.contains(*slot) && peer.covered == after);
+        let to = level.fold(Peers::NOBODY, |set, (slot, _)| set.with(Peers::of(slot)));
         let mut chunk = Chunk::new();
-        let mut upto = self.head.index;
+        let mut upto = self.newest.index;
         for order in self.book.behind(mandate, after) {
             if chunk.push(told(now, order)).is_err() {
                 upto = chunk.last().map_or(after, |told| told.index);
@@ -223,8 +216,8 @@ impl Orders {
         for order in self.book.iter_mut().filter(|order| order.stamp.mandate == mandate && order.stamp.index <= upto) {
             order.needs = order.needs.without(to);
         }
-        for (place, _) in self.links.clone().iter().filter(|(place, _)| to.contains(*place)) {
-            self.links.get_mut(place).into_iter().for_each(|peer| peer.covered = upto);
+        for (slot, _) in self.links.clone().iter().filter(|(slot, _)| to.contains(*slot)) {
+            self.links.get_mut(slot).into_iter().for_each(|peer| peer.covered = upto);
         }
         // Whoever has covered them already needs none of them.
         if chunk.is_empty() {
@@ -236,8 +229,8 @@ impl Orders {
 
     /// Orders of earlier mandates.
     fn poll_merge(&mut self, now: Instant) -> Option<Outgoing> {
-        let head = self.head.mandate;
-        let first = self.book.iter().find(|order| order.stamp.mandate != head && !order.needs.is_empty())?;
+        let newest = self.newest.mandate;
+        let first = self.book.iter().find(|order| order.stamp.mandate != newest && !order.needs.is_empty())?;
         let (mandate, to) = (first.stamp.mandate, first.needs);
         let mut chunk = Chunk::new();
         let same = self.book.iter_mut().filter(|order| order.stamp.mandate == mandate && order.needs == to);

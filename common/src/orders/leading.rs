@@ -92,17 +92,17 @@ impl Leading {
     }
 
     /// This node has come further, and will say so.
-    pub fn note_progress(&mut self, now: Instant, id: NodeId, head: Stamp) {
+    pub fn note_progress(&mut self, now: Instant, id: NodeId, newest: Stamp) {
         // Neighbours do not report at the same moment: by their ids, and otherwise with every order.
-        let apart = u64::from(id.0.wrapping_mul(29).wrapping_add(head.index.wrapping_mul(17))) % REPORT_AFTER_MS;
+        let apart = u64::from(id.0.wrapping_mul(29).wrapping_add(newest.index.wrapping_mul(17))) % REPORT_AFTER_MS;
         self.report_at = self.report_at.min(now + Duration::from_millis(REPORT_AFTER_MS + apart));
         self.again_at = now + REPORT_AGAIN + Duration::from_millis(apart * 4);
         self.has_own = true;
     }
 
     /// The way to the leader is another, or what was on it may be lost.
-    pub fn report_again(&mut self, now: Instant, head: Stamp) {
-        if head.index > 0 && self.again_at == Instant::NEVER {
+    pub fn report_again(&mut self, now: Instant, newest: Stamp) {
+        if newest.index > 0 && self.again_at == Instant::NEVER {
             self.again_at = now + REPORT_AGAIN;
         }
     }
@@ -159,18 +159,18 @@ impl Leading {
 impl Orders {
     /// Numbers a command, applies it, and lets everybody know.
     pub(super) fn order(&mut self, now: Instant, command: Command, key: Key) {
-        if !self.has_mandate() || self.head.index == u16::MAX {
+        if !self.has_mandate() || self.newest.index == u16::MAX {
             self.take_mandate(now);
         }
         if !self.has_mandate() {
             return;
         }
-        self.head.index += 1;
-        self.leading.mark(Mark { key, index: self.head.index });
+        self.newest.index += 1;
+        self.leading.mark(Mark { key, index: self.newest.index });
         let neighbours: Vec<NodeId, { crate::limits::NEIGHBOURS_MAX }, u8> =
             self.links.iter().map(|(_, peer)| peer.id).collect();
         neighbours.into_iter().for_each(|id| self.leading.enrol(Row { id, index: 0 }));
-        self.apply(now, &Order { stamp: self.head, command, key, at: now, needs: self.links.all() });
+        self.apply(now, &Order { stamp: self.newest, command, key, at: now, needs: self.links.all() });
     }
 
     /// A command that is on its way to the leader.
@@ -194,7 +194,7 @@ impl Orders {
         let Submit { key, command, age, only_asks, .. } = submit;
         let is_known = self.leading.marks.iter().any(|mark| mark.key == key) || self.book.by_key(key).is_some();
         if !command.is_allowed() {
-            return self.verdict(key, Status::Refused, self.head);
+            return self.verdict(key, Status::Refused, self.newest);
         }
         if !is_known && !only_asks && age < AGE_MAX / 2 {
             self.order(now, command, key);
@@ -204,22 +204,22 @@ impl Orders {
             return self.verdict(key, Status::Ordered, stamp);
         }
         let Some(mark) = self.leading.marks.iter().find(|mark| mark.key == key).copied() else {
-            return self.verdict(key, Status::Unknown, self.head);
+            return self.verdict(key, Status::Unknown, self.newest);
         };
         match command {
             Command::Set { register, .. } => {
-                let by = self.book.of_register(register).map_or(self.head, |order| order.stamp);
+                let by = self.book.of_register(register).map_or(self.newest, |order| order.stamp);
                 self.verdict(key, Status::Superseded, by)
             }
             Command::Act { .. } => {
-                let stamp = Stamp { mandate: self.head.mandate, index: mark.index };
+                let stamp = Stamp { mandate: self.newest.mandate, index: mark.index };
                 self.verdict(key, Status::Ordered, stamp)
             }
         }
     }
 
     fn verdict(&self, key: Key, status: Status, stamp: Stamp) -> Verdict {
-        let is_mine = stamp.mandate == self.head.mandate;
+        let is_mine = stamp.mandate == self.newest.mandate;
         let has = self.leading.roster.iter().filter(|row| is_mine && row.index >= stamp.index).count();
         let small = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
         let known = small(self.leading.roster.len() + 1).max(self.standing.population);
@@ -239,11 +239,11 @@ impl Orders {
     }
 
     pub(super) fn on_report(&mut self, now: Instant, number: u32, rows: &[Row]) {
-        if number != self.head.mandate.number {
+        if number != self.newest.mandate.number {
             return;
         }
-        if self.standing.leads && rows.iter().any(|row| row.index > self.head.index) {
-            self.supersede_head(now);
+        if self.standing.leads && rows.iter().any(|row| row.index > self.newest.index) {
+            self.supersede_newest(now);
             return;
         }
         for &row in rows.iter().filter(|row| row.id != self.identity.id) {
@@ -268,8 +268,8 @@ impl Orders {
     pub(super) fn poll_relayed(&mut self) -> Option<Outgoing> {
         while !self.leading.relayed.is_empty() {
             let Relayed { to, bytes } = self.leading.relayed.remove(0);
-            if let Some(place) = self.links.find(to) {
-                return Some(Outgoing { bytes, to: Peers::of(place) });
+            if let Some(slot) = self.links.find(to) {
+                return Some(Outgoing { bytes, to: Peers::of(slot) });
             }
             count(&mut self.counters.dropped);
         }
@@ -296,7 +296,7 @@ impl Orders {
         let mut rows = Vec::new();
         if has_own {
             // It is the first of several.
-            let _ = rows.push(Row { id: self.identity.id, index: self.head.index });
+            let _ = rows.push(Row { id: self.identity.id, index: self.newest.index });
         }
         while let Some(row) = self.leading.pending.pop() {
             if rows.push(row).is_err() {
@@ -309,7 +309,7 @@ impl Orders {
         if rows.is_empty() {
             return None;
         }
-        let bytes = Message::Report { number: self.head.mandate.number, rows }.encode().ok()?;
+        let bytes = Message::Report { number: self.newest.mandate.number, rows }.encode().ok()?;
         Some(Outgoing { bytes, to: Peers::of(next) })
     }
 }

@@ -7,11 +7,11 @@ use crate::Full;
 use crate::limits::NEIGHBOURS_MAX;
 use crate::types::NodeId;
 
-/// A place in the table of neighbours.
+/// A slot of the table of neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(usize);
+pub struct Slot(usize);
 
-/// A set of places.
+/// A set of slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Peers(u32);
 
@@ -20,12 +20,12 @@ const _: () = assert!(NEIGHBOURS_MAX <= 32, "a set of neighbours is 32 bits");
 impl Peers {
     pub const NOBODY: Self = Self(0);
 
-    pub const fn of(place: Place) -> Self {
-        Self(1 << (place.0 & 31))
+    pub const fn of(slot: Slot) -> Self {
+        Self(1 << (slot.0 & 31))
     }
 
-    pub const fn contains(self, place: Place) -> bool {
-        self.0 & Self::of(place).0 != 0
+    pub const fn contains(self, slot: Slot) -> bool {
+        self.0 & Self::of(slot).0 != 0
     }
 
     pub const fn is_empty(self) -> bool {
@@ -44,16 +44,16 @@ impl Peers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
     pub id: NodeId,
-    /// Up to which order of this node's head it has, or is about to get, everything.
+    /// Up to which order of this node's newest mandate it has, or is about to get, everything.
     pub covered: u16,
-    /// Whether it was told this node's head since the link came up, or the mandate changed.
+    /// Whether it was told this node's newest stamp since the link came up, or the mandate changed.
     pub is_told: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Links {
     peers: [Option<Peer>; NEIGHBOURS_MAX],
-    /// Who is to be told this node's head.
+    /// Who is to be told this node's newest stamp.
     pub sync_due: Peers,
 }
 
@@ -62,40 +62,40 @@ impl Links {
         Self { peers: [None; NEIGHBOURS_MAX], sync_due: Peers::NOBODY }
     }
 
-    pub fn find(&self, id: NodeId) -> Option<Place> {
-        self.peers.iter().position(|peer| peer.is_some_and(|peer| peer.id == id)).map(Place)
+    pub fn find(&self, id: NodeId) -> Option<Slot> {
+        self.peers.iter().position(|peer| peer.is_some_and(|peer| peer.id == id)).map(Slot)
     }
 
-    pub fn get_mut(&mut self, place: Place) -> Option<&mut Peer> {
-        self.peers.get_mut(place.0)?.as_mut()
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Peer> {
+        self.peers.get_mut(slot.0)?.as_mut()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Place, &Peer)> {
-        self.peers.iter().enumerate().filter_map(|(at, peer)| Some((Place(at), peer.as_ref()?)))
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Peer)> {
+        self.peers.iter().enumerate().filter_map(|(at, peer)| Some((Slot(at), peer.as_ref()?)))
     }
 
     pub fn all(&self) -> Peers {
-        self.iter().fold(Peers::NOBODY, |set, (place, _)| set.with(Peers::of(place)))
+        self.iter().fold(Peers::NOBODY, |set, (slot, _)| set.with(Peers::of(slot)))
     }
 
     pub fn is_among(&self, set: Peers, id: NodeId) -> bool {
-        self.find(id).is_some_and(|place| set.contains(place))
+        self.find(id).is_some_and(|slot| set.contains(slot))
     }
 
     /// A link is up: nothing is known of its other end.
-    pub fn add(&mut self, id: NodeId) -> Result<Place, Full> {
-        let place = self.find(id).or_else(|| self.peers.iter().position(Option::is_none).map(Place)).ok_or(Full)?;
-        if let Some(peer) = self.peers.get_mut(place.0) {
+    pub fn add(&mut self, id: NodeId) -> Result<Slot, Full> {
+        let slot = self.find(id).or_else(|| self.peers.iter().position(Option::is_none).map(Slot)).ok_or(Full)?;
+        if let Some(peer) = self.peers.get_mut(slot.0) {
             *peer = Some(Peer { id, covered: 0, is_told: false });
         }
-        Ok(place)
+        Ok(slot)
     }
 
-    pub fn remove(&mut self, place: Place) {
-        if let Some(peer) = self.peers.get_mut(place.0) {
+    pub fn remove(&mut self, slot: Slot) {
+        if let Some(peer) = self.peers.get_mut(slot.0) {
             *peer = None;
         }
-        self.sync_due = self.sync_due.without(Peers::of(place));
+        self.sync_due = self.sync_due.without(Peers::of(slot));
     }
 
     /// Under another mandate nobody is known to have anything.

@@ -6,12 +6,12 @@
 //! - *State* (`book`): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
 //! - *Stamp* (`stamp`): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
 //!   next order after it has seen a later one, and counts its orders under it from 1 on.
-//! - *Head*: the latest mandate that a node has seen, and up to which index it has applied its orders. Within it, orders are applied
-//!   only behind the head and in the order of their index; those that a later one for the same register has made moot may be left
-//!   out. Heads only rise: an order of an earlier mandate cannot change a register that a later one has set (fencing).
+//! - *Newest stamp*: the latest mandate that a node has seen, and up to which index it has applied its orders. Within it, orders
+//!   are applied only behind that index and in the order of their own; those that a later one for the same register has made moot
+//!   may be left out. It only rises: an order of an earlier mandate cannot change a register that a later one has set (fencing).
 //! - *Flood* ([`flood`](self)): what is new goes to every neighbour that is not known to have it. Neighbours whose link comes up
-//!   tell each other their heads and a digest; if these differ, each tells the other what that one may lack. So parts of a network
-//!   that ordered on their own agree after a merge: register by register the later stamp stands.
+//!   tell each other their newest stamps and a digest; if these differ, each tells the other what that one may lack. So parts
+//!   of a network that ordered on their own agree after a merge: register by register the later stamp stands.
 //! - *Submission* (`submitting`): travels to the leader hop by hop, is sent again until it is ordered or expires, and ends with an
 //!   [`Outcome`] in any case.
 //! - *Reports* (`leading`): nodes tell the leader how far they have come, so that it can say how many have applied an order.
@@ -84,9 +84,9 @@ pub struct Standing {
 pub struct OrderCounters {
     /// Messages that make no sense, or whose sender is not linked.
     pub malformed: u16,
-    /// Orders of an earlier mandate than this node's head.
+    /// Orders of an earlier mandate than this node's newest.
     pub fenced: u16,
-    /// Orders that did not follow on the head.
+    /// Orders that did not follow on the newest stamp.
     pub holes: u16,
     /// Commands, results and reports dropped for want of room or way; their origins send again.
     pub dropped: u16,
@@ -120,14 +120,14 @@ pub struct Orders {
     identity: Identity,
     since: Instant,
     standing: Standing,
-    head: Stamp,
+    newest: Stamp,
     book: Book,
     links: Links,
     leading: Leading,
     submitting: Submitting,
     deeds: Vec<Deed, DEEDS_MAX, u8>,
     remind_at: Instant,
-    /// Rises with everything that changes head or book.
+    /// Rises with everything that changes the newest stamp or the book.
     revision: u32,
     counters: OrderCounters,
 }
@@ -140,7 +140,7 @@ impl Orders {
             identity: Identity { id, epoch, device: low ^ high },
             since: Instant::ZERO,
             standing: Standing::default(),
-            head: Stamp::default(),
+            newest: Stamp::default(),
             book: Book::new(),
             links: Links::new(),
             leading: Leading::new(),
@@ -165,27 +165,27 @@ impl Orders {
     pub fn set_standing(&mut self, now: Instant, standing: Standing) {
         let before = core::mem::replace(&mut self.standing, standing);
         if before.next_hop != standing.next_hop {
-            self.leading.report_again(now, self.head);
+            self.leading.report_again(now, self.newest);
         }
-        if standing.leads && !self.head.mandate.is_none() && !before.leads {
+        if standing.leads && !self.newest.mandate.is_none() && !before.leads {
             self.take_mandate(now);
             self.announce(Peers::NOBODY);
         }
     }
 
     pub fn link_up(&mut self, now: Instant, peer: NodeId) {
-        let Ok(place) = self.links.add(peer) else { return };
-        self.forget_needs(place);
-        if !self.head.mandate.is_none() {
-            self.links.sync_due = self.links.sync_due.with(Peers::of(place));
-            self.leading.report_again(now, self.head);
+        let Ok(slot) = self.links.add(peer) else { return };
+        self.forget_needs(slot);
+        if !self.newest.mandate.is_none() {
+            self.links.sync_due = self.links.sync_due.with(Peers::of(slot));
+            self.leading.report_again(now, self.newest);
         }
     }
 
     pub fn link_down(&mut self, peer: NodeId) {
-        if let Some(place) = self.links.find(peer) {
-            self.forget_needs(place);
-            self.links.remove(place);
+        if let Some(slot) = self.links.find(peer) {
+            self.forget_needs(slot);
+            self.links.remove(slot);
         }
     }
 
@@ -202,8 +202,8 @@ impl Orders {
         }
     }
 
-    fn forget_needs(&mut self, place: links::Place) {
-        self.book.iter_mut().for_each(|order| order.needs = order.needs.without(Peers::of(place)));
+    fn forget_needs(&mut self, slot: links::Slot) {
+        self.book.iter_mut().for_each(|order| order.needs = order.needs.without(Peers::of(slot)));
     }
 
     /// Gives the network a command, and a number by which its [`Outcome`] is told. A value that is out of range is refused at once.
@@ -218,23 +218,23 @@ impl Orders {
 
     /// A message from a neighbour.
     pub fn receive(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
-        let (Some(message), Some(place)) = (Message::decode(bytes), self.links.find(from)) else {
+        let (Some(message), Some(slot)) = (Message::decode(bytes), self.links.find(from)) else {
             count(&mut self.counters.malformed);
             return;
         };
         match message {
-            Message::Sync { head, digest } => {
-                if self.is_of_this_past(now, place, head.mandate) {
-                    self.on_sync(now, place, head, digest);
+            Message::Sync { newest, digest } => {
+                if self.is_of_this_past(now, slot, newest.mandate) {
+                    self.on_sync(now, slot, newest, digest);
                 }
             }
             Message::Run { mandate, after, upto, chunk } => {
-                if self.is_of_this_past(now, place, mandate) {
-                    self.on_run(now, place, mandate, after, upto, &chunk);
+                if self.is_of_this_past(now, slot, mandate) {
+                    self.on_run(now, slot, mandate, after, upto, &chunk);
                 }
             }
             // What is earlier may be from long before.
-            Message::Merge { mandate, chunk } => self.on_merge(now, place, mandate, &chunk),
+            Message::Merge { mandate, chunk } => self.on_merge(now, slot, mandate, &chunk),
             Message::Submit(submit) => self.on_submit(now, from, submit),
             Message::Result(verdict) => self.on_result(now, verdict),
             Message::Report { number, rows } => self.on_report(now, number, &rows),
@@ -279,8 +279,8 @@ impl Orders {
     }
 
     /// The latest mandate that this node has seen, and how far it has applied its orders.
-    pub fn head(&self) -> Stamp {
-        self.head
+    pub fn newest(&self) -> Stamp {
+        self.newest
     }
 
     pub fn book(&self) -> &Book {
@@ -289,10 +289,10 @@ impl Orders {
 
     /// A number that stands for everything that this node knows; 0 where that is nothing.
     pub fn digest(&self) -> u32 {
-        self.book.digest(self.head)
+        self.book.digest(self.newest)
     }
 
-    /// Another number whenever head or book have changed: a cheap way to see that there is nothing new.
+    /// Another number whenever the newest stamp or the book has changed: a cheap way to see that there is nothing new.
     pub fn revision(&self) -> u32 {
         self.revision
     }
@@ -303,7 +303,7 @@ impl Orders {
 
     /// Whether nobody has ordered or submitted anything, so far as this node knows.
     pub fn is_idle(&self) -> bool {
-        self.head.mandate.is_none() && self.submitting.is_empty() && self.leading.is_idle()
+        self.newest.mandate.is_none() && self.submitting.is_empty() && self.leading.is_idle()
     }
 
     /// Whether there is something to send.
@@ -341,8 +341,8 @@ impl Orders {
 /// Everything that decides what happens next. Counts are for onlookers.
 impl Hash for Orders {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { identity, since, standing, head, book, links, leading, submitting, deeds, remind_at, .. } = self;
-        (identity, since, standing, head, book, links).hash(state);
+        let Self { identity, since, standing, newest, book, links, leading, submitting, deeds, remind_at, .. } = self;
+        (identity, since, standing, newest, book, links).hash(state);
         (leading, submitting, deeds, remind_at).hash(state);
     }
 }

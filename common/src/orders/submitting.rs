@@ -176,7 +176,7 @@ impl Orders {
         if key != self.key(key.number) {
             return false;
         }
-        let mandate = self.head.mandate;
+        let mandate = self.newest.mandate;
         let stamp = (mandate.leader == leader).then_some(Stamp { mandate, index });
         let Some(submission) = self.submitting.find(key.number) else { return true };
         match status {

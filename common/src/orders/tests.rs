@@ -218,7 +218,7 @@ fn two_parts_order_on_their_own_and_agree_after_the_merge() {
     net.lead(&[(C, Some(B))]);
     net.submit(C, sample(4_000));
     assert_eq!(net.values(Register::SAMPLE), [4_000; 3]);
-    assert_eq!(net.at(C).head(), Stamp { mandate: Mandate { number: 3, leader: A, epoch: 1 }, index: 1 });
+    assert_eq!(net.at(C).newest(), Stamp { mandate: Mandate { number: 3, leader: A, epoch: 1 }, index: 1 });
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_retry_is_not_ordered_twice() {
     net.at(A).receive(now, B, &bytes);
     net.settle();
     assert_eq!(net.values(Register::SAMPLE), [2_000; 3]);
-    assert_eq!(net.at(A).head().index, 2);
+    assert_eq!(net.at(A).newest().index, 2);
 }
 
 #[test]
@@ -320,20 +320,20 @@ fn full_registers_and_actions_reach_a_newcomer() {
     net.link(B, C);
     assert_eq!(net.digests()[0], net.digests()[2]);
     assert_eq!(net.at(C).book().iter().count(), 24);
-    assert_eq!(net.at(C).head(), net.nodes[&A].head());
+    assert_eq!(net.at(C).newest(), net.nodes[&A].newest());
 }
 
 #[test]
-fn heads_only_rise_and_unknown_neighbours_are_not_heard() {
+fn the_newest_stamp_only_rises_and_unknown_neighbours_are_not_heard() {
     let mut net = line();
     net.submit(A, sample(1_000));
-    let head = net.at(B).head();
-    let stale = Message::Sync { head: Stamp::default(), digest: 7 }.encode().unwrap();
+    let newest = net.at(B).newest();
+    let stale = Message::Sync { newest: Stamp::default(), digest: 7 }.encode().unwrap();
     let now = net.now;
     net.at(B).receive(now, A, &stale);
     net.at(B).receive(now, NodeId(9), &stale);
     net.at(B).receive(now, A, &[9, 9]);
-    assert_eq!(net.at(B).head(), head);
+    assert_eq!(net.at(B).newest(), newest);
     assert_eq!(net.at(B).counters().malformed, 3, "nobody's mandate, a stranger, and nonsense");
 }
 
@@ -360,11 +360,11 @@ fn no_mandate_is_the_last_and_none_goes_round_for_ever() {
     for number in [2, 1 << 29, 1 << 30, (1 << 30) + 2, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX] {
         for to in [A, B, C] {
             let mandate = Mandate { number, leader: NodeId(77), epoch: 5 };
-            let head = Stamp { mandate, index: 3 };
+            let newest = Stamp { mandate, index: 3 };
             let what = format!("mandate {number} told to {to}");
             let mut net = line();
             net.submit(B, sample(1_000));
-            lie(&mut net, to, &Message::Sync { head, digest: 7 });
+            lie(&mut net, to, &Message::Sync { newest, digest: 7 });
             assert_eq!(net.values(Register::SAMPLE), [1_000; 3], "{what}");
             is_over(&mut net, &what);
             // A run that does not follow on anything tells of its mandate, too, and nobody has its orders.
@@ -376,7 +376,7 @@ fn no_mandate_is_the_last_and_none_goes_round_for_ever() {
             is_over(&mut net, &what);
             // To whoever knows of no order at all, any is the first.
             let mut net = line();
-            lie(&mut net, to, &Message::Sync { head, digest: 7 });
+            lie(&mut net, to, &Message::Sync { newest, digest: 7 });
             is_over(&mut net, &what);
         }
     }
@@ -387,7 +387,7 @@ fn orders_that_nobody_gave_use_up_no_mandate() {
     for to in [A, B, C] {
         let mut net = line();
         net.submit(B, sample(1_000));
-        let mandate = net.at(A).head().mandate;
+        let mandate = net.at(A).newest().mandate;
         let told = super::Told { index: 2, command: sample(2_000), age: 0, key: net.at(A).key(1) };
         let chunk = [told].into_iter().collect();
         lie(&mut net, to, &Message::Run { mandate, after: 1, upto: u16::MAX, chunk });
@@ -401,8 +401,8 @@ fn whoever_knows_of_another_past_goes_by_the_way_to_the_leader() {
     net.cut(B, C);
     net.submit(B, sample(1_000));
     let mandate = Mandate { number: 1 << 31, leader: NodeId(77), epoch: 5 };
-    lie(&mut net, C, &Message::Sync { head: Stamp { mandate, index: 0 }, digest: 7 });
-    assert_eq!(net.at(C).head().mandate, mandate, "alone it has no reason to doubt that");
+    lie(&mut net, C, &Message::Sync { newest: Stamp { mandate, index: 0 }, digest: 7 });
+    assert_eq!(net.at(C).newest().mandate, mandate, "alone it has no reason to doubt that");
     net.link(B, C);
     net.pass(5_000);
     is_over(&mut net, "two pasts");

@@ -98,7 +98,7 @@ pub struct Verdict {
 pub enum Message {
     /// How far the sender has come, and a number that stands for all it knows.
     Sync {
-        head: Stamp,
+        newest: Stamp,
         digest: u32,
     },
     /// Orders of one mandate: all that still matter of those behind `after`, up to `upto`.
@@ -125,10 +125,10 @@ impl Message {
     pub fn encode(&self) -> Result<Bytes, Full> {
         let mut writer = Writer(Bytes::new());
         match self {
-            Self::Sync { head, digest } => {
+            Self::Sync { newest, digest } => {
                 writer.put(&[SYNC])?;
-                writer.mandate(head.mandate)?;
-                writer.put(&head.index.to_le_bytes())?;
+                writer.mandate(newest.mandate)?;
+                writer.put(&newest.index.to_le_bytes())?;
                 writer.put(&digest.to_le_bytes())?;
             }
             Self::Run { mandate, after, upto, chunk } => {
@@ -175,7 +175,7 @@ impl Message {
         let message = match kind {
             SYNC => {
                 let (mandate, index) = (reader.mandate()?, reader.half()?);
-                Self::Sync { head: Stamp { mandate, index }, digest: reader.word()? }
+                Self::Sync { newest: Stamp { mandate, index }, digest: reader.word()? }
             }
             RUN => {
                 let (mandate, after, upto) = (reader.mandate()?, reader.half()?, reader.half()?);

@@ -6,7 +6,7 @@
 use common::config::{BROADCAST, Boot, Config, IdSource, NetworkKey, Protection};
 use common::election::Algorithm;
 use common::link::body::RelBytes;
-use common::link::frame::{Answered, HEAD_BYTES, Head, Kind, Status, tag_of};
+use common::link::frame::{Answered, HEADER_BYTES, Header, Kind, Status, tag_of};
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Access, Sent};
@@ -110,11 +110,12 @@ impl Driven {
             if transmit.access == Access::Csma {
                 assert!(!self.is_sending, "two frames at once");
                 self.is_sending = true;
-                let head = Head::read(&buf).expect("a whole frame");
-                let Head { from: sender, device, epoch, counter, .. } = head;
+                let header = Header::read(&buf).expect("a whole frame");
+                let Header { from: sender, device, epoch, counter, .. } = header;
                 let answered =
                     Answered { sender, device, epoch, counter, tag: tag_of(&buf[..transmit.length]).expect("a tag") };
-                let asked = if head.kind == Kind::Rel { asked(head, &mut buf[..transmit.length]) } else { Vec::new() };
+                let asked =
+                    if header.kind == Kind::Rel { asked(header, &mut buf[..transmit.length]) } else { Vec::new() };
                 self.asked = (!asked.is_empty()).then_some((answered, asked));
             }
         }
@@ -146,11 +147,11 @@ impl Driven {
     }
 
     /// Hears a frame of a member, with the right tag and this body.
-    fn receive(&mut self, head: Head, body: &[u8], strength: i8) {
+    fn receive(&mut self, header: Header, body: &[u8], strength: i8) {
         let mut buf = [0; FRAME_MAX];
-        let length = body.len().min(FRAME_MAX - HEAD_BYTES - 4);
-        buf[HEAD_BYTES..HEAD_BYTES + length].copy_from_slice(&body[..length]);
-        let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+        let length = body.len().min(FRAME_MAX - HEADER_BYTES - 4);
+        buf[HEADER_BYTES..HEADER_BYTES + length].copy_from_slice(&body[..length]);
+        let length = header.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
         self.node.handle_frame(self.now, &mut buf[..length], strength);
     }
 
@@ -177,9 +178,9 @@ impl Driven {
                 body.extend([script.byte() & 15, script.byte(), script.byte(), 0, script.byte()]);
             }
         }
-        let head = self.head(from, Kind::Hello, counter, script);
+        let header = self.header(from, Kind::Hello, counter, script);
         let device = from.wrapping_add(u16::from(twist == 255));
-        self.receive(Head { to: BROADCAST, device, ..head }, &body, -60);
+        self.receive(Header { to: BROADCAST, device, ..header }, &body, -60);
     }
 
     /// Messages over a link, numbered as the node expects them.
@@ -203,8 +204,8 @@ impl Driven {
             body.extend(start);
             body.extend((0..length).map(|_| script.byte()));
         }
-        let head = self.head(from, Kind::Rel, counter, script);
-        self.receive(head, &body, -60);
+        let header = self.header(from, Kind::Rel, counter, script);
+        self.receive(header, &body, -60);
     }
 
     /// Whoever was asked answers, most of the time.
@@ -223,18 +224,18 @@ impl Driven {
         }
     }
 
-    fn head(&mut self, from: u16, kind: Kind, counter: u32, script: &mut Script<'_>) -> Head {
+    fn header(&mut self, from: u16, kind: Kind, counter: u32, script: &mut Script<'_>) -> Header {
         let peer = &mut self.peers[usize::from(from - 2)];
         peer.epoch += u16::from(script.byte() == 255);
         let epoch = peer.epoch;
-        Head { pan: PAN, to: self.node.id(), from: NodeId(from), key_id: 0, kind, epoch, counter, device: from }
+        Header { pan: PAN, to: self.node.id(), from: NodeId(from), key_id: 0, kind, epoch, counter, device: from }
     }
 }
 
 /// Whom a frame with messages asks for an answer.
-fn asked(head: Head, frame: &mut [u8]) -> Vec<NodeId> {
-    let body = head.open(&Keys::new(&protection()), frame).expect("the node's own frame");
-    let to = Some(head.to).filter(|&to| to != BROADCAST);
+fn asked(header: Header, frame: &mut [u8]) -> Vec<NodeId> {
+    let body = header.open(&Keys::new(&protection()), frame).expect("the node's own frame");
+    let to = Some(header.to).filter(|&to| to != BROADCAST);
     let rel = RelBytes::read(body, to).expect("a whole frame");
     if to.is_some() || rel.answer { rel.entries().map(|entry| entry.id).collect() } else { Vec::new() }
 }
@@ -249,8 +250,8 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
     // The same bytes as the body of a member's frame: they may mean anything, and must do no harm.
     let kind = if bytes.first().is_some_and(|byte| byte & 1 == 1) { Kind::Hello } else { Kind::Rel };
     let to = if bytes.len().is_multiple_of(2) { BROADCAST } else { NodeId(1) };
-    let head = Head { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1, device: 2 };
-    driven.receive(head, bytes, -60);
+    let header = Header { pan: PAN, to, from: NodeId(2), key_id: 0, kind, epoch: 1, counter: 1, device: 2 };
+    driven.receive(header, bytes, -60);
     driven.settle();
     driven.pass(Duration::from_millis(5_000));
     driven.node.snapshot().counters.links_up
@@ -302,9 +303,9 @@ fn operate(
                 let (length, kind) = (usize::from(script.byte()) % 108, Kind::Rel);
                 let body: Vec<_> = (0..length).map(|_| script.byte()).collect();
                 let kind = if length.is_multiple_of(3) { Kind::Hello } else { kind };
-                let head = driven.head(from, kind, counter, &mut script);
+                let header = driven.header(from, kind, counter, &mut script);
                 driven.receive(
-                    Head { to: if length.is_multiple_of(2) { BROADCAST } else { head.to }, ..head },
+                    Header { to: if length.is_multiple_of(2) { BROADCAST } else { header.to }, ..header },
                     &body,
                     -90,
                 );

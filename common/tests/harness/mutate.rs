@@ -8,16 +8,16 @@ const CHANGES_MAX: u32 = 6;
 
 /// One of the inputs, changed a few times.
 pub fn mutated(inputs: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
-    let pick = |rng: &mut Rng| inputs[place(rng, inputs.len())].clone();
+    let pick = |rng: &mut Rng| inputs[index(rng, inputs.len())].clone();
     let mut bytes = pick(rng);
     for _ in 0..rng.below(CHANGES_MAX + 1) {
-        let (from, to) = (place(rng, bytes.len() + 1), place(rng, bytes.len() + 1));
+        let (from, to) = (index(rng, bytes.len() + 1), index(rng, bytes.len() + 1));
         let (from, to) = (from.min(to), from.max(to));
         match rng.below(7) {
             0 if from < bytes.len() => bytes[from] ^= 1 << rng.below(8),
             1 if from < bytes.len() => bytes[from] = rng.next_u64().to_le_bytes()[0],
             // The ends of what a byte can be, and of what a varint's byte can be.
-            2 if from < bytes.len() => bytes[from] = [0, 0x7F, 0x80, 0xFF][place(rng, 4)],
+            2 if from < bytes.len() => bytes[from] = [0, 0x7F, 0x80, 0xFF][index(rng, 4)],
             3 => bytes.insert(from, rng.next_u64().to_le_bytes()[0]),
             4 => drop(bytes.drain(from..to.min(from + 8))),
             5 => {
@@ -26,7 +26,7 @@ pub fn mutated(inputs: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
             }
             _ => {
                 let other = pick(rng);
-                let at = place(rng, other.len() + 1);
+                let at = index(rng, other.len() + 1);
                 bytes.truncate(from);
                 bytes.extend(&other[at..]);
             }
@@ -35,6 +35,6 @@ pub fn mutated(inputs: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-fn place(rng: &mut Rng, below: usize) -> usize {
+fn index(rng: &mut Rng, below: usize) -> usize {
     rng.below(u32::try_from(below).unwrap_or(u32::MAX)) as usize
 }

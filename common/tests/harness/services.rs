@@ -55,8 +55,8 @@ fn receive_order(driven: &mut Driven, from: u16, counter: u32, script: &mut Scri
     };
     let mut buf = [0; FRAME_MAX];
     let length = rel.write(false, &mut buf).expect("it fits");
-    let head = driven.head(from, Kind::Rel, counter, script);
-    driven.receive(head, &buf[..length], -60);
+    let header = driven.header(from, Kind::Rel, counter, script);
+    driven.receive(header, &buf[..length], -60);
 }
 
 /// Readings, gaps and commits: a sensible first byte, and then anything.
@@ -64,8 +64,8 @@ fn receive_data(driven: &mut Driven, from: u16, counter: u32, script: &mut Scrip
     let length = usize::from(script.byte()) % 106;
     let mut body = vec![1 + script.byte() % 3, script.byte()];
     body.extend((2..length).map(|_| script.byte()));
-    let head = driven.head(from, Kind::Data, counter, script);
-    driven.receive(head, &body, -60);
+    let header = driven.header(from, Kind::Data, counter, script);
+    driven.receive(header, &body, -60);
 }
 
 fn submit(driven: &mut Driven, script: &mut Script<'_>) {

@@ -3,7 +3,7 @@
 use common::config::{BROADCAST, NetworkKey, Protection};
 use common::link::LinkEvent;
 use common::link::body::Hello;
-use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
 use common::mac::TURN_ROUND;
@@ -39,11 +39,11 @@ fn known(net: &Net, board: usize, other: usize) -> &Neighbour {
 fn made_hello(net: &Net, from: usize, counter: u32, number: u8, links: u8) -> Vec<u8> {
     let (from, device) = (net.links[from].id(), net.links[from].id().0);
     let epoch = 1;
-    let head = Head { pan: 7, to: BROADCAST, from, key_id: 0, kind: Kind::Hello, epoch, counter, device };
+    let header = Header { pan: 7, to: BROADCAST, from, key_id: 0, kind: Kind::Hello, epoch, counter, device };
     let hello = Hello { number, interval_log2: 10, links, age: 255, ..Hello::default() };
     let mut buf = [0; FRAME_MAX];
-    let length = hello.write(&mut buf[HEAD_BYTES..]).expect("it fits");
-    let length = head.seal(&keys(), &mut buf, length).expect("it fits");
+    let length = hello.write(&mut buf[HEADER_BYTES..]).expect("it fits");
+    let length = header.seal(&keys(), &mut buf, length).expect("it fits");
     buf[..length].to_vec()
 }
 
@@ -137,8 +137,8 @@ fn ends_of_unnamed(links: u8) -> Vec<Reason> {
         });
     }
     let mut last = last.expect("it was waited for");
-    let head = Head::read(&last).expect("a frame");
-    let body = head.open(&keys(), &mut last).expect("a hello of a member");
+    let header = Header::read(&last).expect("a frame");
+    let body = header.open(&keys(), &mut last).expect("a hello of a member");
     let number = Hello::read(body).expect("a hello").number;
     let now = net.now;
     for unnamed in 1..=3_u8 {

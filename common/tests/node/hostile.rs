@@ -27,19 +27,19 @@ fn hostile(rng: &mut Rng, heard: &[Vec<u8>]) -> Vec<u8> {
             let before = frame.clone();
             while frame == before {
                 for _ in 0..=rng.below(3) {
-                    let place = at(rng, &frame);
-                    frame[place] ^= 1 << rng.below(8);
+                    let index = at(rng, &frame);
+                    frame[index] ^= 1 << rng.below(8);
                 }
             }
         }
         2 => frame.truncate(at(rng, &frame)),
         // With bytes behind it.
         3 => (0..=rng.below(8)).for_each(|_| frame.push(byte(rng))),
-        // A true head, with a number to come, and random bytes behind it.
+        // A true header, with a number to come, and random bytes behind it.
         4 if frame.len() > 14 => {
             frame[12] = byte(rng);
             frame[13] = frame[13].wrapping_add(1);
-            frame[14..].iter_mut().for_each(|place| *place = byte(rng));
+            frame[14..].iter_mut().for_each(|slot| *slot = byte(rng));
         }
         _ => {
             let length = rng.below(140);

@@ -13,7 +13,7 @@ use common::election::ring::{RingMsg, Round};
 use common::election::{Algorithm, ElectionMsg};
 use common::engine::Engine;
 use common::link::body::{Entry, Hello, Name, Rel};
-use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
@@ -77,9 +77,9 @@ pub fn lie(ether: &mut Ether, from: usize, to: usize, number: u32, message: &[u8
         ..Rel::default()
     };
     let mut buf = [0; FRAME_MAX];
-    let length = rel.write(false, &mut buf[HEAD_BYTES..]).expect("it fits");
+    let length = rel.write(false, &mut buf[HEADER_BYTES..]).expect("it fits");
     let counter = LIE + number;
-    let head = Head {
+    let header = Header {
         pan: PAN,
         to: victim,
         from: liar,
@@ -89,7 +89,7 @@ pub fn lie(ether: &mut Ether, from: usize, to: usize, number: u32, message: &[u8
         counter,
         device: u16::try_from(from + 1).unwrap_or(0),
     };
-    let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+    let length = header.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
     let accepted = ether.boards[to].node.snapshot().counters.accepted;
     ether.inject(to, &buf[..length]);
     assert_eq!(ether.boards[to].node.snapshot().counters.accepted, accepted + 1, "the lie is an authentic frame");
@@ -283,11 +283,11 @@ fn lying_hello(ether: &mut Ether, from: usize, change: impl Fn(&mut Hello)) {
     let mut hello = Hello { number: 200, interval_log2: 7, leader, links: count, names, ..Hello::default() };
     change(&mut hello);
     let mut buf = [0; FRAME_MAX];
-    let length = hello.write(&mut buf[HEAD_BYTES..]).expect("it fits");
+    let length = hello.write(&mut buf[HEADER_BYTES..]).expect("it fits");
     let device = u16::try_from(from + 1).unwrap_or(0);
     let kind = Kind::Hello;
-    let head = Head { pan: PAN, to: BROADCAST, from: liar, key_id: 0, kind, epoch, counter: LIE, device };
-    let length = head.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+    let header = Header { pan: PAN, to: BROADCAST, from: liar, key_id: 0, kind, epoch, counter: LIE, device };
+    let length = header.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
     for to in (0..ether.boards.len()).filter(|&to| to != from) {
         ether.inject(to, &buf[..length]);
     }

@@ -2,7 +2,7 @@
 
 use common::config::{Boot, Config, IdSource, NetworkKey, Protection};
 use common::link::body::{Hello, Name};
-use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::security::Keys;
 use common::link::session::{Incarnation, TOKEN_MAX};
 use common::mac::phy::FRAME_MAX;
@@ -72,7 +72,7 @@ fn warnings() -> (Ether, Vec<Vec<u8>>) {
     ether.run(seconds(10));
     assert!(ether.count(0, |notice| *notice == Notice::Twin(NodeId(5))) > 0, "a twin that is there is believed");
     let mut tape = ether.heard.take().expect("recorded");
-    tape.retain(|frame| Head::read(frame).is_ok_and(|head| head.kind == Kind::Hello && head.from == NodeId(8)));
+    tape.retain(|frame| Header::read(frame).is_ok_and(|header| header.kind == Kind::Hello && header.from == NodeId(8)));
     (0..3).for_each(|board| ether.switch_off(board));
     (ether, tape)
 }
@@ -111,9 +111,9 @@ fn hears_others(
     for count in 1..=most {
         let hello = Hello { interval_log2: 5, names: name(count).into_iter().collect(), ..Hello::default() };
         let (to, from) = (NodeId(0xFFFF), NodeId(10 + count));
-        let head = Head { pan: 7, to, from, key_id: 0, kind: Kind::Hello, epoch: 1, counter: 1, device: count };
-        let length = hello.write(&mut buf[HEAD_BYTES..]).expect("it fits");
-        let length = head.seal(&keys, &mut buf, length).expect("it fits");
+        let header = Header { pan: 7, to, from, key_id: 0, kind: Kind::Hello, epoch: 1, counter: 1, device: count };
+        let length = hello.write(&mut buf[HEADER_BYTES..]).expect("it fits");
+        let length = header.seal(&keys, &mut buf, length).expect("it fits");
         node.handle_frame(now, &mut buf[..length], -60);
         now = now + seconds(2);
         node.handle_timeout(now);

@@ -129,8 +129,8 @@ impl Side {
         match kind {
             CALL => {
                 let mut answer = [0; ACK_BYTES];
-                let head = [ANSWER, number, from[0], from[1], from[2], from[3]];
-                for (byte, value) in answer.iter_mut().zip(head) {
+                let header = [ANSWER, number, from[0], from[1], from[2], from[3]];
+                for (byte, value) in answer.iter_mut().zip(header) {
                     *byte = value;
                 }
                 self.radio.prepare_answer(answer, at + TURN_ROUND);

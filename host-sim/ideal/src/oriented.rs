@@ -152,11 +152,11 @@ mod tests {
     /// A line whose nodes have these heights and know their neighbours', except that node `wrong` sees others too high.
     fn line(heights: &[Height], wrong: Option<usize>) -> Net<Node, 4> {
         let mut net = Net::default();
-        for (place, &height) in heights.iter().enumerate() {
+        for (index, &height) in heights.iter().enumerate() {
             let mut node = Node::with_height(height, HeightOptions::default());
-            for neighbour in [place.checked_sub(1), Some(place + 1)].into_iter().flatten() {
+            for neighbour in [index.checked_sub(1), Some(index + 1)].into_iter().flatten() {
                 if let Some(&(mut view)) = heights.get(neighbour) {
-                    view.delta += i16::from(wrong == Some(place));
+                    view.delta += i16::from(wrong == Some(index));
                     node = node.with_neighbour(view).unwrap();
                 }
             }

@@ -7,7 +7,7 @@ use crate::out;
 
 const DETAILS: &str = r"Install it: copy the file into Wireshark's folder of personal Lua plugins (Help, About Wireshark, Folders).
 Then give the network's key, the 32 digits in its key file: Preferences, Protocols, Ringleader. Networks
-without protection need no key; of frames under AES-128-CCM only the head is shown.
+without protection need no key; of frames under AES-128-CCM only the header is shown.
 
   ringleader dissector > ringleader.lua
   ringleader run mesh16 --pcap mesh16.pcapng

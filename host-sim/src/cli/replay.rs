@@ -100,8 +100,8 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 
 fn calibrate(sketch: &Path, matrix: &Matrix, power_dbm: f64) -> anyhow::Result<Calibration> {
     let text = std::fs::read_to_string(sketch).with_context(|| format!("cannot read {}", sketch.display()))?;
-    let places = calibrate::sketch(&text).with_context(|| sketch.display().to_string())?;
-    calibrate::fit(matrix, &places, power_dbm).with_context(|| sketch.display().to_string())
+    let positions = calibrate::sketch(&text).with_context(|| sketch.display().to_string())?;
+    calibrate::fit(matrix, &positions, power_dbm).with_context(|| sketch.display().to_string())
 }
 
 fn told(calibration: &Calibration) -> String {

@@ -6,13 +6,13 @@ const FIRST: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
 /// The golden angle in degrees: hues that far apart never meet again.
 const GOLDEN: f64 = 137.508;
 
-/// The colour of the one at this place of the ranking. After the first eight, hues and lightness vary instead.
+/// The colour of the one with this rank. After the first eight, hues and lightness vary instead.
 pub(super) fn colour(rank: usize) -> String {
     FIRST.get(rank).map_or_else(
         || {
-            let place = super::svg::as_f64(rank);
+            let turns = super::svg::as_f64(rank);
             let lightness = [38, 62, 50][rank % 3];
-            format!("hsl({:.1},{}%,{lightness}%)", place * GOLDEN % 360.0, if rank.is_multiple_of(2) { 70 } else { 45 })
+            format!("hsl({:.1},{}%,{lightness}%)", turns * GOLDEN % 360.0, if rank.is_multiple_of(2) { 70 } else { 45 })
         },
         |&colour| colour.to_owned(),
     )

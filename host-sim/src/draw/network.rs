@@ -20,29 +20,29 @@ const NAMED_MAX: usize = 9;
 
 /// Where things are on the picture.
 struct Layout {
-    places: BTreeMap<NodeId, Point>,
+    positions: BTreeMap<NodeId, Point>,
     scale: f64,
     /// Where the origin of the field lies.
     origin: Spot,
 }
 
 impl Layout {
-    /// Everything in view, as large as it gets. Nodes without places stand on a circle.
+    /// Everything in view, as large as it gets. Nodes without positions stand on a circle.
     fn new(network: &Network) -> Self {
-        let has_places = network.nodes.values().any(|node| node.place.is_some());
+        let has_positions = network.nodes.values().any(|node| node.position.is_some());
         let count = as_f64(network.nodes.len().max(1));
         let on_circle = |at: usize| {
             let angle = std::f64::consts::TAU * as_f64(at) / count - std::f64::consts::FRAC_PI_2;
             Point::new(20.0 * angle.cos(), 20.0 * angle.sin())
         };
         let nodes = network.nodes.values().enumerate();
-        let place = |(at, node): (usize, &crate::view::network::Node)| {
-            let place = if has_places { node.place } else { Some(on_circle(at)) };
-            place.map(|place| (node.id, place))
+        let position = |(at, node): (usize, &crate::view::network::Node)| {
+            let position = if has_positions { node.position } else { Some(on_circle(at)) };
+            position.map(|position| (node.id, position))
         };
-        let places: BTreeMap<NodeId, Point> = nodes.filter_map(place).collect();
+        let positions: BTreeMap<NodeId, Point> = nodes.filter_map(position).collect();
         let points: Vec<Point> =
-            places.values().chain(network.obstacles.iter().flat_map(|obstacle| &obstacle.points)).copied().collect();
+            positions.values().chain(network.obstacles.iter().flat_map(|obstacle| &obstacle.points)).copied().collect();
         let low =
             points.iter().fold(Point::new(f64::MAX, f64::MAX), |low, at| Point::new(low.x.min(at.x), low.y.min(at.y)));
         let high = points
@@ -54,15 +54,15 @@ impl Layout {
             WIDTH / 2.0 - scale * (low.x + high.x) / 2.0,
             f64::midpoint(HEIGHT, TOP) - scale * (low.y + high.y) / 2.0,
         );
-        Self { places, scale, origin }
+        Self { positions, scale, origin }
     }
 
-    fn screen(&self, place: Point) -> Spot {
-        Spot::new(self.origin.x + place.x * self.scale, self.origin.y + place.y * self.scale)
+    fn screen(&self, position: Point) -> Spot {
+        Spot::new(self.origin.x + position.x * self.scale, self.origin.y + position.y * self.scale)
     }
 
     fn node(&self, id: NodeId) -> Option<Spot> {
-        self.places.get(&id).map(|&place| self.screen(place))
+        self.positions.get(&id).map(|&position| self.screen(position))
     }
 }
 

@@ -157,12 +157,12 @@ fn legend(svg: &mut String, ranked: &[u16], named: usize, columns: f64, top: f64
             "<text x=\"{LEFT}\" y=\"{top:.1}\" font-size=\"11\">Leaders; outlined where a node leads itself</text>\n"
         ),
     );
-    let place = |at: usize| {
+    let corner = |at: usize| {
         let row = (as_f64(at) / columns).floor();
         (LEFT + ENTRY * (as_f64(at) - row * columns), top + ROW * (row + 1.0))
     };
     for (rank, leader) in ranked.iter().take(named).enumerate() {
-        let (x, y) = place(rank);
+        let (x, y) = corner(rank);
         push(
             svg,
             format_args!(
@@ -174,7 +174,7 @@ fn legend(svg: &mut String, ranked: &[u16], named: usize, columns: f64, top: f64
         );
     }
     if ranked.len() > named {
-        let (x, y) = place(named);
+        let (x, y) = corner(named);
         push(
             svg,
             format_args!("<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"11\">and {} more</text>\n", ranked.len() - named),

@@ -1,4 +1,4 @@
-//! The path loss of a place, from links and where their ends stand: loss = loss at 1 m + 10 · exponent · log10(distance),
+//! The path loss of a site, from links and where their ends stand: loss = loss at 1 m + 10 · exponent · log10(distance),
 //! fitted by least squares, with what is left over as shadowing.
 //!
 //! Both directions of a link have the same shadow, so they count as one. Some nodes are louder or hear better than others,
@@ -32,21 +32,21 @@ pub struct Calibration {
 
 /// Where nodes stand: rows of node, x and y in metres.
 pub fn sketch(text: &str) -> anyhow::Result<BTreeMap<u16, [f64; 2]>> {
-    let mut places = BTreeMap::new();
+    let mut positions = BTreeMap::new();
     for (line, number) in text.lines().zip(1..) {
         let cells: Vec<&str> = line.split(',').map(str::trim).collect();
         if line.trim().is_empty() || line.starts_with('#') || number == 1 && cells[0].parse::<f64>().is_err() {
             continue;
         }
         let [node, x, y] = cells[..] else { anyhow::bail!("line {number}: must be node, x, y in metres") };
-        let place = [x, y].map(|cell| cell.parse::<f64>().ok().filter(|metres| metres.is_finite()));
-        let (node, [Some(x), Some(y)]) = (node.parse().with_context(|| format!("line {number}: no node"))?, place)
+        let position = [x, y].map(|cell| cell.parse::<f64>().ok().filter(|metres| metres.is_finite()));
+        let (node, [Some(x), Some(y)]) = (node.parse().with_context(|| format!("line {number}: no node"))?, position)
         else {
             anyhow::bail!("line {number}: must be node, x, y in metres")
         };
-        ensure!(places.insert(node, [x, y]).is_none(), "line {number}: node {node} has a place already");
+        ensure!(positions.insert(node, [x, y]).is_none(), "line {number}: node {node} has a place already");
     }
-    Ok(places)
+    Ok(positions)
 }
 
 /// A pair of nodes that hear each other, one way at least.
@@ -66,10 +66,10 @@ const PAIRS_PER_NODE: usize = 3;
 const TURNS: usize = 100;
 
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
-pub fn fit(matrix: &Matrix, places: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) -> anyhow::Result<Calibration> {
+pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) -> anyhow::Result<Calibration> {
     let losses: BTreeMap<(u16, u16), f64> =
         matrix.links.iter().map(|link| ((link.from, link.to), link.loss_db(power_dbm))).collect();
-    let pairs = pairs(&losses, places);
+    let pairs = pairs(&losses, positions);
     let count = pairs.len() as f64;
     ensure!(pairs.len() >= 4, "{} links have both ends on the sketch; four are the least", pairs.len());
     let nodes: BTreeSet<u16> = pairs.iter().flat_map(|pair| pair.ends).collect();
@@ -97,7 +97,7 @@ pub fn fit(matrix: &Matrix, places: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) ->
     let at_1m_variance = sigma * sigma / count + mean_x * mean_x * slope + of_nodes;
     let differences: Vec<f64> = losses
         .iter()
-        .filter(|((from, to), _)| from < to && places.contains_key(from) && places.contains_key(to))
+        .filter(|((from, to), _)| from < to && positions.contains_key(from) && positions.contains_key(to))
         .filter_map(|(&(from, to), loss)| losses.get(&(to, from)).map(|back| loss - back))
         .collect();
     let asymmetry: f64 = differences.iter().map(|difference| difference.powi(2)).sum();
@@ -113,11 +113,11 @@ pub fn fit(matrix: &Matrix, places: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) ->
 /// So many deviations either way hold 95 of 100.
 const SURE: f64 = 1.96;
 
-fn pairs(losses: &BTreeMap<(u16, u16), f64>, places: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {
+fn pairs(losses: &BTreeMap<(u16, u16), f64>, positions: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {
     let ends: BTreeSet<[u16; 2]> = losses.keys().map(|&(a, b)| [a.min(b), a.max(b)]).collect();
     let pair = |ends: [u16; 2]| {
         let [a, b] = ends;
-        let ([ax, ay], [bx, by]) = (places.get(&a)?, places.get(&b)?);
+        let ([ax, ay], [bx, by]) = (positions.get(&a)?, positions.get(&b)?);
         let metres = (ax - bx).hypot(ay - by);
         let ways: Vec<f64> = [(a, b), (b, a)].iter().filter_map(|way| losses.get(way).copied()).collect();
         let loss_db = ways.iter().sum::<f64>() / if ways.len() == 2 { 2.0 } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use common::link::fields::{ACK, BODIES, Count, Field, Group, HEAD, KINDS, Shown, Unit};
+use common::link::fields::{ACK, BODIES, Count, Field, Group, HEADER, KINDS, Shown, Unit};
 use common::link::frame::{ACK_BYTES, VERSION};
 use common::link::security::TAG_BYTES;
 
@@ -16,10 +16,10 @@ pub fn script() -> String {
 }
 
 fn tables() -> String {
-    let own: usize = HEAD.iter().map(|unit| unit.bytes).sum();
+    let own: usize = HEADER.iter().map(|unit| unit.bytes).sum();
     let mut text = format!(
-        "local VERSION, TAG_BYTES, HEAD_OWN, ACK_BYTES = {VERSION}, {TAG_BYTES}, {own}, {ACK_BYTES}\nlocal HEAD = {}\nlocal ACK = {}\nlocal BODIES = {{\n",
-        units(HEAD, ""),
+        "local VERSION, TAG_BYTES, HEADER_OWN, ACK_BYTES = {VERSION}, {TAG_BYTES}, {own}, {ACK_BYTES}\nlocal HEADER = {}\nlocal ACK = {}\nlocal BODIES = {{\n",
+        units(HEADER, ""),
         units(ACK, "")
     );
     for body in BODIES {

@@ -25,7 +25,7 @@ pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_d
         matrix.channel.jitter_db
     );
     let number = |node: u16| matrix.nodes.iter().position(|&other| other == node).map_or(0, |at| at + 1);
-    // Places do not matter to a table.
+    // Positions do not matter to a table.
     for (node, number) in matrix.nodes.iter().zip(1..) {
         let _ = write!(text, "\n# Node {node} of the field.\n[[node]]\nid = {number}\nat = [{number}, 0]\n");
     }

@@ -26,7 +26,7 @@ pub const BLOCK_BYTES: usize = 512;
 const FIRST_MAGIC: u32 = 0x0A32_4655;
 const SECOND_MAGIC: u32 = 0x9E5D_5157;
 const LAST_MAGIC: u32 = 0x0AB1_6F30;
-/// The last word of the head is a family.
+/// The last word of the header is a family.
 const HAS_FAMILY: u32 = 0x2000;
 /// The nRF52840, as bootloaders of this kind call it.
 pub const FAMILY: u32 = 0xADA5_2840;
@@ -170,8 +170,8 @@ fn pages(segments: &[Segment]) -> BTreeMap<u32, [u8; DATA_BYTES]> {
 
 fn push_block(file: &mut Vec<u8>, address: u32, data: &[u8; DATA_BYTES], number: usize, blocks: usize) {
     let begin = file.len();
-    let head = [FIRST_MAGIC, SECOND_MAGIC, HAS_FAMILY, address, word(DATA_BYTES), word(number), word(blocks), FAMILY];
-    for one in head {
+    let header = [FIRST_MAGIC, SECOND_MAGIC, HAS_FAMILY, address, word(DATA_BYTES), word(number), word(blocks), FAMILY];
+    for one in header {
         file.extend(one.to_le_bytes());
     }
     file.extend(data);

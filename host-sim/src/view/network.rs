@@ -9,7 +9,7 @@ use sim::air::trace::{Event, NodeNumber, ObstacleKind, Record};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
     pub id: NodeId,
-    pub place: Option<Point>,
+    pub position: Option<Point>,
     pub is_on: bool,
     pub leader: Option<NodeId>,
     /// The next one on the way to the leader.
@@ -73,7 +73,7 @@ impl Network {
             Event::Id { id } => node.id = id,
             Event::PowerOn {} => node.is_on = true,
             Event::PowerOff {} | Event::Unseen {} => {
-                *node = Node { id: node.id, place: node.place, ..Node::default() };
+                *node = Node { id: node.id, position: node.position, ..Node::default() };
             }
             Event::Leader { leader } => {
                 node.is_on = true;
@@ -86,7 +86,7 @@ impl Network {
             Event::Link { peer, up: false } => {
                 node.links.remove(&peer);
             }
-            Event::Place { x_mm, y_mm } => node.place = Some(Point::new(metres(x_mm), metres(y_mm))),
+            Event::Place { x_mm, y_mm } => node.position = Some(Point::new(metres(x_mm), metres(y_mm))),
             _ => {}
         }
     }
@@ -122,7 +122,7 @@ impl Network {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "places are within 100 km")]
+#[expect(clippy::cast_precision_loss, reason = "positions are within 100 km")]
 fn metres(millimetres: i64) -> f64 {
     millimetres as f64 / 1_000.0
 }

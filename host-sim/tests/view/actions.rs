@@ -95,11 +95,11 @@ fn details_are_those_of_the_run() {
     let text =
         format!("{BASE}[[fault]]\nkind = \"move\"\nat = \"6 s\"\nnodes = [4, 2]\nto = [[300, -5.5], [300, 0]]\n");
     let all = records(&beginning(&scenario(&text), 5, 20_000_000, 1_000_000));
-    let places = all.iter().filter(|record| record.time_us == 6_000_000).filter_map(|record| match record.event {
+    let positions = all.iter().filter(|record| record.time_us == 6_000_000).filter_map(|record| match record.event {
         Event::Place { x_mm, y_mm } => Some((record.node?.0, x_mm, y_mm)),
         _ => None,
     });
-    assert_eq!(places.collect::<Vec<_>>(), [(2, 300_000, 0), (4, 300_000, -5_500)]);
+    assert_eq!(positions.collect::<Vec<_>>(), [(2, 300_000, 0), (4, 300_000, -5_500)]);
     // Both were carried out of everybody's reach but each other's.
     let last = |node: usize, of: fn(&Event) -> Option<u16>| {
         all.iter().rev().filter(|record| record.node == Some(NodeNumber(node))).find_map(|record| of(&record.event))

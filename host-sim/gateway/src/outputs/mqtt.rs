@@ -62,15 +62,15 @@ impl Broker {
     pub fn parse(url: &str, gateway: &str, discovery: bool) -> anyhow::Result<Self> {
         let rest = url.strip_prefix("mqtt://").context("must begin with mqtt:// (TLS is not built in)")?;
         let rest = rest.trim_end_matches('/');
-        let (user, place) = match rest.rsplit_once('@') {
+        let (user, address) = match rest.rsplit_once('@') {
             None => (None, rest),
-            Some((user, place)) => {
+            Some((user, address)) => {
                 let (name, password) = user.split_once(':').unwrap_or((user, ""));
-                (Some((name.to_owned(), password.to_owned())), place)
+                (Some((name.to_owned(), password.to_owned())), address)
             }
         };
-        let (host, port) = match place.rsplit_once(':') {
-            None => (place, 1_883),
+        let (host, port) = match address.rsplit_once(':') {
+            None => (address, 1_883),
             Some((host, port)) => (host, port.parse().ok().with_context(|| format!("{port:?} is no port"))?),
         };
         anyhow::ensure!(!host.is_empty(), "names no host");
@@ -230,8 +230,8 @@ impl Session {
     fn publish(&mut self, broker: &Broker, stored: &Stored) -> anyhow::Result<()> {
         let topic = topics::state(&stored.reading);
         if broker.discovery && self.discovered.insert(topic.clone()) {
-            let (place, config) = topics::discovery(&stored.reading, &broker.gateway);
-            self.hand_over(place, &config, None)?;
+            let (topic, config) = topics::discovery(&stored.reading, &broker.gateway);
+            self.hand_over(topic, &config, None)?;
         }
         self.hand_over(topic, &topics::message(&stored.reading), Some(stored.row))?;
         self.handed = stored.row;

@@ -4,9 +4,9 @@
 //! The election is left to chance: any node may begin or cease to lead at any time, so there are stale leaders, several at once,
 //! and none. Time stands still, so nothing is sent again for want of an answer; what holds here needs no timer.
 //!
-//! After every step: one stamp is one order, everywhere and for ever; heads and the stamps of registers only rise within a life;
-//! and whoever has applied a mandate up to an index lacks nothing up to there that still matters. Whenever nothing is under way
-//! and links join all, all know the same.
+//! After every step: one stamp is one order, everywhere and for ever; the newest stamp and those of registers only rise within
+//! a life; and whoever has applied a mandate up to an index lacks nothing up to there that still matters. Whenever nothing is
+//! under way and links join all, all know the same.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -39,7 +39,7 @@ struct Life {
     orders: Orders,
     leads: bool,
     epoch: u16,
-    head: Stamp,
+    newest: Stamp,
     registers: BTreeMap<Register, Stamp>,
 }
 
@@ -63,7 +63,7 @@ fn id(node: usize) -> NodeId {
 fn life(node: usize, epoch: u16) -> Life {
     let mut orders = Orders::new(id(node), Some(epoch), id(node).0);
     orders.start(NOW);
-    Life { orders, leads: false, epoch, head: Stamp::default(), registers: BTreeMap::new() }
+    Life { orders, leads: false, epoch, newest: Stamp::default(), registers: BTreeMap::new() }
 }
 
 impl State {
@@ -121,7 +121,7 @@ impl State {
     }
 
     fn check(&mut self, node: usize) -> Result<(), String> {
-        let Life { orders, head, registers, .. } = &mut self.nodes[node];
+        let Life { orders, newest, registers, .. } = &mut self.nodes[node];
         for order in orders.book().iter() {
             let told = (order.command, order.key);
             if *self.log.entry(order.stamp).or_insert(told) != told {
@@ -132,26 +132,26 @@ impl State {
             {
                 return Err(format!("node {node} let {} overrule a later order", order.stamp));
             }
-            if order.stamp.mandate > orders.head().mandate {
+            if order.stamp.mandate > orders.newest().mandate {
                 return Err(format!("node {node} has applied {} before it has heard of its mandate", order.stamp));
             }
         }
-        if orders.head() < *head {
-            return Err(format!("the head of node {node} went back"));
+        if orders.newest() < *newest {
+            return Err(format!("the newest stamp of node {node} went back"));
         }
-        *head = orders.head();
-        let of_head = |stamp: &&Stamp| stamp.mandate == head.mandate;
-        for stamp in self.log.keys().filter(of_head).filter(|stamp| stamp.index <= head.index) {
+        *newest = orders.newest();
+        let of_newest = |stamp: &&Stamp| stamp.mandate == newest.mandate;
+        for stamp in self.log.keys().filter(of_newest).filter(|stamp| stamp.index <= newest.index) {
             let (command, _) = self.log[stamp];
             let Command::Set { register, .. } = command else { continue };
             let is_moot = self.log.iter().any(|(later, (other, _))| {
-                later.mandate == head.mandate
+                later.mandate == newest.mandate
                     && later.index > stamp.index
                     && matches!(other, Command::Set { register: same, .. } if *same == register)
             });
             let has = orders.book().of_register(register).map(|order| order.stamp);
             if !is_moot && has.is_none_or(|has| has < *stamp) {
-                return Err(format!("node {node} is at {head} and lacks {stamp}"));
+                return Err(format!("node {node} is at {newest} and lacks {stamp}"));
             }
         }
         Ok(())
@@ -248,11 +248,11 @@ impl Space for Three {
         }
         let digests = [0, 1, 2].map(|node| state.nodes[node].orders.digest());
         let agree = digests.iter().all(|digest| *digest == digests[0]);
-        let heads = || state.nodes.iter().map(|life| life.orders.head().to_string()).collect::<Vec<_>>();
+        let stamps = || state.nodes.iter().map(|life| life.orders.newest().to_string()).collect::<Vec<_>>();
         Some(if agree || !state.joins_all() {
             Ok(())
         } else {
-            Err(format!("they know different orders: {:?}", heads()))
+            Err(format!("they know different orders: {:?}", stamps()))
         })
     }
 }

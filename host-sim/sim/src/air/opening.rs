@@ -4,7 +4,7 @@
 //! what a simulated node does. Whoever brings the very same bytes and keys as the one before gets the very same outcome; what
 //! differs in a single bit is deciphered.
 
-use common::link::frame::{Head, Refusal};
+use common::link::frame::{Header, Refusal};
 use common::link::sealed::Sealed;
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
@@ -36,7 +36,7 @@ impl Sealed for Shared<'_> {
         self.frame
     }
 
-    fn open(&mut self, keys: &Keys, head: &Head) -> Result<&[u8], Refusal> {
+    fn open(&mut self, keys: &Keys, header: &Header) -> Result<&[u8], Refusal> {
         let Self { frame, last } = self;
         if last.frame != *frame || last.keys.as_ref() != Some(keys) {
             if frame.len() > FRAME_MAX {
@@ -46,18 +46,18 @@ impl Sealed for Shared<'_> {
                 copy.clear();
                 copy.extend_from_slice(frame);
             }
-            last.outcome = head.open(keys, &mut last.opened).map(|_| ());
+            last.outcome = header.open(keys, &mut last.opened).map(|_| ());
             last.keys = Some(keys.clone());
         }
         last.outcome?;
-        last.opened.get(Head::body(frame.len())).ok_or(Refusal::Malformed)
+        last.opened.get(Header::body(frame.len())).ok_or(Refusal::Malformed)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use common::config::{NetworkKey, Protection};
-    use common::link::frame::{HEAD_BYTES, Head, Kind, Refusal};
+    use common::link::frame::{HEADER_BYTES, Header, Kind, Refusal};
     use common::link::sealed::Sealed;
     use common::link::security::Keys;
     use common::types::NodeId;
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn what_was_opened_before_comes_out_again_and_nothing_else_does() {
         let (ours, others) = (keys(1), keys(2));
-        let head = |counter| Head {
+        let header = |counter| Header {
             pan: 7,
             to: NodeId(2),
             from: NodeId(1),
@@ -83,15 +83,15 @@ mod tests {
         };
         let sealed = |counter: u32, body: &[u8; 3]| {
             let mut buf = [0; 40];
-            buf[HEAD_BYTES..HEAD_BYTES + 3].copy_from_slice(body);
-            let length = head(counter).seal(&ours, &mut buf, 3).unwrap();
+            buf[HEADER_BYTES..HEADER_BYTES + 3].copy_from_slice(body);
+            let length = header(counter).seal(&ours, &mut buf, 3).unwrap();
             buf[..length].to_vec()
         };
         let mut last = LastOpened::new();
         let mut open = |keys: &Keys, frame: &[u8]| {
-            let head = Head::read(frame).unwrap();
-            let outcome = Shared { frame, last: &mut last }.open(keys, &head).map(<[u8]>::to_vec);
-            let on_a_board = frame.to_vec().open(keys, &head).map(<[u8]>::to_vec);
+            let header = Header::read(frame).unwrap();
+            let outcome = Shared { frame, last: &mut last }.open(keys, &header).map(<[u8]>::to_vec);
+            let on_a_board = frame.to_vec().open(keys, &header).map(<[u8]>::to_vec);
             assert_eq!(on_a_board, outcome, "as a board opens it");
             outcome
         };

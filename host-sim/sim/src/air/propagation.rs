@@ -11,7 +11,7 @@ use common::rng::Rng;
 use super::index::{NodeIndex, RadioIndex};
 use crate::maths;
 
-/// A place on the field, or the way from one to another, in metres.
+/// A position on the field, or the way from one to another, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     pub x: f64,

@@ -1,4 +1,4 @@
-//! The frames of a lying member, down to the bytes behind the head.
+//! The frames of a lying member, down to the bytes behind the header.
 //!
 //! What a field is not lied about is what the liar's own state says, so that a frame is wrong in some of its fields and right in
 //! the others.

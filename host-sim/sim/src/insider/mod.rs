@@ -9,7 +9,7 @@ mod frames;
 pub mod stress;
 
 use common::config::Config;
-use common::link::frame::{HEAD_BYTES, Head, Kind};
+use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::security::{Keys, TAG_BYTES};
 use common::mac::phy::{FRAME_MAX, fcs};
 use common::node::Node;
@@ -42,13 +42,13 @@ pub fn lie(rng: &mut Rng, liar: &Node, config: &Config, others: &[&Node]) -> Opt
     let last = known.map(|(_, known)| known.last).filter(|last| last.epoch == epoch).max();
     let Said { to, kind, body, about } = frames::any(rng, liar, config, others.len() + 1);
     let mut buf = [0; FRAME_MAX];
-    let length = body.len().min(FRAME_MAX - HEAD_BYTES - TAG_BYTES);
-    buf[HEAD_BYTES..HEAD_BYTES + length].copy_from_slice(&body[..length]);
+    let length = body.len().min(FRAME_MAX - HEADER_BYTES - TAG_BYTES);
+    buf[HEADER_BYTES..HEADER_BYTES + length].copy_from_slice(&body[..length]);
     let counter = last.map_or(0, |last| last.counter) + AHEAD;
     // Simulated nodes have their id as the piece of their serial number.
     let device = liar.id().0;
-    let head = Head { pan: config.pan, to, from: liar.id(), key_id: config.key_id, kind, epoch, counter, device };
-    let length = head.seal(&Keys::new(&config.protection), &mut buf, length)?;
+    let header = Header { pan: config.pan, to, from: liar.id(), key_id: config.key_id, kind, epoch, counter, device };
+    let length = header.seal(&Keys::new(&config.protection), &mut buf, length)?;
     let frame = &buf[..length];
     Some(Lie { psdu: [frame, &fcs(frame).to_le_bytes()].concat(), about })
 }

@@ -71,9 +71,9 @@ impl Case {
         );
         let spacing = [3, 12, 25][rng.below(3) as usize];
         let columns = [nodes, nodes.div_ceil(2)][rng.below(2) as usize];
-        let places: Vec<String> =
+        let positions: Vec<String> =
             (0..nodes).map(|node| format!("[{}, {}]", node % columns * spacing, node / columns * spacing)).collect();
-        let _ = writeln!(text, "[topology]\npositions = [{}]\n\n[radio]\nmodel = \"plain\"", places.join(", "));
+        let _ = writeln!(text, "[topology]\npositions = [{}]\n\n[radio]\nmodel = \"plain\"", positions.join(", "));
         if rng.below(3) == 0 {
             text.push_str("loss_percent = 10\n");
         }

@@ -11,7 +11,7 @@
 //! bursts, or to the network next door. Where nodes walk, `D` is that of the longest line they could form, or 40.
 //!
 //! Where the loss is more than [`LOSS_MAX`] the channel is full, and where a node is the only way to more others than its table
-//! has places ([`rooms_max`]) it cannot link them all. Then physics or a documented limit forbids agreement, and what must
+//! has slots ([`rooms_max`]) it cannot link them all. Then physics or a documented limit forbids agreement, and what must
 //! hold is what is left: nothing unsafe happens, and nobody floods the channel.
 
 use std::collections::VecDeque;
@@ -53,8 +53,8 @@ const FRAME_MS: f64 = 2.0;
 /// The network next door matters to a node that hears it this loud, in dBm.
 const WIFI_HEARD_DBM: f64 = -90.0;
 
-/// To how many others a node may be the only way: as many as have a place in its table, or half of them where each also takes
-/// a place as a ring neighbour.
+/// To how many others a node may be the only way: as many as have a slot in its table, or half of them where each also takes
+/// a slot as a ring neighbour.
 pub const fn rooms_max(on_ring: bool) -> usize {
     if on_ring { NEIGHBOURS_MAX / 2 } else { NEIGHBOURS_MAX }
 }

@@ -7,7 +7,7 @@ use common::names::Algorithm;
 
 use super::bound::World;
 use super::lot::Lot;
-use super::stranger::{Air, Fades, Feature, NextDoor, Place, Stranger, Walking};
+use super::stranger::{Air, Fades, Feature, NextDoor, Position, Stranger, Walking};
 
 pub const NODES_MAX: u64 = 300;
 
@@ -67,7 +67,7 @@ pub fn draw(seed: u64) -> (Stranger, World) {
         seed,
         features,
         algorithm,
-        places: Vec::new(),
+        positions: Vec::new(),
         walls: Vec::new(),
         air: Air { model: "plain", loss_percent: 0, bursts: None, wifi: None, drift_ppm: 0, wake_jitter_us: 0 },
         walking: None,
@@ -104,7 +104,7 @@ impl Stranger {
             self.air.bursts = Some(Fades { good_ms: bad_ms * lot.between(5, 20), bad_ms });
         }
         if has(Feature::Wifi) {
-            let at = Place { x_dm: -50, y_dm: -50 };
+            let at = Position { x_dm: -50, y_dm: -50 };
             self.air.wifi = Some(NextDoor { at, duty_percent: lot.one_of(&[5, 10, 20, 30, 60]) });
         }
         if has(Feature::Clocks) {
@@ -112,7 +112,7 @@ impl Stranger {
             self.air.wake_jitter_us = lot.one_of(&[0, 20, 100]);
         }
         if has(Feature::Mobility) {
-            let far = self.places.iter().map(|place| place.x_dm.max(place.y_dm)).max().unwrap_or(0);
+            let far = self.positions.iter().map(|position| position.x_dm.max(position.y_dm)).max().unwrap_or(0);
             let side_m = u64::try_from(far / 10).unwrap_or(0).max(10);
             self.walking = Some(Walking { side_m, until_ms: lot.magnitude(5_000, WALK_MAX_MS) });
         }

@@ -92,13 +92,13 @@ pub struct Row {
 pub fn examine(stranger: &Stranger, world: &World) -> Row {
     let outcome = drive::run(&stranger.scenario(), stranger.seed);
     let steadiness = outcome.steadiness;
-    let is_long_enough = steadiness.last_quiet_node_ms >= QUIET_MIN_MS * stranger.places.len() as u64;
+    let is_long_enough = steadiness.last_quiet_node_ms >= QUIET_MIN_MS * stranger.positions.len() as u64;
     let airtime_ppm = outcome.nodes.iter().map(|node| node.airtime_ppm).max().unwrap_or(0);
     let mut row = Row {
         seed: stranger.seed,
         fate: Fate::Held,
         algorithm: stranger.algorithm.name().to_owned(),
-        nodes: stranger.places.len(),
+        nodes: stranger.positions.len(),
         features: stranger.features.iter().copied().collect(),
         components: world.components,
         audible: world.audible,

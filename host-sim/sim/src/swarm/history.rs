@@ -2,7 +2,7 @@
 //! following each other closely.
 
 use super::lot::Lot;
-use super::stranger::{Blow, Event, Feature, Place, Stranger, Target};
+use super::stranger::{Blow, Event, Feature, Position, Stranger, Target};
 use crate::air::index::NodeIndex;
 
 /// The simulated time of a run is bounded by this many seconds over all nodes, so that many seeds can be run.
@@ -43,7 +43,7 @@ impl Stranger {
         let kinds: Vec<Feature> = KINDS.into_iter().filter(|kind| self.features.contains(kind)).collect();
         let is_long = self.features.contains(&Feature::Long);
         let budget = if is_long { LONG_NODE_SECONDS } else { NODE_SECONDS };
-        let most_ms = budget * 1_000 / self.places.len() as u64;
+        let most_ms = budget * 1_000 / self.positions.len() as u64;
         let settled_ms = self.within_ms + HOLD_MS;
         self.quiet_ms = HOLD_MS + lot.magnitude(5_000, 60_000.min(most_ms).max(5_000));
         let mut now_ms = self.walking.map_or(0, |walking| walking.until_ms) + lot.one_of(&[500, 3_000, settled_ms]);
@@ -75,7 +75,7 @@ impl Stranger {
     }
 
     fn draw_blow(&self, kind: Feature, for_ms: u64, lot: &mut Lot) -> Blow {
-        let count = self.places.len();
+        let count = self.positions.len();
         let flash =
             if self.features.contains(&Feature::Flash) { lot.one_of(&["kept", "erased", "torn"]) } else { "kept" };
         match kind {
@@ -103,14 +103,14 @@ impl Stranger {
         match lot.index(3) {
             0 => Target::Leader,
             1 => Target::Random,
-            _ => Target::Nodes(vec![NodeIndex(lot.index(self.places.len()))]),
+            _ => Target::Nodes(vec![NodeIndex(lot.index(self.positions.len()))]),
         }
     }
 
-    /// A place beside one of the nodes.
-    fn somewhere(&self, lot: &mut Lot) -> Place {
-        let Place { x_dm, y_dm } = self.places[lot.index(self.places.len())];
-        Place { x_dm: x_dm + 20, y_dm: y_dm + 20 }
+    /// A position beside one of the nodes.
+    fn somewhere(&self, lot: &mut Lot) -> Position {
+        let Position { x_dm, y_dm } = self.positions[lot.index(self.positions.len())];
+        Position { x_dm: x_dm + 20, y_dm: y_dm + 20 }
     }
 }
 

@@ -57,7 +57,7 @@ fn candidates(stranger: &Stranger) -> Vec<Stranger> {
     let events = stranger.events.len();
     found.extend(changed(&|other| other.events.truncate(events / 2)));
     found.extend(changed(&|other| drop(other.events.drain(..events / 2))));
-    let nodes = stranger.places.len();
+    let nodes = stranger.positions.len();
     for gone in [nodes / 2..nodes, 0..nodes / 2, nodes * 3 / 4..nodes, 0..nodes / 4] {
         found.extend(without(stranger, gone));
     }
@@ -89,7 +89,7 @@ fn switch_off(stranger: &mut Stranger, feature: Feature) {
                 }
             }
         }
-        // The order of ids and the density are what the places are; blows are taken out one by one.
+        // The order of ids and the density are what the positions are; blows are taken out one by one.
         _ => return,
     }
     stranger.features.remove(&feature);
@@ -109,12 +109,12 @@ fn shorten(stranger: &mut Stranger, at: usize) {
 
 /// The stranger without these nodes of it; blows that strike nobody else are gone too.
 fn without(stranger: &Stranger, gone: Range<usize>) -> Option<Stranger> {
-    let nodes = stranger.places.len();
+    let nodes = stranger.positions.len();
     if gone.is_empty() || gone.len() >= nodes {
         return None;
     }
     let mut other = stranger.clone();
-    other.places.drain(gone.clone());
+    other.positions.drain(gone.clone());
     let left = |list: &[NodeIndex]| -> Vec<NodeIndex> {
         let kept = list.iter().map(|node| node.0).filter(|node| !gone.contains(node));
         kept.map(|node| NodeIndex(if node >= gone.end { node - gone.len() } else { node })).collect()

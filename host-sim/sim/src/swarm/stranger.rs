@@ -94,9 +94,9 @@ impl Feature {
     }
 }
 
-/// A place in decimetres.
+/// A position in decimetres.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     pub x_dm: i64,
     pub y_dm: i64,
 }
@@ -104,8 +104,8 @@ pub struct Place {
 /// A straight wall, by its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
-    pub start: Place,
-    pub end: Place,
+    pub start: Position,
+    pub end: Position,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub struct Fades {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextDoor {
-    pub at: Place,
+    pub at: Position,
     pub duty_percent: u64,
 }
 
@@ -155,8 +155,8 @@ pub enum Blow {
     CorruptFrames { percent: u64 },
     CorruptState { who: Target },
     Lie { who: Target },
-    Attack { at: Place, interval_ms: u64 },
-    Noise { at: Place, dbm: i64 },
+    Attack { at: Position, interval_ms: u64 },
+    Noise { at: Position, dbm: i64 },
 }
 
 /// Something that befalls the network, and how long it lasts.
@@ -183,7 +183,7 @@ pub struct Stranger {
     pub features: BTreeSet<Feature>,
     pub algorithm: Algorithm,
     /// Where each node stands, in the order of their ids.
-    pub places: Vec<Place>,
+    pub positions: Vec<Position>,
     /// Walls that stand for the whole run.
     pub walls: Vec<Side>,
     pub air: Air,

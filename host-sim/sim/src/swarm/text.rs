@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::stranger::{Blow, Event, Place, Side, Stranger, Target};
+use super::stranger::{Blow, Event, Position, Side, Stranger, Target};
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::Scenario;
 use crate::scenario::input::read::read;
@@ -41,7 +41,7 @@ impl Stranger {
     /// Everything before the faults.
     fn head(&self) -> String {
         let features: Vec<&str> = self.features.iter().map(|feature| feature.name()).collect();
-        let count = self.places.len();
+        let count = self.positions.len();
         let mut text = format!(
             "name = \"stranger-{}\"\nsummary = \"{count} node{} with {}: {}\"\nseed = {}\nduration_ms = {}\n",
             self.seed,
@@ -51,8 +51,8 @@ impl Stranger {
             self.seed,
             self.last_change_ms() + self.within_ms + self.quiet_ms
         );
-        let places: Vec<String> = self.places.iter().map(|&place| point(place)).collect();
-        let _ = writeln!(text, "\n[topology]\npositions = [{}]", places.join(", "));
+        let positions: Vec<String> = self.positions.iter().map(|&position| point(position)).collect();
+        let _ = writeln!(text, "\n[topology]\npositions = [{}]", positions.join(", "));
         let air = self.air;
         let _ = writeln!(text, "\n[radio]\nmodel = \"{}\"", air.model);
         for (key, amount) in
@@ -92,7 +92,7 @@ impl Stranger {
     }
 }
 
-fn point(Place { x_dm, y_dm }: Place) -> String {
+fn point(Position { x_dm, y_dm }: Position) -> String {
     let metres = |dm: i64| {
         let sign = if dm < 0 { "-" } else { "" };
         format!("{sign}{}.{}", dm.unsigned_abs() / 10, dm.unsigned_abs() % 10)

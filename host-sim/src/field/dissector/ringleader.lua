@@ -159,7 +159,7 @@ local function declare(units)
   end
 end
 
-declare(HEAD)
+declare(HEADER)
 declare(ACK)
 for _, body in pairs(BODIES) do
   for _, group in ipairs(body.groups) do
@@ -248,7 +248,7 @@ end
 
 -- Whether this is a frame of ours: its version is ours, its kind is known, and it is long enough.
 local function is_ours(tvb)
-  if tvb:len() < HEAD_OWN + TAG_BYTES then
+  if tvb:len() < HEADER_OWN + TAG_BYTES then
     return false
   end
   local first = tvb(0, 1):uint()
@@ -273,22 +273,22 @@ local function dissect(tvb, pinfo, root)
   pinfo.cols.protocol = "Ringleader"
   local tree = root:add(proto, tvb())
   local values = {}
-  show_units(tree, tvb, 0, HEAD, values)
+  show_units(tree, tvb, 0, HEADER, values)
   tree:add(fields.counter, values.counter_high * 256 + numbers.sequence):set_generated()
   local body = BODIES[values.kind]
-  local length = tvb:len() - HEAD_OWN - TAG_BYTES
-  local tag = tvb:raw(HEAD_OWN + length, TAG_BYTES)
-  local sealed = length > 0 and tvb:raw(HEAD_OWN, length) or ""
-  local head = bytes_of(numbers.sequence, 1) .. bytes_of(numbers.pan, 2) .. bytes_of(numbers.to, 2)
-    .. bytes_of(numbers.from, 2) .. tvb:raw(0, HEAD_OWN)
+  local length = tvb:len() - HEADER_OWN - TAG_BYTES
+  local tag = tvb:raw(HEADER_OWN + length, TAG_BYTES)
+  local sealed = length > 0 and tvb:raw(HEADER_OWN, length) or ""
+  local associated = bytes_of(numbers.sequence, 1) .. bytes_of(numbers.pan, 2) .. bytes_of(numbers.to, 2)
+    .. bytes_of(numbers.from, 2) .. tvb:raw(0, HEADER_OWN)
   local nonce = bytes_of(numbers.from, 2) .. bytes_of(numbers.to, 2) .. bytes_of(values.epoch, 2)
     .. bytes_of(numbers.sequence, 1) .. bytes_of(values.counter_high, 2) .. "\0\0" .. bytes_of(values.device, 2) .. ("\0"):rep(3)
   local plain
   local network_key = key()
-  if crc32(nonce .. head .. sealed) == tag then
+  if crc32(nonce .. associated .. sealed) == tag then
     plain = sealed
   elseif network_key then
-    local opened, right = crypt(network_key, nonce, head, sealed, true)
+    local opened, right = crypt(network_key, nonce, associated, sealed, true)
     plain = right == tag and opened or nil
   end
   pinfo.cols.info = string.format("%s %d -> %s", body.name, numbers.from, numbers.to == 0xffff and "all" or numbers.to)
@@ -308,13 +308,13 @@ local function dissect(tvb, pinfo, root)
     end
   else
     if length > 0 then
-      tree:add(fields.sealed, tvb(HEAD_OWN, length))
+      tree:add(fields.sealed, tvb(HEADER_OWN, length))
     end
     if network_key then
       tree:add_proto_expert_info(forged)
     end
   end
-  tree:add(fields.tag, tvb(HEAD_OWN + length, TAG_BYTES))
+  tree:add(fields.tag, tvb(HEADER_OWN + length, TAG_BYTES))
   return true
 end
 

@@ -14,7 +14,7 @@ use emulator::images;
 use crate::output;
 
 /// Before the digest in the linker's note: three lengths and the name.
-const NOTE_HEAD: u32 = 16;
+const NOTE_HEADER: u32 = 16;
 
 /// An image that can be proven to be on a board.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Image {
         let file = Elf::parse(&elf)?;
         let symbols = file.symbols()?;
         let note = symbols.iter().find(|symbol| symbol.name == "__build_id");
-        let build_address = note.context("it has no build id: is it this firmware?")?.address + NOTE_HEAD;
+        let build_address = note.context("it has no build id: is it this firmware?")?.address + NOTE_HEADER;
         let segments = file.segments()?;
         let build = segments.iter().find_map(|segment| {
             let at = usize::try_from(build_address.checked_sub(segment.address)?).ok()?;

@@ -21,8 +21,8 @@ pub struct Probe<'f> {
 impl Probe<'_> {
     /// Bytes of its flash.
     pub fn read(&self, address: u32, count: usize) -> anyhow::Result<Vec<u8>> {
-        let place = format!("{address:#x}");
-        let said = self.call("read", &["b8".into(), place.into(), count.to_string().into()])?;
+        let at = format!("{address:#x}");
+        let said = self.call("read", &["b8".into(), at.into(), count.to_string().into()])?;
         let bytes: Option<Vec<u8>> = said.split_whitespace().map(|word| u8::from_str_radix(word, 16).ok()).collect();
         let bytes = bytes.filter(|bytes| bytes.len() == count);
         bytes.with_context(|| format!("`probe-rs read` said {:?} instead of {count} bytes", said.trim()))

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use common::types::NodeId;
 use sim::air::trace::Event;
 
-use super::mac::{self, Head};
+use super::mac::{self, Header};
 
 /// How often to tell of a neighbour that is heard as before.
 const PERIOD_US: u64 = 10_000_000;
@@ -53,7 +53,7 @@ struct Told {
 impl Hearing {
     /// Takes a frame that arrived; returns what there is to tell about its sender.
     pub fn frame(&mut self, time_us: u64, psdu: &[u8], rssi_dbm: i8) -> Option<Event> {
-        let Head { from, epoch, number } = mac::head(psdu)?;
+        let Header { from, epoch, number } = mac::header(psdu)?;
         if self.0.len() >= NEIGHBOURS_MAX && !self.0.contains_key(&from) {
             return None;
         }

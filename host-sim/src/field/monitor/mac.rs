@@ -1,4 +1,4 @@
-//! The sender of a frame, from its IEEE 802.15.4 header, and the frame's number, from the head that is ours.
+//! The sender of a frame, from its IEEE 802.15.4 header, and the frame's number, from the header that is ours.
 
 use common::types::NodeId;
 
@@ -24,23 +24,23 @@ pub fn sender(psdu: &[u8]) -> Option<NodeId> {
     Some(NodeId(u16::from_le_bytes(*id.first_chunk()?)))
 }
 
-/// What the head of a frame says in clear.
+/// What the header of a frame says in clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct Header {
     pub from: NodeId,
     pub epoch: u16,
     /// 24 bits of it.
     pub number: u32,
 }
 
-/// The head of one of our frames; none for acknowledgements and for what others send.
-pub fn head(psdu: &[u8]) -> Option<Head> {
+/// The header of one of our frames; none for acknowledgements and for what others send.
+pub fn header(psdu: &[u8]) -> Option<Header> {
     let &[0x41, 0x88, low, _, _, _, _, from_low, from_high, kind, epoch_low, epoch_high, middle, high, ..] = psdu
     else {
         return None;
     };
     let [from, epoch] = [[from_low, from_high], [epoch_low, epoch_high]].map(u16::from_le_bytes);
-    (kind >> 6 == 0).then_some(Head { from: NodeId(from), epoch, number: u32::from_le_bytes([low, middle, high, 0]) })
+    (kind >> 6 == 0).then_some(Header { from: NodeId(from), epoch, number: u32::from_le_bytes([low, middle, high, 0]) })
 }
 
 #[cfg(test)]

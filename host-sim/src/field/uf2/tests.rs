@@ -11,7 +11,7 @@ fn segment(address: u32, bytes: impl Into<Vec<u8>>) -> Segment {
     Segment { address, bytes: bytes.into() }
 }
 
-/// What a bootloader would flash: every block is looked at on its own, and refused unless all of its head is right.
+/// What a bootloader would flash: every block is looked at on its own, and refused unless all of its header is right.
 fn flashed(file: &[u8]) -> BTreeMap<u32, u8> {
     assert_eq!(file.len() % 512, 0, "whole blocks only");
     let mut flash = BTreeMap::new();
@@ -36,14 +36,14 @@ fn flashed(file: &[u8]) -> BTreeMap<u32, u8> {
 }
 
 #[test]
-fn the_head_of_a_block_is_as_published() {
+fn the_header_of_a_block_is_as_published() {
     let file = Uf2::of(&[segment(0x2_7000, [0xAB; 300])]).unwrap().bytes;
     assert_eq!(file.len(), 2 * 512);
-    let head = [
+    let header = [
         0x55, 0x46, 0x32, 0x0A, 0x57, 0x51, 0x5D, 0x9E, 0x00, 0x20, 0x00, 0x00, 0x00, 0x71, 0x02, 0x00, 0x00, 0x01,
         0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x40, 0x28, 0xA5, 0xAD,
     ];
-    assert_eq!(file[512..544], head, "the second of two blocks, for 0x27100");
+    assert_eq!(file[512..544], header, "the second of two blocks, for 0x27100");
     assert_eq!(file[544..544 + 44], [0xAB; 44]);
     assert_eq!(file[588..544 + 256], [0xFF; 212], "the rest of the block stays erased");
     assert_eq!(file[544 + 256..1020], [0; 220]);

@@ -64,16 +64,16 @@ pub(super) fn replay(file: &File) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn check(scenario: &Scenario, place: &str) -> anyhow::Result<()> {
+fn check(scenario: &Scenario, path: &str) -> anyhow::Result<()> {
     let Scenario { ring, lc, detect, responses, .. } = scenario;
-    ensure!(ring.len() >= 2, "{place}.ring: a ring needs at least two nodes");
-    ensure!(lc.len() == ring.len(), "{place}.lc: {} coefficients for {} nodes", lc.len(), ring.len());
+    ensure!(ring.len() >= 2, "{path}.ring: a ring needs at least two nodes");
+    ensure!(lc.len() == ring.len(), "{path}.lc: {} coefficients for {} nodes", lc.len(), ring.len());
     for (at, id) in ring.iter().enumerate() {
-        ensure!(!ring[..at].contains(id), "{place}.ring[{at}]: node {id} is on the ring twice");
+        ensure!(!ring[..at].contains(id), "{path}.ring[{at}]: node {id} is on the ring twice");
     }
     for (field, entries) in [("detect", detect), ("responses", responses)] {
         for (at, At { node, .. }) in entries.iter().enumerate() {
-            ensure!(ring.contains(node), "{place}.{field}[{at}]: node {node} is not on the ring");
+            ensure!(ring.contains(node), "{path}.{field}[{at}]: node {node} is not on the ring");
         }
     }
     Ok(())

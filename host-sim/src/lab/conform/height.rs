@@ -140,27 +140,27 @@ fn build(scenario: &Scenario) -> anyhow::Result<HeightNet> {
     };
     let options = HeightOptions { clock, rules: HeightRules::Published };
     let initial = |id: u16| -> anyhow::Result<Height> {
-        let place = format!("initial_heights.{id}");
-        let printed = scenario.initial_heights.get(&id).with_context(|| format!("{place} is missing"))?;
-        parse_height(*printed).context(place)
+        let path = format!("initial_heights.{id}");
+        let printed = scenario.initial_heights.get(&id).with_context(|| format!("{path} is missing"))?;
+        parse_height(*printed).context(path)
     };
     let mut net = HeightNet::new(Delay::Round);
     for (at, &id) in scenario.nodes.iter().enumerate() {
         ensure!(!scenario.nodes[..at].contains(&id), "nodes[{at}]: node {id} appears twice");
         let mut node = HeightElection::with_height(initial(id)?, options);
         for (index, &Link { u, v }) in scenario.edges.iter().enumerate() {
-            let place = || format!("edges[{index}]");
+            let path = || format!("edges[{index}]");
             ensure!(
                 u != v && scenario.nodes.contains(&u) && scenario.nodes.contains(&v),
                 "{}: [{u}, {v}] is not a link of this network",
-                place()
+                path()
             );
             if u == id || v == id {
                 let neighbour = initial(if u == id { v } else { u })?;
                 node = node
                     .with_neighbour(neighbour)
                     .ok()
-                    .with_context(|| format!("{}: node {id} has more than {LINKS_MAX} links", place()))?;
+                    .with_context(|| format!("{}: node {id} has more than {LINKS_MAX} links", path()))?;
             }
         }
         net.add(NodeId(id), 0, node);

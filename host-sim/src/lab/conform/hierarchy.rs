@@ -118,11 +118,11 @@ pub(super) struct StructureCase {
     leaders: Vec<u16>,
     #[serde(rename = "K")]
     radii: Vec<u8>,
-    expect: Vec<Vec<Option<Place>>>,
+    expect: Vec<Vec<Option<Captured>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-struct Place {
+struct Captured {
     head: u16,
     dist: usize,
     parent: u16,
@@ -265,8 +265,8 @@ fn component_list(net: &HierarchyNet) -> Vec<Component> {
 pub(super) fn replay_structures(cases: &[StructureCase]) -> anyhow::Result<Report> {
     let mut report = Report::default();
     for (at, case) in cases.iter().enumerate() {
-        let place = format!("[{at}]");
-        report.push(format!("structure {at}"), compare_structure(case).context(place)?);
+        let path = format!("[{at}]");
+        report.push(format!("structure {at}"), compare_structure(case).context(path)?);
     }
     Ok(report)
 }
@@ -298,17 +298,17 @@ fn compare_structure(case: &StructureCase) -> anyhow::Result<Verdict> {
     let mut verdict = Verdict::default();
     let name = |node: NodeIndex| ids[node].0;
     for (node, levels) in graph.nodes().zip(ground.structure(&case.radii)) {
-        let by_definition: Vec<Option<Place>> = levels
+        let by_definition: Vec<Option<Captured>> = levels
             .into_iter()
-            .map(|e| e.map(|e| Place { head: name(e.head), dist: e.distance, parent: name(e.parent) }))
+            .map(|e| e.map(|e| Captured { head: name(e.head), dist: e.distance, parent: name(e.parent) }))
             .collect();
         verdict.compare(&format!("expect[{node}]"), &case.expect[node], &by_definition);
     }
     let net = settle(case, &graph)?;
     for (node, expected) in graph.nodes().zip(&case.expect) {
-        let reached: Vec<Option<Place>> = (0..case.radii.len())
+        let reached: Vec<Option<Captured>> = (0..case.radii.len())
             .map(|level| net.node(node).standing(level))
-            .map(|s| s.map(|s| Place { head: s.head.0, dist: usize::from(s.distance), parent: s.parent.0 }))
+            .map(|s| s.map(|s| Captured { head: s.head.0, dist: usize::from(s.distance), parent: s.parent.0 }))
             .collect();
         verdict.compare(&format!("expect[{node}] as the nodes settle it"), expected, &reached);
     }

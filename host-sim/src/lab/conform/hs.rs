@@ -96,9 +96,9 @@ pub(super) fn replay_extremes(file: &Extremes) -> anyhow::Result<Report> {
         for (which, uids, expected) in
             [("worst", &row.worst_uids, row.worst_election), ("best", &row.best_uids, row.best_election)]
         {
-            let place = format!("rows[{index}].{which}_uids");
-            ensure!(uids.len() == row.n, "{place}: {} uids for n = {}", uids.len(), row.n);
-            let run = elect(uids).context(place)?;
+            let path = format!("rows[{index}].{which}_uids");
+            ensure!(uids.len() == row.n, "{path}: {} uids for n = {}", uids.len(), row.n);
+            let run = elect(uids).context(path)?;
             verdict.compare(&format!("{which}_election"), &expected, &run.election_messages());
         }
         ensure!(row.n <= DERIVED_MAX, "rows[{index}].n: extremes are derived for rings of up to {DERIVED_MAX} nodes");

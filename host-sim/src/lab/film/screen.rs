@@ -57,17 +57,18 @@ const EMPTY: Cell = Cell { letter: ' ', colour: None, is_filled: false };
 
 impl<'r> Screen<'r> {
     pub fn new(records: &'r [Record]) -> Self {
-        let places: Vec<Point> = records
+        let positions: Vec<Point> = records
             .iter()
             .filter_map(|record| match record.event {
-                #[expect(clippy::cast_precision_loss, reason = "places are within 100 km")]
+                #[expect(clippy::cast_precision_loss, reason = "positions are within 100 km")]
                 Event::Place { x_mm, y_mm } => Some(Point::new(x_mm as f64 / 1e3, y_mm as f64 / 1e3)),
                 _ => None,
             })
             .collect();
-        let low =
-            places.iter().fold(Point::new(f64::MAX, f64::MAX), |low, at| Point::new(low.x.min(at.x), low.y.min(at.y)));
-        let high = places
+        let low = positions
+            .iter()
+            .fold(Point::new(f64::MAX, f64::MAX), |low, at| Point::new(low.x.min(at.x), low.y.min(at.y)));
+        let high = positions
             .iter()
             .fold(Point::new(f64::MIN, f64::MIN), |high, at| Point::new(high.x.max(at.x), high.y.max(at.y)));
         Self { records, next: 0, network: Network::default(), ranked: Vec::new(), sent_us: BTreeMap::new(), low, high }
@@ -95,7 +96,7 @@ impl<'r> Screen<'r> {
         let lines = window.lines.saturating_sub(FRAME_LINES).clamp(5, 34);
         let mut canvas = vec![vec![EMPTY; columns]; lines];
         let numbers: Vec<NodeNumber> = self.network.nodes.keys().copied().take(appeared).collect();
-        let cell = |node: &Node| node.place.map(|place| self.cell(place, columns, lines));
+        let cell = |node: &Node| node.position.map(|position| self.cell(position, columns, lines));
         let shown = |id: NodeId| numbers.iter().filter_map(|at| self.network.nodes.get(at)).find(|node| node.id == id);
         for (a, b) in self.network.links() {
             if let (Some(a), Some(b)) = (shown(a), shown(b))
@@ -148,14 +149,14 @@ impl<'r> Screen<'r> {
         clippy::cast_precision_loss,
         reason = "from 0 to the window's size"
     )]
-    fn cell(&self, place: Point, columns: usize, lines: usize) -> Spot {
+    fn cell(&self, position: Point, columns: usize, lines: usize) -> Spot {
         let (low, high) = (self.low, self.high);
         let share = |at: f64, from: f64, to: f64| ((at - from) / (to - from).max(1e-9)).clamp(0.0, 1.0);
         // A character is twice as high as it is wide, and labels need room at the edges.
         let wide = (columns - 8).min(lines * 5 / 2).max(8);
         let margin = (columns - wide) / 2;
-        let x = margin + (share(place.x, low.x, high.x) * (wide - 1) as f64).round() as usize;
-        let y = (share(place.y, low.y, high.y) * (lines - 1) as f64).round() as usize;
+        let x = margin + (share(position.x, low.x, high.x) * (wide - 1) as f64).round() as usize;
+        let y = (share(position.y, low.y, high.y) * (lines - 1) as f64).round() as usize;
         Spot { x, y }
     }
 

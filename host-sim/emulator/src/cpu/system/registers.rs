@@ -30,10 +30,10 @@ const FEATURES: [u32; 13] = [
 ];
 
 /// A bit of a register, if there is one.
-type Place = Option<u32>;
+type Bit = Option<u32>;
 
 /// In SHCSR: an exception, and the places of its bits for active, pending and enabled.
-const HANDLER_BITS: [(u8, Place, Place, Place); 6] = [
+const HANDLER_BITS: [(u8, Bit, Bit, Bit); 6] = [
     (4, Some(0), Some(13), Some(16)),
     (5, Some(1), Some(14), Some(17)),
     (6, Some(3), Some(12), Some(18)),

@@ -362,7 +362,7 @@ pub enum Harm {
         who: Who,
     },
     Attack(Attack),
-    /// Carries these nodes to other places, each to its own.
+    /// Carries these nodes to other positions, each to its own.
     Move {
         to: BTreeMap<NodeIndex, Point>,
     },

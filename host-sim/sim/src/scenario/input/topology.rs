@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn random_places_belong_to_the_seed() {
+    fn random_positions_belong_to_the_seed() {
         let field = Topology::Random { nodes: 20, side: 50.0 };
         assert_eq!(field.positions(3), field.positions(3));
         assert_ne!(field.positions(3), field.positions(4));

@@ -149,7 +149,7 @@ impl CollectionCheck {
     pub fn report(&self) -> Collected {
         let mut report = self.report.clone();
         for stored in self.blocks.values() {
-            let place = if !stored.logs.is_empty() {
+            let share = if !stored.logs.is_empty() {
                 report.copies += if stored.logs.len() > 1 { stored.readings } else { 0 };
                 &mut report.committed
             } else if stored.is_declared {
@@ -159,7 +159,7 @@ impl CollectionCheck {
             } else {
                 &mut report.pending
             };
-            *place += stored.readings;
+            *share += stored.readings;
         }
         report.latency_ms.close();
         report.quiet_latency_ms.close();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 
-use common::link::frame::{Head, Kind};
+use common::link::frame::{Header, Kind};
 use common::types::NodeId;
 
 use crate::air::airtime_us;
@@ -266,7 +266,7 @@ impl Observer {
 
 /// Whether a frame carries readings or commits.
 fn is_data(psdu: &[u8]) -> bool {
-    Head::read(psdu).is_ok_and(|head| head.kind == Kind::Data)
+    Header::read(psdu).is_ok_and(|header| header.kind == Kind::Data)
 }
 
 /// The number of a radio in the files: of a node its id; those of attackers follow.

@@ -4,7 +4,7 @@
 //! - One stamp is one order: whoever knows an order of that stamp knows the same command of the same origin.
 //! - Prefix: whoever has applied a mandate up to an index has applied the last order up to there for every register, or a later
 //!   one; it may lack one only that a later order has made moot.
-//! - Fencing: within a life, heads and the stamps of registers only rise.
+//! - Fencing: within a life, the newest stamp and those of registers only rise.
 //!
 //! Liveness: ten seconds after the last change of the network or the last command, all nodes of a component know the same.
 
@@ -26,7 +26,7 @@ pub const CONVERGED_US: u64 = 10_000_000;
 struct Seen {
     revision: u32,
     outcomes: usize,
-    head: Stamp,
+    newest: Stamp,
     registers: BTreeMap<Register, Stamp>,
 }
 
@@ -127,11 +127,11 @@ impl OrdersWatch {
 
     fn check_rising(&mut self, node: NodeIndex, orders: &Orders) -> Result<(), String> {
         let seen = self.seen.entry(node).or_default();
-        let (id, head) = (id_of(node), orders.head());
-        if head < seen.head {
-            return Err(format!("node {id} went back from {} to {head}", seen.head));
+        let (id, newest) = (id_of(node), orders.newest());
+        if newest < seen.newest {
+            return Err(format!("node {id} went back from {} to {newest}", seen.newest));
         }
-        seen.head = head;
+        seen.newest = newest;
         for order in orders.book().iter() {
             let Command::Set { register, .. } = order.command else { continue };
             if let Some(before) = seen.registers.insert(register, order.stamp).filter(|before| *before > order.stamp) {
@@ -142,13 +142,13 @@ impl OrdersWatch {
     }
 
     fn check_prefix(&self, node: NodeIndex, orders: &Orders) -> Result<(), String> {
-        let head = orders.head();
+        let newest = orders.newest();
         let mut last: BTreeMap<Register, Stamp> = BTreeMap::new();
         let mut is_moot: BTreeMap<Register, bool> = BTreeMap::new();
         // Mandates stand in their own order, which starts over, so this looks at all of them.
-        for (stamp, (command, _)) in self.log.iter().filter(|(stamp, _)| stamp.mandate == head.mandate) {
+        for (stamp, (command, _)) in self.log.iter().filter(|(stamp, _)| stamp.mandate == newest.mandate) {
             let Command::Set { register, .. } = *command else { continue };
-            if stamp.index <= head.index {
+            if stamp.index <= newest.index {
                 last.insert(register, *stamp);
             } else {
                 is_moot.insert(register, true);
@@ -158,7 +158,7 @@ impl OrdersWatch {
             let has = orders.book().of_register(register).map(|order| order.stamp);
             if has.is_none_or(|has| has < wanted) && !is_moot.contains_key(&register) {
                 let id = id_of(node);
-                return Err(format!("node {id} has applied up to {head}, but lacks {wanted} for {register}"));
+                return Err(format!("node {id} has applied up to {newest}, but lacks {wanted} for {register}"));
             }
         }
         Ok(())
@@ -176,7 +176,7 @@ impl OrdersWatch {
                 Command::Set { register, .. } => {
                     orders.book().of_register(register).is_some_and(|order| order.stamp >= stamp)
                 }
-                Command::Act { .. } => orders.head() >= stamp,
+                Command::Act { .. } => orders.newest() >= stamp,
             };
             let own = components.iter().find(|members| members.iter().any(|(node, _)| *node == tracked.node));
             if own.is_some_and(|members| members.iter().all(|(_, orders)| has(orders))) {
@@ -192,7 +192,7 @@ impl OrdersWatch {
                 let ids: Vec<String> = members.iter().map(|(node, _)| id_of(*node).to_string()).collect();
                 let knows = |(node, orders): &(NodeIndex, &Orders)| {
                     let book: Vec<String> = orders.book().iter().map(|order| order.stamp.to_string()).collect();
-                    format!("node {} is at {} and has {}", id_of(*node), orders.head(), book.join(", "))
+                    format!("node {} is at {} and has {}", id_of(*node), orders.newest(), book.join(", "))
                 };
                 let all: Vec<String> = members.iter().map(knows).collect();
                 let what = format!(
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_goes_back_is_found() {
+    fn a_newest_stamp_that_goes_back_is_found() {
         let mut watch = OrdersWatch::default();
         watch.inspect(NodeIndex(0), &node(1, 2, 0, &[(1, Register::SAMPLE, 1_000)])).unwrap();
         assert!(

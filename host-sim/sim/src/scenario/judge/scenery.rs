@@ -92,7 +92,7 @@ pub fn energy(charge_uah: f64, airtime_us: u64) -> Event {
     Event::Energy { charge_nah: (charge_uah * 1_000.0).round() as u64, airtime_us }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "places are within 100 km")]
+#[expect(clippy::cast_possible_truncation, reason = "positions are within 100 km")]
 fn millimetres(metres: f64) -> i64 {
     (metres * 1_000.0).round() as i64
 }

@@ -90,7 +90,7 @@ impl Walk {
         Self::Together(plan, centres, members)
     }
 
-    /// A node was carried from one place to another, and walks on from there.
+    /// A node was carried from one position to another, and walks on from there.
     pub fn put(&mut self, node: NodeIndex, from: Point, to: Point) {
         match self {
             Self::Alone(_, walkers) => {

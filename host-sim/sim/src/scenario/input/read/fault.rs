@@ -147,16 +147,16 @@ fn read_wall(section: &Section<'_>) -> Result<Harm, Problem> {
     Ok(Harm::Wall { wall: Wall { from, to, loss_db }, lasts_us })
 }
 
-/// Each node's place is at the same position of the other list.
+/// Each node's position has the same index in the other list.
 fn read_move(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {
-    let (moved, places) = (read_nodes(section, nodes)?, section.points("to")?);
+    let (moved, positions) = (read_nodes(section, nodes)?, section.points("to")?);
     let moved = moved.ok_or_else(|| section.missing("nodes"))?;
-    let places = places.ok_or_else(|| section.missing("to"))?;
-    if moved.len() != places.len() {
+    let positions = positions.ok_or_else(|| section.missing("to"))?;
+    if moved.len() != positions.len() {
         let what = format!("must have one point for each of the nodes, {}, such as [[0, 0]]", moved.len());
         return Err(section.problem_at("to", &what));
     }
-    Ok(Harm::Move { to: moved.into_iter().zip(places).collect() })
+    Ok(Harm::Move { to: moved.into_iter().zip(positions).collect() })
 }
 
 fn read_flash(section: &Section<'_>) -> Result<Flash, Problem> {

@@ -105,9 +105,9 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
         // Each `[[node]]` gives its own position, which is filled in later.
         None => Topology::Positions(vec![Point::ORIGIN; tables.len()]),
     };
-    let has_places = root.section("topology")?.is_some();
+    let has_positions = root.section("topology")?.is_some();
     let nodes = topology.nodes();
-    let special = read_nodes(&root, &tables, nodes, has_places)?;
+    let special = read_nodes(&root, &tables, nodes, has_positions)?;
     let Expectation { within_us, steady, leader } =
         expect.map_or_else(|| Ok(Expectation::default()), |section| expectation::read(&section, nodes))?;
     let protocol = protocol.map_or_else(|| Ok(ProtocolPlan::default()), |section| read_protocol(&section, nodes))?;
@@ -221,7 +221,7 @@ fn read_nodes(
     root: &Section<'_>,
     tables: &[Section<'_>],
     nodes: usize,
-    has_places: bool,
+    has_positions: bool,
 ) -> Result<BTreeMap<NodeIndex, NodePlan>, Problem> {
     let mut special = BTreeMap::new();
     for section in tables {
@@ -232,7 +232,7 @@ fn read_nodes(
         let tx_dbm = radio::power(section, "power")?;
         let drift_ppm = drift(section)?;
         section.finish()?;
-        if at.is_none() && !has_places {
+        if at.is_none() && !has_positions {
             return Err(section.missing("at"));
         }
         let index = NodeIndex(usize::try_from(id - 1).unwrap_or(usize::MAX));
@@ -240,7 +240,7 @@ fn read_nodes(
             return Err(section.problem_at("id", &format!("{id} is given to two nodes")));
         }
     }
-    if !has_places && special.len() < nodes {
+    if !has_positions && special.len() < nodes {
         return Err(root.problem("without [topology] the nodes must be numbered from 1 on"));
     }
     Ok(special)

@@ -89,11 +89,11 @@ impl Run<'_> {
             Harm::Lie { who, lasts_us } => self.lie(now, fault, who, *lasts_us),
             Harm::StepDown { who } => self.step_down(now, who),
             Harm::Move { to } => {
-                for (&node, &place) in to {
+                for (&node, &position) in to {
                     if let Some(walk) = &mut self.walk {
-                        walk.put(node, self.world.medium().position(node.radio()), place);
+                        walk.put(node, self.world.medium().position(node.radio()), position);
                     }
-                    self.place(now, node, place);
+                    self.place(now, node, position);
                 }
                 self.change(now, format!("{} carried elsewhere", names(&to.keys().copied().collect::<Vec<_>>())));
             }

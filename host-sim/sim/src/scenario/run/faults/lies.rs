@@ -20,8 +20,8 @@ impl Run<'_> {
             let Some(&radio) = self.faults.outsiders.liars.get(&fault) else { continue };
             self.change(now, format!("{} lies about {}", names(&[liar]), lie.about));
             self.observer.note_lie();
-            let place = self.world.medium().position(liar.radio());
-            self.world.medium_mut().set_position(radio, place);
+            let position = self.world.medium().position(liar.radio());
+            self.world.medium_mut().set_position(radio, position);
             self.world.inject(radio, RawFrame::honest(lie.psdu), &mut self.observer);
         }
         self.crash(now, &Who::Nodes(liars), lasts_us, Flash::Kept);

@@ -1,7 +1,7 @@
 //! Where a stranger's nodes stand, and what stands between them.
 
 use super::lot::Lot;
-use super::stranger::{Feature, Place, Side, Stranger};
+use super::stranger::{Feature, Position, Side, Stranger};
 
 /// How far apart neighbours are in a thin network: links of this length are usable in most models.
 const THIN_DM: u64 = 250;
@@ -22,7 +22,7 @@ enum Shape {
 }
 
 impl Stranger {
-    /// Draws the places of so many nodes, and the walls between them.
+    /// Draws the positions of so many nodes, and the walls between them.
     pub(super) fn settle(&mut self, count: usize, lot: &mut Lot) {
         let has_walls = self.features.contains(&Feature::Walls);
         let shape = if has_walls {
@@ -32,7 +32,7 @@ impl Stranger {
         };
         let is_dense = self.features.contains(&Feature::Dense);
         let spacing = if is_dense { lot.magnitude(1, 40) } else { lot.between(80, THIN_DM) };
-        self.places = match shape {
+        self.positions = match shape {
             Shape::Line => line(count, spacing),
             Shape::Ring => ring(count, spacing),
             Shape::Grid | Shape::Rooms => grid(count, spacing, columns_of(count)),
@@ -49,17 +49,17 @@ impl Stranger {
                 let middle = i64::try_from(spacing / 2).unwrap_or(0);
                 self.walls = vec![Side { start: at(middle, middle), end: at(length, middle) }];
             }
-            Shape::Star => self.walls = star_walls(self.places.len() - 1),
+            Shape::Star => self.walls = star_walls(self.positions.len() - 1),
             _ => {}
         }
         if self.features.contains(&Feature::Strewn) {
-            lot.shuffle(&mut self.places);
+            lot.shuffle(&mut self.positions);
         }
     }
 }
 
-const fn at(x_dm: i64, y_dm: i64) -> Place {
-    Place { x_dm, y_dm }
+const fn at(x_dm: i64, y_dm: i64) -> Position {
+    Position { x_dm, y_dm }
 }
 
 fn signed(number: u64) -> i64 {
@@ -67,17 +67,17 @@ fn signed(number: u64) -> i64 {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "a field of some kilometres")]
-fn polar(radius_dm: f64, part: usize, of: usize) -> Place {
+fn polar(radius_dm: f64, part: usize, of: usize) -> Position {
     let angle = std::f64::consts::TAU * part as f64 / of.max(1) as f64;
     at((radius_dm * crate::maths::cos(angle)).round() as i64, (radius_dm * crate::maths::sin(angle)).round() as i64)
 }
 
-fn line(count: usize, spacing: u64) -> Vec<Place> {
+fn line(count: usize, spacing: u64) -> Vec<Position> {
     (0..count as u64).map(|node| at(signed(node * spacing), 0)).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a field of some kilometres")]
-fn ring(count: usize, spacing: u64) -> Vec<Place> {
+fn ring(count: usize, spacing: u64) -> Vec<Position> {
     let radius =
         if count < 2 { 0.0 } else { spacing as f64 / 2.0 / crate::maths::sin(std::f64::consts::PI / count as f64) };
     (0..count).map(|node| polar(radius, node, count)).collect()
@@ -87,28 +87,29 @@ fn columns_of(count: usize) -> usize {
     (1..=count).find(|side| side * side >= count).unwrap_or(1)
 }
 
-fn grid(count: usize, spacing: u64, columns: usize) -> Vec<Place> {
-    let place = |node: usize| at(signed((node % columns) as u64 * spacing), signed((node / columns) as u64 * spacing));
-    (0..count).map(place).collect()
+fn grid(count: usize, spacing: u64, columns: usize) -> Vec<Position> {
+    let position =
+        |node: usize| at(signed((node % columns) as u64 * spacing), signed((node / columns) as u64 * spacing));
+    (0..count).map(position).collect()
 }
 
 /// As many to the area as a grid of that spacing has.
-fn random(count: usize, spacing: u64, lot: &mut Lot) -> Vec<Place> {
+fn random(count: usize, spacing: u64, lot: &mut Lot) -> Vec<Position> {
     let side = columns_of(count) as u64 * spacing;
     (0..count).map(|_| at(signed(lot.between(0, side)), signed(lot.between(0, side)))).collect()
 }
 
 /// Groups on a line, each within a few metres.
-fn clusters(count: usize, spacing: u64, lot: &mut Lot) -> Vec<Place> {
+fn clusters(count: usize, spacing: u64, lot: &mut Lot) -> Vec<Position> {
     let groups = lot.between(2, 5);
-    let place = |node: usize| {
+    let position = |node: usize| {
         let group = node as u64 % groups;
         at(signed(group * (spacing + 30) + lot.between(0, 40)), signed(lot.between(0, 40)))
     };
-    (0..count).map(place).collect()
+    (0..count).map(position).collect()
 }
 
-fn star(count: usize) -> Vec<Place> {
+fn star(count: usize) -> Vec<Position> {
     let leaves = count.saturating_sub(1);
     std::iter::once(at(0, 0)).chain((0..leaves).map(|leaf| polar(150.0, leaf, leaves))).collect()
 }
