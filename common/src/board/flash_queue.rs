@@ -5,7 +5,7 @@
 //!
 //! An erasure that loses its power leaves a page in which some words are erased, some are not, and some hold anything, its marks at
 //! both ends included. Two rules make that harmless. A page is looked at before its first word is written, and erased again if it
-//! is not blank ([`Guarded`]). And of two pages in a row that both seem half full, the second is the one that was being erased
+//! is not blank (`Guarded`). And of two pages in a row that both seem half full, the second is the one that was being erased
 //! ([`FlashQueue::mend`]): pages are only ever erased behind the one that is being filled.
 //!
 //! The queue borrows the flash for each call, because a board has one flash and several things in it. Nothing is cached: an item

@@ -29,7 +29,7 @@ pub struct LogEntry<'b> {
     pub epoch: u16,
     /// When it was logged, by the leader's clock.
     pub clock_ms: u64,
-    /// How old the first sample was then, in units of 10 ms; [`AGE_UNKNOWN`](super::wire::AGE_UNKNOWN) where nobody knows.
+    /// How old the first sample was then, in units of 10 ms; [`AGE_UNKNOWN`] where nobody knows.
     pub age: u32,
     pub contents: Contents<'b>,
 }
