@@ -78,3 +78,23 @@ impl Arq {
         Duration::from_millis(u64::from(GAPS_MS.get(index).copied().unwrap_or(128)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arq, Duration, Instant, POSTPONED_GAPS, POSTPONED_MAX_MS};
+
+    #[test]
+    fn others_put_an_early_attempt_off_by_less_than_a_late_one() {
+        let length = Duration::from_millis(4);
+        for attempts in 1..=6 {
+            let due = Instant::ZERO + Duration::from_millis(1);
+            let mut arq = Arq { attempts, outstanding: 1, due, ..Arq::IDLE };
+            let most = arq.gap().times(POSTPONED_GAPS).min(Duration::from_millis(u64::from(POSTPONED_MAX_MS)));
+            for _ in 0..100 {
+                arq.postpone(Instant::ZERO, length);
+            }
+            let put_off = arq.due.since(due);
+            assert!(put_off <= most && put_off + length > most, "{attempts}: {put_off:?} of {most:?}");
+        }
+    }
+}
