@@ -4,6 +4,7 @@
 pub mod calibrate;
 pub mod channel;
 pub mod check;
+pub mod clocks;
 pub mod command;
 pub mod dissector;
 pub mod flash;

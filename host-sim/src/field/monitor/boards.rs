@@ -12,7 +12,7 @@ use super::board_clock::BoardClock;
 use super::describe;
 use super::gathered::Gathered;
 use super::hearing::Hearing;
-use super::mac;
+use super::mac::{self, Header};
 use crate::field::provision::network;
 use crate::field::quantity::{self, Description};
 use crate::field::utc::Utc;
@@ -95,12 +95,12 @@ impl Boards {
         self.at_port.iter().find(|&(_, &at)| at == node).map(|(&port, _)| port)
     }
 
-    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     /// The number that the board at a port has in the trace.
     pub fn number(&self, port: PortIndex) -> Option<NodeNumber> {
         self.at_port.get(&port).copied()
     }
 
+    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     pub fn is_spare(&self, port: PortIndex) -> bool {
         self.spare.contains(&port)
     }
@@ -298,7 +298,12 @@ fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, NodeNumber>) -> Option<Eve
         Call::Frame { rssi_dbm, bytes } => Some(match mac::sender(bytes.as_slice()) {
             Some(id) => match senders.get(&id) {
                 Some(&from) => Event::Received { from, rssi_dbm: i16::from(*rssi_dbm) },
-                None => note(format!("heard node {id}, which nobody watches, at {rssi_dbm} dBm")),
+                None => match mac::header(bytes.as_slice()) {
+                    Some(Header { from, epoch, number }) => {
+                        Event::Heard { id: from, epoch, number, rssi_dbm: i16::from(*rssi_dbm) }
+                    }
+                    None => note(format!("heard node {id}, which nobody watches, at {rssi_dbm} dBm")),
+                },
             },
             None => return None,
         }),
