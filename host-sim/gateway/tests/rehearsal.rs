@@ -38,7 +38,7 @@ at = "45 s"
 "#;
 
 /// Ends with the test.
-struct Ended(Child);
+pub struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
@@ -48,7 +48,7 @@ impl Drop for Ended {
 }
 
 /// The program `ringleader` beside this package's own, built if it is missing.
-fn ringleader() -> PathBuf {
+pub fn ringleader() -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_ringleader-gateway"));
     let program = own.with_file_name("ringleader");
     let mut cargo = Command::new(env!("CARGO"));
@@ -58,9 +58,9 @@ fn ringleader() -> PathBuf {
     program
 }
 
-struct Desk {
-    program: PathBuf,
-    folder: PathBuf,
+pub struct Desk {
+    pub program: PathBuf,
+    pub folder: PathBuf,
 }
 
 impl Desk {
@@ -70,16 +70,16 @@ impl Desk {
         command
     }
 
-    fn run(&self, args: &str) -> Output {
+    pub fn run(&self, args: &str) -> Output {
         self.command(args).output().unwrap()
     }
 
-    fn start(&self, args: &str) -> Ended {
+    pub fn start(&self, args: &str) -> Ended {
         Ended(self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
     /// Starts a program, and hears every line that it prints.
-    fn listen(&self, args: &str) -> (Ended, Receiver<String>) {
+    pub fn listen(&self, args: &str) -> (Ended, Receiver<String>) {
         let mut child = self.command(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (tell, lines) = channel();
         let said = BufReader::new(child.stdout.take().unwrap());
