@@ -141,6 +141,8 @@ fn to_host() -> impl Strategy<Value = ToHost> {
             .prop_map(|(ticket, by, of)| ToHost::Submitted { ticket, outcome: Outcome::Applied { by, of } }),
         (any::<u32>(), bytes()).prop_map(|(position, entry)| ToHost::Logged { position, entry }),
         any::<(u32, u32)>().prop_map(|(next, end)| ToHost::LogTold { next, end }),
+        bytes().prop_map(ToHost::Journal),
+        any::<(u32, u32)>().prop_map(|(next, end)| ToHost::JournalTold { next, end }),
         (any::<u16>(), any::<u32>(), bytes()).prop_map(|(store, number, block)| ToHost::Stored {
             store,
             number,
@@ -159,6 +161,7 @@ fn to_board() -> impl Strategy<Value = ToBoard> {
         any::<bool>().prop_map(ToBoard::Record),
         Just(ToBoard::Elect),
         any::<u32>().prop_map(|from| ToBoard::ReadLog { from }),
+        any::<u32>().prop_map(|from| ToBoard::ReadJournal { from }),
         any::<u32>().prop_map(|before| ToBoard::ReleaseLog { before }),
         question().prop_map(ToBoard::Ask),
     ]

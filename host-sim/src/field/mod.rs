@@ -10,6 +10,7 @@ pub mod dissector;
 pub mod flash;
 pub mod fleet;
 pub mod join;
+pub mod journal;
 pub mod key;
 pub mod links;
 pub mod monitor;

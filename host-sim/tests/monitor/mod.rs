@@ -1,6 +1,7 @@
 //! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
 
 pub mod fake_board;
+mod journal;
 mod live;
 mod orders;
 mod readings;
