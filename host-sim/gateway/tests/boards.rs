@@ -77,7 +77,7 @@ fn one_cable_brings_the_readings_of_all_and_a_killed_gateway_loses_none() {
 #[test]
 fn boards_of_a_scenario_that_collect_are_in_the_database() {
     let desk = desk("boards-of-a-scenario");
-    let (_gateway, lines) = desk.listen("gateway --scenario desk.toml --elf image.elf --db a.sqlite --influx -");
+    let (gateway, lines) = desk.listen("gateway --scenario desk.toml --elf image.elf --db a.sqlite --influx -");
     // What each tells of itself; a block of it comes after a minute at most.
     await_readings(&lines, &[1, 2, 3], 1);
     let spool = Spool::open(&desk.folder.join("a.sqlite")).unwrap();
@@ -90,4 +90,5 @@ fn boards_of_a_scenario_that_collect_are_in_the_database() {
         await_readings(&lines, &[1], 1);
         collecting().len() == 3
     });
+    gateway.interrupt();
 }

@@ -40,6 +40,14 @@ at = "45 s"
 /// Ends with the test.
 pub struct Ended(Child);
 
+impl Ended {
+    /// As Ctrl-C does, so that it takes along what it has started.
+    pub fn interrupt(mut self) {
+        assert!(Command::new("kill").args(["-INT", &self.0.id().to_string()]).status().unwrap().success());
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
 impl Drop for Ended {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -233,7 +241,7 @@ fn a_scenario_stands_in_for_boards() {
     std::fs::write(folder.join("desk.toml"), SCENARIO).unwrap();
     std::fs::write(folder.join("image.elf"), images::elf("firmware").expect("the image builds")).unwrap();
     let desk = Desk { program: ringleader(), folder };
-    let mut gateway = desk.start("gateway --scenario desk.toml --elf image.elf --db try.sqlite");
+    let gateway = desk.start("gateway --scenario desk.toml --elf image.elf --db try.sqlite");
     let database = desk.folder.join("try.sqlite");
     let nodes = || -> BTreeSet<u16> {
         let stored = Spool::open(&database).and_then(|spool| spool.latest()).unwrap_or_default();
@@ -241,8 +249,7 @@ fn a_scenario_stands_in_for_boards() {
     };
     until("every node has measured something", || database.exists() && nodes().len() == usize::from(BOARDS));
     // Asked to end, it takes its boards along.
-    let pid = gateway.0.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    assert!(gateway.0.wait().unwrap().success());
+    let pid = gateway.0.id();
+    gateway.interrupt();
     assert!(!std::env::temp_dir().join(format!("ringleader-gateway-{pid}")).exists());
 }

@@ -188,7 +188,15 @@ impl Watch {
                 Ok(None) => return,
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
-                        let Some(message) = port.decoder.push(byte) else { continue };
+                        let message = port.decoder.push(byte);
+                        // Told where it happened: what follows is known to come after something that is missing.
+                        let damaged = port.decoder.damaged();
+                        if damaged > port.damaged_told {
+                            let records = self.boards.miss(time_us, number, damaged - port.damaged_told);
+                            port.damaged_told = damaged;
+                            happened.push(Happening { time_us, port: number, what: What::Damaged(damaged), records });
+                        }
+                        let Some(message) = message else { continue };
                         match message {
                             // From its node's start on, which comes soon after its hello.
                             ToHost::Hello(_) => {
@@ -212,16 +220,6 @@ impl Watch {
                             let _ = say(line, &ask);
                         }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
-                    }
-                    let damaged = port.decoder.damaged();
-                    if damaged > port.damaged_told {
-                        port.damaged_told = damaged;
-                        happened.push(Happening {
-                            time_us,
-                            port: number,
-                            what: What::Damaged(damaged),
-                            records: Vec::new(),
-                        });
                     }
                 }
                 Err(error) => {
