@@ -222,7 +222,9 @@ impl Driver<'_> {
             };
             match found {
                 Found::Entry => {
-                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
+                    let parcel = collection::parcel();
+                    self.record(|| Call::LoggedBefore(Bytes::new(&parcel).unwrap_or_default()));
+                    if let Some(entry) = LogEntry::read(&parcel) {
                         self.node.handle_logged_before(&entry);
                     }
                 }

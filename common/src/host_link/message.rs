@@ -271,6 +271,8 @@ pub enum Call {
     Chore,
     /// The node was told what came of that.
     Done(Did),
+    /// The node was told an entry of its log, before it was started.
+    LoggedBefore(Bytes<ENTRY_MAX>),
 }
 
 /// What came of something that a node wanted done with the flash.
