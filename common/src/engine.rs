@@ -276,7 +276,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     }
 
     fn call(&mut self, now: Instant, happening: Happening<P::Msg, P::Timer>, ended: &mut Vec<NodeId, PEERS, u8>) {
-        let mut out = Outbox::new();
+        let mut out = Outbox::<P::Msg, P::Timer>::new();
         let mut cx = Cx { id: self.id, now, peers: self.peers.as_slice(), rng: &mut self.rng, out: &mut out };
         self.protocol.handle(happening, &mut cx);
         if out.overflowed() {
