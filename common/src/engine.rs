@@ -105,6 +105,8 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         assert!(<P::Msg as MaxSize>::POSTCARD_MAX_SIZE <= MESSAGE_MAX, "a message does not fit a frame");
 
     /// A node that has not started. Links may be brought up before [`handle_start`](Self::handle_start).
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn new(id: NodeId, seed: u64, protocol: P) -> Self {
         let () = Self::MESSAGE_FITS;
         Self {

@@ -182,6 +182,8 @@ impl Data {
         }
     }
 
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn sample(&mut self, now: Instant, sample: Sample) {
         let epoch = self.epoch.unwrap_or(0);
         self.origin.sample(now, epoch, sample, &mut self.rng);

@@ -181,6 +181,8 @@ pub enum Election {
 }
 
 impl Election {
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn new(id: NodeId, config: ElectionConfig) -> Self {
         let ElectionConfig { algorithm, order, place, coefficient, hs, height, radii, timing } = config;
         let ring = RingConfig { place, patience: timing.patience };

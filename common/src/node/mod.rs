@@ -212,6 +212,8 @@ impl Node {
     }
 
     /// Writes the next frame to send to `buf`.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if let Some(answer) = self.links.poll_answer(buf) {
             return Some(answer);
