@@ -8,6 +8,7 @@ use super::audit::bound_by;
 use super::number::Number;
 use super::take_due;
 use super::wire::NOBODY;
+use crate::members::Position;
 use crate::time::{Duration, Instant};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,9 +21,9 @@ pub(super) struct LeaderWatch {
     disputed_at: Instant,
     /// The newest number heard of the leader.
     number: Number,
-    leader: u8,
+    leader: Position,
     /// The neighbour that follows another leader.
-    disputant: u8,
+    disputant: Position,
     is_silent: bool,
     is_disputed: bool,
     /// Until then the leader is new: it has just won an election, and its first newer number may still be on its way. Never, once
@@ -47,13 +48,13 @@ impl LeaderWatch {
     }
 
     /// The leader's position; [`NOBODY`] where there is none.
-    pub fn leader(&self) -> u8 {
+    pub fn leader(&self) -> Position {
         self.leader
     }
 
     /// Follows a leader of which `number` is the newest known, or [`NOBODY`], which may not last for ever either. `own` is this
     /// node's position: it does not watch itself.
-    pub fn follow(&mut self, now: Instant, leader: u8, number: Number, own: u8) {
+    pub fn follow(&mut self, now: Instant, leader: Position, number: Number, own: Position) {
         self.leader = leader;
         self.number = number;
         self.settle_dispute();
@@ -64,7 +65,7 @@ impl LeaderWatch {
 
     /// A neighbour has told of this number of a member, to which there is now a way or not. True where it is the first newer one of
     /// a new leader with a way to it.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: Number, has_way: bool) -> bool {
+    pub fn note_number(&mut self, now: Instant, member: Position, number: Number, has_way: bool) -> bool {
         let is_newer = member == self.leader && number.is_newer_than(self.number);
         if is_newer {
             self.number = number;
@@ -78,7 +79,7 @@ impl LeaderWatch {
     }
 
     /// Whether a member is the leader and new, so that it counts as alive although there is no way to it yet.
-    pub fn is_awaited(&self, now: Instant, member: u8) -> bool {
+    pub fn is_awaited(&self, now: Instant, member: Position) -> bool {
         member == self.leader && self.new_until != Instant::NEVER && now < self.new_until
     }
 
@@ -88,7 +89,7 @@ impl LeaderWatch {
     }
 
     /// A neighbour has named the leader that it follows. One dispute is watched at a time.
-    pub fn compare(&mut self, now: Instant, neighbour: u8, theirs: Option<u8>) {
+    pub fn compare(&mut self, now: Instant, neighbour: Position, theirs: Option<Position>) {
         let differs = self.leader != NOBODY && theirs.is_some_and(|theirs| theirs != self.leader);
         if differs && self.disputant == NOBODY {
             self.disputant = neighbour;
@@ -98,7 +99,7 @@ impl LeaderWatch {
         }
     }
 
-    pub fn link_down(&mut self, neighbour: u8) {
+    pub fn link_down(&mut self, neighbour: Position) {
         if self.disputant == neighbour {
             self.settle_dispute();
         }
@@ -110,7 +111,7 @@ impl LeaderWatch {
     }
 
     /// See [`RingKeeper::audit`](super::RingKeeper). `own` is this node's position.
-    pub fn audit(&mut self, now: Instant, own: u8) {
+    pub fn audit(&mut self, now: Instant, own: Position) {
         bound_by(&mut self.silent_at, now, self.tolerance);
         bound_by(&mut self.disputed_at, now, self.tolerance);
         bound_by(&mut self.new_until, now, self.arrival);
@@ -125,7 +126,7 @@ impl LeaderWatch {
 
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
-    pub fn corrupt(&mut self, silent_at: Instant, disputed_at: Instant, number: Number, disputant: u8) {
+    pub fn corrupt(&mut self, silent_at: Instant, disputed_at: Instant, number: Number, disputant: Position) {
         (self.silent_at, self.disputed_at) = (silent_at, disputed_at);
         (self.number, self.disputant) = (number, disputant);
     }
@@ -146,12 +147,12 @@ impl LeaderWatch {
     }
 
     /// The leader that was silent for too long; [`NOBODY`] where this node has stopped following it since.
-    pub fn take_silent(&mut self) -> Option<u8> {
+    pub fn take_silent(&mut self) -> Option<Position> {
         core::mem::take(&mut self.is_silent).then_some(self.leader)
     }
 
     /// The neighbour that has disputed the leader for too long; [`NOBODY`] where the dispute has ended since.
-    pub fn take_disputed(&mut self) -> Option<u8> {
+    pub fn take_disputed(&mut self) -> Option<Position> {
         core::mem::take(&mut self.is_disputed).then_some(self.disputant)
     }
 }
@@ -159,23 +160,24 @@ impl LeaderWatch {
 #[cfg(test)]
 mod tests {
     use super::{LeaderWatch, Number};
+    use crate::members::Position;
     use crate::time::{Duration, Instant};
 
     #[test]
     fn only_newer_numbers_of_the_leader_break_its_silence() {
         let number = |count| Number { epoch: 3, count };
         let mut watch = LeaderWatch::new(Duration::from_millis(1_000), Duration::ZERO);
-        watch.follow(Instant::ZERO, 4, number(10), 0);
+        watch.follow(Instant::ZERO, Position(4), number(10), Position(0));
         // A leader that is gone goes on being told of, by neighbours that have not noticed.
         for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
-            watch.note_number(Instant::from_millis(at), member, number(count), true);
+            watch.note_number(Instant::from_millis(at), Position(member), number(count), true);
         }
         watch.timeout(Instant::from_millis(1_000));
-        assert_eq!(watch.take_silent(), Some(4));
-        watch.note_number(Instant::from_millis(1_500), 4, number(11), true);
+        assert_eq!(watch.take_silent(), Some(Position(4)));
+        watch.note_number(Instant::from_millis(1_500), Position(4), number(11), true);
         watch.timeout(Instant::from_millis(2_000));
         assert_eq!(watch.take_silent(), None, "it was heard 500 ms ago");
         watch.timeout(Instant::from_millis(2_500));
-        assert_eq!(watch.take_silent(), Some(4));
+        assert_eq!(watch.take_silent(), Some(Position(4)));
     }
 }

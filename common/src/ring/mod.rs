@@ -73,7 +73,7 @@ use self::wire::{Envelope, HOPS_MAX, Lead, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
-use crate::members::{Members, RingOrder};
+use crate::members::{Members, Position, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, Outcome, RingPlace, Side};
 
@@ -168,8 +168,8 @@ pub struct RingCounters {
 /// An envelope for a neighbour, or what has arrived from a member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Queued {
-    To(u8, Parcel),
-    From(u8, Parcel),
+    To(Position, Parcel),
+    From(Position, Parcel),
 }
 
 /// Ring mode of one node. See the module's page.
@@ -434,14 +434,14 @@ impl RingKeeper {
     }
 
     /// Lets the neighbours know soon how this node now stands to a member.
-    fn tell_of(&mut self, member: u8) {
+    fn tell_of(&mut self, member: Position) {
         if !self.linked.is_empty() {
             self.news.add(member);
             self.news.hurry();
         }
     }
 
-    fn write(&mut self, now: Instant, to: u8, side: Option<Side>, payload: &[u8]) -> Result<(), SendError> {
+    fn write(&mut self, now: Instant, to: Position, side: Option<Side>, payload: &[u8]) -> Result<(), SendError> {
         let number = self.edges.stamp(to);
         self.post(now, Envelope { to, from: self.roster.own(), hops: HOPS_MAX, side, number }, payload)
     }

@@ -1,6 +1,7 @@
 //! What a keeper does because time has passed: it gives up members that it has waited for.
 
 use super::{RingKeeper, count};
+use crate::members::Position;
 use crate::time::{Duration, Instant};
 
 impl RingKeeper {
@@ -29,7 +30,7 @@ impl RingKeeper {
     }
 
     /// A member was without a route for too long.
-    fn give_up(&mut self, now: Instant, member: u8) {
+    fn give_up(&mut self, now: Instant, member: Position) {
         if self.routes.next(member).is_none() && self.leader.is_awaited(now, member) {
             self.losses.wait_for(now, member);
             return;
