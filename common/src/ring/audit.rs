@@ -56,7 +56,7 @@ impl RingKeeper {
         }
         self.losses.audit(now);
         self.disturbance.audit(now);
-        self.leader.audit(now, own);
+        self.watch.audit(now, own);
     }
 }
 

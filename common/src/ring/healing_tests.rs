@@ -115,7 +115,7 @@ fn corrupt(keeper: &mut RingKeeper, rng: &mut Rng, now: Instant) {
         1 => keeper.roster.corrupt(instant(rng, now), members(rng)),
         2 => keeper.losses.corrupt(instant(rng, now), position, any, members(rng)),
         3 => keeper.disturbance.corrupt(instant(rng, now), instant(rng, now), any),
-        4 => keeper.leader.corrupt(instant(rng, now), instant(rng, now), number, Position(any)),
+        4 => keeper.watch.corrupt(instant(rng, now), instant(rng, now), number, Position(any)),
         5 => keeper.news.corrupt(instant(rng, now), members(rng), Position(any)),
         6 => keeper.routes.set_own(keeper.roster.own(), number),
         // Every route at once.
@@ -123,7 +123,7 @@ fn corrupt(keeper: &mut RingKeeper, rng: &mut Rng, now: Instant) {
             keeper.routes.corrupt(position, number, byte(rng), Position(byte(rng)), byte(rng));
         }),
     }
-    if keeper.leader.leader() == NOBODY && rng.below(2) == 0 {
+    if keeper.watch.watched() == NOBODY && rng.below(2) == 0 {
         keeper.set_leader(now, Some(id(any % SIZE)));
     }
 }

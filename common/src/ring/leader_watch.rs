@@ -1,8 +1,9 @@
-//! Which leader this node follows, whether that leader is still heard, and whether a neighbour follows another one.
+//! Watches the leader: is it still heard, and does a neighbour follow another one?
 //!
-//! Owns the deadlines of both suspicions. Each of them is only for what no algorithm should let happen: a leader that is
-//! reachable but has stopped beating, and neighbours that go on naming different leaders. They are raised again after the
-//! same time if nothing changes.
+//! Owns the deadlines of both suspicions, and which member they are about. It does not keep the leader: the driver tells the
+//! keeper of it ([`set_leader`](super::RingKeeper::set_leader)) before every output, and the deadlines start over when it is
+//! another one. Each suspicion is only for what no algorithm should let happen: a leader that is reachable but has stopped
+//! beating, and neighbours that go on naming different leaders. They are raised again after the same time if nothing changes.
 
 use super::audit::bound_by;
 use super::number::Number;
@@ -19,9 +20,10 @@ pub(super) struct LeaderWatch {
     arrival: Duration,
     silent_at: Instant,
     disputed_at: Instant,
-    /// The newest number heard of the leader.
+    /// The newest number heard of the watched member.
     number: Number,
-    leader: Position,
+    /// The member that the deadlines are about; [`NOBODY`] while there is no leader.
+    watched: Position,
     /// The neighbour that follows another leader.
     disputant: Position,
     is_silent: bool,
@@ -39,7 +41,7 @@ impl LeaderWatch {
             silent_at: Instant::NEVER,
             disputed_at: Instant::NEVER,
             number: Number::default(),
-            leader: NOBODY,
+            watched: NOBODY,
             disputant: NOBODY,
             is_silent: false,
             is_disputed: false,
@@ -47,15 +49,14 @@ impl LeaderWatch {
         }
     }
 
-    /// The leader's position; [`NOBODY`] where there is none.
-    pub fn leader(&self) -> Position {
-        self.leader
+    pub fn watched(&self) -> Position {
+        self.watched
     }
 
-    /// Follows a leader of which `number` is the newest known, or [`NOBODY`], which may not last for ever either. `own` is this
+    /// Watches a leader of which `number` is the newest known, or [`NOBODY`], which may not last for ever either. `own` is this
     /// node's position: it does not watch itself.
-    pub fn follow(&mut self, now: Instant, leader: Position, number: Number, own: Position) {
-        self.leader = leader;
+    pub fn watch(&mut self, now: Instant, leader: Position, number: Number, own: Position) {
+        self.watched = leader;
         self.number = number;
         self.settle_dispute();
         self.new_until = now + self.arrival;
@@ -66,7 +67,7 @@ impl LeaderWatch {
     /// A neighbour has told of this number of a member, to which there is now a way or not. True where it is the first newer one of
     /// a new leader with a way to it.
     pub fn note_number(&mut self, now: Instant, member: Position, number: Number, has_way: bool) -> bool {
-        let is_newer = member == self.leader && number.is_newer_than(self.number);
+        let is_newer = member == self.watched && number.is_newer_than(self.number);
         if is_newer {
             self.number = number;
             self.silent_at = now + self.tolerance;
@@ -80,7 +81,7 @@ impl LeaderWatch {
 
     /// Whether a member is the leader and new, so that it counts as alive although there is no way to it yet.
     pub fn is_awaited(&self, now: Instant, member: Position) -> bool {
-        member == self.leader && self.new_until != Instant::NEVER && now < self.new_until
+        member == self.watched && self.new_until != Instant::NEVER && now < self.new_until
     }
 
     /// The leader is gone, however new it is.
@@ -90,7 +91,7 @@ impl LeaderWatch {
 
     /// A neighbour has named the leader that it follows. One dispute is watched at a time.
     pub fn compare(&mut self, now: Instant, neighbour: Position, theirs: Option<Position>) {
-        let differs = self.leader != NOBODY && theirs.is_some_and(|theirs| theirs != self.leader);
+        let differs = self.watched != NOBODY && theirs.is_some_and(|theirs| theirs != self.watched);
         if differs && self.disputant == NOBODY {
             self.disputant = neighbour;
             self.disputed_at = now + self.tolerance;
@@ -115,7 +116,7 @@ impl LeaderWatch {
         bound_by(&mut self.silent_at, now, self.tolerance);
         bound_by(&mut self.disputed_at, now, self.tolerance);
         bound_by(&mut self.new_until, now, self.arrival);
-        let is_watched = self.leader != NOBODY && self.leader != own;
+        let is_watched = self.watched != NOBODY && self.watched != own;
         if is_watched && self.silent_at == Instant::NEVER {
             self.silent_at = now + self.tolerance;
         }
@@ -148,7 +149,7 @@ impl LeaderWatch {
 
     /// The leader that was silent for too long; [`NOBODY`] where this node has stopped following it since.
     pub fn take_silent(&mut self) -> Option<Position> {
-        core::mem::take(&mut self.is_silent).then_some(self.leader)
+        core::mem::take(&mut self.is_silent).then_some(self.watched)
     }
 
     /// The neighbour that has disputed the leader for too long; [`NOBODY`] where the dispute has ended since.
@@ -167,7 +168,7 @@ mod tests {
     fn only_newer_numbers_of_the_leader_break_its_silence() {
         let number = |count| Number { epoch: 3, count };
         let mut watch = LeaderWatch::new(Duration::from_millis(1_000), Duration::ZERO);
-        watch.follow(Instant::ZERO, Position(4), number(10), Position(0));
+        watch.watch(Instant::ZERO, Position(4), number(10), Position(0));
         // A leader that is gone goes on being told of, by neighbours that have not noticed.
         for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
             watch.note_number(Instant::from_millis(at), Position(member), number(count), true);

@@ -31,7 +31,7 @@ impl RingKeeper {
         let leader = Some(lead.leader).filter(|&leader| leader != NOBODY);
         if self.linked.contains(from) {
             entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
-            self.leader.compare(now, from, leader);
+            self.watch.compare(now, from, leader);
         }
         let alive = leader.filter(|&leader| self.roster.is_alive(leader)).and_then(|leader| self.roster.id_at(leader));
         self.hearsay.hear(lead.election, alive);
@@ -74,7 +74,7 @@ impl RingKeeper {
             Verdict::Wanted => self.losses.want(now, from, position),
         }
         let has_way = self.routes.next(position).is_some();
-        if self.leader.note_number(now, position, number, has_way) {
+        if self.watch.note_number(now, position, number, has_way) {
             self.tell_of(position);
         }
     }
