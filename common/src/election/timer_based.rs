@@ -153,6 +153,8 @@ impl Protocol for TimerBased {
             // This algorithm has no patience: nothing else would end an election of which a part was lost. One after the other,
             // since two that begin at once in terms too far apart to compare would only change places.
             Signal::Disturbed | Signal::LeaderLost => self.begin_soon(cx),
+            // Whoever stands decides last: the others have decided for it, and its timer will say the same.
+            Signal::Outcome(told) if told == (Outcome { term: self.circle.term, leader: Some(cx.id) }) => {}
             Signal::Ring(place) => {
                 self.circle.place = place;
                 self.begin(cx);
