@@ -405,6 +405,8 @@ impl Protocol for Election {
             Self::Bully(node) => node.outcome(),
             Self::Ring(node) => node.outcome(),
             Self::Lcr(node) => node.outcome(),
+            #[cfg(feature = "comparison")]
+            Self::TimerBased(node) => node.outcome(),
             // Their leaders have no number.
             _ => Outcome { leader: self.leader(), ..Outcome::default() },
         }

@@ -72,8 +72,10 @@ impl Links {
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
-        self.hear_of_leader(now, header.from, hello, leader);
-        self.share_suspicion(now, hello);
+        if self.is_present(Some(slot)) {
+            self.hear_of_leader(now, header.from, hello, leader);
+            self.share_suspicion(now, hello);
+        }
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
@@ -168,6 +170,12 @@ impl Links {
         neighbour.calm(now);
         self.is_there(now, slot);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
+    }
+
+    /// Whether a neighbour has proved that it is there. What others say of the leader or of whom they have lost may be a recording
+    /// from elsewhere, which a node that never heard its sender does not know to be old.
+    pub(super) fn is_present(&self, slot: Option<Slot>) -> bool {
+        slot.and_then(|slot| self.table.get(slot)).is_some_and(|known| known.session.is_up() || known.is_proven)
     }
 
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
