@@ -178,6 +178,11 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// Follows the leader that an election of this term gave to others.
     fn adopt(&mut self, _term: Term, _leader: NodeId, _cx: &mut Cx<'_, Self>) {}
 
+    /// Others follow this node for an election of this term. True where it stands in it, and so takes their word for it.
+    fn win_by_word(&mut self, _term: Term, _cx: &mut Cx<'_, Self>) -> bool {
+        false
+    }
+
     /// Whether the highest id wins. Otherwise nobody knows before the election who would.
     fn goes_by_id(&self) -> bool {
         true
@@ -234,7 +239,9 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
         let is_alone = self.circle().place.is_alone(cx.id);
         let is_news = told.term != Term(0) && !is_alone && self.outcome().is_behind(told);
         let Some(leader) = told.leader.filter(|_| is_news) else { return };
-        if leader == cx.id {
+        if leader == cx.id && self.win_by_word(told.term, cx) {
+            // The announcement is still on its way here.
+        } else if leader == cx.id {
             // They follow this node for what it won before it restarted: it asks again.
             self.circle().term = told.term;
             self.begin(cx);
