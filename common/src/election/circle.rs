@@ -61,6 +61,12 @@ pub fn turn<P: Protocol>(cx: &Cx<'_, P>) -> Duration {
     STAGGER.times(if higher == 0 { 1 } else { second + higher.min(STAGGER_MAX) })
 }
 
+/// Begins an election, unless the one that is under way has given a leader by the time it has gone round.
+fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
+    let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+    cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
+}
+
 impl TimerKey for RingTimer {
     const ALL: &'static [Self] = &[Self::Patience, Self::Decide, Self::Begin];
 
@@ -178,6 +184,12 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// Follows the leader that an election of this term gave to others.
     fn adopt(&mut self, _term: Term, _leader: NodeId, _cx: &mut Cx<'_, Self>) {}
 
+    /// The neighbours are others than they were before, in the middle of an election: tells the new ones what the old ones were
+    /// told. True where that is enough for the election to go on.
+    fn say_again(&mut self, _before: RingPlace, _cx: &mut Cx<'_, Self>) -> bool {
+        false
+    }
+
     /// Others follow this node for an election of this term. True where it stands in it, and so takes their word for it.
     fn win_by_word(&mut self, _term: Term, _cx: &mut Cx<'_, Self>) -> bool {
         false
@@ -200,13 +212,14 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             // What was lost may not have mattered, and the election goes on: the highest begins another, the rest only where no
             // round has come by since.
             Signal::Disturbed if in_election && higher(cx) > 0 => {
-                let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
-                cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
+                begin_late(cx);
             }
             Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
-                self.circle().place = place;
-                if !self.is_content(cx) {
+                let before = core::mem::replace(&mut self.circle().place, place);
+                if in_election && self.say_again(before, cx) {
+                    begin_late(cx);
+                } else if !self.is_content(cx) {
                     self.begin_soon(cx);
                 }
             }

@@ -233,6 +233,12 @@ impl<U: Uid> Hs<U> {
         cx.peers.iter().filter(|&&peer| own.is_none_or(|own| own < peer)).count()
     }
 
+    /// The largest uid whose probe has been here in this election.
+    fn largest(&self) -> Option<U> {
+        let [right, left] = self.relayed;
+        right.max(left)
+    }
+
     /// Notes that a probe goes on from here. Whether one of the same uid has come the other way: then the two of them have been
     /// everywhere.
     fn meets(&mut self, uid: U, toward: Side) -> bool {
@@ -275,6 +281,8 @@ impl<U: Uid> Hs<U> {
                 let sides = if self.rules == HsRules::Known { &Side::BOTH[..] } else { &[Side::Right] };
                 self.announce(sides, uid, cx);
             }
+        } else if self.rules == HsRules::Known && Some(uid) < self.largest() {
+            // It could not win, and nor could this node.
         } else if uid < self.uid {
             if self.phase.is_none() && self.leader.is_none() {
                 self.stand(self.sides(toward, cx), cx);
@@ -340,6 +348,22 @@ impl<U: Uid> RingAlgorithm for Hs<U> {
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
         self.join(self.circle.term.next(), cx);
         self.stand(&Side::BOTH, cx);
+    }
+
+    fn say_again(&mut self, before: RingPlace, cx: &mut Cx<'_, Self>) -> bool {
+        let place = self.circle.place;
+        if self.rules == HsRules::Published || place.is_alone(cx.id) || before.is_alone(cx.id) {
+            return false;
+        }
+        let own = self.phase.map(|_| self.uid);
+        for (toward, relayed) in Side::BOTH.into_iter().zip(self.relayed) {
+            let is_new = place.neighbour(toward) != before.neighbour(toward);
+            if let Some(uid) = relayed.max(own).filter(|_| is_new) {
+                let (term, hops) = (self.circle.term, 1 << ROUND);
+                self.circle.send(toward, HsMsg::Out { term, uid, phase: ROUND, hops, toward }, cx);
+            }
+        }
+        true
     }
 
     fn win_by_word(&mut self, term: Term, cx: &mut Cx<'_, Self>) -> bool {
