@@ -37,7 +37,7 @@ const STAGGER_RING: u32 = 16;
 const STAGGER_MAX: u32 = 12;
 
 /// The same after the loss of a leader, which nobody but its neighbours knows of.
-const STAGGER_LOST: u32 = 4;
+const STAGGER_LOST: u32 = 2;
 
 /// How long a message may take to go round and come home before it is sent again: this, and as much more for each other member.
 const HOME: Duration = Duration::from_millis(150);

@@ -163,11 +163,11 @@ impl Life {
     }
 
     /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before. Where others
-    /// have asked everybody, that is one more beat.
+    /// have asked everybody, they have time to object.
     pub fn gone_at(&self, now: Instant) -> Instant {
         match (self.turn(), self.has_concurred) {
             (Some(_), _) => now,
-            (None, true) => now + self.beat,
+            (None, true) => now + OBJECTION,
             (None, false) => now.max(self.at + self.beat.times(LONG_BEATS)),
         }
     }
