@@ -213,6 +213,7 @@ impl Links {
         } else if !missed.willing
             && let Some(slot) = slot
         {
+            self.life.concur();
             self.take_down(now, slot, Reason::Silent);
         }
     }
