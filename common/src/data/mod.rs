@@ -12,6 +12,7 @@
 //! of leader, and nothing that happens to them ends a link or changes what is thought of it.
 
 mod asking;
+mod audit;
 pub mod block;
 mod chores;
 mod commits;

@@ -17,8 +17,9 @@ use crate::types::NodeId;
 /// A neighbour that leaves this node out of this many hellos in a row has no link to it.
 const UNLISTED: u8 = 3;
 
-/// A neighbour may hear a larger crowd, and be slower by so many doublings.
-const SLOWER_THERE: u8 = 2;
+/// A neighbour may hear a larger crowd, and be slower by so many doublings. One that is slower still is asked now and then
+/// whether it is there; one that only says so would be missed late when it is gone.
+const SLOWER_THERE: u8 = 1;
 
 /// How long hellos tell of twins after both were heard.
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);

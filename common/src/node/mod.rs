@@ -263,6 +263,11 @@ impl Node {
         self.links.id()
     }
 
+    /// Whether the election knows of nobody else.
+    pub fn is_alone(&self) -> bool {
+        self.engine.peers().is_empty()
+    }
+
     /// The leader this node follows, itself included.
     pub fn leader(&self) -> Option<NodeId> {
         self.leader
@@ -354,10 +359,12 @@ impl Node {
                 self.orders.link_up(now, *peer);
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
-                } else if self.is_held_again(now, *peer) {
-                    // To the election it was never down.
-                } else if self.engine.handle_link_up(now, *peer).is_err() {
-                    self.links.end(now, *peer, Reason::Overrun);
+                } else if !self.is_held_again(now, *peer) {
+                    // To the election one that was held was never down.
+                    self.join(now, *peer);
+                    if self.engine.handle_link_up(now, *peer).is_err() {
+                        self.links.end(now, *peer, Reason::Overrun);
+                    }
                 }
             }
             LinkEvent::Down(peer, reason) => {
