@@ -62,6 +62,8 @@ pub struct Life {
     asked_at: Instant,
     /// Whether it has said, at its last sign of life, that it steps down.
     pub(super) has_left: bool,
+    /// Who leads in its place by now, as the one or the other has said; 0 is nobody.
+    pub(super) heir: NodeId,
     /// How far apart a leader's hellos are.
     beat: Duration,
 }
@@ -78,6 +80,7 @@ impl Life {
             wrong: 0,
             asked_at: Instant::NEVER,
             has_left: false,
+            heir: NodeId(0),
             beat,
         }
     }
@@ -96,6 +99,12 @@ impl Life {
             self.has_left = true;
             self.since = now;
         }
+    }
+
+    /// This node has let go of a leader that steps down.
+    pub fn part(&mut self) {
+        self.has_left = false;
+        self.at = Instant::ZERO;
     }
 
     /// Since when the leader is known to step down.

@@ -71,6 +71,9 @@ impl Links {
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
+        if self.is_heir(slot, header, hello, leader) {
+            self.life.heir = hello.leader;
+        }
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
         self.hear_of_leader(now, header.from, hello, leader);
         self.share_suspicion(now, hello);
@@ -168,6 +171,15 @@ impl Links {
         neighbour.calm(now);
         self.is_there(now, slot);
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
+    }
+
+    /// Whether a hello says for the first time who leads in the leader's place. It is the heir's own, and the heir followed that
+    /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins.
+    fn is_heir(&self, slot: Slot, header: Header, hello: &Hello, leader: NodeId) -> bool {
+        let is_word = header.from == leader || header.from == hello.leader;
+        let did_follow = |before: &Neighbour| before.leader == leader && before.last.epoch == header.epoch;
+        let is_new = ![leader, self.id(), NodeId(0)].contains(&hello.leader);
+        is_word && is_new && hello.links > 0 && self.table.get(slot).is_some_and(did_follow)
     }
 
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
