@@ -4,6 +4,7 @@ use core::cell::Cell;
 
 use common::board::retained::CrashRecord;
 use common::board::rssi::corrected_dbm;
+use common::board::supply::Gauge;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::data::log_entry::{ENTRY_MAX, LogEntry};
@@ -96,6 +97,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         output: Some(radio::output()),
         tickets: Vec::new(),
         revision: 0,
+        gauge: Gauge::default(),
     };
     driver.recover().await;
     let now = driver.now(clock::now());
@@ -124,6 +126,7 @@ struct Driver<'n> {
     tickets: Vec<Ticket, SUBMISSIONS_MAX, u8>,
     /// Which orders the settings were last taken from.
     revision: u32,
+    gauge: Gauge,
 }
 
 /// A command of a host: its number at the node, and the host's own.
@@ -276,6 +279,10 @@ impl Driver<'_> {
         let about = About { supply_mv, build: identity::build().0 };
         self.record(|| Call::About(about));
         self.node.set_about(about);
+        // On a ring a member's number decides who leads, and whoever stays leads again.
+        if self.gauge.has_run_low(supply_mv) && !self.node.is_on_ring() {
+            self.hand(Told::Signal(Signal::StepDown));
+        }
     }
 
     /// Tells hosts what other nodes have answered.

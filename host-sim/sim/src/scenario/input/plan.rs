@@ -357,9 +357,10 @@ pub enum Harm {
         who: Who,
         lasts_us: Option<u64>,
     },
-    /// Tells nodes to lead no more.
+    /// Tells nodes to lead no more; they may lose their power some time after.
     StepDown {
         who: Who,
+        off_after_us: Option<u64>,
     },
     Attack(Attack),
     /// Carries these nodes to other positions, each to its own.

@@ -195,6 +195,8 @@ impl Judge {
         let leader_us = observer.leader_us;
         let began = if leader_us + SLICE_US > now { leader_us.max(changed_us) } else { now };
         if self.is_agreed(world) {
+            // An agreement on another leader is another one, however soon it came.
+            self.agreed_since = self.agreed_since.filter(|&since| leader_us <= since || self.changes.is_settled());
             let since = *self.agreed_since.get_or_insert(began);
             if now >= since + HOLD_US {
                 self.changes.note_agreement(since);

@@ -34,6 +34,8 @@ pub enum Action {
         node: NodeIndex,
         life: u64,
     },
+    /// These nodes have said that they go.
+    Stop(Vec<NodeIndex>),
     /// The attacker of a fault sends.
     Attack(FaultIndex),
     /// What made these nodes' clocks drift is over.
