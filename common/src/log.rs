@@ -90,7 +90,7 @@ words! {
         Self::Unwilling => "the other end no longer wants it";
         Self::MadeRoom => "dropped to make room for another";
         Self::Renamed => "this node changed its id";
-        Self::AtOdds => "this node begins anew";
+        Self::AtOdds => "this node starts over";
     }
     Fault {
         Self::OutboxOverflow => "a handler sent more than the outbox holds";
@@ -134,7 +134,7 @@ words! {
         Self::EpochNeeded => "only listening until a new epoch is stored";
         Self::RingPlace(left, right) => "between {} and {} on the ring" left right;
         Self::LeaderSilent(id) => "has not heard its leader {} for too long" id;
-        Self::AtOdds => "at odds with its neighbours for too long, begins anew";
+        Self::AtOdds => "at odds with its neighbours for too long, starts over";
         Self::Fault(fault) => "DEFECT of the election core: {}" fault;
         Self::Lost(count) => "{=u16} notices were lost here" count;
     }

@@ -150,7 +150,7 @@ fn fetch(store: &BlockStore, flash: &mut Flash, number: u32) -> Option<Vec<u8>> 
     done(store.fetch(flash, number, &mut buffer)).expect("it can be read").map(<[u8]>::to_vec)
 }
 
-/// A flash in which so many blocks were stored.
+/// A flash in which this many blocks were stored.
 fn stored(blocks: u32) -> Flash {
     let mut flash = Flash::blank();
     let mut store = open_store(&mut flash, 5).expect("it is blank");

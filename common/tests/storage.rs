@@ -35,7 +35,7 @@ impl NorFlashError for PowerLost {
     }
 }
 
-/// Flash in memory: writing can only clear bits, and the power may fail after so many steps.
+/// Flash in memory: writing can only clear bits, and the power may fail after this many steps.
 #[derive(Clone)]
 struct Flash {
     bytes: Vec<u8>,

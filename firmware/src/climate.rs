@@ -34,7 +34,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The bound of a measurement, which takes about 10 ms.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What was measured last; none where the last measurement failed.
+/// What was measured last; none if the last measurement failed.
 static AIR: Mutex<CriticalSectionRawMutex, Cell<Option<(i32, i32)>>> = Mutex::new(Cell::new(None));
 
 /// Temperature and humidity of the air, at most [`EVERY`] old.

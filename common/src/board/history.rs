@@ -48,7 +48,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether it counts towards a reset loop. Any other end begins the count anew, so that a person ends the waiting by a
+    /// Whether it counts towards a reset loop. Any other end starts the count over, so that a person ends the waiting by a
     /// reset or by pulling the plug.
     const fn is_quick(self) -> bool {
         match self.ending {

@@ -46,7 +46,7 @@ pub enum Contents<'b> {
 /// One value of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// How long before the entry was logged it was taken; none where its board has restarted in between.
+    /// How long before the entry was logged it was taken; none if its board has restarted in between.
     pub age_ms: Option<u64>,
     /// When it was taken, by the clock of its board, which began at zero with the boot of [`BlockBytes::epoch`].
     pub clock_ms: u64,

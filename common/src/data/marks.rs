@@ -3,7 +3,7 @@
 //! An origin has at most [`WINDOW_MAX`](crate::limits::WINDOW_MAX) blocks under way, beginning with its first that no leader has
 //! committed. So where a block is logged, all that are sixteen or more numbers before it were committed by somebody, or declared
 //! lost, and sixteen bits tell every block that may still come from every one that need not be logged again. That also holds
-//! for marks that are made anew from a log after a restart.
+//! for marks that are rebuilt from a log after a restart.
 
 use heapless::Vec;
 

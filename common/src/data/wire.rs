@@ -200,7 +200,7 @@ impl Key {
 }
 
 impl<'b> Body<'b> {
-    /// Reads a body; none where anything about it is not as it must be.
+    /// Reads a body; none if anything about it is not as it must be.
     pub fn read(body: &'b [u8]) -> Option<Self> {
         let (&[first, hops_left], rest) = body.split_first_chunk::<2>()?;
         let (turn, kind) = (first >> TURN_AT, first & KIND);

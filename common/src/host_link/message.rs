@@ -163,7 +163,7 @@ pub struct Crash {
     pub pc: u32,
     /// The link register, where it is known.
     pub lr: u32,
-    /// The source file, as much of its end as fits; empty where it is not known.
+    /// The source file, as much of its end as fits; empty if it is not known.
     pub file: Text<40>,
     pub line: u32,
     /// How long the board had run, in seconds.
@@ -264,9 +264,9 @@ pub enum Call {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Did {
-    /// A block was stored, and this is the oldest that is left; none where it could not be.
+    /// A block was stored, and this is the oldest that is left; none if it could not be.
     Stored { oldest: Option<u32> },
-    /// A block was brought back; none where it is not there.
+    /// A block was brought back; none if it is not there.
     Fetched(Option<Bytes<BLOCK_MAX>>),
     /// Whether an entry was logged.
     Logged(bool),

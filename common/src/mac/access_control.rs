@@ -194,7 +194,7 @@ impl Mac {
         self.is_put_off
     }
 
-    /// A frame ended at the receiver: what [`MacEvent::FrameEnd`] does. True where the next turn has changed.
+    /// A frame ended at the receiver: what [`MacEvent::FrameEnd`] does. True if the next turn has changed.
     pub fn frame_end(&mut self, now: Instant, is_sound: bool) -> bool {
         if is_sound {
             self.heard_until = now + HEARD_HOLD;
@@ -279,7 +279,7 @@ impl Mac {
         if self.back_off(now) { Decision::Wait } else { Decision::Through(Sent::ChannelBusy) }
     }
 
-    /// Draws the next back-off; false where the frame had its last attempt.
+    /// Draws the next back-off; false if the frame had its last attempt.
     fn back_off(&mut self, now: Instant) -> bool {
         let wait = self.backoff.next_wait(&mut self.rng);
         self.turn = wait.map_or(Instant::NEVER, |wait| now + wait);

@@ -144,7 +144,7 @@ impl Leading {
         }
     }
 
-    /// Keeps a row for the next report; false where there is no room.
+    /// Keeps a row for the next report; false if there is no room.
     fn keep(&mut self, row: Row) -> bool {
         match self.pending.iter_mut().find(|known| known.id == row.id) {
             Some(known) => {

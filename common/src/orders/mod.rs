@@ -270,7 +270,7 @@ impl Orders {
         self.ordered(register).unwrap_or(register.usual())
     }
 
-    /// The value of a register; none where nobody has ordered one.
+    /// The value of a register; none if nobody has ordered one.
     pub fn ordered(&self, register: Register) -> Option<u32> {
         match self.book.of_register(register)?.command {
             Command::Set { value, .. } => Some(value),
@@ -366,7 +366,7 @@ fn age(now: Instant, at: Instant) -> u8 {
     u8::try_from(now.since(at).as_micros().div_ceil(AGE_UNIT_US)).unwrap_or(u8::MAX)
 }
 
-/// When something of this age was ordered, by this node's clock; zero where it is too old to tell.
+/// When something of this age was ordered, by this node's clock; zero if it is too old to tell.
 fn time_of(now: Instant, age: u8) -> Instant {
     if age > AGE_MAX { Instant::ZERO } else { now - Duration::from_micros(u64::from(age) * AGE_UNIT_US) }
 }

@@ -170,7 +170,7 @@ impl Orders {
         }
     }
 
-    /// Takes note of what the leader says of a command of this node; false where it is another's.
+    /// Takes note of what the leader says of a command of this node; false if it is another's.
     pub(super) fn note_verdict(&mut self, now: Instant, verdict: Verdict) -> bool {
         let Verdict { key, status, leader, index, applied, known, .. } = verdict;
         if key != self.key(key.number) {

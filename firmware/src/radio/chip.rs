@@ -230,7 +230,7 @@ impl Radio {
         *contents = bytes;
     }
 
-    /// Sends the acknowledgement that is ready at its time, whatever is on the channel; false where it is too late for
+    /// Sends the acknowledgement that is ready at its time, whatever is on the channel; false if it is too late for
     /// that. The radio is off afterwards.
     pub async fn send_answer(&mut self) -> Result<bool, Stuck> {
         let ahead = || wiring::start().wrapping_sub(stopwatch::for_radio()).cast_signed();

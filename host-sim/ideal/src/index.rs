@@ -18,13 +18,13 @@ impl NodeIndex {
         Self::first(self.0)
     }
 
-    /// Its left neighbour on a ring of so many.
+    /// Its left neighbour on a ring of this many.
     #[inline]
     pub const fn left(self, nodes: usize) -> Self {
         Self(if self.0 == 0 { nodes - 1 } else { self.0 - 1 })
     }
 
-    /// Its right neighbour on a ring of so many.
+    /// Its right neighbour on a ring of this many.
     #[inline]
     pub const fn right(self, nodes: usize) -> Self {
         Self(if self.0 + 1 == nodes { 0 } else { self.0 + 1 })

@@ -37,7 +37,7 @@ pub const FIRM_DB: f64 = 5.0;
 /// The share of a run that one node may spend sending, in millionths.
 pub const AIRTIME_MAX_PPM: u64 = 50_000;
 
-/// Frames of a node and minute in a quiet network, where nothing is lost; the same for every number of nodes.
+/// Frames per node and minute in a quiet network, where nothing is lost; the same for every number of nodes.
 pub const QUIET_FRAMES_MAX: f64 = 100.0;
 
 /// Frames that a leader sends in a minute besides, so that its loss is noticed soon: a brief hello every 128 ms. Each

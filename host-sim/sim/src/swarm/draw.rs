@@ -11,7 +11,7 @@ use super::stranger::{Air, Fades, Feature, NextDoor, Position, Stranger, Walking
 
 pub const NODES_MAX: u64 = 300;
 
-/// Walking takes at most so long.
+/// Walking takes at most this long.
 const WALK_MAX_MS: u64 = 60_000;
 
 /// How likely each feature is, in per cent. Those that make a network easy to break in one way only are rarer, so that the
@@ -43,7 +43,7 @@ const ALGORITHMS: [Algorithm; 7] = [
 pub fn draw(seed: u64) -> (Stranger, World) {
     let mut features = drawn_features(&mut Lot::new(seed, 1));
     let mut lot = Lot::new(seed, 2);
-    // The default mode as often as all others together.
+    // The default algorithm is as likely as all others together.
     let algorithm = if lot.percent(40) { Algorithm::Hierarchy } else { lot.one_of(&ALGORITHMS) };
     let most = if features.contains(&Feature::Long) {
         8
