@@ -100,7 +100,7 @@ fn tell(outcome: Result<(), Trouble>) {
         Ok(()) => defmt::info!("a sensor of temperature and humidity answers"),
         Err(Trouble::Absent) => defmt::info!("no sensor of temperature and humidity"),
         Err(Trouble::Garbled) => {
-            defmt::warn!("the sensor of temperature and humidity cannot be understood: its wires?");
+            defmt::warn!("the sensor of temperature and humidity cannot be understood; check its wires");
         }
         Err(Trouble::Stuck) => defmt::warn!("the sensor's bus is stuck: a wire is held low"),
     }

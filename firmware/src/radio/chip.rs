@@ -1,7 +1,7 @@
 //! The registers of the radio, in its mode for IEEE 802.15.4 at 250 kbit/s.
 //!
-//! Where it goes by itself, by shortcuts and wires, it is left alone; the processor sleeps until an interrupt. The only busy
-//! waits are those for the receiver to be off, which takes less than two microseconds, and they are bounded.
+//! Shortcuts and wires do as much as they can while the processor sleeps until an interrupt. The only busy waits are those for
+//! the receiver to be off, which takes less than two microseconds, and they are bounded.
 
 use core::future::poll_fn;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -37,7 +37,7 @@ const SLACK: Duration = Duration::from_millis(2);
 /// Looks at the state before the chip counts as stuck: some hundred microseconds, of which it needs two.
 const STATE_LOOKS: u32 = 4_000;
 
-/// Energy on the channel from which on it is busy: about -75 dBm.
+/// The energy from which on the channel counts as busy: about -75 dBm.
 const ENERGY_BUSY: u8 = 17;
 /// How alike to a carrier the signal must be, and how often, for the channel to be busy.
 const CARRIER_LIKENESS: u8 = 45;
@@ -56,7 +56,7 @@ pub enum Dropped {
     Overrun,
 }
 
-/// One moment by the node's clock and by the stopwatch: how times of one are told in the other.
+/// One moment by the node's clock and by the stopwatch, to convert times of one to the other.
 struct Anchor {
     at: Instant,
     count: u32,

@@ -1,4 +1,4 @@
-//! Which node, which link, which way: types of their own, so that nobody takes one for another, or for a count.
+//! Which node, which link, which way: types of their own, so that one cannot be taken for another, or for a count.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 pub struct NodeIndex(pub usize);
 
 impl NodeIndex {
-    /// The first nodes, as many as this.
+    /// The first `count` nodes.
     pub fn first(count: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
         (0..count).map(Self)
     }
