@@ -1,5 +1,4 @@
-//! How a board's log words what it is told, for people who read and paste it. The words are kept in the image's file and not
-//! on the board.
+//! How a board's log words what it reports, for people to read and paste. The words are in the image's file, not on the board.
 
 use defmt::{Format, Formatter, write};
 
@@ -73,11 +72,11 @@ words! {
     }
     PageError {
         Self::Blank => "the page is blank";
-        Self::Magic => "byte 0: this is no configuration page";
+        Self::Magic => "byte 0: this is not a configuration page";
         Self::Version(version) => "byte 4: version {=u8} is not known" version;
         Self::Length(length) => "byte 6: a body of {=u16} bytes does not fit" length;
         Self::Checksum => "the checksum behind the body is wrong";
-        Self::Body => "the body is no configuration";
+        Self::Body => "the body is not a configuration";
         Self::Field(error) => "{}" error;
     }
     Reason {

@@ -26,7 +26,7 @@ pub enum Event {
     Adopted(NodeId),
     /// A peer with a worse leader was answered.
     Replied(NodeId),
-    /// A message from a node that is no neighbour was ignored.
+    /// A message from a node that is not a neighbour was ignored.
     Ignored(NodeId),
     /// FRLLE: this node found the election decided and declared the winner.
     Declared(NodeId),

@@ -16,7 +16,7 @@ pub const RUNS_MAX: usize = 16;
 pub const QUICK_S: u32 = 60;
 
 /// A run that lost its power before this many seconds counts, too: the supply breaks down as soon as the radio draws on it.
-/// Whoever pulls a plug takes longer, and is not to be punished for it.
+/// A person who pulls the plug takes longer than that.
 pub const BROWN_OUT_S: u32 = 2;
 
 /// The last epoch: after it a board only listens, because every further boot would repeat an old one.

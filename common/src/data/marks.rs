@@ -57,7 +57,7 @@ impl Marks {
         }
     }
 
-    /// Where there is no room, the mark of another store under the same id makes some: the board was exchanged or erased.
+    /// If there is no room, the mark of another store under the same id makes some: the board was exchanged or erased.
     fn replaceable(&self, key: Key) -> Option<usize> {
         self.marks.iter().position(|mark| mark.origin == key.origin)
     }

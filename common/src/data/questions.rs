@@ -2,7 +2,7 @@
 //!
 //! A question goes to every linked neighbour, each of which takes it once and passes it on. Answers go back to the neighbour that
 //! the question came from first, hop by hop. That needs neither a leader nor routes, so it also works where the election does not.
-//! Whoever asks asks again, in another turn, and says whom it has heard: the others answer again.
+//! The asker asks again, in another turn, and says whom it has heard from: the others answer again.
 //!
 //! Best effort: of more questions at once than there is room for, the oldest is forgotten.
 

@@ -5,7 +5,7 @@
 //! between elections; coefficients are frozen during one; `Ttd` accumulates when a message is created again.
 //!
 //! Model: crash and recovery, FIFO channels to both neighbours, a least delay per hop that is known. The smallest
-//! coefficient wins, the larger id where they are equal.
+//! coefficient wins, the larger id if they are equal.
 //!
 //! ```text
 //!                     the leader is lost, or a better coefficient than the message's

@@ -119,9 +119,9 @@ pub struct Mac {
     rng: Rng,
     /// The hold after the last sound frame, for as long as the node has not judged it.
     heard_until: Instant,
-    /// When the waiting frame has its turn; never, where none waits or it is being attempted.
+    /// When the waiting frame has its turn; never if none waits or it is being attempted.
     turn: Instant,
-    /// When the owed acknowledgement leaves; never, where none is owed or it is leaving.
+    /// When the owed acknowledgement leaves; never if none is owed or it is leaving.
     answer_at: Instant,
     backoff: Backoff,
     radio: Radio,

@@ -63,18 +63,18 @@ const AGE_MAX: u8 = 240;
 /// A board that restarts at once would not pass the order on.
 const RESTART_AFTER: Duration = Duration::from_millis(2_000);
 
-/// Everybody tells its neighbours this often how far it has come, in case a memory has gone wrong.
+/// Every node tells its neighbours this often how far it has come, in case a memory has gone wrong.
 const REMIND: Duration = Duration::from_millis(30_000);
 
 /// What the election says of this node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Standing {
     pub leads: bool,
-    /// When it was elected, where elections have times; 0 where they have none.
+    /// When it was elected, where elections have times; 0 if they have none.
     pub elected_at: u32,
     /// The neighbour on the way to the leader.
     pub next_hop: Option<NodeId>,
-    /// How many nodes are known to be there by other means, this one included; 0 where that is not known.
+    /// How many nodes are known to be there by other means, this one included; 0 if that is not known.
     pub population: u8,
 }
 
@@ -249,7 +249,7 @@ impl Orders {
         self.tend_submissions(now);
     }
 
-    /// When [`timeout`](Self::timeout) is next wanted; never, where nothing is waited for.
+    /// When [`timeout`](Self::timeout) is next wanted; never if nothing is waited for.
     pub fn poll_timeout(&self) -> Instant {
         let deed = self.deeds.iter().map(|deed| deed.at).min().unwrap_or(Instant::NEVER);
         self.remind_at.min(self.submitting.due()).min(self.leading.report_at()).min(deed)
@@ -287,7 +287,7 @@ impl Orders {
         &self.book
     }
 
-    /// A number that stands for everything that this node knows; 0 where that is nothing.
+    /// A number that stands for everything that this node knows; 0 if that is nothing.
     pub fn digest(&self) -> u32 {
         self.book.digest(self.newest)
     }

@@ -223,7 +223,7 @@ impl Radio {
     /// Gets an acknowledgement ready that is to be sent at a time. None may be under way.
     pub fn prepare_answer(&mut self, bytes: [u8; ACK_BYTES], at: Instant) {
         let wait = at.since(self.anchor.at).as_micros().saturating_sub(RAMP.as_micros());
-        // A time hours away, which has no place in 32 bits, is no time to answer; then it is too late at once.
+        // A time hours away, which has no place in 32 bits, is too late at once.
         wiring::set_start(self.anchor.count.wrapping_add(u32::try_from(wait).unwrap_or(0)));
         let [length, contents @ .., _, _] = &mut *self.answer;
         *length = u8::try_from(ACK_BYTES + FCS_BYTES).unwrap_or(0);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! where `D` is the diameter of the usable links in hops, `A` the most nodes that any node can hear, `M` the members of the
-//! ring (0 where there is none), and `p` the share of frames that are lost although a link is usable: independently, in
+//! ring (0 if there is none), and `p` the share of frames that are lost although a link is usable: independently, in
 //! bursts, or to the network next door. Where nodes walk, `D` is that of the longest line they could form, or 40.
 //!
 //! Where the loss is more than [`LOSS_MAX`] the channel is full, and where a node is the only way to more others than its table
