@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sim::air::oqpsk::packet_error_rate;
+use sim::air::oqpsk::ln_good_bit;
 use sim::air::trace::Event;
 
 use super::check::trace_file::Trace;
@@ -136,7 +136,8 @@ impl Channel {
     /// The greatest strength at which a condition holds that holds for all weaker ones.
     fn find(is_so: impl Fn(f64) -> bool) -> f64 {
         let [mut low, mut high] = RANGE_DB;
-        for _ in 0..40 {
+        // To a ten-thousandth of a decibel.
+        for _ in 0..18 {
             let middle = f64::midpoint(low, high);
             if is_so(middle) { low = middle } else { high = middle }
         }
@@ -150,7 +151,7 @@ impl Channel {
             let deviations = f64::from(eighth) / 8.0;
             let weight = (-0.5 * deviations * deviations).exp();
             let strength_db = mean_db + deviations * self.jitter_db;
-            let arrives = weight * (1.0 - packet_error_rate(10_f64.powf(strength_db / 10.0), self.frame_bits));
+            let arrives = weight * (f64::from(self.frame_bits) * ln_good_bit(10_f64.powf(strength_db / 10.0))).exp();
             arriving += arrives;
             sum_db += arrives * strength_db;
             weights += weight;
