@@ -130,6 +130,6 @@ fn a_board_on_a_port_is_asked_what_it_runs() {
     std::fs::write(desk.folder.join("fleet.toml"), fleet).unwrap();
     let (code, said) = desk.flash("--only 2");
     assert_eq!(code, Some(1));
-    assert!(said.contains("cannot open nowhere") && said.contains("a cable does not carry an image"), "{said}");
+    assert!(said.contains("cannot open nowhere") && said.contains("takes no image over a cable"), "{said}");
     assert_eq!(desk.calls(), [""; 0], "no probe is touched");
 }
