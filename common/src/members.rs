@@ -80,6 +80,8 @@ impl RingOrder {
     }
 
     /// A ring of one.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn alone(id: NodeId) -> Self {
         Self { ids: core::iter::once(id).collect() }
     }

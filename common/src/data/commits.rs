@@ -62,6 +62,11 @@ impl Commits {
         self.waiting.iter().filter(|waiting| waiting.due <= now).min_by_key(|waiting| waiting.due)
     }
 
+    /// Forgets those that are not due by `latest`.
+    pub fn audit(&mut self, latest: Instant) {
+        self.waiting.retain(|waiting| waiting.due <= latest);
+    }
+
     /// There is no way to this origin.
     pub fn drop_for(&mut self, origin: NodeId) {
         let before = self.waiting.len();

@@ -13,6 +13,7 @@
 //! of leader, and nothing that happens to them ends a link or changes what is thought of it.
 
 mod asking;
+mod audit;
 pub mod block;
 mod chores;
 mod commits;
@@ -183,6 +184,8 @@ impl Data {
         }
     }
 
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn sample(&mut self, now: Instant, sample: Sample) {
         let epoch = self.epoch.unwrap_or(0);
         self.origin.sample(now, epoch, sample, &mut self.rng);

@@ -104,6 +104,11 @@ impl Questions {
         waiting.map(|known| known.due).min().unwrap_or(Instant::NEVER)
     }
 
+    /// Forgets those that are not due by `latest`.
+    pub fn audit(&mut self, latest: Instant) {
+        self.all.retain(|known| known.due <= latest);
+    }
+
     /// The question to pass on next, and to whom.
     pub fn next(&self, now: Instant) -> Option<(&Ask, NodeId)> {
         let mut due = self.all.iter().filter(|known| known.due <= now);

@@ -124,6 +124,11 @@ impl Learned {
         }
     }
 
+    /// Forgets neighbours that are left alone beyond `latest`.
+    pub fn audit(&mut self, latest: Instant) {
+        self.takers.retain(|taker| taker.rest_until <= latest);
+    }
+
     /// The neighbour to send to: of those that are not left alone, that with the fewest transmissions to the leader. Where there
     /// is none, the time at which to look again.
     pub fn up(&self, now: Instant, ways: &dyn Ways) -> Result<NodeId, Instant> {

@@ -237,6 +237,13 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         Event::ElectedSelf
     }
 
+    /// Gives up a leadership that nobody takes part in: whoever leads others was elected later.
+    pub fn step_down(&mut self) {
+        if self.links.is_empty() {
+            self.height = Height::elected(self.height.id, self.time.saturating_sub(REIGN_MAX / 2));
+        }
+    }
+
     fn insert(&mut self, id: NodeId) -> Result<(), Full> {
         let Err(at) = self.links.binary_search_by_key(&id, |link| link.id) else { return Ok(()) };
         let forming = Link { id, level: None, delta: 0, leader: LeaderPair::default(), extra: X::default() };

@@ -265,12 +265,13 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.tell_everybody(cx);
                 return;
             }
-            Signal::LeaderLost
-            | Signal::LeaderHeard
-            | Signal::Ring(_)
-            | Signal::Disturbed
-            | Signal::Outcome(_)
-            | Signal::StepDown => return,
+            Signal::StepDown => {
+                self.core.step_down();
+                None
+            }
+            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Disturbed | Signal::Outcome(_) => {
+                return;
+            }
         };
         self.finish(did, before, None, cx);
     }

@@ -60,6 +60,8 @@ pub struct Life {
     wrong: u8,
     /// When this node has asked everybody for it; never, where there was a sign of life since.
     asked_at: Instant,
+    /// Whether this node let go of it because others had lost it, and nothing was heard of it since.
+    has_concurred: bool,
     /// Whether it has said, at its last sign of life, that it steps down.
     pub(super) has_left: bool,
     /// How far apart a leader's hellos are.
@@ -77,6 +79,7 @@ impl Life {
             blind_until: Instant::ZERO,
             wrong: 0,
             asked_at: Instant::NEVER,
+            has_concurred: false,
             has_left: false,
             beat,
         }
@@ -125,6 +128,7 @@ impl Life {
             self.at = at;
             if self.was_there(now, self.of) {
                 self.asked_at = Instant::NEVER;
+                self.has_concurred = false;
             }
         }
     }
@@ -146,6 +150,11 @@ impl Life {
         }
     }
 
+    /// This node lets go of the leader because others have lost it, who had asked everybody.
+    pub fn concur(&mut self) {
+        self.has_concurred = true;
+    }
+
     /// The rank among the successors that a lost leader leaves to this node, and from when on it may take it: others had time to
     /// object. None where this node has asked nobody, and so waits like everybody for them to say so.
     pub fn turn(&self) -> Option<(u8, Instant)> {
@@ -153,9 +162,14 @@ impl Life {
         Some((rank, self.asked_at + OBJECTION))
     }
 
-    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before.
+    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before. Where others
+    /// have asked everybody, they have time to object.
     pub fn gone_at(&self, now: Instant) -> Instant {
-        if self.turn().is_some() { now } else { now.max(self.at + self.beat.times(LONG_BEATS)) }
+        match (self.turn(), self.has_concurred) {
+            (Some(_), _) => now,
+            (None, true) => now + OBJECTION,
+            (None, false) => now.max(self.at + self.beat.times(LONG_BEATS)),
+        }
     }
 
     pub fn watch(&self) -> Watch {

@@ -17,8 +17,9 @@ use crate::types::NodeId;
 /// A neighbour that leaves this node out of this many hellos in a row has no link to it.
 const UNLISTED: u8 = 3;
 
-/// A neighbour may hear a larger crowd, and be slower by so many doublings.
-const SLOWER_THERE: u8 = 2;
+/// A neighbour may hear a larger crowd, and be slower by so many doublings. One that is slower still is asked now and then
+/// whether it is there; one that only says so would be missed late when it is gone.
+const SLOWER_THERE: u8 = 1;
 
 /// How long hellos tell of twins after both were heard.
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
@@ -72,8 +73,10 @@ impl Links {
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
-        self.hear_of_leader(now, header.from, hello, leader);
-        self.share_suspicion(now, hello);
+        if self.is_present(Some(slot)) {
+            self.hear_of_leader(now, header.from, hello, leader);
+            self.share_suspicion(now, hello);
+        }
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
@@ -170,6 +173,12 @@ impl Links {
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
+    /// Whether a neighbour has proved that it is there. What others say of the leader or of whom they have lost may be a recording
+    /// from elsewhere, which a node that never heard its sender does not know to be old.
+    pub(super) fn is_present(&self, slot: Option<Slot>) -> bool {
+        slot.and_then(|slot| self.table.get(slot)).is_some_and(|known| known.session.is_up() || known.is_proven)
+    }
+
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
     /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
     /// node lets go of it as well, without asking it: so all do at about the same time.
@@ -205,6 +214,7 @@ impl Links {
         } else if !missed.willing
             && let Some(slot) = slot
         {
+            self.life.concur();
             self.take_down(now, slot, Reason::Silent);
         }
     }

@@ -212,6 +212,8 @@ impl Node {
     }
 
     /// Writes the next frame to send to `buf`.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if let Some(answer) = self.links.poll_answer(buf) {
             return Some(answer);
@@ -259,6 +261,11 @@ impl Node {
 
     pub fn id(&self) -> NodeId {
         self.links.id()
+    }
+
+    /// Whether the election knows of nobody else.
+    pub fn is_alone(&self) -> bool {
+        self.engine.peers().is_empty()
     }
 
     /// The leader this node follows, itself included.
@@ -352,10 +359,12 @@ impl Node {
                 self.orders.link_up(now, *peer);
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
-                } else if self.is_held_again(now, *peer) {
-                    // To the election it was never down.
-                } else if self.engine.handle_link_up(now, *peer).is_err() {
-                    self.links.end(now, *peer, Reason::Overrun);
+                } else if !self.is_held_again(now, *peer) {
+                    // To the election one that was held was never down.
+                    self.join(now, *peer);
+                    if self.engine.handle_link_up(now, *peer).is_err() {
+                        self.links.end(now, *peer, Reason::Overrun);
+                    }
                 }
             }
             LinkEvent::Down(peer, reason) => {

@@ -191,6 +191,9 @@ impl Orders {
 
     /// The links as they are, where something has been forgotten on the way.
     pub fn audit(&mut self, now: Instant, linked: &[NodeId]) {
+        if !self.newest.mandate.is_none() {
+            self.remind_at = self.remind_at.min(now + REMIND);
+        }
         let stray = |orders: &Self| orders.links.iter().map(|(_, peer)| peer.id).find(|id| !linked.contains(id));
         while let Some(gone) = stray(self) {
             self.link_down(gone);
@@ -200,6 +203,28 @@ impl Orders {
                 self.link_up(now, peer);
             }
         }
+    }
+
+    /// Takes over what another life or an earlier time knew of the links and of the election. What was ordered stays: a leader that
+    /// forgets what it has numbered would number anew.
+    #[cfg(feature = "corruption")]
+    pub(crate) fn take_memory_of(&mut self, other: Self) {
+        // Every field is named, so that nobody adds one without asking whether it heals.
+        let Self {
+            standing,
+            links,
+            remind_at,
+            identity: _,
+            since: _,
+            newest: _,
+            book: _,
+            leading: _,
+            submitting: _,
+            deeds: _,
+            revision: _,
+            counters: _,
+        } = other;
+        (self.standing, self.links, self.remind_at) = (standing, links, remind_at);
     }
 
     fn forget_needs(&mut self, slot: links::Slot) {

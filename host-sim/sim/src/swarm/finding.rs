@@ -137,7 +137,7 @@ fn judge(row: &Row, outcome: Outcome, stranger: &Stranger, world: &World) -> (Fa
         return (Fate::Airtime, found(format!("a node spent {} ppm of the time sending", row.airtime_ppm)));
     }
     match row.quiet_frames {
-        Some(frames) if stranger.is_calm && frames > world.quiet_frames_max() => {
+        Some(frames) if stranger.is_calm && stranger.measuring.is_none() && frames > world.quiet_frames_max() => {
             let most = world.quiet_frames_max();
             (Fate::Frames, found(format!("{frames:.0} frames per node and quiet minute, not at most {most:.0}")))
         }

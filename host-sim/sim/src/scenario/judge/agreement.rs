@@ -47,7 +47,7 @@ impl Judge {
             reigns: Vec::new(),
             changes: Changes::default(),
             lateness: Lateness::new(within_us),
-            steadiness: Watch::default(),
+            steadiness: Watch::new(within_us),
         }
     }
 
@@ -110,7 +110,7 @@ impl Judge {
         let before = self.replace_components(found, observer);
         self.watch_links(&before, world, observer);
         self.changes.begin(now, what);
-        self.steadiness.note_change();
+        self.steadiness.note_change(now);
         self.agreed_since = None;
         let mut kept = self.kept(&before);
         self.made = vec![None; kept.len()];

@@ -102,7 +102,8 @@ pub struct Steadiness {
     /// The frames that nodes sent in that time.
     #[serde(default)]
     pub quiet_frames: u64,
-    /// The same two after the last change of the run.
+    /// The same two from when on the last change of the run must have been agreed on: until then links are still being made, and
+    /// heads found.
     #[serde(default)]
     pub last_quiet_node_ms: u64,
     #[serde(default)]

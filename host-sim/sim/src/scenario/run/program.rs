@@ -239,6 +239,8 @@ impl Program {
             Self::Soft(station) => station.tally().faults,
             Self::Board(board) => board.tally().faults,
         };
+        let opaque =
+            |id| View { id, time: 0, leader: None, is_alone: false, records: Default::default(), faults };
         let (height, time, records) = match self {
             Self::Soft(station) => {
                 let node = station.hierarchy();
@@ -247,16 +249,12 @@ impl Program {
             Self::Node(station) => match station.node().election() {
                 Election::Hierarchy(node) => (node.height(), node.time(), *node.records()),
                 Election::Height(node) => (node.height(), node.time(), Default::default()),
-                _ => {
-                    let (id, leader) = (station.node().id(), None);
-                    return View { id, time: 0, leader, records: Default::default(), faults };
-                }
+                _ => return opaque(station.node().id()),
             },
-            Self::Board(board) => {
-                return View { id: board.id(), time: 0, leader: None, records: Default::default(), faults };
-            }
+            Self::Board(board) => return opaque(board.id()),
         };
-        View { id: height.id, time, leader: Some(height.leader), records, faults }
+        let is_alone = matches!(self, Self::Node(station) if station.node().is_alone());
+        View { id: height.id, time, leader: Some(height.leader), is_alone, records, faults }
     }
 
     /// A board has said something; true if that may matter to anybody.
