@@ -32,8 +32,9 @@ const fn chance(feature: Feature) -> u32 {
         | Feature::CorruptFrames
         | Feature::SlowRadio
         | Feature::Readings => 12,
-        Feature::Levels
-        | Feature::Walls | Feature::Churn | Feature::Drift | Feature::CorruptState | Feature::Lies => 15,
+        Feature::Levels | Feature::Walls | Feature::Churn | Feature::Drift | Feature::CorruptState | Feature::Lies => {
+            15
+        }
         Feature::Flash | Feature::Dense | Feature::Partition => 25,
         Feature::Strewn | Feature::Shadows | Feature::Loss | Feature::Clocks | Feature::JointLoss => 40,
         Feature::SingleLoss => 50,

@@ -239,8 +239,7 @@ impl Program {
             Self::Soft(station) => station.tally().faults,
             Self::Board(board) => board.tally().faults,
         };
-        let opaque =
-            |id| View { id, time: 0, leader: None, is_alone: false, records: Default::default(), faults };
+        let opaque = |id| View { id, time: 0, leader: None, is_alone: false, records: Default::default(), faults };
         let (height, time, records) = match self {
             Self::Soft(station) => {
                 let node = station.hierarchy();
