@@ -58,7 +58,7 @@ pub enum Told {
     Submit { ticket: u32, command: Command },
     /// The supply was measured, in millivolts.
     Supply(u16),
-    /// A host asks all nodes how they stand.
+    /// A host asks all nodes for their state.
     Ask(Question),
     /// The board has measured; see [`collection::take_sample`].
     Measured,
@@ -71,13 +71,12 @@ pub static TOLD: Channel<CriticalSectionRawMutex, Told, TOLD_MAX> = Channel::new
 
 static SNAPSHOT: Mutex<CriticalSectionRawMutex, Cell<Option<Snapshot>>> = Mutex::new(Cell::new(None));
 
-/// How the node stands; none before it has started.
+/// The state of the node; none before it has started.
 pub fn snapshot() -> Option<Snapshot> {
     SNAPSHOT.lock(Cell::get)
 }
 
-/// Tells the node's driver something. Where it has not yet looked at eight things before, this one is lost, and the log says
-/// so.
+/// Tells the node's driver something. If eight things are waiting already, this one is lost, and the log says so.
 pub fn tell(told: Told) {
     if TOLD.try_send(told).is_err() {
         defmt::warn!("the node is behind: something it was told is lost");

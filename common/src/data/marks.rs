@@ -2,7 +2,7 @@
 //!
 //! An origin has at most [`WINDOW_MAX`] blocks under way, beginning with its first that no leader has committed. So where a block
 //! is logged, all that are sixteen or more numbers before it were committed by somebody, or declared lost, and sixteen bits tell
-//! every block that may still come from every one that need not be logged again. That also holds for marks that are made anew
+//! every block that may still come from every one that need not be logged again. That also holds for marks that are rebuilt
 //! from a log after a restart.
 //!
 //! A member that lies may send a block that its origin has not reached, and all before it would seem to be settled. So a
@@ -85,7 +85,7 @@ impl Marks {
         }
     }
 
-    /// Where there is no room, the mark of another store under the same id makes some: the board was exchanged or erased.
+    /// If there is no room, the mark of another store under the same id makes some: the board was exchanged or erased.
     fn replaceable(&self, key: Key) -> Option<usize> {
         self.marks.iter().position(|mark| mark.origin == key.origin)
     }
