@@ -12,6 +12,8 @@ use crate::config::page::PageError;
 use crate::data::log_entry::ENTRY_MAX;
 use crate::data::wire::{ANSWER_MAX, Known};
 use crate::limits::BLOCK_MAX;
+#[cfg(feature = "journal")]
+use crate::limits::JOURNAL_ITEM_MAX;
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
@@ -98,6 +100,17 @@ pub enum ToHost {
         from: NodeId,
         /// For [`Report::read`](crate::node::fleet::Report::read).
         report: Bytes<ANSWER_MAX>,
+    },
+    /// An item of the journal, as [`Kept::read`](crate::board::journal::Kept::read) reads it.
+    #[cfg(feature = "journal")]
+    Journal(Bytes<JOURNAL_ITEM_MAX>),
+    /// The end of an answer to [`ToBoard::ReadJournal`].
+    #[cfg(feature = "journal")]
+    JournalTold {
+        /// Whoever wants more asks for it from here on.
+        next: u32,
+        /// The number of the item that will be written next: where `next` has come so far, all were told.
+        end: u32,
     },
 }
 
@@ -258,6 +271,8 @@ pub enum Call {
     Chore,
     /// The node was told what came of that.
     Done(Did),
+    /// The node was told an entry of its log, before it was started.
+    LoggedBefore(Bytes<ENTRY_MAX>),
 }
 
 /// What came of something that a node wanted done with the flash.
@@ -385,4 +400,7 @@ pub enum ToBoard {
     ReleaseLog { before: u32 },
     /// Ask all nodes for their state, this one included. Each answer is told.
     Ask(Question),
+    /// Tell the items of the journal from this number on, some of them, and then [`ToHost::JournalTold`].
+    #[cfg(feature = "journal")]
+    ReadJournal { from: u32 },
 }

@@ -41,6 +41,8 @@ pub fn weight(message: &ToHost) -> Weight {
         | ToHost::Pong(_)
         | ToHost::Answer { .. }
         | ToHost::LogTold { .. }
+        | ToHost::Journal(_)
+        | ToHost::JournalTold { .. }
         | ToHost::Stored { .. } => Weight::Detail,
     }
 }
@@ -74,6 +76,8 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Warning(warning) => self::warning(*warning).into(),
         ToHost::Logged { entry, .. } => logged(entry.as_slice()),
         ToHost::LogTold { next, end } => format!("has sent its log up to entry {next} of {end}"),
+        ToHost::Journal(_) => "has sent an item of its journal".into(),
+        ToHost::JournalTold { next, end } => format!("has sent its journal up to item {next} of {end}"),
         ToHost::Stored { number, block, .. } => {
             let samples = BlockBytes::read(block.as_slice()).map_or(0, |block| block.samples_len);
             format!("stored its block {number} with {}", counted(samples, "sample"))
