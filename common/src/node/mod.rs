@@ -252,7 +252,8 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until().min(self.take_over_at()).min(self.heir.until())).filter(|&until| until != Instant::NEVER);
+        let held = Some(self.hold.until().min(self.take_over_at()).min(self.heir.until()))
+            .filter(|&until| until != Instant::NEVER);
         let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
         // Whatever else is wrong, everything is looked at in time: a deadline that went wrong may lie in another life.
         let due = earlier(due, Some(self.audit_at));
