@@ -299,7 +299,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         let set = self.resolve(to);
         if set.is_empty() {
             if let Dest::One(peer) = to {
-                // A link that this very call has ended is no defect of the handler.
+                // A link that this very call has ended is not a defect of the handler.
                 if !ended.contains(&peer) {
                     self.notices.push(Notice::Fault(Fault::NoLink(peer)));
                 }

@@ -23,7 +23,7 @@ impl Position {
     }
 }
 
-/// A list of ids that is no ring.
+/// A list of ids that is not a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum RingOrderError {

@@ -120,7 +120,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     fn told(&self) -> Option<u32> {
         None
     }
-    /// The same number of the state that a peer has told; 0 where it has told none yet.
+    /// The same number of the state that a peer has told; 0 if it has told none yet.
     fn heard(&self, _peer: NodeId) -> Option<u32> {
         None
     }

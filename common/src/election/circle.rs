@@ -43,7 +43,7 @@ const STAGGER_LOST: u32 = 2;
 const HOME: Duration = Duration::from_millis(150);
 const HOME_HOP: Duration = Duration::from_millis(16);
 
-/// Each time it waits twice as long, up to so many doublings.
+/// Each time it waits twice as long, up to this many doublings.
 const HOME_DOUBLINGS_MAX: u8 = 3;
 
 /// How long a message takes from member to member where they are several radio hops apart.

@@ -64,6 +64,8 @@ pub struct Life {
     has_concurred: bool,
     /// Whether it has said, at its last sign of life, that it steps down.
     pub(super) has_left: bool,
+    /// Who leads in its place by now, as the one or the other has said; 0 is nobody.
+    pub(super) heir: NodeId,
     /// How far apart a leader's hellos are.
     beat: Duration,
 }
@@ -81,6 +83,7 @@ impl Life {
             asked_at: Instant::NEVER,
             has_concurred: false,
             has_left: false,
+            heir: NodeId(0),
             beat,
         }
     }
@@ -99,6 +102,12 @@ impl Life {
             self.has_left = true;
             self.since = now;
         }
+    }
+
+    /// This node has let go of a leader that steps down.
+    pub fn part(&mut self) {
+        self.has_left = false;
+        self.at = Instant::ZERO;
     }
 
     /// Since when the leader is known to step down.

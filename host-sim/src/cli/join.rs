@@ -14,10 +14,9 @@ use crate::output::counted;
 use crate::{note, outln};
 
 const DETAILS: &str = "\
-Recordings of `ringleader monitor --record` begin with the time on the wall; by it they are put side by
-side. Where boards of two laptops heard the same frames (`--frames`), these say how far the laptops' clocks
-were apart, and that is corrected and told. Boards are known by their chips, so one that was at two laptops
-is one board.
+Recordings of `ringleader monitor --record` begin with the wall-clock time, which aligns them. Where boards
+of two laptops heard the same frames (`--frames`), those show how far the laptops' clocks were apart; that is
+corrected and reported. Boards are known by their chips, so a board that was at two laptops is one board.
 
 Examples:
   ringleader join north.jsonl south.jsonl --out field.jsonl && ringleader check field.jsonl
@@ -26,7 +25,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
 pub struct Args {
-    /// Recordings
+    /// The recordings
     #[arg(required = true, value_name = "RECORDING")]
     recordings: Vec<PathBuf>,
     /// Write the joined recording to this new file

@@ -18,14 +18,14 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 /// Bytes that a port holds for a program that is slow to read: some seconds of everything that a board has to tell.
 const WAITING_MAX: usize = 64 << 10;
 
-/// The most bytes taken from a port at once: the rest waits, and whoever writes waits with it.
+/// The most bytes taken from a port at once; the rest waits, and so does the writer.
 const TAKEN_MAX: usize = 4_096;
 
-/// The ports of all boards. Dropped, they vanish.
+/// The ports of all boards. Dropping this removes them.
 #[derive(Debug)]
 pub struct Cables {
     folder: PathBuf,
-    /// Whether nothing was there before.
+    /// Whether the folder was made here.
     is_new: bool,
     ports: BTreeMap<NodeId, Port>,
 }
@@ -105,7 +105,7 @@ impl Port {
         settings.make_raw();
         tcsetattr(&host, OptionalActions::Now, &settings)?;
         rustix::fs::fcntl_setfl(&board, OFlags::RDWR | OFlags::NONBLOCK)?;
-        // A program that was ended the hard way leaves its ports behind.
+        // A program that was killed leaves its ports behind.
         if path.is_symlink() {
             std::fs::remove_file(&path)?;
         }

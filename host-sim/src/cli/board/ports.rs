@@ -76,7 +76,7 @@ pub fn rehearse(
     out!("{}", report::table(&boards))?;
     // So much may times differ that somebody at a port has taken.
     outln!("At most {:.1} s behind real time", behind.as_secs_f64())?;
-    outln!("Not judged: whoever had a port could tell its board anything")?;
+    outln!("Not judged: anyone at a port could have told its board anything")?;
     if outcome.verdict == Verdict::Safety {
         note!("{}", failure_with(&outcome, "with what was sent to the ports").trim_end());
         return Ok(ExitCode::from(Verdict::Safety.exit_code()));
