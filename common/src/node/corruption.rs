@@ -29,6 +29,7 @@ impl Node {
             data,
             leader,
             hold,
+            heir,
             odds_until,
             audit_at,
             orders,
@@ -54,6 +55,7 @@ impl Node {
         }
         if parts & 8 != 0 {
             (self.leader, self.hold, self.odds_until, self.audit_at) = (leader, hold, odds_until, audit_at);
+            self.heir = heir;
         }
         if parts & 16 != 0 {
             self.data.take_memory_of(data);
