@@ -18,6 +18,7 @@ use common::node::Node;
 use common::node::fleet::About;
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
+use common::orders::kept::KEPT_PIECE_MAX;
 use common::orders::{Action, Command, Outcome, SubmitError};
 use common::protocol::Signal;
 use common::time::{Duration, Instant};
@@ -96,6 +97,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         output: Some(radio::output()),
         tickets: Vec::new(),
         revision: 0,
+        network: config.network(),
     };
     driver.recover().await;
     let now = driver.now(clock::now());
@@ -124,6 +126,7 @@ struct Driver<'n> {
     tickets: Vec<Ticket, SUBMISSIONS_MAX, u8>,
     /// Which orders the settings were last taken from.
     revision: u32,
+    network: u32,
 }
 
 /// A command of a host: its number at the node, and the host's own.
@@ -206,8 +209,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Tells the node what its store and its log hold from earlier boots.
+    /// Tells the node what its board has kept from earlier boots: orders, its store, its log.
     async fn recover(&mut self) {
+        for piece in storage::orders().chunks(KEPT_PIECE_MAX) {
+            self.record(|| Call::Kept(Bytes::new(piece).unwrap_or_default()));
+            self.node.handle_kept(piece);
+        }
         collection::begin(Work::Recover);
         loop {
             let Ok(found) = with_timeout(RECOVERY_STEP, collection::found()).await else {
@@ -321,6 +328,9 @@ impl Driver<'_> {
         if revision != self.revision {
             self.revision = revision;
             settings::take(self.node);
+        }
+        if self.node.poll_kept(self.now) {
+            storage::keep_orders(self.network, self.node);
         }
     }
 

@@ -18,6 +18,7 @@ use crate::names::{Algorithm, Board};
 use crate::node::fleet::About;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
+use crate::orders::kept::KEPT_PIECE_MAX;
 use crate::orders::{Command, Outcome};
 use crate::quantity::{Quantity, SERIES_MAX};
 use crate::time::Instant;
@@ -258,6 +259,8 @@ pub enum Call {
     Chore,
     /// The node was told what came of that.
     Done(Did),
+    /// The node was given a piece of what its board had kept of orders, before it was started.
+    Kept(Bytes<KEPT_PIECE_MAX>),
 }
 
 /// What came of something that a node wanted done with the flash.

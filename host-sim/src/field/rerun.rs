@@ -156,7 +156,7 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
 }
 
 const fn is_recovered(call: &Call) -> bool {
-    matches!(call, Call::Recovered { .. })
+    matches!(call, Call::Recovered { .. } | Call::Kept(_))
 }
 
 /// Repeats one recorded call to a node; false if the record is an output of the node.
@@ -177,6 +177,7 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Recovered { store, next, base, oldest } => {
             node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
         }
+        Call::Kept(piece) => node.handle_kept(piece.as_slice()),
         Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
         // What it wants of the flash is in what the board then did.
         Call::Chore => _ = node.poll_chore(now, &mut [0; ENTRY_MAX]),
