@@ -60,6 +60,8 @@ pub enum Told {
     Supply(u16),
     /// A host asks all nodes how they stand.
     Ask(Question),
+    /// A host wants the readings of all nodes.
+    ReadAll,
     /// The board has measured; see [`collection::take_sample`].
     Measured,
     /// What came of the node's last chore.
@@ -202,6 +204,10 @@ impl Driver<'_> {
             }
             Told::Done(finished) => self.hand_done(now, finished),
             Told::Supply(supply_mv) => self.set_supply(supply_mv),
+            Told::ReadAll => {
+                self.record(|| Call::Read);
+                self.node.handle_reader(now);
+            }
             Told::Ask(question) => {
                 self.record(|| Call::Ask(question));
                 self.node.ask(now, question.number, question.turn, question.known);
@@ -285,13 +291,18 @@ impl Driver<'_> {
         self.node.set_about(about);
     }
 
-    /// Tells hosts what other nodes have answered.
+    /// Tells hosts what other nodes have answered, and what they have measured.
     #[inline(never)]
     fn pass_on_answers(&mut self) {
         let mut buf = [0; ANSWER_MAX];
         while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
             let report = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
             host::say(ToHost::Answer { number, from, report });
+        }
+        let mut buf = [0; ENTRY_MAX];
+        while let Some(length) = self.node.poll_copy(self.now, &mut buf) {
+            let entry = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
+            host::say(ToHost::Copied { entry });
         }
     }
 

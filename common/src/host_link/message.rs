@@ -100,6 +100,8 @@ pub enum ToHost {
         /// For [`Report::read`](crate::node::fleet::Report::read).
         report: Bytes<ANSWER_MAX>,
     },
+    /// A copy of what the leader has logged, as an entry by this board's epoch and clock, which [`ToBoard::ReadAll`] asked for.
+    Copied { entry: Bytes<ENTRY_MAX> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
@@ -261,6 +263,8 @@ pub enum Call {
     Done(Did),
     /// The node was given a piece of what its board had kept of orders, before it was started.
     Kept(Bytes<KEPT_PIECE_MAX>),
+    /// The node was told that a PC reads here.
+    Read,
 }
 
 /// What came of something that a node wanted done with the flash.
@@ -388,4 +392,6 @@ pub enum ToBoard {
     ReleaseLog { before: u32 },
     /// Ask all nodes how they stand, this one included. Each answer is told.
     Ask(Question),
+    /// For the next two minutes and a half, tell the readings of all nodes: what the leader logs, as [`ToHost::Copied`].
+    ReadAll,
 }

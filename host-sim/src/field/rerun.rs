@@ -151,6 +151,7 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
         while node.poll_outcome().is_some() {}
         while node.poll_action().is_some() {}
         while node.poll_answer(&mut [0; ANSWER_MAX]).is_some() {}
+        while node.poll_copy(now, &mut [0; ENTRY_MAX]).is_some() {}
     }
     Some(Ok(same))
 }
@@ -178,6 +179,7 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
             node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
         }
         Call::Kept(piece) => node.handle_kept(piece.as_slice()),
+        Call::Read => node.handle_reader(now),
         Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
         // What it wants of the flash is in what the board then did.
         Call::Chore => _ = node.poll_chore(now, &mut [0; ENTRY_MAX]),

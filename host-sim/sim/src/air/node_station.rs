@@ -41,7 +41,14 @@ impl NodeStation {
     /// A station that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         let node = Node::new(config, boot)?;
-        Ok(Self { node, tally: Tally::default(), outcomes: Vec::new(), answers: Vec::new(), collector: None, kept: None })
+        Ok(Self {
+            node,
+            tally: Tally::default(),
+            outcomes: Vec::new(),
+            answers: Vec::new(),
+            collector: None,
+            kept: None,
+        })
     }
 
     /// The same, with a driver that keeps orders here.

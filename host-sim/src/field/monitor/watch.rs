@@ -15,6 +15,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// How often to ask boards for a snapshot.
 const ASK: Duration = Duration::from_secs(2);
 
+/// How often to ask for the readings of all nodes. A board counts as a reader for two such times and a half.
+const READ: Duration = Duration::from_secs(60);
+
 /// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
 const CALLS_WAIT: Duration = Duration::from_secs(20);
 
@@ -26,6 +29,8 @@ pub struct Options {
     pub frames: bool,
     /// Restart every board once, and record everything that its node is told and gives out.
     pub calls: bool,
+    /// Have the leader's readings sent to the first board, if it does not lead itself.
+    pub copies: bool,
 }
 
 /// A port is read so often before the others have their turn, and before what it said is handed on.
@@ -74,6 +79,7 @@ pub struct Watch {
     options: Options,
     start: Instant,
     next_ask: Instant,
+    next_read: Instant,
 }
 
 impl Watch {
@@ -91,7 +97,7 @@ impl Watch {
             is_log_asked: false,
         };
         let ports = endpoints.into_iter().map(port).collect();
-        Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK }
+        Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK, next_read: start }
     }
 
     pub fn boards(&self) -> &Boards {
@@ -229,6 +235,7 @@ impl Watch {
         }
         let now = Instant::now();
         self.next_ask = now + ASK;
+        self.read_all(now);
         for (at, port) in self.ports.iter_mut().enumerate() {
             let number = PortIndex(at);
             let Some(line) = port.line.as_mut() else { continue };
@@ -249,6 +256,18 @@ impl Watch {
             if self.boards.at(number).is_some() && !std::mem::replace(&mut port.is_log_asked, true) {
                 let _ = say(line, &ToBoard::ReadLog { from: 0 });
             }
+        }
+    }
+
+    /// Asks the first board for the readings of all nodes. One is enough, and a network has one reader at a time.
+    fn read_all(&mut self, now: Instant) {
+        if !self.options.copies || now < self.next_read {
+            return;
+        }
+        let known = |at: &usize| self.boards.at(PortIndex(*at)).is_some() && !self.boards.is_spare(PortIndex(*at));
+        let first = (0..self.ports.len()).find(known);
+        if first.is_some_and(|at| self.send(PortIndex(at), &ToBoard::ReadAll)) {
+            self.next_read = now + READ;
         }
     }
 }

@@ -101,7 +101,11 @@ impl Programs {
         if let Some(kept) = self.kept.get(&id).filter(|_| flash == Flash::Erased) {
             kept.borrow_mut().clear();
         }
-        if flash == Flash::Failing { self.failing.insert(id) } else { self.failing.remove(&id) };
+        if flash == Flash::Failing {
+            self.failing.insert(id)
+        } else {
+            self.failing.remove(&id)
+        };
     }
 
     /// Holds every node's configuration against what the core accepts.
