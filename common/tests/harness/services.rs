@@ -59,10 +59,11 @@ fn receive_order(driven: &mut Driven, from: u16, counter: u32, script: &mut Scri
     driven.receive(header, &buf[..length], -60);
 }
 
-/// Readings, gaps and commits: a sensible first byte, and then anything.
+/// Readings, copies of them, gaps and commits: a sensible first byte, and then anything.
 fn receive_data(driven: &mut Driven, from: u16, counter: u32, script: &mut Script<'_>) {
     let length = usize::from(script.byte()) % 106;
-    let mut body = vec![1 + script.byte() % 3, script.byte()];
+    let kinds = [1, 2, 3, 6, 7];
+    let mut body = vec![kinds[usize::from(script.byte()) % kinds.len()], script.byte()];
     body.extend((2..length).map(|_| script.byte()));
     let header = driven.header(from, Kind::Data, counter, script);
     driven.receive(header, &body, -60);
