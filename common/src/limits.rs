@@ -116,7 +116,7 @@ pub const ORIGINS_MAX: usize = 64;
 /// Blocks of one origin under way at once.
 pub const WINDOW_MAX: usize = 4;
 
-/// Blocks of others that a node remembers to have taken, so that one whose acknowledgement was lost is not passed on twice.
+/// Blocks of others that a node remembers having taken, so that one whose acknowledgement was lost is not passed on twice.
 pub const TAKEN_MAX: usize = 32;
 
 /// Questions to everybody that a node passes on at once. Of more, the oldest is forgotten, and its asker asks again.

@@ -9,33 +9,23 @@
     reason = "a test stops where it fails; its flash is small"
 )]
 
+mod flash;
+
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use common::board::block_log::BlockLog;
 use common::board::block_store::BlockStore;
 use common::board::flash_queue::{ITEM_MAX, Then};
 use common::board::storage::StoreError;
 use common::rng::Rng;
-use embedded_storage_async::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
-};
+use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+
+use self::flash::{PowerLost, done};
 
 /// Pages are smaller than a chip's, so that few blocks run round them.
 const PAGE: usize = 512;
 const PAGES: usize = 4;
 const RANGE: std::ops::Range<u32> = 0..(PAGE * PAGES) as u32;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PowerLost;
-
-impl NorFlashError for PowerLost {
-    fn kind(&self) -> NorFlashErrorKind {
-        NorFlashErrorKind::Other
-    }
-}
 
 /// Flash in memory that tears whatever is under way when its power fails: some bits of a word are written and some are not; of a
 /// page, some words are erased, some are not, and some hold anything.
@@ -124,14 +114,6 @@ impl NorFlash for Flash {
 
 impl MultiwriteNorFlash for Flash {}
 
-/// Memory is never late, so nothing is ever pending.
-fn done<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the flash is in memory"),
-    }
-}
-
 /// A block of this number: its bytes and their count tell it from others.
 fn block(number: u32) -> Vec<u8> {
     (0..60 + number % 30).map(|at| (number * 7 + at) as u8).collect()
@@ -150,7 +132,7 @@ fn fetch(store: &BlockStore, flash: &mut Flash, number: u32) -> Option<Vec<u8>> 
     done(store.fetch(flash, number, &mut buffer)).expect("it can be read").map(<[u8]>::to_vec)
 }
 
-/// A flash in which so many blocks were stored.
+/// A flash in which this many blocks were stored.
 fn stored(blocks: u32) -> Flash {
     let mut flash = Flash::blank();
     let mut store = open_store(&mut flash, 5).expect("it is blank");

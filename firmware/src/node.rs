@@ -4,6 +4,7 @@ use core::cell::Cell;
 
 use common::board::retained::CrashRecord;
 use common::board::rssi::corrected_dbm;
+use common::board::supply::Gauge;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::data::log_entry::{ENTRY_MAX, LogEntry};
@@ -58,7 +59,7 @@ pub enum Told {
     Submit { ticket: u32, command: Command },
     /// The supply was measured, in millivolts.
     Supply(u16),
-    /// A host asks all nodes how they stand.
+    /// A host asks all nodes for their state.
     Ask(Question),
     /// A host wants the readings of all nodes.
     ReadAll,
@@ -73,13 +74,12 @@ pub static TOLD: Channel<CriticalSectionRawMutex, Told, TOLD_MAX> = Channel::new
 
 static SNAPSHOT: Mutex<CriticalSectionRawMutex, Cell<Option<Snapshot>>> = Mutex::new(Cell::new(None));
 
-/// How the node stands; none before it has started.
+/// The state of the node; none before it has started.
 pub fn snapshot() -> Option<Snapshot> {
     SNAPSHOT.lock(Cell::get)
 }
 
-/// Tells the node's driver something. Where it has not yet looked at eight things before, this one is lost, and the log says
-/// so.
+/// Tells the node's driver something. If eight things are waiting already, this one is lost, and the log says so.
 pub fn tell(told: Told) {
     if TOLD.try_send(told).is_err() {
         defmt::warn!("the node is behind: something it was told is lost");
@@ -100,6 +100,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         tickets: Vec::new(),
         revision: 0,
         network: config.network(),
+        gauge: Gauge::default(),
     };
     driver.recover().await;
     let now = driver.now(clock::now());
@@ -129,6 +130,7 @@ struct Driver<'n> {
     /// Which orders the settings were last taken from.
     revision: u32,
     network: u32,
+    gauge: Gauge,
 }
 
 /// A command of a host: its number at the node, and the host's own.
@@ -289,6 +291,10 @@ impl Driver<'_> {
         let about = About { supply_mv, build: identity::build().0 };
         self.record(|| Call::About(about));
         self.node.set_about(about);
+        // On a ring a member's number decides who leads, and whoever stays leads again.
+        if self.gauge.has_run_low(supply_mv) && !self.node.is_on_ring() {
+            self.hand(Told::Signal(Signal::StepDown));
+        }
     }
 
     /// Tells hosts what other nodes have answered, and what they have measured.

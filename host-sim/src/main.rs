@@ -64,11 +64,11 @@ enum Command {
     Key(key::Args),
     /// Give boards their id, network and key, as a page to flash or over a cable
     Provision(provision::Args),
-    /// Bring the right image and page onto every board of a fleet, and prove that they are there
+    /// Flash the right image and page to every board of a fleet, and verify them
     Flash(flash::Args),
     /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
-    /// Collect readings of boards: into a database, files, an MQTT broker, metrics
+    /// Collect the readings of boards in a database, files, an MQTT broker and metrics
     Gateway(gateway::Args),
     /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
     Dissector(dissector::Args),

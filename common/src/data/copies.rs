@@ -30,6 +30,13 @@ pub struct Reader {
 impl Reader {
     pub const NOBODY: Self = Self { id: NodeId(0), until: Instant::ZERO };
 
+    /// Nobody reads for longer than it may without a word.
+    pub fn audit(&mut self, now: Instant) {
+        if self.until > now + READS_FOR {
+            *self = Self::NOBODY;
+        }
+    }
+
     /// What copies for it carry of its id.
     fn tag(self) -> u8 {
         self.id.0.to_le_bytes()[0] & 15

@@ -1,5 +1,6 @@
 //! DATA frames that wait at a node: its own blocks and gaps, and those of others, on their way to the leader or, at the leader,
-//! to its log; answers on their way to who asked, and copies for a reader. Best effort: a full queue takes nothing more, which the senders are told.
+//! to its log; answers on their way to the asker, and copies for a reader. Best effort: a full queue takes nothing more, and tells the
+//! senders so.
 
 use heapless::Vec;
 

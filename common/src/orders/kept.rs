@@ -69,6 +69,12 @@ impl Keeping {
 
     /// Whether what is known is to be written now.
     pub fn is_due(&mut self, now: Instant, orders: &Orders) -> bool {
+        // Whatever a memory that went wrong says, no write is further away.
+        let latest = now + EVERY.times(BURST);
+        self.paid_until = self.paid_until.min(latest);
+        if self.at > latest {
+            self.at = Instant::NEVER;
+        }
         if self.at == Instant::NEVER && orders.revision != self.revision {
             self.at = (now + SETTLE).max(self.paid_until - EVERY.times(BURST - 1));
         }

@@ -13,8 +13,8 @@ use crate::outln;
 use crate::output::counted;
 
 const DETAILS: &str = "\
-Recordings of `ringleader monitor --record` begin with the time on the wall; by it they are put side by
-side. Boards are known by their chips, so one that was at two laptops is one board.
+Recordings of `ringleader monitor --record` begin with the wall-clock time, which aligns them. Boards are
+known by their chips, so a board that was at two laptops is one board.
 
 Examples:
   ringleader join north.jsonl south.jsonl --out field.jsonl && ringleader check field.jsonl
@@ -23,7 +23,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
 pub struct Args {
-    /// Recordings
+    /// The recordings
     #[arg(required = true, value_name = "RECORDING")]
     recordings: Vec<PathBuf>,
     /// Write the joined recording to this new file

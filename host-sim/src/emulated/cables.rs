@@ -15,14 +15,14 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-/// The most bytes taken from a port at once: the rest waits, and whoever writes waits with it.
+/// The most bytes taken from a port at once; the rest waits, and so does the writer.
 const TAKEN_MAX: usize = 4_096;
 
-/// The ports of all boards. Dropped, they vanish.
+/// The ports of all boards. Dropping this removes them.
 #[derive(Debug)]
 pub struct Cables {
     folder: PathBuf,
-    /// Whether nothing was there before.
+    /// Whether the folder was made here.
     is_new: bool,
     ports: BTreeMap<NodeId, Port>,
 }
@@ -94,7 +94,7 @@ impl Port {
         settings.make_raw();
         tcsetattr(&host, OptionalActions::Now, &settings)?;
         rustix::fs::fcntl_setfl(&board, OFlags::RDWR | OFlags::NONBLOCK)?;
-        // A program that was ended the hard way leaves its ports behind.
+        // A program that was killed leaves its ports behind.
         if path.is_symlink() {
             std::fs::remove_file(&path)?;
         }

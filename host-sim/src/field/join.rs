@@ -12,7 +12,7 @@ use sim::air::trace::{Event, NodeNumber, Record};
 use super::check::trace_file::Trace;
 use super::utc::Utc;
 
-/// The beginning of a recording by the clock on the wall.
+/// The wall-clock time at which a recording began.
 pub fn began(trace: &Trace) -> anyhow::Result<Utc> {
     let said = trace.records.iter().find_map(|record| match &record.event {
         Event::Recording { utc, .. } => Some(utc),
@@ -20,7 +20,7 @@ pub fn began(trace: &Trace) -> anyhow::Result<Utc> {
     });
     let utc =
         said.context("does not say when it was recorded: only recordings of `ringleader monitor` can be joined")?;
-    Utc::parse(utc).with_context(|| format!("{utc:?} is no time"))
+    Utc::parse(utc).with_context(|| format!("{utc:?} is not a time"))
 }
 
 /// All records in order of time, from the beginning of the first recording, with one number for each board.

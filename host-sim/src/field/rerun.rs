@@ -1,7 +1,7 @@
-//! A board's node once more, on the PC: told what it was told, call by call, it must give out the same bytes.
+//! Runs a board's node again on the PC: given the same calls, it must produce the same bytes.
 //!
-//! A record begins where the node was made, with its randomness; its configuration, with the key, is not in it. It holds as
-//! far as the board could deliver it: where messages were dropped, what came after them says nothing.
+//! A record begins where the node was made, with its randomness; its configuration, with the key, is not in it. Where the
+//! board dropped messages the record ends: what came after them says nothing.
 
 use common::config::{Boot, Config};
 use common::data::Done;
@@ -45,7 +45,7 @@ pub struct Life {
 pub struct Same {
     /// What the node was told.
     pub calls: usize,
-    /// What it gave out, each the same to the byte.
+    /// What it sent, each the same to the byte.
     pub frames: usize,
 }
 
@@ -116,7 +116,7 @@ fn decode(message: &[u8]) -> Option<(u64, Call)> {
     }
 }
 
-/// Runs a boot again; none where its record does not begin with the start of its node, or the configuration is wrong.
+/// Runs a boot again; none if its record does not begin with the start of its node, or the configuration is wrong.
 pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, Difference>> {
     let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
     let mut calls = recorded.iter().filter(|(_, call)| !is_of_the_mac(call)).peekable();

@@ -106,7 +106,7 @@ impl Network {
         followers
     }
 
-    /// The one leader that everybody who is on follows, and who is on itself.
+    /// The one leader that every node with power follows, if it has power itself.
     pub fn agreed(&self) -> Option<NodeId> {
         let on = self.nodes.values().filter(|node| node.is_on).count();
         match self.followers()[..] {

@@ -72,7 +72,7 @@ pub fn rehearse(
     let (outcome, boards) = run_boards(&scenario, seed, recorders, image, hooks)?;
     carried.with_context(|| format!("cannot make a serial port in {}", folder.display()))?;
     out!("{}", report::table(&boards))?;
-    outln!("Not judged: whoever had a port could tell its board anything")?;
+    outln!("Not judged: anyone at a port could have told its board anything")?;
     if outcome.verdict == Verdict::Safety {
         note!("{}", failure_with(&outcome, "with what was sent to the ports").trim_end());
         return Ok(ExitCode::from(Verdict::Safety.exit_code()));

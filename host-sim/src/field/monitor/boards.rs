@@ -95,12 +95,12 @@ impl Boards {
         self.at_port.iter().find(|&(_, &at)| at == node).map(|(&port, _)| port)
     }
 
-    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     /// The number that the board at a port has in the trace.
     pub fn number(&self, port: PortIndex) -> Option<NodeNumber> {
         self.at_port.get(&port).copied()
     }
 
+    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     pub fn is_spare(&self, port: PortIndex) -> bool {
         self.spare.contains(&port)
     }

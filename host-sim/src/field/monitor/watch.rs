@@ -33,7 +33,7 @@ pub struct Options {
     pub copies: bool,
 }
 
-/// A port is read so often before the others have their turn, and before what it said is handed on.
+/// How often a port is read before the others have their turn and what it said is passed on.
 const READS_MAX: u32 = 64;
 
 /// What can happen at a port.

@@ -19,4 +19,5 @@ mod serial_line;
 mod slow_parts;
 mod stack;
 mod starting;
+mod succession;
 mod turnaround;
