@@ -95,6 +95,10 @@ pub const MARKS_MAX: usize = 16;
 /// Nodes of which a leader knows how far they have come: as many as a ring may have members.
 pub const ROSTER_MAX: usize = MEMBERS_MAX;
 
+/// Bytes of an item of a board's journal: as long as the flash takes at once.
+#[cfg(feature = "journal")]
+pub const JOURNAL_ITEM_MAX: usize = 120;
+
 const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);
 

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use common::board::block_log::BlockLog;
 use common::board::block_store::BlockStore;
 use common::board::flash_queue::{ITEM_MAX, Then};
+use common::board::journal::Journal;
 use common::board::storage::StoreError;
 use common::rng::Rng;
 use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
@@ -270,6 +271,56 @@ fn power_cuts_at_any_step_cost_no_entry_of_a_log() {
             if is_through {
                 break;
             }
+        }
+    }
+}
+
+fn open_journal(flash: &mut Flash) -> Result<Journal, StoreError> {
+    done(Journal::open(flash, RANGE, &mut [0; ITEM_MAX]))
+}
+
+/// An item with the number that the journal will give it, and its bytes.
+fn item(number: u32) -> Vec<u8> {
+    [&number.to_le_bytes()[..], &[7, 0, 0], &block(number)].concat()
+}
+
+/// The items of a journal from a number on.
+fn items(journal: &Journal, flash: &mut Flash, from: u32) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut see = |_, item: &[u8]| {
+        found.push(item.to_vec());
+        Then::Continue
+    };
+    done(journal.read(flash, from, &mut [0; ITEM_MAX], &mut see)).expect("it can be read");
+    found
+}
+
+#[test]
+fn a_journal_goes_round_and_keeps_the_newest_items_whatever_loses_its_power() {
+    let mut flash = Flash::blank();
+    let mut journal = open_journal(&mut flash).expect("it is blank");
+    for number in 0..60 {
+        done(journal.append(&mut flash, &mut item(number))).expect("the oldest make room");
+    }
+    let kept = items(&journal, &mut flash, 0);
+    assert!((10..60).contains(&kept.len()), "{}", kept.len());
+    assert!(kept.iter().cloned().eq((60 - kept.len() as u32..60).map(item)), "the newest, in order");
+    assert_eq!(items(&journal, &mut flash, 58), [item(58), item(59)]);
+    for steps in 0.. {
+        let mut cut = flash.powered(steps, steps as u64);
+        let mut journal = open_journal(&mut cut).expect("nothing is written yet");
+        let written = (60..68).take_while(|&number| done(journal.append(&mut cut, &mut item(number))).is_ok()).count();
+        let mut back = cut.powered(usize::MAX, 0);
+        let mut journal = open_journal(&mut back).expect("it is sound");
+        let newest = 60 + written as u32;
+        assert!((newest..=newest + 1).contains(&journal.end()), "cut at step {steps}: {}", journal.end());
+        assert!(
+            items(&journal, &mut back, 50).iter().cloned().eq((50..journal.end()).map(item)),
+            "cut at step {steps}"
+        );
+        done(journal.append(&mut back, &mut item(journal.end()))).expect("it goes on");
+        if written == 8 {
+            break;
         }
     }
 }

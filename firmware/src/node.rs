@@ -101,6 +101,8 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         revision: 0,
         network: config.network(),
         gauge: Gauge::default(),
+        #[cfg(feature = "journal")]
+        look_round_at: Instant::ZERO + common::board::journal::PERIOD,
     };
     driver.recover().await;
     let now = driver.now(clock::now());
@@ -131,6 +133,9 @@ struct Driver<'n> {
     revision: u32,
     network: u32,
     gauge: Gauge,
+    /// When the journal wants to know next how the node hears others.
+    #[cfg(feature = "journal")]
+    look_round_at: Instant,
 }
 
 /// A command of a host: its number at the node, and the host's own.
@@ -232,7 +237,9 @@ impl Driver<'_> {
             };
             match found {
                 Found::Entry => {
-                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
+                    let parcel = collection::parcel();
+                    self.record(|| Call::LoggedBefore(Bytes::new(&parcel).unwrap_or_default()));
+                    if let Some(entry) = LogEntry::read(&parcel) {
                         self.node.handle_logged_before(&entry);
                     }
                 }
@@ -380,11 +387,17 @@ impl Driver<'_> {
         self.obey();
         self.pass_chores();
         self.pass_on_answers();
+        #[cfg(feature = "journal")]
+        {
+            self.look_round_at = crate::journal::look_round(self.now, self.look_round_at, self.node);
+        }
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 
     fn report(&self, notice: Notice) {
         host::say(ToHost::Notice { at_us: self.now.as_micros(), notice });
+        #[cfg(feature = "journal")]
+        crate::journal::keep(self.now, notice);
         match notice {
             Notice::Fault(fault) => {
                 // The state of the core and what it sent no longer agree.

@@ -186,3 +186,48 @@ fn recordings_of_several_laptops_are_joined_by_the_clock_on_the_wall() {
     let refused = ringleader(&folder, "join old.jsonl --csv x.csv");
     assert!(String::from_utf8(refused.stderr).unwrap().contains("does not say when it was recorded"));
 }
+
+/// A frame of node 7, with its number, as the board that sent it has it.
+fn sent(number: u8) -> String {
+    format!("4188{number:02x}0700ffff0700210100000000000000000000")
+}
+
+#[test]
+fn laptops_whose_clocks_are_apart_are_joined_by_what_both_heard() {
+    let folder = folder("clocks");
+    // Every second, south's board sends, and north's hears all but every fourth. South's clock is two seconds behind.
+    let mut heard = String::new();
+    let mut south = String::new();
+    for number in 1..60_u8 {
+        let at_us = u64::from(number) * 1_000_000;
+        let _ = writeln!(south, "{{\"time_us\":{at_us},\"node\":0,\"event\":\"frame\",\"psdu\":\"{}\"}}", sent(number));
+        if number % 4 != 0 {
+            let _ = writeln!(
+                heard,
+                "{{\"time_us\":{},\"node\":0,\"event\":\"heard\",\"id\":7,\"epoch\":1,\"number\":{number},\
+                 \"rssi_dbm\":-70}}",
+                at_us + 5_000_000 + u64::from(number % 3) * 300
+            );
+        }
+    }
+    std::fs::write(folder.join("north.jsonl"), recording("2026-11-18T09:30:00.000Z", &[("a", 5)], &heard)).unwrap();
+    std::fs::write(folder.join("south.jsonl"), recording("2026-11-18T09:30:03.000Z", &[("c", 7)], &south)).unwrap();
+    let output = ringleader(&folder, "join north.jsonl south.jsonl --out all.jsonl");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("south.jsonl: its clock was 1.99") && told.contains("45 frames that both have"), "{told}");
+    let text = std::fs::read_to_string(folder.join("all.jsonl")).unwrap();
+    let records: Vec<Record> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // What north heard is south's: each within a millisecond of its sending, and the share that arrives is known.
+    let times = |is_wanted: fn(&Event) -> bool| -> Vec<u64> {
+        records.iter().filter(|record| is_wanted(&record.event)).map(|record| record.time_us).collect()
+    };
+    let sent = times(|event| matches!(event, Event::Frame { .. }));
+    let received = times(|event| matches!(event, Event::Received { .. }));
+    assert_eq!((sent.len(), received.len()), (59, 45));
+    assert!(received.iter().all(|at| sent.iter().any(|sent| at.abs_diff(*sent) < 2_000)), "{received:?}");
+    let links = ringleader(&folder, "links all.jsonl --json");
+    let links: serde_json::Value = serde_json::from_slice(&links.stdout).unwrap();
+    let link = &links["links"][0];
+    assert_eq!((&link["from"], &link["to"], &link["heard"]), (&7.into(), &5.into(), &45.into()), "{links}");
+}

@@ -17,6 +17,8 @@ pub mod demo;
 pub mod flash_map;
 pub mod flash_queue;
 pub mod history;
+#[cfg(feature = "journal")]
+pub mod journal;
 pub mod lights;
 pub mod load;
 pub mod reset;

@@ -20,6 +20,7 @@ use crate::types::NodeId;
 const BITS: u32 = 16;
 
 /// A block follows another where it is no further ahead: what may still be under way before the other is not settled by it.
+#[expect(clippy::cast_possible_truncation, reason = "a window is a few blocks")]
 const NEAR: u32 = BITS - WINDOW_MAX as u32;
 
 /// A number as it is on the air, and three bytes long here too: a leader has many marks.

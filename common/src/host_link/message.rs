@@ -12,6 +12,8 @@ use crate::config::page::PageError;
 use crate::data::log_entry::ENTRY_MAX;
 use crate::data::wire::{ANSWER_MAX, Known};
 use crate::limits::BLOCK_MAX;
+#[cfg(feature = "journal")]
+use crate::limits::JOURNAL_ITEM_MAX;
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
@@ -102,6 +104,17 @@ pub enum ToHost {
     },
     /// A copy of what the leader has logged, as an entry by this board's epoch and clock, which [`ToBoard::ReadAll`] asked for.
     Copied { entry: Bytes<ENTRY_MAX> },
+    /// An item of the journal, as [`Kept::read`](crate::board::journal::Kept::read) reads it.
+    #[cfg(feature = "journal")]
+    Journal(Bytes<JOURNAL_ITEM_MAX>),
+    /// The end of an answer to [`ToBoard::ReadJournal`].
+    #[cfg(feature = "journal")]
+    JournalTold {
+        /// Whoever wants more asks for it from here on.
+        next: u32,
+        /// The number of the item that will be written next: where `next` has come so far, all were told.
+        end: u32,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
@@ -261,6 +274,8 @@ pub enum Call {
     Chore,
     /// The node was told what came of that.
     Done(Did),
+    /// The node was told an entry of its log, before it was started.
+    LoggedBefore(Bytes<ENTRY_MAX>),
     /// The node was given a piece of what its board had kept of orders, before it was started.
     Kept(Bytes<KEPT_PIECE_MAX>),
     /// The node was told that a PC reads here.
@@ -394,4 +409,7 @@ pub enum ToBoard {
     Ask(Question),
     /// For the next two minutes and a half, tell the readings of all nodes: what the leader logs, as [`ToHost::Copied`].
     ReadAll,
+    /// Tell the items of the journal from this number on, some of them, and then [`ToHost::JournalTold`].
+    #[cfg(feature = "journal")]
+    ReadJournal { from: u32 },
 }

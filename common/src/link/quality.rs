@@ -111,6 +111,11 @@ impl Quality {
         u8::try_from(self.history.count_ones() * 8 / of).unwrap_or(7).min(7)
     }
 
+    /// How many of the last hellos arrived, and how many these are.
+    pub fn hellos(&self) -> (u8, u8) {
+        (u8::try_from(self.history.count_ones()).unwrap_or(self.seen).min(self.seen), self.seen)
+    }
+
     /// The mean strength in dBm.
     pub fn strength_dbm(&self) -> i16 {
         self.strength / 16

@@ -183,12 +183,13 @@ impl Links {
     }
 
     /// Whether a hello says for the first time who leads in the leader's place. It is the heir's own, and the heir followed that
-    /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins.
+    /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins. To
+    /// a node without links, whatever it hears may be a recording.
     fn is_heir(&self, slot: Slot, header: Header, hello: &Hello, leader: NodeId) -> bool {
         let is_word = header.from == leader || header.from == hello.leader;
         let did_follow = |before: &Neighbour| before.leader == leader && before.last.epoch == header.epoch;
         let is_new = ![leader, self.id(), NodeId(0)].contains(&hello.leader);
-        is_word && is_new && hello.links > 0 && self.table.get(slot).is_some_and(did_follow)
+        is_word && is_new && hello.links > 0 && self.table.links() > 0 && self.table.get(slot).is_some_and(did_follow)
     }
 
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node

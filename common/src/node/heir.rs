@@ -21,7 +21,7 @@ use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
 /// How long a node goes by what its leader says of another: an Update that is repeated several times has come by then.
-const HEARSAY: Duration = Duration::from_millis(1_000);
+const HEARSAY: Duration = Duration::from_millis(500);
 
 /// Whom a leader has named in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,6 +25,8 @@ pub fn execute(command: &ToBoard) {
         ToBoard::ReadLog { from } => storage::ask(storage::Request::ReadLog { from }),
         ToBoard::ReleaseLog { before } => storage::ask(storage::Request::ReleaseLog { before }),
         ToBoard::ReadAll => node::tell(node::Told::ReadAll),
+        #[cfg(feature = "journal")]
+        ToBoard::ReadJournal { from } => storage::ask(storage::Request::ReadJournal { from }),
         ToBoard::Ask(question) => node::tell(node::Told::Ask(question)),
         ToBoard::Record(is_wanted) => node::tell(node::Told::Record(is_wanted)),
     }

@@ -65,7 +65,8 @@ impl Network {
             | Event::Recording { .. }
             | Event::Board { .. }
             | Event::Reading { .. }
-            | Event::Neighbour { .. } => return,
+            | Event::Neighbour { .. }
+            | Event::Heard { .. } => return,
             _ => {}
         }
         let node = self.nodes.entry(number).or_default();

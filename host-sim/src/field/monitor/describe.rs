@@ -42,6 +42,8 @@ pub fn weight(message: &ToHost) -> Weight {
         | ToHost::Pong(_)
         | ToHost::Answer { .. }
         | ToHost::LogTold { .. }
+        | ToHost::Journal(_)
+        | ToHost::JournalTold { .. }
         | ToHost::Stored { .. } => Weight::Detail,
     }
 }
@@ -76,6 +78,8 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Logged { entry, .. } => logged(entry.as_slice()),
         ToHost::Copied { entry } => format!("the leader has {}", logged(entry.as_slice())),
         ToHost::LogTold { next, end } => format!("has sent its log up to entry {next} of {end}"),
+        ToHost::Journal(_) => "has sent an item of its journal".into(),
+        ToHost::JournalTold { next, end } => format!("has sent its journal up to item {next} of {end}"),
         ToHost::Stored { number, block, .. } => {
             let samples = BlockBytes::read(block.as_slice()).map_or(0, |block| block.samples_len);
             format!("stored its block {number} with {}", counted(samples, "sample"))

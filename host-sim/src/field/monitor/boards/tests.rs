@@ -141,6 +141,11 @@ fn frames_are_traced_like_the_simulators() {
     let heard =
         boards.receive(30, FIRST, &ToHost::Call { at_us: 30, call: Call::Frame { rssi_dbm: -80, bytes: stranger } });
     assert_eq!(heard, [at(30, 0, Event::Note { text: "heard node 9, which nobody watches, at -80 dBm".into() })]);
+    let unwatched = Bytes::new(&[0x41, 0x88, 1, 0xEF, 0xBE, 0xFF, 0xFF, 9, 0, 0x21, 3, 0, 2, 0, b'h']).unwrap();
+    let heard =
+        boards.receive(40, FIRST, &ToHost::Call { at_us: 40, call: Call::Frame { rssi_dbm: -80, bytes: unwatched } });
+    let event = Event::Heard { id: NodeId(9), epoch: 3, number: 0x201, rssi_dbm: -80 };
+    assert_eq!(heard, [at(40, 0, event)], "another laptop may have the same frame");
 }
 
 #[test]
