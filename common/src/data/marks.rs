@@ -2,7 +2,7 @@
 //!
 //! An origin has at most [`WINDOW_MAX`] blocks under way, beginning with its first that no leader has committed. So where a block
 //! is logged, all that are sixteen or more numbers before it were committed by somebody, or declared lost, and sixteen bits tell
-//! every block that may still come from every one that need not be logged again. That also holds for marks that are made anew
+//! every block that may still come from every one that need not be logged again. That also holds for marks that are rebuilt
 //! from a log after a restart.
 //!
 //! A member that lies may send a block that its origin has not reached, and all before it would seem to be settled. So a
@@ -20,6 +20,7 @@ use crate::types::NodeId;
 const BITS: u32 = 16;
 
 /// A block follows another where it is no further ahead: what may still be under way before the other is not settled by it.
+#[expect(clippy::cast_possible_truncation, reason = "a window is a few blocks")]
 const NEAR: u32 = BITS - WINDOW_MAX as u32;
 
 /// A number as it is on the air, and three bytes long here too: a leader has many marks.
@@ -85,7 +86,7 @@ impl Marks {
         }
     }
 
-    /// Where there is no room, the mark of another store under the same id makes some: the board was exchanged or erased.
+    /// If there is no room, the mark of another store under the same id makes some: the board was exchanged or erased.
     fn replaceable(&self, key: Key) -> Option<usize> {
         self.marks.iter().position(|mark| mark.origin == key.origin)
     }

@@ -211,7 +211,7 @@ impl Protocol for Bully {
 
     fn on_timer(&mut self, timer: BullyTimer, cx: &mut Cx<'_, Self>) {
         match timer {
-            // Whoever is known to live and gives no answer is slow, not dead. Announcing oneself would make two leaders.
+            // A node that is known to be alive and gives no answer is slow, not dead. Announcing this one would make two leaders.
             BullyTimer::Answer if self.knows_living && cx.peers.last().is_some_and(|&highest| highest > cx.id) => {
                 cx.note(Event::Retried);
                 self.hold_election(cx);

@@ -25,6 +25,7 @@ impl Links {
         self.hellos.trickle.audit(now, &mut self.rng);
         self.hellos.beat.audit(now);
         self.life.audit(now);
+        self.crowd.audit(now);
         self.watch();
         self.exchange.audit(now + QUIET_AHEAD_MAX);
         for slot in 0..TABLE_MAX {

@@ -17,8 +17,9 @@ use crate::types::NodeId;
 /// A neighbour that leaves this node out of this many hellos in a row has no link to it.
 const UNLISTED: u8 = 3;
 
-/// A neighbour may hear a larger crowd, and be slower by so many doublings.
-const SLOWER_THERE: u8 = 2;
+/// A neighbour may hear a larger crowd, and be slower by so many doublings. One that is slower still is asked now and then
+/// whether it is there; one that only says so would be missed late when it is gone.
+const SLOWER_THERE: u8 = 1;
 
 /// How long hellos tell of twins after both were heard.
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
@@ -71,6 +72,9 @@ impl Links {
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
+        if self.is_present(Some(slot)) && self.is_heir(slot, header, hello, leader) {
+            self.life.heir = hello.leader;
+        }
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
         if self.is_present(Some(slot)) {
             self.hear_of_leader(now, header.from, hello, leader);
@@ -178,6 +182,16 @@ impl Links {
         slot.and_then(|slot| self.table.get(slot)).is_some_and(|known| known.session.is_up() || known.is_proven)
     }
 
+    /// Whether a hello says for the first time who leads in the leader's place. It is the heir's own, and the heir followed that
+    /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins. To
+    /// a node without links, whatever it hears may be a recording.
+    fn is_heir(&self, slot: Slot, header: Header, hello: &Hello, leader: NodeId) -> bool {
+        let is_word = header.from == leader || header.from == hello.leader;
+        let did_follow = |before: &Neighbour| before.leader == leader && before.last.epoch == header.epoch;
+        let is_new = ![leader, self.id(), NodeId(0)].contains(&hello.leader);
+        is_word && is_new && hello.links > 0 && self.table.links() > 0 && self.table.get(slot).is_some_and(did_follow)
+    }
+
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
     /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
     /// node lets go of it as well, without asking it: so all do at about the same time.
@@ -213,6 +227,7 @@ impl Links {
         } else if !missed.willing
             && let Some(slot) = slot
         {
+            self.life.concur();
             self.take_down(now, slot, Reason::Silent);
         }
     }

@@ -6,6 +6,7 @@
 
 use heapless::Vec;
 
+use super::heir::Heir;
 use super::hold::Hold;
 use super::{FOR_ELECTION, Node};
 use crate::limits::{NEIGHBOURS_MAX, TABLE_MAX};
@@ -27,6 +28,7 @@ impl Node {
         self.links.audit(now);
         self.bound_waits(now);
         self.audit_orders(now);
+        self.data.audit(now);
         if self.ring.is_some() {
             self.audit_ring(now);
         } else {
@@ -65,6 +67,9 @@ impl Node {
     fn bound_waits(&mut self, now: Instant) {
         if !self.hold.is_possible(now) {
             self.hold = Hold::NOBODY;
+        }
+        if !self.heir.is_possible(now) {
+            self.heir = Heir::NOBODY;
         }
         if self.odds_until != Instant::NEVER && self.odds_until > now + super::odds::LATEST {
             self.odds_until = now;

@@ -75,7 +75,7 @@ impl Flash {
     }
 }
 
-/// Lets every board collect, with room for so many blocks.
+/// Lets every board collect, with room for this many blocks.
 pub fn collecting(mut ether: Ether, room: usize) -> Ether {
     for board in 0..ether.boards.len() {
         let name = 100 + u16::try_from(board).expect("few");
@@ -86,7 +86,7 @@ pub fn collecting(mut ether: Ether, room: usize) -> Ether {
     ether
 }
 
-/// Lets so much time pass, with a sample at every board each second.
+/// Lets this much time pass, with a sample at every board each second.
 pub fn measure(ether: &mut Ether, length: u64) {
     for _ in 0..length {
         let now = ether.now;

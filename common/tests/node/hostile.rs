@@ -67,7 +67,7 @@ fn a_million_hostile_frames_change_nothing() {
     }
 }
 
-/// Throws so many frames at five boards that run this algorithm.
+/// Throws this many frames at five boards that run this algorithm.
 fn stand(algorithm: Algorithm, frames: u32) {
     let seed = 11;
     let boards = 5;

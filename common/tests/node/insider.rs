@@ -17,7 +17,7 @@ use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
-use common::members::{Members, RingOrder};
+use common::members::{Members, Position, RingOrder};
 use common::notice::Notice;
 use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace, Side, Term};
@@ -219,7 +219,7 @@ fn a_ring_follows_no_stranger_and_no_term_is_the_last() {
                     round: Round::Coordinator,
                     term,
                     origin: id,
-                    members: Members::of(4),
+                    members: Members::of(Position(4)),
                     hops: 5,
                 }),
             ),
@@ -313,7 +313,8 @@ fn a_coordinator_that_left_the_highest_out_leads_nobody_for_long() {
     let liar = 2;
     let victim = ether.boards.iter().position(|board| board.node.id() == NodeId(BOARDS)).expect("the highest");
     let term = Term(1 << 20);
-    let coordinator = RingMsg { round: Round::Coordinator, term, origin: NodeId(3), members: Members::of(3), hops: 2 };
+    let coordinator =
+        RingMsg { round: Round::Coordinator, term, origin: NodeId(3), members: Members::of(Position(3)), hops: 2 };
     let msg = ElectionMsg::Ring(coordinator);
     if lie(&mut ether, liar, victim, 0, &wrapped(Algorithm::Ring, liar, victim, 200, &msg)) {
         heals(&mut ether, liar, "a coordinator lower than who hears of it");

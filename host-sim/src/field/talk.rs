@@ -1,4 +1,4 @@
-//! A talk with one board on a cable: something is said to it, and its answer awaited.
+//! A conversation with one board on a cable: a message, and the wait for its answer.
 
 use std::fmt;
 use std::io;
@@ -36,7 +36,7 @@ pub enum Silence {
     Nothing {
         waited: Duration,
     },
-    /// What arrives are no frames.
+    /// What arrives is not made of frames.
     Damaged,
 }
 
@@ -65,7 +65,7 @@ impl<'e> Talk<'e> {
                         return Ok(found);
                     }
                 }
-                // A board that never stops talking is no answer.
+                // A board that never stops talking does not answer.
                 if Instant::now() >= deadline {
                     break;
                 }
