@@ -325,7 +325,8 @@ impl Node {
             self.notices.push(notice);
         }
         let host = self.host(now);
-        let leader = host.map(|(_, leader)| leader).or_else(|| self.leader_to_follow());
+        let followed = host.map(|(_, leader)| leader).or_else(|| self.followed_until_told(now));
+        let leader = followed.or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));
