@@ -342,7 +342,8 @@ impl Node {
         }
         let host = self.host(now);
         let heir = self.heir(now);
-        let leader = host.map(|(_, leader)| leader).or(heir).or_else(|| self.leader_to_follow());
+        let followed = host.map(|(_, leader)| leader).or(heir).or_else(|| self.followed_until_told(now));
+        let leader = followed.or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));
