@@ -52,6 +52,12 @@ pub struct Keeping {
     paid_until: Instant,
 }
 
+impl Default for Keeping {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Keeping {
     pub const fn new() -> Self {
         Self { revision: 0, digest: EMPTY, at: Instant::NEVER, paid_until: Instant::ZERO }
