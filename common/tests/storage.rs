@@ -11,7 +11,10 @@
 mod flash;
 
 use common::board::history::{Ending, History, Run};
-use common::board::storage::{Override, Store, StoreError};
+use common::board::storage::{ORDERS_MAX, Override, Store, StoreError};
+use common::config::{Config, FormerKey, NetworkKey, Protection};
+use common::orders::kept::KEPT_PIECE_MAX;
+use common::types::NodeId;
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use self::flash::{PowerLost, done};
@@ -102,13 +105,26 @@ fn store(flash: &Flash, steps: usize) -> Store<Flash> {
 struct Contents {
     history: History,
     config: Option<(Option<u32>, Option<Vec<u8>>)>,
+    /// Orders of the network, piece by piece.
+    orders: Vec<Vec<u8>>,
+}
+
+fn network() -> Config {
+    Config::ad_hoc(NodeId(1), 7, Protection::Ascon(NetworkKey::new([3; 16])))
+}
+
+/// What a board keeps of so many orders, behind the number of its network.
+fn kept(network: &Config, orders: u8) -> Vec<u8> {
+    let pieces = (0..orders).flat_map(|order| [order; KEPT_PIECE_MAX]);
+    network.network().to_le_bytes().into_iter().chain(pieces).chain([0xEE; 15]).collect()
 }
 
 fn contents(flash: &Flash) -> Result<Contents, StoreError> {
     let mut store = store(flash, usize::MAX);
     let history = done(store.history())?;
     let config = done(store.config_override())?.map(|stored| (stored.replaces, stored.page.map(<[u8]>::to_vec)));
-    Ok(Contents { history, config })
+    let orders = done(store.orders(&network()))?.map(<[u8]>::to_vec).collect();
+    Ok(Contents { history, config, orders })
 }
 
 /// What a board does to its storage.
@@ -119,6 +135,7 @@ enum Act {
     Configure(u8, usize),
     Forget,
     NextEpoch,
+    Keep(u8),
 }
 
 fn act(store: &mut Store<Flash>, act: Act) -> Result<(), StoreError> {
@@ -131,6 +148,7 @@ fn act(store: &mut Store<Flash>, act: Act) -> Result<(), StoreError> {
         }
         Act::Forget => done(store.set_override(Override { replaces: None, page: None })),
         Act::NextEpoch => done(store.next_epoch()).map(|_| ()),
+        Act::Keep(orders) => done(store.set_orders(&kept(&network(), orders))),
     }
 }
 
@@ -144,6 +162,7 @@ fn acts() -> Vec<Act> {
             Act::Boot,
             Act::Checkpoint(4_000_000),
             Act::NextEpoch,
+            Act::Keep(n % 7),
             Act::Forget,
             Act::Boot,
         ]
@@ -212,7 +231,7 @@ fn a_second_cut_during_the_repair_does_no_harm_either() {
 #[test]
 fn an_empty_flash_is_a_new_board_and_a_full_one_a_broken_one() {
     let empty = contents(&Flash::blank()).expect("blank flash is sound");
-    assert_eq!(empty, Contents { history: History::default(), config: None });
+    assert_eq!(empty, Contents { history: History::default(), config: None, orders: Vec::new() });
     let zeroed = Flash { bytes: vec![0; PAGE * PAGES], ..Flash::blank() };
     let mut broken = store(&zeroed, usize::MAX);
     assert!(done(broken.begin_boot(CRASH)).is_err(), "an epoch must not start over");
@@ -244,6 +263,21 @@ fn a_board_that_waits_before_it_joins_takes_its_epoch_only_then() {
     // The long run before is not taken for one of these.
     assert!(done(store.history()).expect("sound").runs.iter().all(|run| run.lasted_s == 1));
     assert_eq!(done(store.next_epoch()), Ok(3), "a board that got through its wait");
+}
+
+#[test]
+fn the_orders_of_one_network_do_not_count_in_another() {
+    let mut store = store(&Flash::blank(), usize::MAX);
+    let longest = kept(&network(), 24);
+    assert_eq!(longest.len(), ORDERS_MAX);
+    done(store.set_orders(&longest)).expect("room");
+    let mut pieces = |config: &Config| done(store.orders(config)).expect("sound").count();
+    assert_eq!(pieces(&network()), 25);
+    let moved = |key| Config { protection: Protection::Ascon(NetworkKey::new([key; 16])), ..network() };
+    assert_eq!(pieces(&moved(4)), 0, "another key");
+    assert_eq!(pieces(&Config { pan: 8, ..network() }), 0, "another number");
+    let former = Some(FormerKey { key_id: 0, protection: network().protection });
+    assert_eq!(pieces(&Config { key_id: 1, former, ..moved(4) }), 25, "the same network under its next key");
 }
 
 #[test]

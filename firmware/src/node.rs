@@ -19,6 +19,7 @@ use common::node::Node;
 use common::node::fleet::About;
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
+use common::orders::kept::KEPT_PIECE_MAX;
 use common::orders::{Action, Command, Outcome, SubmitError};
 use common::protocol::Signal;
 use common::time::{Duration, Instant};
@@ -60,6 +61,8 @@ pub enum Told {
     Supply(u16),
     /// A host asks all nodes for their state.
     Ask(Question),
+    /// A host wants the readings of all nodes.
+    ReadAll,
     /// The board has measured; see [`collection::take_sample`].
     Measured,
     /// What came of the node's last chore.
@@ -96,6 +99,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         output: Some(radio::output()),
         tickets: Vec::new(),
         revision: 0,
+        network: config.network(),
         gauge: Gauge::default(),
         #[cfg(feature = "journal")]
         look_round_at: Instant::ZERO + common::board::journal::PERIOD,
@@ -127,6 +131,7 @@ struct Driver<'n> {
     tickets: Vec<Ticket, SUBMISSIONS_MAX, u8>,
     /// Which orders the settings were last taken from.
     revision: u32,
+    network: u32,
     gauge: Gauge,
     /// When the journal wants to know next how the node hears others.
     #[cfg(feature = "journal")]
@@ -206,6 +211,10 @@ impl Driver<'_> {
             }
             Told::Done(finished) => self.hand_done(now, finished),
             Told::Supply(supply_mv) => self.set_supply(supply_mv),
+            Told::ReadAll => {
+                self.record(|| Call::Read);
+                self.node.handle_reader(now);
+            }
             Told::Ask(question) => {
                 self.record(|| Call::Ask(question));
                 self.node.ask(now, question.number, question.turn, question.known);
@@ -213,8 +222,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Tells the node what its store and its log hold from earlier boots.
+    /// Tells the node what its board has kept from earlier boots: orders, its store, its log.
     async fn recover(&mut self) {
+        for piece in storage::orders().chunks(KEPT_PIECE_MAX) {
+            self.record(|| Call::Kept(Bytes::new(piece).unwrap_or_default()));
+            self.node.handle_kept(piece);
+        }
         collection::begin(Work::Recover);
         loop {
             let Ok(found) = with_timeout(RECOVERY_STEP, collection::found()).await else {
@@ -291,13 +304,18 @@ impl Driver<'_> {
         }
     }
 
-    /// Tells hosts what other nodes have answered.
+    /// Tells hosts what other nodes have answered, and what they have measured.
     #[inline(never)]
     fn pass_on_answers(&mut self) {
         let mut buf = [0; ANSWER_MAX];
         while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
             let report = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
             host::say(ToHost::Answer { number, from, report });
+        }
+        let mut buf = [0; ENTRY_MAX];
+        while let Some(length) = self.node.poll_copy(self.now, &mut buf) {
+            let entry = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
+            host::say(ToHost::Copied { entry });
         }
     }
 
@@ -334,6 +352,9 @@ impl Driver<'_> {
         if revision != self.revision {
             self.revision = revision;
             settings::take(self.node);
+        }
+        if self.node.poll_kept(self.now) {
+            storage::keep_orders(self.network, self.node);
         }
     }
 

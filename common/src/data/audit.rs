@@ -20,6 +20,7 @@ impl Data {
         self.learned.audit(latest);
         self.commits.audit(latest);
         self.questions.audit(latest);
+        self.reader.audit(now);
     }
 
     /// Takes over what another life or an earlier time knew of leader, ways, commits and questions. What is in flash stays, and
@@ -31,6 +32,7 @@ impl Data {
             learned,
             commits,
             questions,
+            reader,
             owes_at,
             leader,
             is_alone,
@@ -49,6 +51,7 @@ impl Data {
             counters: _,
         } = other;
         (self.learned, self.commits, self.questions, self.owes_at) = (learned, commits, questions, owes_at);
+        self.reader = reader;
         (self.leader, self.is_alone, self.doubted) = (leader, is_alone, doubted);
         (self.rest_until, self.pause_until, self.pause_us) = (rest_until, pause_until, pause_us);
     }

@@ -18,6 +18,7 @@ pub mod block;
 mod chores;
 mod commits;
 mod compose;
+mod copies;
 pub mod log_entry;
 mod marks;
 pub mod origin;
@@ -32,6 +33,7 @@ pub use self::chores::{Chore, Done};
 use self::commits::Commits;
 pub use self::compose::Answer;
 use self::compose::Sending;
+use self::copies::Reader;
 use self::log_entry::{Contents, LogEntry};
 use self::marks::Marks;
 use self::origin::{Origin, Recovered, Wanted};
@@ -75,6 +77,8 @@ pub struct Counters {
     pub repeated: u32,
     /// Blocks of origins that there was no room for.
     pub refused: u32,
+    /// Copies for a reader that were dropped.
+    pub copies_lost: u32,
     /// Commits that were dropped.
     pub commits_dropped: u32,
     /// Samples of this node that could not be stored.
@@ -101,6 +105,7 @@ pub struct Data {
     learned: Learned,
     commits: Commits,
     questions: Questions,
+    reader: Reader,
     /// An answer that this node owes is not tried before: there was no room.
     owes_at: Instant,
     sending: Sending,
@@ -132,6 +137,7 @@ impl Data {
             learned: Learned::new(),
             commits: Commits::new(),
             questions: Questions::new(),
+            reader: Reader::NOBODY,
             owes_at: Instant::ZERO,
             sending: Sending::Nothing,
             doing: Doing::Nothing,
@@ -181,6 +187,10 @@ impl Data {
             self.rest_until = now + Duration::from_millis(rest);
             self.origin.begin_again(self.rest_until);
             self.queue.drop_others();
+            if self.reads(now) {
+                // The new leader does not know yet that somebody reads here.
+                self.origin.close_by(now);
+            }
         }
     }
 
@@ -247,6 +257,7 @@ impl Data {
     fn is_to_send(&self, queued: &queue::Queued) -> bool {
         match queued.key.answers() {
             Some((asker, _)) => asker != self.id,
+            None if queued.key.is_copy() => !self.is_reader(),
             None => !queued.is_logging && self.is_gathering() && !self.leads(),
         }
     }

@@ -20,6 +20,7 @@ use crate::names::{Algorithm, Board};
 use crate::node::fleet::About;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
+use crate::orders::kept::KEPT_PIECE_MAX;
 use crate::orders::{Command, Outcome};
 use crate::quantity::{Quantity, SERIES_MAX};
 use crate::time::Instant;
@@ -101,6 +102,8 @@ pub enum ToHost {
         /// For [`Report::read`](crate::node::fleet::Report::read).
         report: Bytes<ANSWER_MAX>,
     },
+    /// A copy of what the leader has logged, as an entry by this board's epoch and clock, which [`ToBoard::ReadAll`] asked for.
+    Copied { entry: Bytes<ENTRY_MAX> },
     /// An item of the journal, as [`Kept::read`](crate::board::journal::Kept::read) reads it.
     #[cfg(feature = "journal")]
     Journal(Bytes<JOURNAL_ITEM_MAX>),
@@ -273,6 +276,10 @@ pub enum Call {
     Done(Did),
     /// The node was told an entry of its log, before it was started.
     LoggedBefore(Bytes<ENTRY_MAX>),
+    /// The node was given a piece of what its board had kept of orders, before it was started.
+    Kept(Bytes<KEPT_PIECE_MAX>),
+    /// The node was told that a PC reads here.
+    Read,
 }
 
 /// What came of something that a node wanted done with the flash.
@@ -400,6 +407,8 @@ pub enum ToBoard {
     ReleaseLog { before: u32 },
     /// Ask all nodes for their state, this one included. Each answer is told.
     Ask(Question),
+    /// For the next two minutes and a half, tell the readings of all nodes: what the leader logs, as [`ToHost::Copied`].
+    ReadAll,
     /// Tell the items of the journal from this number on, some of them, and then [`ToHost::JournalTold`].
     #[cfg(feature = "journal")]
     ReadJournal { from: u32 },

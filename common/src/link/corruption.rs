@@ -18,6 +18,7 @@ impl Links {
             load,
             others,
             patience,
+            data_from,
             numbering: _,
             twins: _,
             exchange: _,
@@ -28,6 +29,7 @@ impl Links {
         } = other;
         (self.crowd, self.life, self.hellos, self.table) = (crowd, life, hellos, table);
         (self.forgotten, self.tokens, self.load, self.others) = (forgotten, tokens, load, others);
+        self.data_from = data_from;
         // Most of it is configuration.
         (self.patience.watch, self.patience.slack_ms) = (patience.watch, patience.slack_ms);
     }

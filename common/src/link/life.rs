@@ -222,6 +222,11 @@ impl Life {
         self.of == leader && self.at + self.beat.times(RECENT_BEATS) > then
     }
 
+    /// Whether the leader is a neighbour that should have given a sign of life by now.
+    pub fn is_missed(&self, now: Instant, is_linked: impl FnOnce(NodeId) -> bool) -> bool {
+        !self.was_there(now, self.of) && is_linked(self.of)
+    }
+
     /// No sign of life comes from the future.
     pub fn audit(&mut self, now: Instant) {
         self.at = self.at.min(now);

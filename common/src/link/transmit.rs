@@ -72,7 +72,7 @@ impl Links {
         let hellos = &self.hellos;
         let is_due = now >= due.transmit || hellos.trickle.is_due(now) || hellos.beat.is_due(now);
         let length = is_due.then(|| self.transmit_due(now, buf, above)).flatten();
-        let length = length.or_else(|| self.transmit_data(buf, above))?;
+        let length = length.or_else(|| self.transmit_data(now, buf, above))?;
         count(&mut self.counters.sent);
         Some(Transmit { length, access: Access::Csma })
     }

@@ -34,6 +34,7 @@ impl Node {
             audit_at,
             orders,
             orders_at,
+            keeping,
             boot: _,
             wanted: _,
             is_open: _,
@@ -60,7 +61,7 @@ impl Node {
         if parts & 16 != 0 {
             self.data.take_memory_of(data);
             self.orders.take_memory_of(orders);
-            self.orders_at = orders_at;
+            (self.orders_at, self.keeping) = (orders_at, keeping);
         }
         for _ in 0..rng.below(LIES_MAX + 1) {
             self.believe(now, rng);

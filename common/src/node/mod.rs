@@ -40,6 +40,7 @@ use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
 use crate::names::Algorithm;
 use crate::notice::{Event, Fault, Notice, NoticeQueue, Reason};
+use crate::orders::kept::Keeping;
 use crate::orders::{Action, Orders};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
@@ -89,6 +90,7 @@ pub struct Node {
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
     orders: Orders,
+    keeping: Keeping,
     /// When orders that wait for room look again; never, where none do.
     orders_at: Instant,
     /// What the driver is to do.
@@ -124,6 +126,7 @@ impl Node {
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
             orders: Orders::new(config.id, boot.epoch, boot.device),
+            keeping: Keeping::new(),
             orders_at: Instant::NEVER,
             actions: Vec::new(),
             about: About::default(),
@@ -339,7 +342,8 @@ impl Node {
         }
         let host = self.host(now);
         let heir = self.heir(now);
-        let leader = host.map(|(_, leader)| leader).or(heir).or_else(|| self.leader_to_follow());
+        let followed = host.map(|(_, leader)| leader).or(heir).or_else(|| self.followed_until_told(now));
+        let leader = followed.or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));

@@ -1,7 +1,8 @@
 //! Commands in one order: what any node submits, the leader numbers, and everybody applies.
 //!
 //! Model: links that come up and go down, and deliver in order while up; an election that tells each node whether it leads and
-//! which neighbour is next on the way to the leader; clocks that run about alike. Nodes forget everything at a restart.
+//! which neighbour is next on the way to the leader; clocks that run about alike. A node that restarts knows what its board has
+//! [kept](kept), or nothing.
 //!
 //! - *State* (`book`): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
 //! - *Stamp* (`stamp`): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
@@ -29,6 +30,7 @@
 mod book;
 mod command;
 mod flood;
+pub mod kept;
 mod leading;
 mod links;
 mod stamp;
@@ -154,6 +156,9 @@ impl Orders {
 
     pub fn start(&mut self, now: Instant) {
         self.since = now;
+        if !self.newest.mandate.is_none() {
+            self.remind_at = now + REMIND;
+        }
     }
 
     /// The node has another id, or another epoch.

@@ -61,6 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         endpoints,
         Options {
             cable_is_power: args.cable_is_power,
+            copies: true,
             // Calls are recorded from the restart on, without being asked for again.
             frames: args.frames && !args.calls,
             calls: args.calls,

@@ -237,6 +237,7 @@ pub fn text(outcome: &Outcome) -> String {
 pub fn collected_text(collected: &Collected) -> String {
     let Collected { stored, committed, declared, pending, destroyed, copies, frames, missed, not_taken, .. } =
         collected;
+    let Collected { shown, copies_dropped, .. } = collected;
     let mut text = format!(
         "Readings: {stored} stored, {committed} in leaders' logs, {declared} declared lost, {pending} on their way"
     );
@@ -254,6 +255,9 @@ pub fn collected_text(collected: &Collected) -> String {
         ms(quiet.p50),
         ms(quiet.p99)
     );
+    if shown + copies_dropped > 0 {
+        let _ = writeln!(text, "  the reader was shown {}; {copies_dropped} dropped", counted(*shown, "block"));
+    }
     let _ = writeln!(
         text,
         "  {frames} DATA frames ({missed} without an answer, {not_taken} not taken), {} of the time per node, {:.2} uAh sending",

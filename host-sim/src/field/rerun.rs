@@ -162,12 +162,13 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
         while node.poll_outcome().is_some() {}
         while node.poll_action().is_some() {}
         while node.poll_answer(&mut [0; ANSWER_MAX]).is_some() {}
+        while node.poll_copy(now, &mut [0; ENTRY_MAX]).is_some() {}
     }
     Some(Ok(same))
 }
 
 const fn is_recovered(call: &Call) -> bool {
-    matches!(call, Call::Recovered { .. } | Call::LoggedBefore(_))
+    matches!(call, Call::Recovered { .. } | Call::Kept(_) | Call::LoggedBefore(_))
 }
 
 /// Repeats one recorded call to a node; false if the record is an output of the node.
@@ -193,6 +194,8 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Recovered { store, next, base, oldest } => {
             node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
         }
+        Call::Kept(piece) => node.handle_kept(piece.as_slice()),
+        Call::Read => node.handle_reader(now),
         Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
         // What it wants of the flash is in what the board then did.
         Call::Chore => _ = node.poll_chore(now, &mut [0; ENTRY_MAX]),

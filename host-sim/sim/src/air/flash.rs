@@ -5,7 +5,7 @@
 //! never fills: somebody reads it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use common::data::log_entry::{Contents, LogEntry};
@@ -63,6 +63,8 @@ pub struct Flash {
     /// Where a log entry must be before it counts, besides the log itself.
     desk: Option<Desk>,
     events: Vec<FlashEvent>,
+    /// Blocks of which its PC was shown a copy. A PC keeps them, whatever becomes of the flash.
+    shown: BTreeSet<Key>,
 }
 
 impl Flash {
@@ -78,12 +80,14 @@ impl Flash {
             is_failing: false,
             desk: None,
             events: Vec::new(),
+            shown: BTreeSet::new(),
         }
     }
 
     pub fn erase(&mut self, name: u16) {
         let (events, desk) = (std::mem::take(&mut self.events), self.desk.take());
-        *self = Self { desk, events, ..Self::new(name, self.capacity) };
+        let shown = std::mem::take(&mut self.shown);
+        *self = Self { desk, events, shown, ..Self::new(name, self.capacity) };
         self.events.push(FlashEvent::Erased);
     }
 
@@ -142,6 +146,15 @@ impl Flash {
         });
         self.log.push(entry.to_vec());
         true
+    }
+
+    /// The PC on its cable is shown a copy of what the leader has logged.
+    pub fn show(&mut self, entry: &[u8]) {
+        self.shown.extend(LogEntry::read(entry).map(|entry| entry.key));
+    }
+
+    pub fn shown(&self) -> &BTreeSet<Key> {
+        &self.shown
     }
 
     pub fn take_events(&mut self) -> Vec<FlashEvent> {

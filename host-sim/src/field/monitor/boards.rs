@@ -181,6 +181,7 @@ impl Boards {
             | ToHost::Warning(_)
             | ToHost::Submitted { .. }
             | ToHost::Logged { .. }
+            | ToHost::Copied { .. }
             | ToHost::Answer { .. } => (now_us, Some(note(describe::message(message)))),
         };
         event.map(|event| Record { time_us, node: Some(node), event }).into_iter().collect()

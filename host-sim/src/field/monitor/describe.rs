@@ -34,7 +34,8 @@ pub fn weight(message: &ToHost) -> Weight {
             Notice::Event(_) | Notice::RingPlace(..) => Weight::Detail,
             _ => Weight::News,
         },
-        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } | ToHost::Logged { .. } => Weight::News,
+        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } => Weight::News,
+        ToHost::Logged { .. } | ToHost::Copied { .. } => Weight::News,
         ToHost::Snapshot { .. }
         | ToHost::Reading { .. }
         | ToHost::Call { .. }
@@ -75,6 +76,7 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Answer { from, .. } => format!("node {from} has answered"),
         ToHost::Warning(warning) => self::warning(*warning).into(),
         ToHost::Logged { entry, .. } => logged(entry.as_slice()),
+        ToHost::Copied { entry } => format!("the leader has {}", logged(entry.as_slice())),
         ToHost::LogTold { next, end } => format!("has sent its log up to entry {next} of {end}"),
         ToHost::Journal(_) => "has sent an item of its journal".into(),
         ToHost::JournalTold { next, end } => format!("has sent its journal up to item {next} of {end}"),

@@ -16,6 +16,9 @@ const RETRY: Duration = Duration::from_millis(500);
 /// How often to ask boards for a snapshot.
 const ASK: Duration = Duration::from_secs(2);
 
+/// How often to ask for the readings of all nodes. A board counts as a reader for two such times and a half.
+const READ: Duration = Duration::from_secs(60);
+
 /// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
 const CALLS_WAIT: Duration = Duration::from_secs(20);
 
@@ -27,6 +30,8 @@ pub struct Options {
     pub frames: bool,
     /// Restart every board once, and record everything that its node is told and gives out.
     pub calls: bool,
+    /// Have the leader's readings sent to the first board, if it does not lead itself.
+    pub copies: bool,
 }
 
 /// How often a port is read before the others have their turn and what it said is passed on.
@@ -76,6 +81,7 @@ pub struct Watch {
     keeps_logs: bool,
     start: Instant,
     next_ask: Instant,
+    next_read: Instant,
 }
 
 impl Watch {
@@ -93,7 +99,15 @@ impl Watch {
             log: LogReader::default(),
         };
         let ports = endpoints.into_iter().map(port).collect();
-        Self { ports, boards: Boards::default(), options, keeps_logs: false, start, next_ask: start + ASK }
+        Self {
+            ports,
+            boards: Boards::default(),
+            options,
+            keeps_logs: false,
+            start,
+            next_ask: start + ASK,
+            next_read: start,
+        }
     }
 
     /// As [`new`](Self::new), for whoever stores what leaders have gathered, and says with
@@ -242,6 +256,7 @@ impl Watch {
         }
         let now = Instant::now();
         self.next_ask = now + ASK;
+        self.read_all(now);
         for (at, port) in self.ports.iter_mut().enumerate() {
             let number = PortIndex(at);
             let Some(line) = port.line.as_mut() else { continue };
@@ -262,6 +277,18 @@ impl Watch {
             if let Some(ask) = port.log.look(now) {
                 let _ = say(line, &ask);
             }
+        }
+    }
+
+    /// Asks the first board for the readings of all nodes. One is enough, and a network has one reader at a time.
+    fn read_all(&mut self, now: Instant) {
+        if !self.options.copies || now < self.next_read {
+            return;
+        }
+        let known = |at: &usize| self.boards.at(PortIndex(*at)).is_some() && !self.boards.is_spare(PortIndex(*at));
+        let first = (0..self.ports.len()).find(known);
+        if first.is_some_and(|at| self.send(PortIndex(at), &ToBoard::ReadAll)) {
+            self.next_read = now + READ;
         }
     }
 }

@@ -46,6 +46,11 @@ pub struct Collected {
     /// Frames and commits that relays gave up. Their origins send them again.
     #[serde(default)]
     pub dropped: u64,
+    /// Blocks of which the reader's PC was shown a copy, and copies that were dropped on the way.
+    #[serde(default)]
+    pub shown: u64,
+    #[serde(default)]
+    pub copies_dropped: u64,
     /// The share of the time in which a node sent such frames, in millionths; the mean over the nodes.
     #[serde(default)]
     pub airtime_ppm: u64,
@@ -111,6 +116,8 @@ impl Collected {
                 (&mut sum.not_taken, run.not_taken),
                 (&mut sum.repeated, run.repeated),
                 (&mut sum.dropped, run.dropped),
+                (&mut sum.shown, run.shown),
+                (&mut sum.copies_dropped, run.copies_dropped),
                 (&mut sum.airtime_ppm, run.airtime_ppm),
                 (&mut sum.tx_nah, run.tx_nah),
             ] {
