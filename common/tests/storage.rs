@@ -8,13 +8,13 @@
     reason = "a test stops where it fails; its flash is small"
 )]
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+mod flash;
 
 use common::board::history::{Ending, History, Run};
 use common::board::storage::{Override, Store, StoreError};
-use embedded_storage_async::nor_flash::{ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
+use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+
+use self::flash::{PowerLost, done};
 
 /// Pages are smaller than a chip's, so that the log runs round them often; a configuration still fits.
 const PAGE: usize = 1_024;
@@ -26,16 +26,7 @@ const ERASE_STEPS: usize = 4;
 
 const CRASH: Run = Run { lasted_s: 70, ending: Ending::Failed };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PowerLost;
-
-impl NorFlashError for PowerLost {
-    fn kind(&self) -> NorFlashErrorKind {
-        NorFlashErrorKind::Other
-    }
-}
-
-/// Flash in memory: writing can only clear bits, and the power may fail after so many steps.
+/// Flash in memory: writing can only clear bits, and the power may fail after this many steps.
 #[derive(Clone)]
 struct Flash {
     bytes: Vec<u8>,
@@ -99,14 +90,6 @@ impl NorFlash for Flash {
             self.bytes[at] &= byte;
         }
         Ok(())
-    }
-}
-
-/// Memory is never late, so nothing is ever pending.
-fn done<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the flash is in memory"),
     }
 }
 

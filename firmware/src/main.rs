@@ -21,6 +21,8 @@ mod executors;
 mod flash;
 mod host;
 mod identity;
+#[cfg(feature = "journal")]
+mod journal;
 mod node;
 mod progress;
 mod radio;
@@ -50,7 +52,7 @@ use static_cell::StaticCell;
 use crate::boards::{Pins, board};
 use crate::bound::Bound;
 use crate::sensors::{DieTemperature, Supply};
-use crate::status::{Lights, Meaning};
+use crate::status::Lights;
 
 bind_interrupts!(struct Interrupts {
     SAADC => saadc::InterruptHandler;
@@ -96,18 +98,15 @@ fn main() -> ! {
 
     let pins = board::pins!(p);
     let Pins { status, fault, common, lit, button, second_button, serial, .. } = pins;
-    let (first, second) = match second_button {
-        Some(second) => (Meaning::Fixed(Wish::Elect), Some(second)),
-        None => (Meaning::ByLength, None),
-    };
+    let first = if second_button.is_some() { Wish::Elect } else { Wish::Identify };
     let wires = (p.PPI_CH2, p.PPI_CH3, p.PPI_GROUP0);
     let uart = host::uart::Parts { uarte: p.UARTE0, timer: p.TIMER1, wires };
     executors::run_thread(|spawner| {
         spawner.spawn(defmt::unwrap!(watchdog::keep()));
         spawner.spawn(defmt::unwrap!(status::show(Lights::new(status, fault, common, lit))));
-        spawner.spawn(defmt::unwrap!(status::watch(button, first)));
-        if let Some(pin) = second {
-            spawner.spawn(defmt::unwrap!(status::watch(pin, Meaning::Fixed(Wish::Identify))));
+        spawner.spawn(defmt::unwrap!(status::watch(button, first, second_button.is_none())));
+        if let Some(pin) = second_button {
+            spawner.spawn(defmt::unwrap!(status::watch(pin, Wish::Identify, false)));
         }
         spawner.spawn(defmt::unwrap!(restart::run()));
         spawner.spawn(defmt::unwrap!(host::send()));

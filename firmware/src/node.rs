@@ -4,6 +4,7 @@ use core::cell::Cell;
 
 use common::board::retained::CrashRecord;
 use common::board::rssi::corrected_dbm;
+use common::board::supply::Gauge;
 use common::board::watchdog::Part;
 use common::config::{Boot, Config};
 use common::data::log_entry::{ENTRY_MAX, LogEntry};
@@ -57,7 +58,7 @@ pub enum Told {
     Submit { ticket: u32, command: Command },
     /// The supply was measured, in millivolts.
     Supply(u16),
-    /// A host asks all nodes how they stand.
+    /// A host asks all nodes for their state.
     Ask(Question),
     /// The board has measured; see [`collection::take_sample`].
     Measured,
@@ -70,13 +71,12 @@ pub static TOLD: Channel<CriticalSectionRawMutex, Told, TOLD_MAX> = Channel::new
 
 static SNAPSHOT: Mutex<CriticalSectionRawMutex, Cell<Option<Snapshot>>> = Mutex::new(Cell::new(None));
 
-/// How the node stands; none before it has started.
+/// The state of the node; none before it has started.
 pub fn snapshot() -> Option<Snapshot> {
     SNAPSHOT.lock(Cell::get)
 }
 
-/// Tells the node's driver something. Where it has not yet looked at eight things before, this one is lost, and the log says
-/// so.
+/// Tells the node's driver something. If eight things are waiting already, this one is lost, and the log says so.
 pub fn tell(told: Told) {
     if TOLD.try_send(told).is_err() {
         defmt::warn!("the node is behind: something it was told is lost");
@@ -96,6 +96,9 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         output: Some(radio::output()),
         tickets: Vec::new(),
         revision: 0,
+        gauge: Gauge::default(),
+        #[cfg(feature = "journal")]
+        look_round_at: Instant::ZERO + common::board::journal::PERIOD,
     };
     driver.recover().await;
     let now = driver.now(clock::now());
@@ -124,6 +127,10 @@ struct Driver<'n> {
     tickets: Vec<Ticket, SUBMISSIONS_MAX, u8>,
     /// Which orders the settings were last taken from.
     revision: u32,
+    gauge: Gauge,
+    /// When the journal wants to know next how the node hears others.
+    #[cfg(feature = "journal")]
+    look_round_at: Instant,
 }
 
 /// A command of a host: its number at the node, and the host's own.
@@ -217,7 +224,9 @@ impl Driver<'_> {
             };
             match found {
                 Found::Entry => {
-                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
+                    let parcel = collection::parcel();
+                    self.record(|| Call::LoggedBefore(Bytes::new(&parcel).unwrap_or_default()));
+                    if let Some(entry) = LogEntry::read(&parcel) {
                         self.node.handle_logged_before(&entry);
                     }
                 }
@@ -276,6 +285,10 @@ impl Driver<'_> {
         let about = About { supply_mv, build: identity::build().0 };
         self.record(|| Call::About(about));
         self.node.set_about(about);
+        // On a ring a member's number decides who leads, and whoever stays leads again.
+        if self.gauge.has_run_low(supply_mv) && !self.node.is_on_ring() {
+            self.hand(Told::Signal(Signal::StepDown));
+        }
     }
 
     /// Tells hosts what other nodes have answered.
@@ -353,11 +366,17 @@ impl Driver<'_> {
         self.obey();
         self.pass_chores();
         self.pass_on_answers();
+        #[cfg(feature = "journal")]
+        {
+            self.look_round_at = crate::journal::look_round(self.now, self.look_round_at, self.node);
+        }
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 
     fn report(&self, notice: Notice) {
         host::say(ToHost::Notice { at_us: self.now.as_micros(), notice });
+        #[cfg(feature = "journal")]
+        crate::journal::keep(self.now, notice);
         match notice {
             Notice::Fault(fault) => {
                 // The state of the core and what it sent no longer agree.

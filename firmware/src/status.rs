@@ -120,29 +120,18 @@ pub async fn show(mut lights: Lights) -> ! {
     }
 }
 
-/// What a press of a button means.
-#[derive(Clone, Copy)]
-pub enum Meaning {
-    Fixed(Wish),
-    /// Depends on how long it is held, because there is no other button.
-    ByLength,
-}
-
+/// Watches a button of which a short press has this meaning.
 #[embassy_executor::task(pool_size = 2)]
-pub async fn watch(pin: Peri<'static, AnyPin>, meaning: Meaning) -> ! {
+pub async fn watch(pin: Peri<'static, AnyPin>, short: Wish, is_only: bool) -> ! {
     let mut button = Input::new(pin, Pull::Up);
     loop {
         button.wait_for_low().await;
         let pressed = Instant::now();
         button.wait_for_high().await;
         let held = common::time::Duration::from_micros(pressed.elapsed().as_micros());
-        let wish = match meaning {
-            Meaning::Fixed(wish) if held >= DEBOUNCE => Some(wish),
-            Meaning::Fixed(_) => None,
-            Meaning::ByLength => wish_of_press(held),
-        };
-        match wish {
+        match wish_of_press(held, short, is_only) {
             Some(Wish::Elect) => node::tell(node::Told::Signal(Signal::Elect)),
+            Some(Wish::StepDown) => node::tell(node::Told::Signal(Signal::StepDown)),
             Some(Wish::Identify) => identify(),
             None => {}
         }

@@ -40,6 +40,9 @@ pub enum Request {
     ReadLog { from: u32 },
     /// A host has everything before this position safe.
     ReleaseLog { before: u32 },
+    /// Tell the host what is in the journal, from an item on.
+    #[cfg(feature = "journal")]
+    ReadJournal { from: u32 },
 }
 
 static REQUESTS: Channel<CriticalSectionRawMutex, Request, 4> = Channel::new();
@@ -75,13 +78,19 @@ pub fn config_page() -> &'static [u8] {
 pub async fn run(store: &mut Storage, name: u16) -> ! {
     let mut next_s = next_checkpoint_s(0);
     let mut shelf = Shelf::new(name);
+    #[cfg(feature = "journal")]
+    let mut ring = crate::journal::Ring::new();
     loop {
         progress::tick(Part::Storage);
+        #[cfg(feature = "journal")]
+        ring.serve(store.flash()).await;
         // A node with much to do for the flash has the next chore ready at once; others have their turn all the same.
         yield_now().await;
         match select3(REQUESTS.receive(), collection::wanted(), Timer::after(Duration::from_secs(1))).await {
             Either3::First(Request::ReadLog { from }) => shelf.tell_log(store.flash(), from).await,
             Either3::First(Request::ReleaseLog { before }) => shelf.release_log(store.flash(), before).await,
+            #[cfg(feature = "journal")]
+            Either3::First(Request::ReadJournal { from }) => ring.tell(store.flash(), from).await,
             Either3::First(request) => serve(store, request).await,
             Either3::Second(work) => shelf.serve(store.flash(), work).await,
             Either3::Third(()) if clock::uptime_s() >= next_s => {
@@ -112,6 +121,8 @@ async fn serve(store: &mut Storage, request: Request) {
         }
         Request::EraseConfig => finish(set(store, None, ConfigAnswer::Erased).await),
         Request::ReadLog { .. } | Request::ReleaseLog { .. } => {}
+        #[cfg(feature = "journal")]
+        Request::ReadJournal { .. } => {}
     }
 }
 

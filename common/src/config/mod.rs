@@ -97,7 +97,7 @@ pub struct Timings {
     pub attempts: u8,
     /// The time between two heartbeats of the leader of a ring, in milliseconds.
     pub heartbeat_ms: u16,
-    /// Heartbeats in a row after whose loss the leader counts as lost.
+    /// The leader counts as lost after this many missing heartbeats in a row.
     pub heartbeats_missed: u8,
     /// How long an election may take before it is started again, in milliseconds.
     pub patience_ms: u16,

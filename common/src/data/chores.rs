@@ -27,7 +27,7 @@ pub enum Chore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done<'b> {
     Stored(bool),
-    /// The block; none where it is not there or was damaged.
+    /// The block; none if it is not there or was damaged.
     Fetched(Option<&'b [u8]>),
     /// Whether it is in the log. One that is not is not committed, and its origin sends it again.
     Logged(bool),

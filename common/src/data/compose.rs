@@ -120,6 +120,8 @@ impl Data {
     }
 
     /// The frame that was composed last was answered, or was not.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn answered(&mut self, now: Instant, answer: Answer) {
         let sending = core::mem::replace(&mut self.sending, Sending::Nothing);
         let (Sending::Block { to, .. } | Sending::Commits { to } | Sending::Question { to, .. }) = sending else {

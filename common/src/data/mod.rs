@@ -6,7 +6,8 @@
 //! A node's samples become blocks ([`block`]), which its driver stores. The node keeps custody of them ([`origin`]) until a leader
 //! says that it has them in its log. Frames with blocks go from neighbour to neighbour towards the leader ([`ways`], `queue`);
 //! the leader logs what it has not logged before (`marks`) and sends commits back the way the blocks came (`commits`). Relays
-//! keep copies in memory only and promise nothing. Questions to everybody, and their answers, go the same way (`questions`). The bytes are in [`wire`], and all of it for readers in `docs/collection.md`.
+//! keep copies in memory only and promise nothing. Questions to everybody, and their answers, go the same way (`questions`). The
+//! bytes are in [`wire`], and `docs/collection.md` describes all of it.
 //!
 //! DATA frames have a queue and retries of their own. They wait for everything the election has to send, they rest after a change
 //! of leader, and nothing that happens to them ends a link or changes what is thought of it.
@@ -183,6 +184,8 @@ impl Data {
         }
     }
 
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn sample(&mut self, now: Instant, sample: Sample) {
         let epoch = self.epoch.unwrap_or(0);
         self.origin.sample(now, epoch, sample, &mut self.rng);

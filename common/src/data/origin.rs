@@ -74,7 +74,7 @@ pub struct Origin {
     /// The store's name; none before it is known, and nothing is gathered until then.
     store: Option<u16>,
     open: Block,
-    /// When the open block is closed; never, where it is empty.
+    /// When the open block is closed; never if it is empty.
     closes: Instant,
     closed: Block,
     pub next: u32,

@@ -1,5 +1,5 @@
 //! DATA frames that wait at a node: its own blocks and gaps, and those of others, on their way to the leader or, at the leader,
-//! to its log; and answers on their way to who asked. Best effort: a full queue takes nothing more, which the senders are told.
+//! to its log; and answers on their way to the asker. Best effort: a full queue takes nothing more, and tells the senders so.
 
 use heapless::Vec;
 

@@ -48,7 +48,7 @@ const TURN_AT: u8 = 4;
 /// Bytes of an entry of a COMMIT.
 const COMMIT_BYTES: usize = 9;
 
-/// The age of what nobody knows the age of: the samples are from before their board's last boot, or older than 46 hours.
+/// Stands for an unknown age: the samples are from before their board's last boot, or older than 46 hours.
 pub const AGE_UNKNOWN: u32 = 0x00FF_FFFF;
 
 /// The number of a block at its origin; the last one is never used.
@@ -89,7 +89,7 @@ pub struct Ask {
     pub known: Known,
 }
 
-/// A node's answer, on its way to who asked.
+/// A node's answer, on its way to the asker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerBytes<'b> {
     /// The try of the question that it answers, 4 bits.
@@ -156,7 +156,7 @@ pub struct Gap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub key: Key,
-    /// Bit n says that block number + n is logged. Where no bit is set, the gap that ends before the number is.
+    /// Bit n says that block number + n is logged. If no bit is set, the gap that ends before the number is.
     pub bits: u16,
 }
 
@@ -200,7 +200,7 @@ impl Key {
 }
 
 impl<'b> Body<'b> {
-    /// Reads a body; none where anything about it is not as it must be.
+    /// Reads a body; none if anything about it is not as it must be.
     pub fn read(body: &'b [u8]) -> Option<Self> {
         let (&[first, hops_left], rest) = body.split_first_chunk::<2>()?;
         let (turn, kind) = (first >> TURN_AT, first & KIND);
@@ -284,7 +284,7 @@ impl Gap {
 }
 
 impl CommitBytes<'_> {
-    /// The entries; fewer than there are where one makes no sense.
+    /// The entries; fewer than there are if one makes no sense.
     pub fn iter(&self) -> impl Iterator<Item = Commit> {
         let chunks = self.entries.as_chunks::<COMMIT_BYTES>().0.iter();
         chunks.filter_map(|&[k0, k1, k2, k3, k4, k5, k6, b0, b1]| {

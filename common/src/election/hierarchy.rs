@@ -125,7 +125,7 @@ impl<const N: usize> Hierarchy<N> {
         self.core.lower_neighbours(each);
     }
 
-    /// Where this node stands on a level, counted from 0. None where the level is only for heads and no head of it is
+    /// Where this node stands on a level, counted from 0. None if the level is only for heads and no head of it is
     /// within its radius.
     pub fn standing(&self, level: usize) -> Option<Standing> {
         let radius = self.radii.iter().nth(level)?;

@@ -16,7 +16,7 @@ use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
-use crate::types::{NodeId, Side, Term};
+use crate::types::{NodeId, Outcome, Side, Term};
 
 /// The message of Timer-based: a candidate's id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
@@ -78,6 +78,12 @@ impl RingAlgorithm for TimerBased {
 
     fn is_decided(&self) -> bool {
         self.leader.is_some()
+    }
+
+    fn adopt(&mut self, term: Term, leader: NodeId, _cx: &mut Cx<'_, Self>) {
+        self.join(term);
+        self.best = Some(leader);
+        self.leader = Some(leader);
     }
 
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
@@ -147,6 +153,8 @@ impl Protocol for TimerBased {
             // This algorithm has no patience: nothing else would end an election of which a part was lost. One after the other,
             // since two that begin at once in terms too far apart to compare would only change places.
             Signal::Disturbed | Signal::LeaderLost => self.begin_soon(cx),
+            // Whoever stands decides last: the others have decided for it, and its timer will say the same.
+            Signal::Outcome(told) if told == (Outcome { term: self.circle.term, leader: Some(cx.id) }) => {}
             Signal::Ring(place) => {
                 self.circle.place = place;
                 self.begin(cx);
@@ -157,5 +165,10 @@ impl Protocol for TimerBased {
 
     fn leader(&self) -> Option<NodeId> {
         self.leader
+    }
+
+    // Nothing announces the leader: where members have decided in terms too far apart to compare, only this tells them.
+    fn outcome(&self) -> Outcome {
+        Outcome { term: self.circle.term, leader: self.leader }
     }
 }

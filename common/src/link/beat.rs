@@ -11,9 +11,9 @@ use crate::time::{Duration, Instant};
 /// once.
 const JITTER: u32 = 8;
 
-/// A leader that steps down says so this often, this far apart: one of so many arrives.
-const FAREWELLS: u8 = 8;
-const FAREWELL_APART: Duration = Duration::from_millis(6);
+/// Who hands over or takes over says so this often, this far apart: one of so many arrives.
+const CALLS: u8 = 8;
+const CALLS_APART: Duration = Duration::from_millis(6);
 
 /// Whoever objects does so within this time, so that not all that hear the leader speak at once.
 const SPREAD_US: u32 = 40_000;
@@ -27,8 +27,10 @@ pub struct Beat {
     every: Duration,
     /// Whether this node leads others.
     leads: bool,
-    /// How often this node still says that it steps down.
-    farewells: u8,
+    /// How many more come in quick succession, because of who leads.
+    calls: u8,
+    /// Whether they say that this node steps down.
+    is_leaving: bool,
     /// Never, where none is wanted.
     due: Instant,
     /// When the last hello was sent, brief or not.
@@ -37,7 +39,7 @@ pub struct Beat {
 
 impl Beat {
     pub const fn new(every: Duration) -> Self {
-        Self { every, leads: false, farewells: 0, due: Instant::NEVER, sent_at: Instant::ZERO }
+        Self { every, leads: false, calls: 0, is_leaving: false, due: Instant::NEVER, sent_at: Instant::ZERO }
     }
 
     pub fn leads(&self) -> bool {
@@ -54,21 +56,31 @@ impl Beat {
     pub fn lead(&mut self, now: Instant, leads: bool, rng: &mut Rng) {
         if self.leads != leads {
             self.leads = leads;
-            self.farewells = 0;
-            self.due = if leads { now + self.apart(rng) } else { Instant::NEVER };
+            // Who has stepped down goes on calling, and now names its heir.
+            if !leads {
+                self.calls = if self.is_leaving { CALLS } else { 0 };
+            }
+            self.is_leaving = false;
+            self.due = if self.speaks() { now + self.apart(rng) } else { Instant::NEVER };
         }
     }
 
     /// This node will lead no more.
     pub fn step_down(&mut self, now: Instant) {
         if self.leads {
-            self.farewells = FAREWELLS;
+            self.calls = CALLS;
+            self.is_leaving = true;
             self.due = now;
         }
     }
 
+    /// This node is about to lead in place of another.
+    pub fn take_over(&mut self) {
+        self.calls = CALLS;
+    }
+
     pub fn is_leaving(&self) -> bool {
-        self.farewells > 0
+        self.is_leaving
     }
 
     /// This node asks for the leader: at once.
@@ -99,13 +111,19 @@ impl Beat {
     /// A hello was sent, brief or not.
     pub fn sent(&mut self, now: Instant, rng: &mut Rng) {
         self.sent_at = now;
-        self.due = if self.leads { now + self.apart(rng) } else { Instant::NEVER };
-        self.farewells = self.farewells.saturating_sub(1);
+        self.calls = self.calls.saturating_sub(1);
+        self.is_leaving &= self.calls > 0;
+        self.due = if self.speaks() { now + self.apart(rng) } else { Instant::NEVER };
+    }
+
+    /// Whether there is a next one, whatever anybody asks.
+    fn speaks(&self) -> bool {
+        self.leads || self.calls > 0
     }
 
     fn apart(&self, rng: &mut Rng) -> Duration {
-        if self.farewells > 1 {
-            return FAREWELL_APART;
+        if self.calls > 0 {
+            return CALLS_APART;
         }
         let every = self.every.as_micros();
         let jitter = u32::try_from(every).unwrap_or(u32::MAX) / JITTER;

@@ -60,8 +60,12 @@ pub struct Life {
     wrong: u8,
     /// When this node has asked everybody for it; never, where there was a sign of life since.
     asked_at: Instant,
+    /// Whether this node let go of it because others had lost it, and nothing was heard of it since.
+    has_concurred: bool,
     /// Whether it has said, at its last sign of life, that it steps down.
     pub(super) has_left: bool,
+    /// Who leads in its place by now, as the one or the other has said; 0 is nobody.
+    pub(super) heir: NodeId,
     /// How far apart a leader's hellos are.
     beat: Duration,
 }
@@ -77,7 +81,9 @@ impl Life {
             blind_until: Instant::ZERO,
             wrong: 0,
             asked_at: Instant::NEVER,
+            has_concurred: false,
             has_left: false,
+            heir: NodeId(0),
             beat,
         }
     }
@@ -96,6 +102,12 @@ impl Life {
             self.has_left = true;
             self.since = now;
         }
+    }
+
+    /// This node has let go of a leader that steps down.
+    pub fn part(&mut self) {
+        self.has_left = false;
+        self.at = Instant::ZERO;
     }
 
     /// Since when the leader is known to step down.
@@ -125,6 +137,7 @@ impl Life {
             self.at = at;
             if self.was_there(now, self.of) {
                 self.asked_at = Instant::NEVER;
+                self.has_concurred = false;
             }
         }
     }
@@ -146,6 +159,11 @@ impl Life {
         }
     }
 
+    /// This node lets go of the leader because others have lost it, who had asked everybody.
+    pub fn concur(&mut self) {
+        self.has_concurred = true;
+    }
+
     /// The rank among the successors that a lost leader leaves to this node, and from when on it may take it: others had time to
     /// object. None where this node has asked nobody, and so waits like everybody for them to say so.
     pub fn turn(&self) -> Option<(u8, Instant)> {
@@ -153,9 +171,14 @@ impl Life {
         Some((rank, self.asked_at + OBJECTION))
     }
 
-    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before.
+    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before. Where others
+    /// have asked everybody, they have time to object.
     pub fn gone_at(&self, now: Instant) -> Instant {
-        if self.turn().is_some() { now } else { now.max(self.at + self.beat.times(LONG_BEATS)) }
+        match (self.turn(), self.has_concurred) {
+            (Some(_), _) => now,
+            (None, true) => now + OBJECTION,
+            (None, false) => now.max(self.at + self.beat.times(LONG_BEATS)),
+        }
     }
 
     pub fn watch(&self) -> Watch {

@@ -293,8 +293,27 @@ impl Links {
         self.life.left_at()
     }
 
-    pub fn has_taken_over(&mut self) {
+    /// Whether somebody was heard to lead in the leader's place.
+    pub fn has_heir(&self) -> bool {
+        self.life.heir.0 != 0
+    }
+
+    pub fn take_heir(&mut self) -> NodeId {
+        core::mem::take(&mut self.life.heir)
+    }
+
+    /// Lets go of a leader that steps down. Its farewells are no signs of life.
+    pub fn part(&mut self, now: Instant, leader: NodeId) {
+        self.life.part();
+        self.end(now, leader, Reason::Silent);
+    }
+
+    /// It is settled who leads after the one that steps down; it may be this node.
+    pub fn has_taken_over(&mut self, is_heir: bool) {
         self.life.has_left = false;
+        if is_heir {
+            self.hellos.beat.take_over();
+        }
     }
 
     /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often.

@@ -72,9 +72,14 @@ impl Links {
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
+        if self.is_present(Some(slot)) && self.is_heir(slot, header, hello, leader) {
+            self.life.heir = hello.leader;
+        }
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
-        self.hear_of_leader(now, header.from, hello, leader);
-        self.share_suspicion(now, hello);
+        if self.is_present(Some(slot)) {
+            self.hear_of_leader(now, header.from, hello, leader);
+            self.share_suspicion(now, hello);
+        }
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
@@ -171,6 +176,22 @@ impl Links {
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
+    /// Whether a neighbour has proved that it is there. What others say of the leader or of whom they have lost may be a recording
+    /// from elsewhere, which a node that never heard its sender does not know to be old.
+    pub(super) fn is_present(&self, slot: Option<Slot>) -> bool {
+        slot.and_then(|slot| self.table.get(slot)).is_some_and(|known| known.session.is_up() || known.is_proven)
+    }
+
+    /// Whether a hello says for the first time who leads in the leader's place. It is the heir's own, and the heir followed that
+    /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins. To
+    /// a node without links, whatever it hears may be a recording.
+    fn is_heir(&self, slot: Slot, header: Header, hello: &Hello, leader: NodeId) -> bool {
+        let is_word = header.from == leader || header.from == hello.leader;
+        let did_follow = |before: &Neighbour| before.leader == leader && before.last.epoch == header.epoch;
+        let is_new = ![leader, self.id(), NodeId(0)].contains(&hello.leader);
+        is_word && is_new && hello.links > 0 && self.table.links() > 0 && self.table.get(slot).is_some_and(did_follow)
+    }
+
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
     /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
     /// node lets go of it as well, without asking it: so all do at about the same time.
@@ -206,6 +227,7 @@ impl Links {
         } else if !missed.willing
             && let Some(slot) = slot
         {
+            self.life.concur();
             self.take_down(now, slot, Reason::Silent);
         }
     }

@@ -48,6 +48,8 @@ type Bundle = Vec<PoolIndex, BUNDLE_MAX, u8>;
 
 impl Links {
     /// Writes the acknowledgement that is owed to `buf`.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_answer(&mut self, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         let reply = self.exchange.take_reply()?;
         *buf.first_chunk_mut::<ACK_BYTES>()? = reply.bytes;

@@ -6,6 +6,7 @@
 
 use heapless::Vec;
 
+use super::heir::Heir;
 use super::hold::Hold;
 use super::{FOR_ELECTION, Node};
 use crate::limits::{NEIGHBOURS_MAX, TABLE_MAX};
@@ -66,6 +67,9 @@ impl Node {
     fn bound_waits(&mut self, now: Instant) {
         if !self.hold.is_possible(now) {
             self.hold = Hold::NOBODY;
+        }
+        if !self.heir.is_possible(now) {
+            self.heir = Heir::NOBODY;
         }
         if self.odds_until != Instant::NEVER && self.odds_until > now + super::odds::LATEST {
             self.odds_until = now;

@@ -6,6 +6,7 @@ mod corruption;
 mod data;
 pub mod fleet;
 mod guest;
+mod heir;
 mod hold;
 mod odds;
 mod on_ring;
@@ -18,6 +19,7 @@ use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
 
 use self::fleet::About;
+use self::heir::Heir;
 use self::hold::Hold;
 use self::snapshot::{Counters, Snapshot};
 use self::upper::Upper;
@@ -79,6 +81,7 @@ pub struct Node {
     leader: Option<NodeId>,
     leader_changes: u32,
     hold: Hold,
+    heir: Heir,
     /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
     odds_until: Instant,
     /// When everything is looked at next.
@@ -116,6 +119,7 @@ impl Node {
             leader: None,
             leader_changes: 0,
             hold: Hold::NOBODY,
+            heir: Heir::NOBODY,
             odds_until: Instant::NEVER,
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
@@ -160,6 +164,7 @@ impl Node {
         // Most frames are hellos that change nothing.
         let has_news = self.hold.is_seat
             || self.links.left_at().is_some()
+            || self.links.has_heir()
             || self.links.table().links() == 0
             || self.links.has_news();
         if now != Instant::NEVER && (self.ring.is_some() || has_news) {
@@ -212,6 +217,8 @@ impl Node {
     }
 
     /// Writes the next frame to send to `buf`.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if let Some(answer) = self.links.poll_answer(buf) {
             return Some(answer);
@@ -245,7 +252,8 @@ impl Node {
         let earlier = |a: Option<Instant>, b: Option<Instant>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
         let ring = self.ring.as_ref().and_then(RingKeeper::poll_timeout);
         let election = if self.engine.has_words() { None } else { self.engine.poll_timeout() };
-        let held = Some(self.hold.until().min(self.take_over_at())).filter(|&until| until != Instant::NEVER);
+        let held = Some(self.hold.until().min(self.take_over_at()).min(self.heir.until()))
+            .filter(|&until| until != Instant::NEVER);
         let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
         // Whatever else is wrong, everything is looked at in time: a deadline that went wrong may lie in another life.
         let due = earlier(due, Some(self.audit_at));
@@ -269,6 +277,10 @@ impl Node {
     /// The leader this node follows, itself included.
     pub fn leader(&self) -> Option<NodeId> {
         self.leader
+    }
+
+    pub fn is_on_ring(&self) -> bool {
+        self.ring.is_some()
     }
 
     pub fn election(&self) -> &Election {
@@ -307,6 +319,7 @@ impl Node {
         if let Some(ring) = &mut self.ring {
             ring.set_pace(self.links.pace(now));
         }
+        self.part(now);
         loop {
             while let Some(event) = self.poll_link() {
                 self.on_link(now, &event);
@@ -325,7 +338,7 @@ impl Node {
             self.notices.push(notice);
         }
         let host = self.host(now);
-        let followed = host.map(|(_, leader)| leader).or_else(|| self.followed_until_told(now));
+        let followed = host.map(|(_, leader)| leader).or(self.heir(now)).or_else(|| self.followed_until_told(now));
         let leader = followed.or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;

@@ -79,8 +79,19 @@ impl Node {
     /// Says that this node will lead no more, and goes on leading until another does. Whom that falls to learns it from the next
     /// hellos.
     pub(super) fn step_down(&mut self, now: Instant) {
-        if self.keeps_states() && self.leader == Some(self.id()) {
+        if self.leader == Some(self.id()) {
             self.links.step_down(now);
+        }
+    }
+
+    /// On a ring, whoever has a link to a leader that steps down lets go of it, as if it had been silent for long: the ring
+    /// closes over it while it is still there.
+    pub(super) fn part(&mut self, now: Instant) {
+        if self.ring.is_some()
+            && self.links.left_at().is_some()
+            && let Some(leader) = self.leader
+        {
+            self.links.part(now, leader);
         }
     }
 
@@ -90,8 +101,8 @@ impl Node {
         if self.take_over_at() > now {
             return;
         }
-        self.links.has_taken_over();
         let is_vacant = self.engine.protocol().leader() == Some(leader) && !self.links.is_succeeded(since, leader);
+        self.links.has_taken_over(is_vacant);
         if is_vacant {
             self.engine.handle_signal(now, Signal::Elect);
         }
@@ -126,6 +137,7 @@ impl Node {
         // A node that has heard nobody but a lost leader elects itself when it is told. Twice at once would be two elections, of
         // which the first is over before anybody hears of it.
         if is_vacant && self.has_other(leader) {
+            self.links.has_taken_over(true);
             self.engine.handle_signal(now, Signal::Elect);
         }
         self.engine.handle_link_down(now, leader);

@@ -63,18 +63,18 @@ const AGE_MAX: u8 = 240;
 /// A board that restarts at once would not pass the order on.
 const RESTART_AFTER: Duration = Duration::from_millis(2_000);
 
-/// Everybody tells its neighbours this often how far it has come, in case a memory has gone wrong.
+/// Every node tells its neighbours this often how far it has come, in case a memory has gone wrong.
 const REMIND: Duration = Duration::from_millis(30_000);
 
 /// What the election says of this node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Standing {
     pub leads: bool,
-    /// When it was elected, where elections have times; 0 where they have none.
+    /// When it was elected, where elections have times; 0 if they have none.
     pub elected_at: u32,
     /// The neighbour on the way to the leader.
     pub next_hop: Option<NodeId>,
-    /// How many nodes are known to be there by other means, this one included; 0 where that is not known.
+    /// How many nodes are known to be there by other means, this one included; 0 if that is not known.
     pub population: u8,
 }
 
@@ -274,7 +274,7 @@ impl Orders {
         self.tend_submissions(now);
     }
 
-    /// When [`timeout`](Self::timeout) is next wanted; never, where nothing is waited for.
+    /// When [`timeout`](Self::timeout) is next wanted; never if nothing is waited for.
     pub fn poll_timeout(&self) -> Instant {
         let deed = self.deeds.iter().map(|deed| deed.at).min().unwrap_or(Instant::NEVER);
         self.remind_at.min(self.submitting.due()).min(self.leading.report_at()).min(deed)
@@ -295,7 +295,7 @@ impl Orders {
         self.ordered(register).unwrap_or(register.usual())
     }
 
-    /// The value of a register; none where nobody has ordered one.
+    /// The value of a register; none if nobody has ordered one.
     pub fn ordered(&self, register: Register) -> Option<u32> {
         match self.book.of_register(register)?.command {
             Command::Set { value, .. } => Some(value),
@@ -312,7 +312,7 @@ impl Orders {
         &self.book
     }
 
-    /// A number that stands for everything that this node knows; 0 where that is nothing.
+    /// A number that stands for everything that this node knows; 0 if that is nothing.
     pub fn digest(&self) -> u32 {
         self.book.digest(self.newest)
     }
@@ -391,7 +391,7 @@ fn age(now: Instant, at: Instant) -> u8 {
     u8::try_from(now.since(at).as_micros().div_ceil(AGE_UNIT_US)).unwrap_or(u8::MAX)
 }
 
-/// When something of this age was ordered, by this node's clock; zero where it is too old to tell.
+/// When something of this age was ordered, by this node's clock; zero if it is too old to tell.
 fn time_of(now: Instant, age: u8) -> Instant {
     if age > AGE_MAX { Instant::ZERO } else { now - Duration::from_micros(u64::from(age) * AGE_UNIT_US) }
 }

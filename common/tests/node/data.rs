@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::data::block::Sample;
 use common::data::log_entry::{Contents, ENTRY_MAX, LogEntry};
 use common::data::origin::Recovered;
-use common::data::wire::Key;
+use common::data::wire::{BODY_MAX, Gap, Key, Records};
 use common::data::{Chore, Done};
+use common::link::frame::Kind;
 use common::node::Node;
 use common::time::Instant;
 use common::types::NodeId;
 
 use crate::ether::Ether;
+use crate::insider::{LIE, say};
 use crate::mesh::{mesh, seconds};
 use crate::rings::ring;
 
@@ -73,7 +75,7 @@ impl Flash {
     }
 }
 
-/// Lets every board collect, with room for so many blocks.
+/// Lets every board collect, with room for this many blocks.
 pub fn collecting(mut ether: Ether, room: usize) -> Ether {
     for board in 0..ether.boards.len() {
         let name = 100 + u16::try_from(board).expect("few");
@@ -84,7 +86,7 @@ pub fn collecting(mut ether: Ether, room: usize) -> Ether {
     ether
 }
 
-/// Lets so much time pass, with a sample at every board each second.
+/// Lets this much time pass, with a sample at every board each second.
 pub fn measure(ether: &mut Ether, length: u64) {
     for _ in 0..length {
         let now = ether.now;
@@ -170,6 +172,41 @@ fn rings_collect_too() {
         measure(&mut ether, 20);
         ether.run(seconds(60));
         assert_eq!(missing(&ether), [], "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_false_block_or_gap_costs_one_true_block_at_most() {
+    let lies = [1, 4, 12, 13, 15, 16, 17, 40, 5_000, 0x00FF_FFF0]
+        .into_iter()
+        .flat_map(|ahead| [(ahead, false), (ahead, true)]);
+    for (seed, (ahead, is_gap)) in (0..).zip(lies) {
+        let mut ether = collecting(mesh(seed, 4, 0), 1_000);
+        measure(&mut ether, 20);
+        let leader = usize::from(ether.agreed(0..4).expect("agreement").0) - 1;
+        let [liar, victim] = [(leader + 1) % 4, (leader + 2) % 4];
+        let Flash { name, next, .. } = *flash(&ether, victim);
+        let origin = ether.boards[victim].node.id();
+        let key = Key { origin, store: name, number: next + ahead - 1 };
+        let mut buf = [0; BODY_MAX];
+        let length = if is_gap {
+            Gap { turn: 0, hops_left: 5, key: key.with(0), end: key.number + 1 }.write(&mut buf)
+        } else {
+            let block = &[1, 0, 5, 0, 0, 0, 0, 1, 0, 1, 4];
+            Records { turn: 0, hops_left: 5, key, age: 0, block }.write(&mut buf)
+        };
+        let epoch = ether.boards[liar].node.links().epoch().expect("it may send");
+        say(&mut ether, [liar, leader], Kind::Data, (epoch, LIE), &buf[..length.expect("it fits")]);
+        ether.switch_off(liar);
+        measure(&mut ether, 60);
+        // The leader's marks are made anew from its log.
+        ether.switch_off(leader);
+        ether.switch_on(leader);
+        measure(&mut ether, 60);
+        ether.run(seconds(60));
+        let (all, _) = logged(&ether);
+        let lost = (0..flash(&ether, victim).next).filter(|&number| !all.contains(&key.with(number))).count();
+        assert!(lost <= usize::from(is_gap), "{lost} lost by a lie {ahead} ahead, gap: {is_gap}");
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Collector {
     flash: SharedFlash,
     /// How often a block is closed.
     block_every: Duration,
-    /// None where this node only gathers what others measure.
+    /// None if this node only gathers what others measure.
     sampling: Option<Sampling>,
     next_sample: Instant,
     rng: Rng,

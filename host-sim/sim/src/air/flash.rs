@@ -1,8 +1,8 @@
 //! What a simulated driver keeps over power cuts for collection: the store of its own blocks, and the log of those it gathered.
 //!
-//! Whatever an operation has put here is kept, as flash keeps it; whatever was only in the node's memory goes with the power.
-//! The store has room for so many blocks and overwrites a page of the oldest where it has no more, as a board erases pages. The
-//! log has no end: somebody reads it.
+//! What an operation has put here is kept, as flash keeps it; what was only in the node's memory is lost with the power. The
+//! store has room for a number of blocks; when it is full it overwrites a page of the oldest, as a board erases pages. The log
+//! never fills: somebody reads it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub enum FlashEvent {
     Erased,
 }
 
-/// A desk to which nodes' logs go instead of their flash: it gets each entry, and says whether it keeps it.
+/// A desk that takes the nodes' logs in place of their flash: it gets each entry, and says whether it keeps it.
 #[derive(Clone)]
 pub struct Desk(Rc<RefCell<Keep>>);
 
@@ -105,7 +105,7 @@ impl Flash {
         self.log.iter().filter_map(|bytes| LogEntry::read(bytes))
     }
 
-    /// Stores a block; none where that failed, or the first block that was overwritten by nobody.
+    /// Stores a block; none if that failed, or the first block that was overwritten by nobody.
     pub fn store(&mut self, number: u32, block: &[u8]) -> Option<u32> {
         if self.is_failing {
             return None;
@@ -130,7 +130,7 @@ impl Flash {
         }
     }
 
-    /// Appends to the log; false where that failed.
+    /// Appends to the log; false if that failed.
     pub fn append(&mut self, entry: &[u8]) -> bool {
         let Some(read) = LogEntry::read(entry).filter(|_| !self.is_failing) else { return false };
         if self.desk.as_ref().is_some_and(|desk| !desk.keep(entry)) {

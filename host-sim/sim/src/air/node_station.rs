@@ -85,14 +85,14 @@ impl NodeStation {
         self.collect(now);
     }
 
-    /// Gives it a command; none where it has too many without an outcome.
+    /// Gives it a command; none if it has too many without an outcome.
     pub fn submit(&mut self, now: Instant, command: Command) -> Option<u8> {
         let number = self.node.submit(now, command).ok();
         self.collect(now);
         number
     }
 
-    /// Lets it ask all nodes how they stand.
+    /// Has it ask all nodes for their state.
     pub fn ask(&mut self, now: Instant, Question { number, turn, known }: Question) {
         self.node.ask(now, number, turn, known);
         self.collect(now);

@@ -11,7 +11,7 @@ use super::stranger::{Air, Fades, Feature, Measuring, NextDoor, Position, Strang
 
 pub const NODES_MAX: u64 = 300;
 
-/// Walking takes at most so long.
+/// Walking takes at most this long.
 const WALK_MAX_MS: u64 = 60_000;
 
 /// All nodes together send a block each so many milliseconds, at most: a block takes 4 ms of each hop.
@@ -32,8 +32,9 @@ const fn chance(feature: Feature) -> u32 {
         | Feature::CorruptFrames
         | Feature::SlowRadio
         | Feature::Readings => 12,
-        Feature::Levels
-        | Feature::Walls | Feature::Churn | Feature::Drift | Feature::CorruptState | Feature::Lies => 15,
+        Feature::Levels | Feature::Walls | Feature::Churn | Feature::Drift | Feature::CorruptState | Feature::Lies => {
+            15
+        }
         Feature::Flash | Feature::Dense | Feature::Partition => 25,
         Feature::Strewn | Feature::Shadows | Feature::Loss | Feature::Clocks | Feature::JointLoss => 40,
         Feature::SingleLoss => 50,
@@ -55,7 +56,7 @@ const ALGORITHMS: [Algorithm; 7] = [
 pub fn draw(seed: u64) -> (Stranger, World) {
     let mut features = drawn_features(&mut Lot::new(seed, 1));
     let mut lot = Lot::new(seed, 2);
-    // The default mode as often as all others together.
+    // The default algorithm is as likely as all others together.
     let algorithm = if lot.percent(40) { Algorithm::Hierarchy } else { lot.one_of(&ALGORITHMS) };
     let most = if features.contains(&Feature::Long) {
         8

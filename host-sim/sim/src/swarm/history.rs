@@ -17,7 +17,7 @@ const EVENTS_MAX: usize = 12;
 /// The shortest blow.
 const SHORTEST_MS: u64 = 1_000;
 
-/// Nodes come and go for at most so long.
+/// Nodes come and go for at most this long.
 const CHURN_MAX_MS: u64 = 60_000;
 
 /// Long enough for an agreement to count.

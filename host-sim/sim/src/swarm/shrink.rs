@@ -98,7 +98,7 @@ fn switch_off(stranger: &mut Stranger, feature: Feature) {
     stranger.features.remove(&feature);
 }
 
-/// One blow lasts half as long, and all that follows comes so much earlier.
+/// One blow lasts half as long, and all that follows comes that much earlier.
 fn shorten(stranger: &mut Stranger, at: usize) {
     let half = stranger.events[at].for_ms / 2;
     if half < 1_000 {

@@ -214,7 +214,7 @@ pub struct Stranger {
     pub events: Vec<Event>,
     /// How long agreement may take; [`bound`](super::bound) has the rule.
     pub within_ms: u64,
-    /// From the last change on, nothing happens for so long.
+    /// From the last change on, nothing happens for this long.
     pub quiet_ms: u64,
     /// Whether nobody may change its leader in that time, once agreement had its time to come.
     pub is_calm: bool,

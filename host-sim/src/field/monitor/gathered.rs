@@ -1,4 +1,4 @@
-//! The readings of all nodes, as boards on cables tell them: those that a leader has in its log, and those that a board has stored
+//! The readings of all nodes, as boards on cables report them: those in a leader's log, and those that a board has stored
 //! itself. Entries come from several logs and more than once; the newest block of each node counts.
 
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Gathered {
         }
     }
 
-    /// A line for each node; empty where nothing was gathered yet.
+    /// A line for each node; empty if nothing was gathered yet.
     pub fn table(&self) -> String {
         let mut text = String::new();
         for (id, node) in &self.nodes {

@@ -8,6 +8,7 @@ use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::boards::{Boards, PortIndex};
 use super::line::{self, Endpoint, Line};
+use super::log_reader::LogReader;
 
 /// How often to try to reopen a line that is gone.
 const RETRY: Duration = Duration::from_millis(500);
@@ -28,7 +29,7 @@ pub struct Options {
     pub calls: bool,
 }
 
-/// A port is read so often before the others have their turn, and before what it said is handed on.
+/// How often a port is read before the others have their turn and what it said is passed on.
 const READS_MAX: u32 = 64;
 
 /// What can happen at a port.
@@ -63,8 +64,7 @@ struct Port {
     restart_at: Option<Instant>,
     next_try: Instant,
     is_wait_told: bool,
-    /// Whether the board was asked for its log since the port was opened.
-    is_log_asked: bool,
+    log: LogReader,
 }
 
 #[derive(Debug)]
@@ -72,6 +72,8 @@ pub struct Watch {
     ports: Vec<Port>,
     boards: Boards,
     options: Options,
+    /// What leaders have gathered is stored, so none of it may be missed.
+    keeps_logs: bool,
     start: Instant,
     next_ask: Instant,
 }
@@ -88,10 +90,16 @@ impl Watch {
             restart_at: Some(start),
             next_try: start,
             is_wait_told: false,
-            is_log_asked: false,
+            log: LogReader::default(),
         };
         let ports = endpoints.into_iter().map(port).collect();
-        Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK }
+        Self { ports, boards: Boards::default(), options, keeps_logs: false, start, next_ask: start + ASK }
+    }
+
+    /// As [`new`](Self::new), for whoever stores what leaders have gathered, and says with
+    /// [`release_logs`](Self::release_logs) what is safe.
+    pub fn keeping_logs(endpoints: impl IntoIterator<Item = Endpoint>, options: Options) -> Self {
+        Self { keeps_logs: true, ..Self::new(endpoints, options) }
     }
 
     pub fn boards(&self) -> &Boards {
@@ -106,6 +114,15 @@ impl Watch {
     pub fn send(&mut self, port: PortIndex, message: &ToBoard) -> bool {
         let Some(line) = self.ports.get_mut(port.0).and_then(|port| port.line.as_mut()) else { return false };
         say(line, message).is_ok()
+    }
+
+    /// Everything that leaders have told so far is safe, and they may overwrite it.
+    pub fn release_logs(&mut self) {
+        for port in &mut self.ports {
+            if let (Some(line), Some(release)) = (&mut port.line, port.log.handle_committed()) {
+                let _ = say(line, &release);
+            }
+        }
     }
 
     /// Waits no longer than this for something to happen, and returns what did.
@@ -171,7 +188,15 @@ impl Watch {
                 Ok(None) => return,
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
-                        let Some(message) = port.decoder.push(byte) else { continue };
+                        let message = port.decoder.push(byte);
+                        // Told where it happened: what follows is known to come after something that is missing.
+                        let damaged = port.decoder.damaged();
+                        if damaged > port.damaged_told {
+                            let records = self.boards.miss(time_us, number, damaged - port.damaged_told);
+                            port.damaged_told = damaged;
+                            happened.push(Happening { time_us, port: number, what: What::Damaged(damaged), records });
+                        }
+                        let Some(message) = message else { continue };
                         match message {
                             // From its node's start on, which comes soon after its hello.
                             ToHost::Hello(_) => {
@@ -191,26 +216,14 @@ impl Watch {
                         if self.boards.is_spare(number) {
                             continue;
                         }
-                        if let ToHost::LogTold { next, end } = &message
-                            && next < end
-                        {
-                            let _ = say(line, &ToBoard::ReadLog { from: *next });
+                        if let Some(ask) = read_on(&mut port.log, &message, self.keeps_logs) {
+                            let _ = say(line, &ask);
                         }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
                     }
-                    let damaged = port.decoder.damaged();
-                    if damaged > port.damaged_told {
-                        port.damaged_told = damaged;
-                        happened.push(Happening {
-                            time_us,
-                            port: number,
-                            what: What::Damaged(damaged),
-                            records: Vec::new(),
-                        });
-                    }
                 }
                 Err(error) => {
-                    (port.line, port.is_log_asked) = (None, false);
+                    (port.line, port.log) = (None, LogReader::default());
                     port.next_try = Instant::now() + RETRY;
                     // Its loss has been reported; do not report the wait as well.
                     port.is_wait_told = true;
@@ -246,10 +259,22 @@ impl Watch {
                 let _ = say(line, &ToBoard::Reset { record: true });
                 port.restart_at = Some(now + CALLS_WAIT);
             }
-            if self.boards.at(number).is_some() && !std::mem::replace(&mut port.is_log_asked, true) {
-                let _ = say(line, &ToBoard::ReadLog { from: 0 });
+            if let Some(ask) = port.log.look(now) {
+                let _ = say(line, &ask);
             }
         }
+    }
+}
+
+/// What to ask a board for after it has said this, so that its whole log is told.
+fn read_on(log: &mut LogReader, message: &ToHost, keeps: bool) -> Option<ToBoard> {
+    let now = Instant::now();
+    match message {
+        ToHost::Hello(_) => Some(log.start(now)),
+        ToHost::Lost(_) => log.handle_lost(now, keeps),
+        ToHost::LogTold { next, end } => log.handle_told(now, *next, *end),
+        ToHost::Logged { position, .. } => log.handle_logged(now, *position),
+        _ => None,
     }
 }
 

@@ -44,7 +44,7 @@ impl Watch {
         Self { within_us, due_us: within_us, ..Self::default() }
     }
 
-    /// Time has passed with this many nodes on; by now they have done so much.
+    /// Time has passed with this many nodes on; by now they have done this much.
     pub fn pass(&mut self, now: u64, on: usize, Done { changes, frames }: Done, is_quiet: bool) {
         let node_us = (now - self.passed_us) * on as u64;
         self.node_us += node_us;

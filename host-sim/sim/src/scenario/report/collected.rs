@@ -25,7 +25,7 @@ pub struct Collected {
     /// Those that are in no log, and whose origin's flash was erased before they were.
     #[serde(default)]
     pub destroyed: u64,
-    /// Those that are in the logs of several leaders, of which whoever reads them keeps one.
+    /// Those that are in the logs of several leaders; a reader of the logs keeps one copy.
     #[serde(default)]
     pub copies: u64,
     /// From storing to the first log.
@@ -92,7 +92,7 @@ impl Latency {
 }
 
 impl Collected {
-    /// All runs together; none where no run collected anything.
+    /// All runs together; none if no run collected anything.
     pub fn of<'c>(runs: impl Iterator<Item = &'c Self>) -> Option<Self> {
         let (mut sum, mut count) = (Self::default(), 0);
         for run in runs {

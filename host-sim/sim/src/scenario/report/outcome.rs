@@ -116,7 +116,7 @@ impl Steadiness {
         per_day(self.leader_changes, self.node_ms)
     }
 
-    /// The frames of a node and minute while nothing changed.
+    /// Frames per node and minute while nothing changed.
     pub fn quiet_frames_per_minute(&self) -> f64 {
         per_day(self.quiet_frames, self.quiet_node_ms) / 1_440.0
     }

@@ -34,6 +34,8 @@ pub enum Action {
         node: NodeIndex,
         life: u64,
     },
+    /// These nodes have said that they go.
+    Stop(Vec<NodeIndex>),
     /// The attacker of a fault sends.
     Attack(FaultIndex),
     /// What made these nodes' clocks drift is over.
@@ -46,7 +48,7 @@ pub enum Action {
     Remember,
     /// A node is told something.
     Command(CommandIndex),
-    /// Somebody asks all nodes how they stand.
+    /// Somebody asks all nodes for their state.
     Ask,
     /// Nodes are loaded otherwise from now on.
     Load(LoadIndex),

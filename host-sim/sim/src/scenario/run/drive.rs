@@ -31,7 +31,7 @@ pub(in crate::scenario) const SLICE_US: u64 = 10_000;
 /// What nodes have used is recorded this often.
 const METERED_US: u64 = 1_000_000;
 
-/// A scenario that is being played. What is wrong at present is the faults' business, and what to think of it the judge's.
+/// A scenario that is being played. What is wrong at present is kept by the faults, and what must hold by the judge.
 pub(in crate::scenario) struct Run<'s> {
     pub(super) scenario: &'s Scenario,
     pub(super) programs: Programs,
@@ -163,7 +163,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Something has changed, from which on agreement must be found anew.
+    /// Something has changed, from which on agreement must be found again.
     pub(super) fn change(&mut self, now: u64, what: String) {
         let found = self.find_components();
         self.observer.orders.note_change(now);

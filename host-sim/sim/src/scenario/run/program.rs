@@ -96,7 +96,7 @@ impl Programs {
         (1..=self.nodes).try_for_each(|id| self.config(NodeId(id), algorithm, *cipher, radii).check())
     }
 
-    /// One life of a node. `epoch` is what its driver has stored for it; none where that failed.
+    /// One life of a node. `epoch` is what its driver has stored for it; none if that failed.
     ///
     /// # Panics
     ///
@@ -123,7 +123,7 @@ impl Programs {
         }
     }
 
-    /// The configuration of a node that is a board; none where no board runs such a program.
+    /// The configuration of a node that is a board; none if no board runs such a program.
     pub fn board_config(&self, id: NodeId, channel: u8, power_dbm: i8) -> Option<Config> {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
         let ProgramKind::Node(algorithm) = *program else { return None };
@@ -239,8 +239,7 @@ impl Program {
             Self::Soft(station) => station.tally().faults,
             Self::Board(board) => board.tally().faults,
         };
-        let opaque =
-            |id| View { id, time: 0, leader: None, is_alone: false, records: Default::default(), faults };
+        let opaque = |id| View { id, time: 0, leader: None, is_alone: false, records: Default::default(), faults };
         let (height, time, records) = match self {
             Self::Soft(station) => {
                 let node = station.hierarchy();
@@ -257,7 +256,7 @@ impl Program {
         View { id: height.id, time, leader: Some(height.leader), is_alone, records, faults }
     }
 
-    /// A board has said something; true where that may matter to anybody.
+    /// A board has said something; true if that may matter to anybody.
     pub fn hear(&mut self, message: &ToHost) -> bool {
         match self {
             Self::Board(board) => board.hear(message),

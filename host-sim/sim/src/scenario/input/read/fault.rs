@@ -107,7 +107,10 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
             Harm::Corrupt { share, lasts_us: read_length(section)? }
         }
         Kind::Lie => Harm::Lie { who: read_who(section, nodes)?, lasts_us: read_length(section)? },
-        Kind::StepDown => Harm::StepDown { who: read_who(section, nodes)? },
+        Kind::StepDown => {
+            let off_after_us = positive(section, "off_after", Unit::Time)?.map(micros);
+            Harm::StepDown { who: read_who(section, nodes)?, off_after_us }
+        }
         Kind::CorruptState => Harm::CorruptState { who: read_who(section, nodes)? },
         Kind::Attack => Harm::Attack(read_attack(section)?),
         Kind::Move => read_move(section, nodes)?,

@@ -30,6 +30,7 @@ impl Run<'_> {
             Action::EndOutage { strike, nodes } => self.end_outage(now, strike, &nodes),
             Action::StoreAgain { node, life } => self.store_again(now, node, life),
             Action::EndHoldOff { node, life } => self.end_hold_off(now, node, life),
+            Action::Stop(nodes) => self.stop(now, nodes),
             Action::Attack(fault) => self.attack(now, fault),
             Action::EndDrift { strike, nodes } => self.end_drift(now, strike, &nodes),
             Action::Move => self.move_on(now),
@@ -87,7 +88,7 @@ impl Run<'_> {
             }
             Harm::CorruptState { who } => self.corrupt_state(now, who),
             Harm::Lie { who, lasts_us } => self.lie(now, fault, who, *lasts_us),
-            Harm::StepDown { who } => self.step_down(now, who),
+            Harm::StepDown { who, off_after_us } => self.step_down(now, who, *off_after_us),
             Harm::Move { to } => {
                 for (&node, &position) in to {
                     if let Some(walk) = &mut self.walk {
@@ -160,12 +161,27 @@ impl Run<'_> {
         }
     }
 
-    fn step_down(&mut self, now: u64, who: &Who) {
+    fn step_down(&mut self, now: u64, who: &Who, off_after: Option<u64>) {
         let told: Vec<NodeIndex> = self.targets(who).into_iter().filter(|&node| self.world.is_on(node)).collect();
-        self.change(now, format!("{} is to lead no more", names(&told)));
-        for node in told {
+        self.change(now, format!("{} to lead no more", names(&told)));
+        for &node in &told {
             self.world.tell(node, &mut self.observer, |program, local| program.signal(local, Signal::StepDown));
         }
+        if let Some(after) = off_after {
+            self.agenda.add(now + after, Action::Stop(told));
+        }
+    }
+
+    /// Nodes go that have said so. Nobody is to miss them, so agreement is judged as if nothing had happened.
+    fn stop(&mut self, now: u64, nodes: Vec<NodeIndex>) {
+        for &node in &nodes {
+            if self.world.is_on(node) {
+                self.switch_off(now, node);
+            }
+        }
+        self.observer.note(now, &format!("{} off", names(&nodes)));
+        self.keep_off(now, nodes, None, Flash::Kept);
+        self.judge.mark_stale();
     }
 
     pub(in crate::scenario) fn crash(&mut self, now: u64, who: &Who, down: Option<u64>, flash: Flash) {
