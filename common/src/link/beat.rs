@@ -165,6 +165,29 @@ mod tests {
     }
 
     #[test]
+    fn who_hands_over_calls_as_leader_and_again_when_it_follows() {
+        let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
+        let mut now = Instant::from_millis(1_000);
+        beat.step_down(now);
+        assert!(!beat.is_leaving(), "it leads nobody");
+        beat.lead(now, true, &mut rng);
+        beat.step_down(now);
+        let mut call = |beat: &mut Beat, calls| {
+            for _ in 0..calls {
+                now = beat.next();
+                beat.sent(now, &mut rng);
+            }
+            beat.next().since(now)
+        };
+        assert_eq!(call(&mut beat, 3), CALLS_APART);
+        assert!(beat.is_leaving());
+        beat.lead(now, false, &mut Rng::new(2));
+        assert!(!beat.is_leaving());
+        assert_eq!(call(&mut beat, CALLS - 1), CALLS_APART, "it names its heir as often");
+        assert_eq!(call(&mut beat, 1), Instant::NEVER.since(now));
+    }
+
+    #[test]
     fn an_objection_is_said_once() {
         let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
         let now = Instant::from_millis(1_000);
