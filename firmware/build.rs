@@ -12,8 +12,9 @@ fn main() {
     check_target();
     check_board();
     let map = memory_map(&package);
+    let text = fs::read_to_string(&map).expect("the memory map can be read");
     // The workspace's memory.x includes it by this name.
-    fs::copy(&map, output.join("board-memory.x")).expect("the memory map can be copied");
+    fs::write(output.join("board-memory.x"), without_journal(&text)).expect("the memory map can be written");
 
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", map.display());
@@ -60,6 +61,20 @@ fn check_board() {
 
 fn has(feature: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
+}
+
+/// An image with a journal leaves its pages alone (common/src/board/flash_map.rs).
+fn without_journal(map: &str) -> String {
+    let kilobytes = match (has("JOURNAL"), has("CHIP_NRF52833")) {
+        (false, _) => return map.to_owned(),
+        (true, true) => 32,
+        (true, false) => 64,
+    };
+    let shorter = |line: &str| match line.trim_start().starts_with("FLASH") {
+        true => format!("{line} - {kilobytes}K\n"),
+        false => format!("{line}\n"),
+    };
+    map.lines().map(shorter).collect()
 }
 
 /// A chip has one memory map, and a board that comes with a bootloader its own.

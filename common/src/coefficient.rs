@@ -116,7 +116,7 @@ impl Weights {
     }
 }
 
-/// Parameters that describe no distribution.
+/// Parameters that do not describe a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum WeibullError {

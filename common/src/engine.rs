@@ -105,6 +105,8 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         assert!(<P::Msg as MaxSize>::POSTCARD_MAX_SIZE <= MESSAGE_MAX, "a message does not fit a frame");
 
     /// A node that has not started. Links may be brought up before [`handle_start`](Self::handle_start).
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn new(id: NodeId, seed: u64, protocol: P) -> Self {
         let () = Self::MESSAGE_FITS;
         Self {
@@ -276,7 +278,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
     }
 
     fn call(&mut self, now: Instant, happening: Happening<P::Msg, P::Timer>, ended: &mut Vec<NodeId, PEERS, u8>) {
-        let mut out = Outbox::new();
+        let mut out = Outbox::<P::Msg, P::Timer>::new();
         let mut cx = Cx { id: self.id, now, peers: self.peers.as_slice(), rng: &mut self.rng, out: &mut out };
         self.protocol.handle(happening, &mut cx);
         if out.overflowed() {
@@ -297,7 +299,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         let set = self.resolve(to);
         if set.is_empty() {
             if let Dest::One(peer) = to {
-                // A link that this very call has ended is no defect of the handler.
+                // A link that this very call has ended is not a defect of the handler.
                 if !ended.contains(&peer) {
                     self.notices.push(Notice::Fault(Fault::NoLink(peer)));
                 }

@@ -35,7 +35,7 @@ pub const HEIGHT_STATE_MAX: usize = 768;
 pub const NODE_MAX: usize = 13 * 1_024;
 
 /// What a whole node with room for [`NEIGHBOURS_MAX`] links takes, in bytes.
-pub const NODE: usize = 13056;
+pub const NODE: usize = 13104;
 
 /// The sizes of one algorithm, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -53,7 +53,7 @@ pub struct Row {
 
 /// The sizes of every algorithm in this build, and last of all algorithms behind one type, which is what a board runs.
 pub const LAYOUT: &[Row] = &[
-    row::<Hs>(Algorithm::Hs.title(), [32, 16, 12, 472]),
+    row::<Hs>(Algorithm::Hs.title(), [40, 16, 12, 480]),
     row::<HeightElection>(Algorithm::Height.title(), [352, 25, 24, 888]),
     row::<Hierarchy>(Algorithm::Hierarchy.title(), [560, 31, 36, 1192]),
     row::<Frlle>(Algorithm::Frlle.title(), [64, 22, 20, 568]),

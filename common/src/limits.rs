@@ -95,6 +95,10 @@ pub const MARKS_MAX: usize = 16;
 /// Nodes of which a leader knows how far they have come: as many as a ring may have members.
 pub const ROSTER_MAX: usize = MEMBERS_MAX;
 
+/// Bytes of an item of a board's journal: as long as the flash takes at once.
+#[cfg(feature = "journal")]
+pub const JOURNAL_ITEM_MAX: usize = 120;
+
 const _: () = assert!(TABLE_MAX <= 32, "a set of slots in the table is 32 bits");
 const _: () = assert!(PARCEL_MAX <= MESSAGE_MAX);
 
@@ -116,7 +120,7 @@ pub const ORIGINS_MAX: usize = 64;
 /// Blocks of one origin under way at once.
 pub const WINDOW_MAX: usize = 4;
 
-/// Blocks of others that a node remembers to have taken, so that one whose acknowledgement was lost is not passed on twice.
+/// Blocks of others that a node remembers having taken, so that one whose acknowledgement was lost is not passed on twice.
 pub const TAKEN_MAX: usize = 32;
 
 /// Questions to everybody that a node passes on at once. Of more, the oldest is forgotten, and its asker asks again.

@@ -1,5 +1,4 @@
-//! How a board's log words what it is told, for people who read and paste it. The words are kept in the image's file and not
-//! on the board.
+//! How a board's log words what it reports, for people to read and paste. The words are in the image's file, not on the board.
 
 use defmt::{Format, Formatter, write};
 
@@ -73,11 +72,11 @@ words! {
     }
     PageError {
         Self::Blank => "the page is blank";
-        Self::Magic => "byte 0: this is no configuration page";
+        Self::Magic => "byte 0: this is not a configuration page";
         Self::Version(version) => "byte 4: version {=u8} is not known" version;
         Self::Length(length) => "byte 6: a body of {=u16} bytes does not fit" length;
         Self::Checksum => "the checksum behind the body is wrong";
-        Self::Body => "the body is no configuration";
+        Self::Body => "the body is not a configuration";
         Self::Field(error) => "{}" error;
     }
     Reason {
@@ -90,7 +89,7 @@ words! {
         Self::Unwilling => "the other end no longer wants it";
         Self::MadeRoom => "dropped to make room for another";
         Self::Renamed => "this node changed its id";
-        Self::AtOdds => "this node begins anew";
+        Self::AtOdds => "this node starts over";
     }
     Fault {
         Self::OutboxOverflow => "a handler sent more than the outbox holds";
@@ -134,7 +133,7 @@ words! {
         Self::EpochNeeded => "only listening until a new epoch is stored";
         Self::RingPlace(left, right) => "between {} and {} on the ring" left right;
         Self::LeaderSilent(id) => "has not heard its leader {} for too long" id;
-        Self::AtOdds => "at odds with its neighbours for too long, begins anew";
+        Self::AtOdds => "at odds with its neighbours for too long, starts over";
         Self::Fault(fault) => "DEFECT of the election core: {}" fault;
         Self::Lost(count) => "{=u16} notices were lost here" count;
     }

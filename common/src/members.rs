@@ -8,7 +8,22 @@ use crate::bits::Bits;
 use crate::limits::RING_MAX;
 use crate::types::NodeId;
 
-/// A list of ids that is no ring.
+/// Where a member stands in its ring's order, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub u8);
+
+impl Position {
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// Every position in order, on a ring of any size.
+    pub fn all() -> impl Iterator<Item = Self> + Clone {
+        (0_u8..).map(Self)
+    }
+}
+
+/// A list of ids that is not a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum RingOrderError {
@@ -65,6 +80,8 @@ impl RingOrder {
     }
 
     /// A ring of one.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn alone(id: NodeId) -> Self {
         Self { ids: core::iter::once(id).collect() }
     }
@@ -74,20 +91,20 @@ impl RingOrder {
     }
 
     /// Where a node stands.
-    pub fn position(&self, id: NodeId) -> Option<u8> {
-        self.ids.iter().position(|&member| member == id).and_then(|at| u8::try_from(at).ok())
+    pub fn position(&self, id: NodeId) -> Option<Position> {
+        self.ids.iter().position(|&member| member == id).and_then(|at| u8::try_from(at).ok()).map(Position)
     }
 
     /// The members after `id` in ring order, nearest first; the node itself is not among them.
     pub fn after(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let start = self.position(id).map_or(0, |at| usize::from(at) + 1);
+        let start = self.position(id).map_or(0, |at| at.index() + 1);
         let (before, behind) = self.ids.split_at_checked(start).unwrap_or((&self.ids, &[]));
         behind.iter().chain(before).copied().filter(move |&member| member != id)
     }
 
     /// The member with the highest id in a set.
     pub fn highest(&self, members: Members) -> Option<NodeId> {
-        self.ids.iter().zip(0_u8..).filter(|&(_, at)| members.contains(at)).map(|(&id, _)| id).max()
+        self.ids.iter().zip(Position::all()).filter(|&(_, at)| members.contains(at)).map(|(&id, _)| id).max()
     }
 }
 
@@ -98,19 +115,19 @@ pub struct Members(Bits);
 
 impl Members {
     /// The set of one member.
-    pub fn of(position: u8) -> Self {
+    pub fn of(position: Position) -> Self {
         Self::default().with(position)
     }
 
     /// The set with one more member.
-    pub fn with(mut self, position: u8) -> Self {
-        self.0.insert(usize::from(position));
+    pub fn with(mut self, position: Position) -> Self {
+        self.0.insert(position.index());
         self
     }
 
     /// The set with one member less.
-    pub fn without(mut self, position: u8) -> Self {
-        self.0.remove(usize::from(position));
+    pub fn without(mut self, position: Position) -> Self {
+        self.0.remove(position.index());
         self
     }
 
@@ -122,9 +139,7 @@ impl Members {
     #[must_use]
     pub fn within(self, size: usize) -> Self {
         let mut within = Self::default();
-        self.iter()
-            .filter(|&position| usize::from(position) < size)
-            .for_each(|position| within = within.with(position));
+        self.iter().filter(|&position| position.index() < size).for_each(|position| within = within.with(position));
         within
     }
 
@@ -133,18 +148,18 @@ impl Members {
         Self(Bits::new(self.0.number() & !other.0.number()))
     }
 
-    pub fn iter(self) -> impl Iterator<Item = u8> {
+    pub fn iter(self) -> impl Iterator<Item = Position> {
         let mut left = self.0.number();
         core::iter::from_fn(move || {
             let position = u8::try_from(left.trailing_zeros()).ok().filter(|_| left != 0)?;
             left &= left.wrapping_sub(1);
-            Some(position)
+            Some(Position(position))
         })
     }
 
     /// Whether a member is in the set.
-    pub fn contains(self, position: u8) -> bool {
-        self.0.contains(usize::from(position))
+    pub fn contains(self, position: Position) -> bool {
+        self.0.contains(position.index())
     }
 
     /// How many members are in the set.
@@ -155,12 +170,16 @@ impl Members {
 
 #[cfg(test)]
 mod tests {
-    use super::{Members, RingOrder, RingOrderError};
+    use super::{Members, Position, RingOrder, RingOrderError};
     use crate::types::NodeId;
 
     fn order(ids: &[u16]) -> Result<RingOrder, RingOrderError> {
         let ids: heapless::Vec<NodeId, 200> = ids.iter().map(|&id| NodeId(id)).collect();
         RingOrder::new(&ids)
+    }
+
+    fn set(positions: &[u8]) -> Members {
+        positions.iter().fold(Members::default(), |set, &position| set.with(Position(position)))
     }
 
     #[test]
@@ -183,17 +202,17 @@ mod tests {
     #[test]
     fn the_highest_of_a_set_is_found_by_id_not_by_position() {
         let Ok(ring) = order(&[5, 2, 9, 4]) else { panic!("a ring of four") };
-        assert_eq!(ring.highest(Members::of(0).with(3)), Some(NodeId(5)));
-        assert_eq!(ring.highest(Members::of(1).with(2)), Some(NodeId(9)));
+        assert_eq!(ring.highest(set(&[0, 3])), Some(NodeId(5)));
+        assert_eq!(ring.highest(set(&[1, 2])), Some(NodeId(9)));
         assert_eq!(ring.highest(Members::default()), None);
-        assert_eq!(Members::of(1).with(1).with(127).count(), 2);
+        assert_eq!(set(&[1, 1, 127]).count(), 2);
     }
 
     #[test]
     fn sets_are_walked_in_order() {
-        let set = Members::of(127).with(0).with(64);
-        assert!(set.iter().eq([0, 64, 127]));
-        assert!(set.without(64).minus(Members::of(0)).iter().eq([127]));
-        assert!(set.minus(set).is_empty());
+        let all = set(&[127, 0, 64]);
+        assert!(all.iter().eq([0, 64, 127].map(Position)));
+        assert!(all.without(Position(64)).minus(set(&[0])).iter().eq([Position(127)]));
+        assert!(all.minus(all).is_empty());
     }
 }

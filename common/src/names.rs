@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Whether the algorithms that are only there to be compared were built in. Images leave them out.
 pub const HAS_COMPARISON: bool = cfg!(feature = "comparison");
 
-/// A name that means nothing here.
+/// An unknown name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     /// What it could have been.

@@ -26,7 +26,7 @@ pub enum Event {
     Adopted(NodeId),
     /// A peer with a worse leader was answered.
     Replied(NodeId),
-    /// A message from a node that is no neighbour was ignored.
+    /// A message from a node that is not a neighbour was ignored.
     Ignored(NodeId),
     /// FRLLE: this node found the election decided and declared the winner.
     Declared(NodeId),
@@ -70,7 +70,7 @@ pub enum Reason {
     MadeRoom,
     /// This node changed its id.
     Renamed,
-    /// What the two ends know does not fit together, so the link begins anew.
+    /// What the two ends know does not fit together, so the link starts over.
     AtOdds,
 }
 
@@ -120,7 +120,7 @@ pub enum Notice {
     Fault(Fault),
     /// No neighbour has room for a link to this node, so it follows the leader that this one names.
     Guest(NodeId),
-    /// This node followed another leader than its neighbours for too long: its election and its links begin anew.
+    /// This node followed another leader than its neighbours for too long: its election and its links start over.
     AtOdds,
     /// This many notices were lost here because nobody collected them.
     Lost(u16),

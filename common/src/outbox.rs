@@ -6,6 +6,7 @@ use crate::limits::OUTBOX_MAX;
 use crate::notice::Event;
 use crate::peers::PeerSet;
 use crate::time::Duration;
+use crate::timer::TimerKey;
 use crate::types::NodeId;
 
 /// Where a message goes. Sets are named, not listed: a radio reaches them with one broadcast, and the outbox stays
@@ -22,6 +23,15 @@ pub enum Dest {
     Lower,
     /// The peers at these indices of [`Cx::peers`](crate::protocol::Cx::peers).
     Peers(PeerSet),
+}
+
+/// Takes what a handler asks for, timers by their index. Whatever wraps the messages of one algorithm in those of another type
+/// passes the rest on as it is.
+pub trait Commands<M> {
+    fn send(&mut self, to: Dest, msg: M);
+    fn set_timer(&mut self, index: usize, after: Duration);
+    fn stop_timer(&mut self, index: usize);
+    fn note(&mut self, event: Event);
 }
 
 /// One thing a handler asks for.
@@ -61,11 +71,6 @@ impl<M, T> Outbox<M, T> {
         }
     }
 
-    /// Marks the outbox as overflowed: for code that passes on the commands of another outbox.
-    pub fn overflow(&mut self) {
-        self.overflowed = true;
-    }
-
     /// Whether a handler issued more commands than fit.
     pub fn overflowed(&self) -> bool {
         self.overflowed
@@ -81,6 +86,28 @@ impl<M, T> Outbox<M, T> {
         let taken = core::mem::take(&mut self.commands);
         let keep = if core::mem::take(&mut self.overflowed) { 0 } else { OUTBOX_MAX };
         taken.into_iter().take(keep)
+    }
+}
+
+impl<M, T: TimerKey> Commands<M> for Outbox<M, T> {
+    fn send(&mut self, to: Dest, msg: M) {
+        self.push(Command::Send(to, msg));
+    }
+
+    fn set_timer(&mut self, index: usize, after: Duration) {
+        if let Some(&timer) = T::ALL.get(index) {
+            self.push(Command::SetTimer(timer, after));
+        }
+    }
+
+    fn stop_timer(&mut self, index: usize) {
+        if let Some(&timer) = T::ALL.get(index) {
+            self.push(Command::StopTimer(timer));
+        }
+    }
+
+    fn note(&mut self, event: Event) {
+        self.push(Command::Note(event));
     }
 }
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::coefficient::Coefficient;
 use crate::notice::Event;
-use crate::outbox::{Command, Dest, Outbox};
+use crate::outbox::{Commands, Dest};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::timer::TimerKey;
@@ -120,7 +120,7 @@ pub trait Protocol: Clone + Debug + Eq + Hash {
     fn told(&self) -> Option<u32> {
         None
     }
-    /// The same number of the state that a peer has told; 0 where it has told none yet.
+    /// The same number of the state that a peer has told; 0 if it has told none yet.
     fn heard(&self, _peer: NodeId) -> Option<u32> {
         None
     }
@@ -136,26 +136,26 @@ pub struct Cx<'a, P: Protocol> {
     /// Seeded randomness.
     pub rng: &'a mut Rng,
     /// Where commands go.
-    pub out: &'a mut Outbox<P::Msg, P::Timer>,
+    pub out: &'a mut dyn Commands<P::Msg>,
 }
 
 impl<P: Protocol> Cx<'_, P> {
     pub fn send(&mut self, to: Dest, msg: P::Msg) {
-        self.out.push(Command::Send(to, msg));
+        self.out.send(to, msg);
     }
 
     /// Arms a timer this long from now.
     pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
-        self.out.push(Command::SetTimer(timer, after));
+        self.out.set_timer(timer.index(), after);
     }
 
     pub fn stop_timer(&mut self, timer: P::Timer) {
-        self.out.push(Command::StopTimer(timer));
+        self.out.stop_timer(timer.index());
     }
 
     /// Tells what was done.
     pub fn note(&mut self, event: Event) {
-        self.out.push(Command::Note(event));
+        self.out.note(event);
     }
 
     /// Whether the link to a node is up.

@@ -57,7 +57,7 @@ impl Quantity {
         Self::Sensor(3),
     ];
 
-    /// Its bit in a sample; none where samples do not hold it.
+    /// Its bit in a sample; none if samples do not hold it.
     pub fn series(self) -> Option<usize> {
         Self::SERIES.iter().position(|&other| other == self)
     }

@@ -42,7 +42,7 @@ impl Instant {
         self.0 / 1_000
     }
 
-    /// Time since `earlier`, or nothing where `earlier` is later.
+    /// Time since `earlier`, or nothing if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

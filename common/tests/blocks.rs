@@ -9,33 +9,24 @@
     reason = "a test stops where it fails; its flash is small"
 )]
 
+mod flash;
+
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use common::board::block_log::BlockLog;
 use common::board::block_store::BlockStore;
 use common::board::flash_queue::{ITEM_MAX, Then};
+use common::board::journal::Journal;
 use common::board::storage::StoreError;
 use common::rng::Rng;
-use embedded_storage_async::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
-};
+use embedded_storage_async::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+
+use self::flash::{PowerLost, done};
 
 /// Pages are smaller than a chip's, so that few blocks run round them.
 const PAGE: usize = 512;
 const PAGES: usize = 4;
 const RANGE: std::ops::Range<u32> = 0..(PAGE * PAGES) as u32;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PowerLost;
-
-impl NorFlashError for PowerLost {
-    fn kind(&self) -> NorFlashErrorKind {
-        NorFlashErrorKind::Other
-    }
-}
 
 /// Flash in memory that tears whatever is under way when its power fails: some bits of a word are written and some are not; of a
 /// page, some words are erased, some are not, and some hold anything.
@@ -124,14 +115,6 @@ impl NorFlash for Flash {
 
 impl MultiwriteNorFlash for Flash {}
 
-/// Memory is never late, so nothing is ever pending.
-fn done<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the flash is in memory"),
-    }
-}
-
 /// A block of this number: its bytes and their count tell it from others.
 fn block(number: u32) -> Vec<u8> {
     (0..60 + number % 30).map(|at| (number * 7 + at) as u8).collect()
@@ -150,7 +133,7 @@ fn fetch(store: &BlockStore, flash: &mut Flash, number: u32) -> Option<Vec<u8>> 
     done(store.fetch(flash, number, &mut buffer)).expect("it can be read").map(<[u8]>::to_vec)
 }
 
-/// A flash in which so many blocks were stored.
+/// A flash in which this many blocks were stored.
 fn stored(blocks: u32) -> Flash {
     let mut flash = Flash::blank();
     let mut store = open_store(&mut flash, 5).expect("it is blank");
@@ -288,6 +271,56 @@ fn power_cuts_at_any_step_cost_no_entry_of_a_log() {
             if is_through {
                 break;
             }
+        }
+    }
+}
+
+fn open_journal(flash: &mut Flash) -> Result<Journal, StoreError> {
+    done(Journal::open(flash, RANGE, &mut [0; ITEM_MAX]))
+}
+
+/// An item with the number that the journal will give it, and its bytes.
+fn item(number: u32) -> Vec<u8> {
+    [&number.to_le_bytes()[..], &[7, 0, 0], &block(number)].concat()
+}
+
+/// The items of a journal from a number on.
+fn items(journal: &Journal, flash: &mut Flash, from: u32) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut see = |_, item: &[u8]| {
+        found.push(item.to_vec());
+        Then::Continue
+    };
+    done(journal.read(flash, from, &mut [0; ITEM_MAX], &mut see)).expect("it can be read");
+    found
+}
+
+#[test]
+fn a_journal_goes_round_and_keeps_the_newest_items_whatever_loses_its_power() {
+    let mut flash = Flash::blank();
+    let mut journal = open_journal(&mut flash).expect("it is blank");
+    for number in 0..60 {
+        done(journal.append(&mut flash, &mut item(number))).expect("the oldest make room");
+    }
+    let kept = items(&journal, &mut flash, 0);
+    assert!((10..60).contains(&kept.len()), "{}", kept.len());
+    assert!(kept.iter().cloned().eq((60 - kept.len() as u32..60).map(item)), "the newest, in order");
+    assert_eq!(items(&journal, &mut flash, 58), [item(58), item(59)]);
+    for steps in 0.. {
+        let mut cut = flash.powered(steps, steps as u64);
+        let mut journal = open_journal(&mut cut).expect("nothing is written yet");
+        let written = (60..68).take_while(|&number| done(journal.append(&mut cut, &mut item(number))).is_ok()).count();
+        let mut back = cut.powered(usize::MAX, 0);
+        let mut journal = open_journal(&mut back).expect("it is sound");
+        let newest = 60 + written as u32;
+        assert!((newest..=newest + 1).contains(&journal.end()), "cut at step {steps}: {}", journal.end());
+        assert!(
+            items(&journal, &mut back, 50).iter().cloned().eq((50..journal.end()).map(item)),
+            "cut at step {steps}"
+        );
+        done(journal.append(&mut back, &mut item(journal.end()))).expect("it goes on");
+        if written == 8 {
+            break;
         }
     }
 }

@@ -18,7 +18,7 @@ use common::election::ring::{RingMsg, Round};
 use common::election::timer_based::TimerMsg;
 use common::election::{Algorithm, ElectionMsg};
 use common::limits::MESSAGE_MAX;
-use common::members::Members;
+use common::members::{Members, Position};
 use common::notice::Notice;
 use common::time::Instant;
 use common::types::{NodeId, Side, Term};
@@ -88,7 +88,7 @@ fn ring() -> impl Strategy<Value = ElectionMsg> {
     let positions = proptest::collection::vec(0_u8..128, 0..20);
     (any::<bool>(), term(), node(), positions, any::<u8>()).prop_map(|(election, term, origin, positions, hops)| {
         let round = if election { Round::Election } else { Round::Coordinator };
-        let members = positions.into_iter().fold(Members::default(), Members::with);
+        let members = positions.into_iter().map(Position).fold(Members::default(), Members::with);
         ElectionMsg::Ring(RingMsg { round, term, origin, members, hops })
     })
 }

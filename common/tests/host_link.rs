@@ -104,6 +104,7 @@ fn call() -> impl Strategy<Value = Call> {
         any::<(Option<u16>, u64, u16)>().prop_map(|(epoch, seed, device)| Call::Start { epoch, seed, device }),
         (any::<i8>(), bytes()).prop_map(|(rssi_dbm, bytes)| Call::Frame { rssi_dbm, bytes }),
         any::<bool>().prop_map(|busy| Call::Sent { busy }),
+        bytes().prop_map(Call::LoggedBefore),
         Just(Call::Timeout),
         any::<u8>().prop_map(Call::Rank),
         any::<u32>().prop_map(|value| Call::Submit(setting(value))),
@@ -141,6 +142,8 @@ fn to_host() -> impl Strategy<Value = ToHost> {
             .prop_map(|(ticket, by, of)| ToHost::Submitted { ticket, outcome: Outcome::Applied { by, of } }),
         (any::<u32>(), bytes()).prop_map(|(position, entry)| ToHost::Logged { position, entry }),
         any::<(u32, u32)>().prop_map(|(next, end)| ToHost::LogTold { next, end }),
+        bytes().prop_map(ToHost::Journal),
+        any::<(u32, u32)>().prop_map(|(next, end)| ToHost::JournalTold { next, end }),
         (any::<u16>(), any::<u32>(), bytes()).prop_map(|(store, number, block)| ToHost::Stored {
             store,
             number,
@@ -159,6 +162,7 @@ fn to_board() -> impl Strategy<Value = ToBoard> {
         any::<bool>().prop_map(ToBoard::Record),
         Just(ToBoard::Elect),
         any::<u32>().prop_map(|from| ToBoard::ReadLog { from }),
+        any::<u32>().prop_map(|from| ToBoard::ReadJournal { from }),
         any::<u32>().prop_map(|before| ToBoard::ReleaseLog { before }),
         question().prop_map(ToBoard::Ask),
     ]

@@ -56,6 +56,12 @@ fn no_member_of_any_algorithm_does_harm_whatever_it_says() {
 }
 
 #[test]
+fn no_member_of_a_ring_does_harm_whatever_it_says() {
+    let places = on_seeds("rings", 3_000, 3_000, harness::rings);
+    assert!(places > 1_000, "members came and went only {places} times: nothing much was tried");
+}
+
+#[test]
 fn no_member_does_harm_whatever_it_says_of_readings_and_orders() {
     let links_up = on_seeds("services", 3_000, 3_000, harness::services);
     assert!(links_up > 1_000, "links came up only {links_up} times: nothing much was tried");

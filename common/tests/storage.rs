@@ -8,13 +8,16 @@
     reason = "a test stops where it fails; its flash is small"
 )]
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+mod flash;
 
 use common::board::history::{Ending, History, Run};
-use common::board::storage::{Override, Store, StoreError};
-use embedded_storage_async::nor_flash::{ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash};
+use common::board::storage::{ORDERS_MAX, Override, Store, StoreError};
+use common::config::{Config, FormerKey, NetworkKey, Protection};
+use common::orders::kept::KEPT_PIECE_MAX;
+use common::types::NodeId;
+use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+
+use self::flash::{PowerLost, done};
 
 /// Pages are smaller than a chip's, so that the log runs round them often; a configuration still fits.
 const PAGE: usize = 1_024;
@@ -26,16 +29,7 @@ const ERASE_STEPS: usize = 4;
 
 const CRASH: Run = Run { lasted_s: 70, ending: Ending::Failed };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PowerLost;
-
-impl NorFlashError for PowerLost {
-    fn kind(&self) -> NorFlashErrorKind {
-        NorFlashErrorKind::Other
-    }
-}
-
-/// Flash in memory: writing can only clear bits, and the power may fail after so many steps.
+/// Flash in memory: writing can only clear bits, and the power may fail after this many steps.
 #[derive(Clone)]
 struct Flash {
     bytes: Vec<u8>,
@@ -102,14 +96,6 @@ impl NorFlash for Flash {
     }
 }
 
-/// Memory is never late, so nothing is ever pending.
-fn done<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the flash is in memory"),
-    }
-}
-
 fn store(flash: &Flash, steps: usize) -> Store<Flash> {
     Store::new(flash.clone().powered(steps), RANGE).expect("the pages are aligned")
 }
@@ -119,13 +105,26 @@ fn store(flash: &Flash, steps: usize) -> Store<Flash> {
 struct Contents {
     history: History,
     config: Option<(Option<u32>, Option<Vec<u8>>)>,
+    /// Orders of the network, piece by piece.
+    orders: Vec<Vec<u8>>,
+}
+
+fn network() -> Config {
+    Config::ad_hoc(NodeId(1), 7, Protection::Ascon(NetworkKey::new([3; 16])))
+}
+
+/// What a board keeps of so many orders, behind the number of its network.
+fn kept(network: &Config, orders: u8) -> Vec<u8> {
+    let pieces = (0..orders).flat_map(|order| [order; KEPT_PIECE_MAX]);
+    network.network().to_le_bytes().into_iter().chain(pieces).chain([0xEE; 15]).collect()
 }
 
 fn contents(flash: &Flash) -> Result<Contents, StoreError> {
     let mut store = store(flash, usize::MAX);
     let history = done(store.history())?;
     let config = done(store.config_override())?.map(|stored| (stored.replaces, stored.page.map(<[u8]>::to_vec)));
-    Ok(Contents { history, config })
+    let orders = done(store.orders(&network()))?.map(<[u8]>::to_vec).collect();
+    Ok(Contents { history, config, orders })
 }
 
 /// What a board does to its storage.
@@ -136,6 +135,7 @@ enum Act {
     Configure(u8, usize),
     Forget,
     NextEpoch,
+    Keep(u8),
 }
 
 fn act(store: &mut Store<Flash>, act: Act) -> Result<(), StoreError> {
@@ -148,6 +148,7 @@ fn act(store: &mut Store<Flash>, act: Act) -> Result<(), StoreError> {
         }
         Act::Forget => done(store.set_override(Override { replaces: None, page: None })),
         Act::NextEpoch => done(store.next_epoch()).map(|_| ()),
+        Act::Keep(orders) => done(store.set_orders(&kept(&network(), orders))),
     }
 }
 
@@ -161,6 +162,7 @@ fn acts() -> Vec<Act> {
             Act::Boot,
             Act::Checkpoint(4_000_000),
             Act::NextEpoch,
+            Act::Keep(n % 7),
             Act::Forget,
             Act::Boot,
         ]
@@ -229,7 +231,7 @@ fn a_second_cut_during_the_repair_does_no_harm_either() {
 #[test]
 fn an_empty_flash_is_a_new_board_and_a_full_one_a_broken_one() {
     let empty = contents(&Flash::blank()).expect("blank flash is sound");
-    assert_eq!(empty, Contents { history: History::default(), config: None });
+    assert_eq!(empty, Contents { history: History::default(), config: None, orders: Vec::new() });
     let zeroed = Flash { bytes: vec![0; PAGE * PAGES], ..Flash::blank() };
     let mut broken = store(&zeroed, usize::MAX);
     assert!(done(broken.begin_boot(CRASH)).is_err(), "an epoch must not start over");
@@ -261,6 +263,21 @@ fn a_board_that_waits_before_it_joins_takes_its_epoch_only_then() {
     // The long run before is not taken for one of these.
     assert!(done(store.history()).expect("sound").runs.iter().all(|run| run.lasted_s == 1));
     assert_eq!(done(store.next_epoch()), Ok(3), "a board that got through its wait");
+}
+
+#[test]
+fn the_orders_of_one_network_do_not_count_in_another() {
+    let mut store = store(&Flash::blank(), usize::MAX);
+    let longest = kept(&network(), 24);
+    assert_eq!(longest.len(), ORDERS_MAX);
+    done(store.set_orders(&longest)).expect("room");
+    let mut pieces = |config: &Config| done(store.orders(config)).expect("sound").count();
+    assert_eq!(pieces(&network()), 25);
+    let moved = |key| Config { protection: Protection::Ascon(NetworkKey::new([key; 16])), ..network() };
+    assert_eq!(pieces(&moved(4)), 0, "another key");
+    assert_eq!(pieces(&Config { pan: 8, ..network() }), 0, "another number");
+    let former = Some(FormerKey { key_id: 0, protection: network().protection });
+    assert_eq!(pieces(&Config { key_id: 1, former, ..moved(4) }), 25, "the same network under its next key");
 }
 
 #[test]

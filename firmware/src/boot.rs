@@ -61,6 +61,7 @@ pub async fn run(spawner: Spawner, parts: Parts) {
         }
     };
     tell_source(source);
+    storage::recover_orders(&mut store, &config).await;
     let crash = crash.map(|crash| {
         tell_crash(&crash, last_run.uptime_s);
         crash.report(last_run.uptime_s, history.quick_ends)

@@ -34,7 +34,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The bound of a measurement, which takes about 10 ms.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What was measured last; none where the last measurement failed.
+/// What was measured last; none if the last measurement failed.
 static AIR: Mutex<CriticalSectionRawMutex, Cell<Option<(i32, i32)>>> = Mutex::new(Cell::new(None));
 
 /// Temperature and humidity of the air, at most [`EVERY`] old.
@@ -100,7 +100,7 @@ fn tell(outcome: Result<(), Trouble>) {
         Ok(()) => defmt::info!("a sensor of temperature and humidity answers"),
         Err(Trouble::Absent) => defmt::info!("no sensor of temperature and humidity"),
         Err(Trouble::Garbled) => {
-            defmt::warn!("the sensor of temperature and humidity cannot be understood: its wires?");
+            defmt::warn!("the sensor of temperature and humidity cannot be understood; check its wires");
         }
         Err(Trouble::Stuck) => defmt::warn!("the sensor's bus is stuck: a wire is held low"),
     }

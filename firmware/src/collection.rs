@@ -42,14 +42,14 @@ pub enum Work {
 pub enum Found {
     /// An entry of the log, in the parcel.
     Entry,
-    /// That was all; none where the flash has failed.
+    /// That was all; none if the flash has failed.
     All(Option<Recovered>),
 }
 
 /// What came of a chore.
 #[derive(Clone, Copy)]
 pub enum Finished {
-    /// The oldest block that is left; none where storing failed.
+    /// The oldest block that is left; none if storing failed.
     Stored {
         oldest: Option<u32>,
     },

@@ -84,8 +84,8 @@ fn sleep() {
     });
 }
 
-/// Clears what the floating-point unit has to say, such as that a result was rounded. It says so with an interrupt that nobody
-/// handles, and while that is pending the chip does not really sleep (erratum 87).
+/// Clears the flags of the floating-point unit, such as that a result was rounded. They raise an interrupt that nobody handles,
+/// and while that is pending the chip does not really sleep (erratum 87).
 fn quieten_fpu() {
     // SAFETY: only clears flags that nothing reads, in the register of the thread.
     unsafe {

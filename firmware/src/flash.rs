@@ -30,8 +30,8 @@ const GAP: Duration = Duration::from_millis(7);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const LOOKS_MAX: usize = 20;
 
-/// After so many reads whoever looks through the flash lets other tasks of the thread have their turn: a full log takes some tenths
-/// of a second, in which bytes of a host would be lost.
+/// After this many reads a look through the flash lets other tasks of the thread have their turn: a full log takes some tenths
+/// of a second, in which bytes from a host would be lost.
 const READS_MAX: u8 = 64;
 
 pub struct Flash {

@@ -21,6 +21,8 @@ mod executors;
 mod flash;
 mod host;
 mod identity;
+#[cfg(feature = "journal")]
+mod journal;
 mod node;
 mod progress;
 mod radio;

@@ -19,6 +19,7 @@ use common::node::Node;
 use common::node::fleet::About;
 use common::node::snapshot::Snapshot;
 use common::notice::Notice;
+use common::orders::kept::KEPT_PIECE_MAX;
 use common::orders::{Action, Command, Outcome, SubmitError};
 use common::protocol::Signal;
 use common::time::{Duration, Instant};
@@ -58,8 +59,10 @@ pub enum Told {
     Submit { ticket: u32, command: Command },
     /// The supply was measured, in millivolts.
     Supply(u16),
-    /// A host asks all nodes how they stand.
+    /// A host asks all nodes for their state.
     Ask(Question),
+    /// A host wants the readings of all nodes.
+    ReadAll,
     /// The board has measured; see [`collection::take_sample`].
     Measured,
     /// What came of the node's last chore.
@@ -71,13 +74,12 @@ pub static TOLD: Channel<CriticalSectionRawMutex, Told, TOLD_MAX> = Channel::new
 
 static SNAPSHOT: Mutex<CriticalSectionRawMutex, Cell<Option<Snapshot>>> = Mutex::new(Cell::new(None));
 
-/// How the node stands; none before it has started.
+/// The state of the node; none before it has started.
 pub fn snapshot() -> Option<Snapshot> {
     SNAPSHOT.lock(Cell::get)
 }
 
-/// Tells the node's driver something. Where it has not yet looked at eight things before, this one is lost, and the log says
-/// so.
+/// Tells the node's driver something. If eight things are waiting already, this one is lost, and the log says so.
 pub fn tell(told: Told) {
     if TOLD.try_send(told).is_err() {
         defmt::warn!("the node is behind: something it was told is lost");
@@ -97,7 +99,10 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
         output: Some(radio::output()),
         tickets: Vec::new(),
         revision: 0,
+        network: config.network(),
         gauge: Gauge::default(),
+        #[cfg(feature = "journal")]
+        look_round_at: Instant::ZERO + common::board::journal::PERIOD,
     };
     driver.recover().await;
     let now = driver.now(clock::now());
@@ -126,7 +131,11 @@ struct Driver<'n> {
     tickets: Vec<Ticket, SUBMISSIONS_MAX, u8>,
     /// Which orders the settings were last taken from.
     revision: u32,
+    network: u32,
     gauge: Gauge,
+    /// When the journal wants to know next how the node hears others.
+    #[cfg(feature = "journal")]
+    look_round_at: Instant,
 }
 
 /// A command of a host: its number at the node, and the host's own.
@@ -202,6 +211,10 @@ impl Driver<'_> {
             }
             Told::Done(finished) => self.hand_done(now, finished),
             Told::Supply(supply_mv) => self.set_supply(supply_mv),
+            Told::ReadAll => {
+                self.record(|| Call::Read);
+                self.node.handle_reader(now);
+            }
             Told::Ask(question) => {
                 self.record(|| Call::Ask(question));
                 self.node.ask(now, question.number, question.turn, question.known);
@@ -209,8 +222,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Tells the node what its store and its log hold from earlier boots.
+    /// Tells the node what its board has kept from earlier boots: orders, its store, its log.
     async fn recover(&mut self) {
+        for piece in storage::orders().chunks(KEPT_PIECE_MAX) {
+            self.record(|| Call::Kept(Bytes::new(piece).unwrap_or_default()));
+            self.node.handle_kept(piece);
+        }
         collection::begin(Work::Recover);
         loop {
             let Ok(found) = with_timeout(RECOVERY_STEP, collection::found()).await else {
@@ -220,7 +237,9 @@ impl Driver<'_> {
             };
             match found {
                 Found::Entry => {
-                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
+                    let parcel = collection::parcel();
+                    self.record(|| Call::LoggedBefore(Bytes::new(&parcel).unwrap_or_default()));
+                    if let Some(entry) = LogEntry::read(&parcel) {
                         self.node.handle_logged_before(&entry);
                     }
                 }
@@ -285,13 +304,18 @@ impl Driver<'_> {
         }
     }
 
-    /// Tells hosts what other nodes have answered.
+    /// Tells hosts what other nodes have answered, and what they have measured.
     #[inline(never)]
     fn pass_on_answers(&mut self) {
         let mut buf = [0; ANSWER_MAX];
         while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
             let report = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
             host::say(ToHost::Answer { number, from, report });
+        }
+        let mut buf = [0; ENTRY_MAX];
+        while let Some(length) = self.node.poll_copy(self.now, &mut buf) {
+            let entry = Bytes::new(buf.get(..length).unwrap_or_default()).unwrap_or_default();
+            host::say(ToHost::Copied { entry });
         }
     }
 
@@ -329,6 +353,9 @@ impl Driver<'_> {
             self.revision = revision;
             settings::take(self.node);
         }
+        if self.node.poll_kept(self.now) {
+            storage::keep_orders(self.network, self.node);
+        }
     }
 
     /// Collects everything the node has to say, in the order that its contract asks for.
@@ -360,11 +387,17 @@ impl Driver<'_> {
         self.obey();
         self.pass_chores();
         self.pass_on_answers();
+        #[cfg(feature = "journal")]
+        {
+            self.look_round_at = crate::journal::look_round(self.now, self.look_round_at, self.node);
+        }
         SNAPSHOT.lock(|cell| cell.set(Some(self.node.snapshot())));
     }
 
     fn report(&self, notice: Notice) {
         host::say(ToHost::Notice { at_us: self.now.as_micros(), notice });
+        #[cfg(feature = "journal")]
+        crate::journal::keep(self.now, notice);
         match notice {
             Notice::Fault(fault) => {
                 // The state of the core and what it sent no longer agree.

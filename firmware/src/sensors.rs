@@ -19,7 +19,7 @@ use embassy_time::{Instant, Timer};
 use crate::radio::COUNTERS;
 use crate::{clock, collection, crash, executors, host, node, settings, stopwatch};
 
-/// The radio checks once a second whether it has received anything. So many silent checks in a row are reported.
+/// The radio checks once a second whether it has received anything. This many silent checks in a row are reported.
 const SILENT_CHECKS_MAX: u32 = 600;
 
 pub trait Sensor {

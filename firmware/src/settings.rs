@@ -1,4 +1,4 @@
-//! What the network's registers say, for those parts of the firmware that go by it.
+//! What the network's registers say, for the parts of the firmware that follow them.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

@@ -5,13 +5,15 @@
 #![expect(unsafe_code, reason = "the configuration page is read in place")]
 
 use core::cell::RefCell;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use common::board::flash_map::PAGE_BYTES;
 use common::board::history::next_checkpoint_s;
-use common::board::storage::{Override, Store, StoreError};
+use common::board::storage::{ORDERS_MAX, Override, Store, StoreError};
 use common::board::watchdog::Part;
-use common::config::page;
+use common::config::{Config, page};
 use common::host_link::{ConfigAnswer, Page, ToHost, Warning};
+use common::node::Node;
 use embassy_futures::select::{Either3, select3};
 use embassy_futures::yield_now;
 use embassy_nrf::Peri;
@@ -20,6 +22,7 @@ use embassy_sync::blocking_mutex::Mutex;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Timer};
+use heapless::Vec;
 
 use crate::boards::FLASH;
 use crate::collection::{self, Shelf};
@@ -40,12 +43,45 @@ pub enum Request {
     ReadLog { from: u32 },
     /// A host has everything before this position safe.
     ReleaseLog { before: u32 },
+    /// Tell the host what is in the journal, from an item on.
+    #[cfg(feature = "journal")]
+    ReadJournal { from: u32 },
 }
 
 static REQUESTS: Channel<CriticalSectionRawMutex, Request, 4> = Channel::new();
 
 /// The last configuration received. It is too large for the queue of requests.
 static NEW_CONFIG: Mutex<CriticalSectionRawMutex, RefCell<Option<Page>>> = Mutex::new(RefCell::new(None));
+
+/// What the node keeps of orders, behind the number of its network; at boot, what it has kept before.
+static ORDERS: Mutex<CriticalSectionRawMutex, RefCell<Vec<u8, ORDERS_MAX>>> = Mutex::new(RefCell::new(Vec::new()));
+/// Whether that is to be stored.
+static ORDERS_CHANGED: AtomicBool = AtomicBool::new(false);
+
+/// Has the node's orders stored within a second.
+pub fn keep_orders(network: u32, node: &Node) {
+    ORDERS.lock(|cell| {
+        let mut kept = cell.borrow_mut();
+        kept.clear();
+        // There is room for all of it.
+        let mut put = |bytes: &[u8]| _ = kept.extend_from_slice(bytes);
+        put(&network.to_le_bytes());
+        node.orders().keep(&mut put);
+    });
+    ORDERS_CHANGED.store(true, Ordering::Relaxed);
+}
+
+pub fn orders() -> Vec<u8, ORDERS_MAX> {
+    ORDERS.lock(|cell| cell.borrow().clone())
+}
+
+/// Looks up the orders that an earlier boot has kept, for the node.
+pub async fn recover_orders(store: &mut Storage, config: &Config) {
+    match store.orders(config).await {
+        Ok(pieces) => ORDERS.lock(|cell| pieces.for_each(|piece| _ = cell.borrow_mut().extend_from_slice(piece))),
+        Err(error) => warn(error),
+    }
+}
 
 /// Requests that a configuration be stored.
 pub fn ask_for_config(page: &Page) {
@@ -75,13 +111,24 @@ pub fn config_page() -> &'static [u8] {
 pub async fn run(store: &mut Storage, name: u16) -> ! {
     let mut next_s = next_checkpoint_s(0);
     let mut shelf = Shelf::new(name);
+    #[cfg(feature = "journal")]
+    let mut ring = crate::journal::Ring::new();
     loop {
         progress::tick(Part::Storage);
+        if ORDERS_CHANGED.swap(false, Ordering::Relaxed)
+            && let Err(error) = store.set_orders(&orders()).await
+        {
+            warn(error);
+        }
+        #[cfg(feature = "journal")]
+        ring.serve(store.flash()).await;
         // A node with much to do for the flash has the next chore ready at once; others have their turn all the same.
         yield_now().await;
         match select3(REQUESTS.receive(), collection::wanted(), Timer::after(Duration::from_secs(1))).await {
             Either3::First(Request::ReadLog { from }) => shelf.tell_log(store.flash(), from).await,
             Either3::First(Request::ReleaseLog { before }) => shelf.release_log(store.flash(), before).await,
+            #[cfg(feature = "journal")]
+            Either3::First(Request::ReadJournal { from }) => ring.tell(store.flash(), from).await,
             Either3::First(request) => serve(store, request).await,
             Either3::Second(work) => shelf.serve(store.flash(), work).await,
             Either3::Third(()) if clock::uptime_s() >= next_s => {
@@ -112,6 +159,8 @@ async fn serve(store: &mut Storage, request: Request) {
         }
         Request::EraseConfig => finish(set(store, None, ConfigAnswer::Erased).await),
         Request::ReadLog { .. } | Request::ReleaseLog { .. } => {}
+        #[cfg(feature = "journal")]
+        Request::ReadJournal { .. } => {}
     }
 }
 

@@ -1,6 +1,6 @@
-//! The first thing that runs: makes of the chip that a bootloader has left what it is after a reset.
+//! The first thing that runs: puts a chip that a bootloader has used into its state after a reset.
 //!
-//! Drivers expect that. A USB peripheral that is on already never says again that it is ready; a timer that counts slowly
+//! Drivers expect that state. A USB peripheral that is already on never says again that it is ready; a timer that counts slowly
 //! keeps its pace; the slow clock keeps the source that it was started from; and an interrupt that nobody here handles stops
 //! the board.
 #![expect(unsafe_code, reason = "interrupts are cleared and enabled")]

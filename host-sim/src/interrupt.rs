@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks a command to end and to tell what it has so far; the second ends the program at once.
+//! Ctrl-C: the first one asks a command to end and report what it has so far; the second ends the program at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ impl Interrupt {
     pub fn listen() -> Self {
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the second request is the one that finds the flag set. Where this fails, the first one ends the
+            // In this order: the second request is the one that finds the flag set. If this fails, the first one ends the
             // program, as without it.
             let _ = signal_hook::flag::register_conditional_shutdown(signal, EXIT_CODE.into(), interrupt.0.clone())
                 .and_then(|_| signal_hook::flag::register(signal, interrupt.0.clone()));

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use common::orders::Action;
 use host_sim::cli::{
-    bench, board, check, conform, demo, dissector, flash, fleet, gateway, hierarchy, join, key, links, manual, merge,
-    monitor, provision, replay, run, scenarios, schema, set, size, stress, study, swarm, sweep, table, tell, uf2, view,
+    bench, board, check, conform, demo, dissector, flash, fleet, gateway, hierarchy, join, journal, key, links, manual,
+    merge, monitor, provision, replay, run, scenarios, schema, set, size, stress, study, swarm, sweep, table, tell,
+    uf2, view,
 };
 use host_sim::field::command::Order;
 use host_sim::{note, output};
@@ -64,11 +65,11 @@ enum Command {
     Key(key::Args),
     /// Give boards their id, network and key, as a page to flash or over a cable
     Provision(provision::Args),
-    /// Bring the right image and page onto every board of a fleet, and prove that they are there
+    /// Flash the right image and page to every board of a fleet, and verify them
     Flash(flash::Args),
     /// Watch boards on cables live, and record a trace
     Monitor(monitor::Args),
-    /// Collect readings of boards: into a database, files, an MQTT broker, metrics
+    /// Collect the readings of boards in a database, files, an MQTT broker and metrics
     Gateway(gateway::Args),
     /// Print a dissector for Wireshark, which shows and decrypts the frames of a capture
     Dissector(dissector::Args),
@@ -84,6 +85,8 @@ enum Command {
     Restart(tell::Args),
     /// Rank a board in the hierarchy by hand
     Rank(tell::RankArgs),
+    /// Read what a board without a cable has kept of a field test
+    Journal(journal::Args),
     /// Join recordings of several laptops, and export their readings
     Join(join::Args),
     /// Show who hears whom in a trace, and how well
@@ -142,6 +145,7 @@ fn main() -> ExitCode {
         Some(Command::Elect(args)) => tell::run(&args, Order::Elect, Action::Elect),
         Some(Command::Restart(args)) => tell::run(&args, Order::Restart, Action::Restart),
         Some(Command::Rank(args)) => tell::run_here(&args.to, Order::Rank(args.rank)),
+        Some(Command::Journal(args)) => journal::run(&args),
         Some(Command::Join(args)) => join::run(&args),
         Some(Command::Links(args)) => links::run(&args),
         Some(Command::Replay(args)) => replay::run(&args),

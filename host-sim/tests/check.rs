@@ -152,7 +152,10 @@ fn a_trace_that_was_cut_is_checked_up_to_there() {
     std::fs::write(folder.join("cut.jsonl"), &FIELD[..whole - 20]).unwrap();
     let output = check(&folder, "cut.jsonl");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("cut.jsonl:14: the last line is cut; left out"), "{output:?}");
+    assert!(
+        output.status.success() && said.contains("cut.jsonl:14: the last line is incomplete; ignored"),
+        "{output:?}"
+    );
     // In the middle it is damage.
     std::fs::write(folder.join("torn.jsonl"), FIELD.replace("\"power_off\"}", "\"pow")).unwrap();
     assert_eq!(check(&folder, "torn.jsonl").status.code(), Some(1));

@@ -117,3 +117,21 @@ fn collections_are_refused_with_their_line() {
         ],
     );
 }
+
+#[test]
+fn a_pc_at_any_node_is_shown_the_readings_of_all() {
+    let text = "name = \"r\"\nduration = \"240 s\"\n[topology]\nkind = \"grid\"\nnodes = 12\nspacing = \"20 m\"\n\
+        [radio]\nmodel = \"usual\"\nloss = \"10 %\"\n[collect]\nevery = \"10 s\"\nreader = 12\n\
+        [[fault]]\nkind = \"crash\"\nwho = \"leader\"\nat = \"120 s\"\n[expect]\nagreement_within = \"15 s\"\n";
+    for seed in 0..3 {
+        let outcome = run(&read("r", text).unwrap(), seed);
+        assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
+        let collected = outcome.collect.unwrap();
+        assert_eq!((collected.lost, collected.duplicates), (0, 0), "{collected:?}");
+        // A block of three readings every ten seconds, of eleven other nodes, of which one dies.
+        let blocks = collected.committed / 3 * 11 / 12;
+        assert!(collected.shown * 100 > blocks * 85, "{} of {blocks} blocks, {collected:?}", collected.shown);
+    }
+    let refused = read("r", &text.replace("reader = 12", "reader = 12\nfrom = [1, 2]")).unwrap_err().to_string();
+    assert!(refused.contains("node 12 has none"), "{refused}");
+}

@@ -91,7 +91,7 @@ fn a_fleet_is_flashed_proven_and_resumed() {
         "node 2: LEFT: ",
         "no probe 1366:1015:2",
         "done: 1, 3\nleft: 2\n",
-        "to go on: ringleader flash --fleet fleet.toml --only 2 --archive images --out pages --image nrf52840-dk=dk.elf",
+        "to continue: ringleader flash --fleet fleet.toml --only 2 --archive images --out pages --image nrf52840-dk=dk.elf",
     ] {
         assert!(said.contains(line), "{line}: {said}");
     }
@@ -120,7 +120,7 @@ fn an_image_that_does_not_arrive_is_noticed() {
     let (code, said) = desk.flash("--only 9");
     assert!(code == Some(1) && said.contains("no [[node]] has the id 9"), "{said}");
     let (code, said) = desk.flash("--image toaster=dk.elf");
-    assert!(code == Some(1) && said.contains("no board is called \"toaster\""), "{said}");
+    assert!(code == Some(1) && said.contains("there is no board \"toaster\""), "{said}");
 }
 
 #[test]
@@ -130,6 +130,6 @@ fn a_board_on_a_port_is_asked_what_it_runs() {
     std::fs::write(desk.folder.join("fleet.toml"), fleet).unwrap();
     let (code, said) = desk.flash("--only 2");
     assert_eq!(code, Some(1));
-    assert!(said.contains("cannot open nowhere") && said.contains("a cable does not carry an image"), "{said}");
+    assert!(said.contains("cannot open nowhere") && said.contains("takes no image over a cable"), "{said}");
     assert_eq!(desk.calls(), [""; 0], "no probe is touched");
 }

@@ -3,6 +3,7 @@
 mod algorithms;
 mod bench;
 mod boards;
+mod browser;
 mod check;
 mod collect;
 mod commands;
@@ -42,7 +43,6 @@ mod swarm;
 mod table;
 mod uf2;
 mod users;
-mod view;
 
 use std::path::Path;
 

@@ -60,3 +60,24 @@ fn wrong_commands_are_refused_with_a_remedy() {
     let soft = "[protocol]\nkind = \"soft-state\"\n";
     assert!(refused(&with(&format!("{whole}set = \"sample=1s\""), soft)).contains("whole nodes"));
 }
+
+/// Four nodes are told something, and then all lose their power; afterwards their flash is like this.
+fn after_a_power_cut(flash: &str) -> u64 {
+    let text = format!(
+        "name = \"p\"\nduration = \"60 s\"\n[topology]\nkind = \"line\"\nnodes = 4\nspacing = \"10 m\"\n\
+         [[command]]\nat = \"8 s\"\nnode = 2\nset = \"user1=9\"\n\
+         [[fault]]\nkind = \"crash\"\nnodes = [1, 2, 3, 4]\nat = \"20 s\"\nfor = \"3 s\"\nflash = \"{flash}\"\n\
+         [expect]\nagreement_within = \"10 s\"\n"
+    );
+    let outcome = run(&read("p", &text).unwrap(), 5);
+    assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
+    let commands = outcome.commands.unwrap();
+    assert_eq!((commands.submitted, commands.applied), (1, 1), "{commands:?}");
+    commands.holding
+}
+
+#[test]
+fn what_was_ordered_holds_after_a_power_cut_of_all_nodes_unless_their_flash_is_erased() {
+    assert_eq!(after_a_power_cut("kept"), 4);
+    assert_eq!(after_a_power_cut("erased"), 0);
+}

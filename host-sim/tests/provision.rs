@@ -167,7 +167,7 @@ fn a_board_on_a_port_is_never_flashed_through_somebody_elses_probe() {
     assert!(said.contains("$ ringleader provision --fleet fleet.toml --only 2 --out pages --flash"), "{said}");
     assert!(!said.contains("probe-rs") && said.ends_with("1 board.\n"), "{said}");
     let said = fails(&folder, "provision --fleet fleet.toml --out pages --only 2 --flash");
-    let told = "done: none\nleft: 2\nto go on: ringleader provision --fleet fleet.toml --only 2 --out pages --flash";
+    let told = "done: none\nleft: 2\nto continue: ringleader provision --fleet fleet.toml --only 2 --out pages --flash";
     assert!(said.contains(told) && said.contains("cannot open nowhere"), "{said}");
     let said = fails(&folder, "provision --fleet fleet.toml --only 2,9");
     assert!(said.contains("no [[node]] has the id 9 that --only names"), "{said}");

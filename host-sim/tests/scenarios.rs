@@ -23,7 +23,7 @@ use crate::{harness, mutate, reader};
 
 #[test]
 fn every_scenario_holds() {
-    for (name, _) in BUILT_IN {
+    let hold = |name: &str| {
         let mut scenario = find(name).unwrap();
         assert_eq!(scenario.name, name);
         // Of those that last for hours, the beginning will do.
@@ -34,7 +34,13 @@ fn every_scenario_holds() {
             assert_eq!(outcome.verdict, Verdict::Ok, "{}", failure_text(&outcome, name));
             assert!(outcome.received > 0 && outcome.nodes.len() == scenario.topology.nodes());
         }
-    }
+    };
+    // Several at a time, or this test would be the last to end, alone.
+    std::thread::scope(|scope| {
+        for part in BUILT_IN.chunks(BUILT_IN.len().div_ceil(4)) {
+            scope.spawn(move || part.iter().for_each(|(name, _)| hold(name)));
+        }
+    });
 }
 
 #[test]

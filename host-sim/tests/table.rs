@@ -47,7 +47,7 @@ fn hs_costs_its_exact_worst_and_best() {
 }
 
 #[test]
-fn what_the_seed_prints_for_ring_lcr_timer_based_and_bully_holds() {
+fn what_the_tables_print_for_ring_lcr_timer_based_and_bully_holds() {
     let formulas: [(Algorithm, Case, Cost, Cost); 8] = [
         (Algorithm::Ring, Case::Best, |n| 2 * n, |n| 2 * n),
         (Algorithm::Ring, Case::Worst, |n| 2 * n * n, |n| 2 * n),
@@ -65,7 +65,7 @@ fn what_the_seed_prints_for_ring_lcr_timer_based_and_bully_holds() {
 }
 
 #[test]
-fn the_readings_of_what_the_seed_does_not_define_cost_what_they_must() {
+fn the_readings_of_what_the_tables_do_not_define_cost_what_they_must() {
     assert_eq!(over_sizes(Algorithm::ModifiedBully, Case::Best, messages), at_sizes(|n| n));
     assert_eq!(over_sizes(Algorithm::ModifiedBully, Case::Best, steps), at_sizes(|_| 3));
     assert_eq!(over_sizes(Algorithm::ModifiedBully, Case::Worst, messages), at_sizes(|n| n * n + 2 * n - 2));

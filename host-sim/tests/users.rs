@@ -1,5 +1,6 @@
 //! What new users met, and must not meet again.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -103,6 +104,18 @@ fn no_picture_overwrites_a_scenario() {
     assert_eq!(std::fs::read_to_string(folder.join("mine.toml")).unwrap(), text);
 }
 
+#[test]
+fn boards_are_drawn_as_simulated_nodes_are() {
+    let folder = folder("board-pictures");
+    std::fs::write(folder.join("near.toml"), FAR.replace("SPACING", "5")).unwrap();
+    std::fs::write(folder.join("image.elf"), emulator::images::elf("firmware").expect("the image builds")).unwrap();
+    let output = ringleader(&folder, "board near.toml --elf image.elf --svg near.svg --timeline");
+    let text = said(&output.stdout);
+    assert!(output.status.success() && text.contains("Who followed whom"), "{output:?}");
+    let picture = std::fs::read_to_string(folder.join("near.svg")).unwrap();
+    assert!(picture.contains(">4 s</text>") && picture.ends_with("</svg>\n"), "a time axis: {picture}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_sweep_tells_what_is_done() {
@@ -138,4 +151,105 @@ fn a_handful_of_runs_is_no_law() {
     let text = said(&few.stdout);
     assert!(few.status.success() && text.contains("2 runs of each case fit any law"), "{text}");
     assert!(!text.contains("messages grow as"), "{text}");
+}
+
+/// Every command and subcommand that prints JSON.
+fn commands_with_json() -> Vec<String> {
+    let prints = |name: &str| {
+        let help = said(&ringleader(Path::new("."), &format!("{name} --help")).stdout);
+        help.lines().any(|line| line.trim_start().starts_with("--json"))
+    };
+    // Those of `bench` are commands of their own.
+    let bench = ["air", "boards", "core", "elections", "nodes"].map(|name| format!("bench {name}"));
+    commands().into_iter().filter(|name| name != "gateway").chain(bench).filter(|name| prints(name)).collect()
+}
+
+#[test]
+fn everything_that_prints_json_has_a_schema() {
+    let described = said(&ringleader(Path::new("."), "schema").stdout);
+    let described: BTreeSet<&str> = described.lines().collect();
+    let printing = commands_with_json();
+    assert!(printing.len() >= 20, "{printing:?}");
+    for name in printing {
+        assert!(described.contains(name.replace(' ', "-").as_str()), "`{name} --json` has no schema");
+    }
+}
+
+#[test]
+fn no_name_is_that_of_a_fleet_and_of_a_scenario() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let files = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let texts = files.filter(|path| path.extension().is_some_and(|end| end == "md")).chain([root.join("README.md")]);
+    let (mut fleets, mut scenarios) = (BTreeSet::new(), BTreeSet::new());
+    for text in texts.map(|path| std::fs::read_to_string(path).unwrap()) {
+        let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "`,;()".contains(c)).collect();
+        for pair in words.windows(2).filter(|pair| pair[1].ends_with(".toml")) {
+            match pair[0] {
+                "--fleet" => drop(fleets.insert(pair[1].to_owned())),
+                "run" | "sweep" | "board" | "view" | "--scenario" => drop(scenarios.insert(pair[1].to_owned())),
+                _ => {}
+            }
+        }
+    }
+    assert!(fleets.contains("fleet.toml") && scenarios.contains("plan.toml"), "{fleets:?} {scenarios:?}");
+    assert!(fleets.is_disjoint(&scenarios), "{fleets:?} {scenarios:?}");
+}
+
+/// The names in a figure's legend, each with its colour. Those that share a line have the colour of the first.
+fn legend(figure: &str) -> BTreeMap<String, String> {
+    let mut colours = BTreeMap::new();
+    let mut colour = String::new();
+    for line in figure.lines() {
+        if let Some((_, rest)) = line.split_once("stroke=\"") {
+            colour = rest.split('"').next().unwrap().to_owned();
+        } else if line.contains("text-anchor=\"start\"") {
+            let name = line.split(['>', '<']).nth(2).unwrap().split(',').next().unwrap();
+            colours.insert(name.to_owned(), colour.clone());
+        }
+    }
+    colours
+}
+
+#[test]
+fn an_algorithm_has_one_colour_in_all_figures() {
+    let figures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/figures");
+    let mut known = BTreeMap::new();
+    let mut compared = 0;
+    for name in ["3-4a", "3-4b", "3-5a", "3-5b"] {
+        let figure = std::fs::read_to_string(figures.join(format!("fig-{name}.svg"))).unwrap();
+        for (algorithm, colour) in legend(&figure) {
+            compared += usize::from(known.contains_key(&algorithm));
+            let before = known.entry(algorithm.clone()).or_insert_with(|| colour.clone());
+            assert_eq!(*before, colour, "{algorithm} in figure {name}");
+        }
+    }
+    assert!(compared >= 8, "{known:?}");
+    let colours: BTreeSet<&String> = known.values().collect();
+    assert_eq!(colours.len(), known.len(), "no two have the same: {known:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_long_run_shows_a_terminal_how_far_it_is() {
+    use std::os::fd::AsFd;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let folder = folder("progress");
+    std::fs::write(folder.join("near.toml"), FAR.replace("SPACING", "5").replace("15 s", "400 s")).unwrap();
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let terminal = rustix::fs::open(name, rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY, 0.into()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    command.args(["run", "near.toml"]).current_dir(&folder).stdout(Stdio::null());
+    let mut run = command.stderr(terminal.try_clone().unwrap()).spawn().unwrap();
+    drop((terminal, command));
+    let mut shown = Vec::new();
+    // At its end the terminal is gone, which is an error.
+    let _ = std::fs::File::from(master.as_fd().try_clone_to_owned().unwrap()).read_to_end(&mut shown);
+    assert!(run.wait().unwrap().success());
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("far with seed 1: 200.000 s of 400.000 s (50 %)"), "{shown:?}");
 }

@@ -4,7 +4,7 @@
 //! item: position 4 | entry of the log, or RELEASED 1 and the position before which a host has everything 4
 //! ```
 //! Positions count the entries, over boots. An entry stays until a host has said that it has it safe. Then it stays on, for the marks
-//! that a restarted leader makes of its log, until the room is needed. Where no entry may be overwritten the log is full: it takes
+//! that a restarted leader makes of its log, until the room is needed. If no entry may be overwritten the log is full: it takes
 //! no more, the leader commits nothing, and the origins keep their blocks.
 
 use core::ops::Range;
@@ -104,7 +104,7 @@ impl BlockLog {
         Ok(position)
     }
 
-    /// Writes an item. Where there is no room, the oldest items go, as long as a host has them.
+    /// Writes an item. If there is no room, the oldest items go, as long as a host has them.
     async fn push<F: MultiwriteNorFlash>(
         &self,
         flash: &mut F,

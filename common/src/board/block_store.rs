@@ -111,7 +111,7 @@ impl BlockStore {
         Ok(self.found.oldest)
     }
 
-    /// Brings a block back; none where it is not there, or damaged.
+    /// Brings a block back; none if it is not there, or damaged.
     pub async fn fetch<'b, F: MultiwriteNorFlash>(
         &'b self,
         flash: &mut F,

@@ -1,4 +1,4 @@
-//! What Sensirion's `SHT4x` tells, in units for people. The formulas are those of its data sheet.
+//! What Sensirion's `SHT4x` reports, in units for people. The formulas are those of its data sheet.
 
 /// The temperature in hundredths of a degree Celsius. The span is -45 to 130 °C.
 pub fn temperature(ticks: u16) -> i32 {
@@ -10,7 +10,7 @@ pub fn humidity(ticks: u16) -> i32 {
     (scaled(ticks, 12_500) - 600).clamp(0, 10_000)
 }
 
-/// So many parts of 65535 of a span, rounded.
+/// This many parts of 65535 of a span, rounded.
 fn scaled(ticks: u16, span: u32) -> i32 {
     let scaled = (u32::from(ticks) * span + 32_767) / 65_535;
     i32::try_from(scaled).unwrap_or(i32::MAX)

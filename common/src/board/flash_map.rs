@@ -1,10 +1,11 @@
 //! Where on a chip a board keeps what it must not forget.
 //!
 //! ```text
-//! image ... | readings: the store of blocks, then the log | storage: 8 pages | configuration page, written by a probe | reserved
+//! image ... | journal | readings: the store of blocks, then the log | storage: 8 pages | configuration page, written by a probe | reserved
 //! ```
 //!
-//! The board itself writes readings ([`crate::board::block_store`], [`crate::board::block_log`]) and storage
+//! Only images with a journal (`crate::board::journal`) end before it; the others may take its pages as well. The board itself
+//! writes it, readings ([`crate::board::block_store`], [`crate::board::block_log`]) and storage
 //! ([`crate::board::storage`]). The configuration page holds what [`crate::config::page`] describes and nothing else. Only a probe writes it: erasing
 //! and writing a page are two steps, and a board whose supply failed between them would have no configuration at all. A
 //! configuration that comes over the cable goes into the storage, where the old value stays until the new one is whole,
@@ -31,6 +32,8 @@ pub struct FlashMap {
     pub flash_bytes: u32,
     /// What is reserved at the end.
     pub reserved_bytes: u32,
+    /// Pages of the journal.
+    pub journal_pages: u32,
     /// Pages of the store of the board's own blocks.
     pub store_pages: u32,
     /// Pages of the log into which it gathers those of others while it leads.
@@ -39,12 +42,24 @@ pub struct FlashMap {
 
 impl FlashMap {
     /// nRF52840: 1 MiB.
-    pub const NRF52840: Self =
-        Self { chip: "nRF52840_xxAA", flash_bytes: 1 << 20, reserved_bytes: 128 << 10, store_pages: 64, log_pages: 48 };
+    pub const NRF52840: Self = Self {
+        chip: "nRF52840_xxAA",
+        flash_bytes: 1 << 20,
+        reserved_bytes: 128 << 10,
+        journal_pages: 16,
+        store_pages: 64,
+        log_pages: 48,
+    };
 
     /// nRF52833: 512 KiB.
-    pub const NRF52833: Self =
-        Self { chip: "nRF52833_xxAA", flash_bytes: 512 << 10, reserved_bytes: 0, store_pages: 32, log_pages: 32 };
+    pub const NRF52833: Self = Self {
+        chip: "nRF52833_xxAA",
+        flash_bytes: 512 << 10,
+        reserved_bytes: 0,
+        journal_pages: 8,
+        store_pages: 32,
+        log_pages: 32,
+    };
 
     pub const fn of(board: Board) -> Self {
         match board {
@@ -72,6 +87,12 @@ impl FlashMap {
     pub const fn block_store(&self) -> core::ops::Range<u32> {
         let end = self.block_log().start;
         end - self.store_pages * PAGE_BYTES..end
+    }
+
+    /// The addresses of the journal. An image that has one ends before it.
+    pub const fn journal(&self) -> core::ops::Range<u32> {
+        let end = self.block_store().start;
+        end - self.journal_pages * PAGE_BYTES..end
     }
 }
 

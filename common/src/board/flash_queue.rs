@@ -68,12 +68,12 @@ impl FlashQueue {
         Ok(())
     }
 
-    /// Appends an item. Where there is no room, the oldest page makes some if it may be overwritten.
+    /// Appends an item. If there is no room, the oldest page makes some if it may be overwritten.
     pub async fn push<F: NorFlash>(&self, flash: &mut F, item: &[u8], may_overwrite: bool) -> Result<(), StoreError> {
         Ok(self.open(flash)?.push(item, may_overwrite).await?)
     }
 
-    /// Shows all items, from the oldest on, until it is told to stop. It is one function for all who look, because it is large.
+    /// Shows all items, from the oldest on, until it is told to stop. There is one copy for all callers, because it is large.
     pub async fn each<F: MultiwriteNorFlash>(
         &self,
         flash: &mut F,

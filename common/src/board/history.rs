@@ -16,7 +16,7 @@ pub const RUNS_MAX: usize = 16;
 pub const QUICK_S: u32 = 60;
 
 /// A run that lost its power before this many seconds counts, too: the supply breaks down as soon as the radio draws on it.
-/// Whoever pulls a plug takes longer, and is not to be punished for it.
+/// A person who pulls the plug takes longer than that.
 pub const BROWN_OUT_S: u32 = 2;
 
 /// The last epoch: after it a board only listens, because every further boot would repeat an old one.
@@ -48,7 +48,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether it counts towards a reset loop. Any other end begins the count anew, so that a person ends the waiting by a
+    /// Whether it counts towards a reset loop. Any other end starts the count over, so that a person ends the waiting by a
     /// reset or by pulling the plug.
     const fn is_quick(self) -> bool {
         match self.ending {

@@ -5,8 +5,8 @@
 //! [`flash_queue`]), which configuration counts ([`config_source`],
 //! [`demo`]), what is remembered of earlier runs and what follows from it ([`history`], [`weibull_fit`], [`reset`]), what is
 //! left in memory for the boot after a crash ([`retained`]), how loaded the board is ([`load`]), how strong a frame was
-//! ([`rssi`]), what its lights and buttons mean ([`lights`], [`button`]), whether its supply runs low ([`supply`]), what its sensor of the
-//! air tells ([`climate`]), and when its watchdog is fed ([`watchdog`]).
+//! ([`rssi`]), what its lights and buttons mean ([`lights`], [`button`]), whether its supply runs low ([`supply`]), what its
+//! climate sensor reports ([`climate`]), and when its watchdog is fed ([`watchdog`]).
 
 pub mod block_log;
 pub mod block_store;
@@ -17,6 +17,8 @@ pub mod demo;
 pub mod flash_map;
 pub mod flash_queue;
 pub mod history;
+#[cfg(feature = "journal")]
+pub mod journal;
 pub mod lights;
 pub mod load;
 pub mod reset;

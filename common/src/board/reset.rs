@@ -9,7 +9,7 @@ const SOFTWARE: u32 = 1 << 2;
 const LOCKUP: u32 = 1 << 3;
 const DEBUGGER: u32 = 1 << 18;
 
-/// The reason in a value of RESETREAS, which gathers reasons until it is cleared. Where there are several the worst counts.
+/// The reason in a value of RESETREAS, which gathers reasons until it is cleared. If there are several the worst counts.
 ///
 /// The reset pin is the exception: after a reset by it, other bits may be set that mean nothing (erratum 136 of the
 /// nRF52833 and nRF52840), so that a person who presses the button would be told of a watchdog that never bit.

@@ -35,11 +35,11 @@ pub struct LastRun {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct CrashRecord {
     pub kind: CrashKind,
-    /// The program counter, where it is known.
+    /// The program counter, if known.
     pub pc: u32,
-    /// The link register, where it is known.
+    /// The link register, if known.
     pub lr: u32,
-    /// The stack pointer, where it is known.
+    /// The stack pointer, if known.
     pub sp: u32,
     /// The processor's own account of a fault (CFSR).
     pub cfsr: u32,

@@ -1,4 +1,5 @@
-//! What a board keeps in flash: its history with the epoch, how long it has run, and a configuration from the cable.
+//! What a board keeps in flash: its history with the epoch, how long it has run, a configuration from the cable, and the network's
+//! orders.
 //!
 //! A log-structured map (`sequential-storage`) over some pages of NOR flash. A value is written beside the one before it,
 //! with a checksum, and counts only once it is whole; so a loss of power at any instant leaves the old or the new value.
@@ -18,17 +19,24 @@ use sequential_storage::map::{MapConfig, MapStorage};
 use serde::{Deserialize, Serialize};
 
 use crate::board::history::{History, Run};
+use crate::config::Config;
 use crate::config::page::PAGE_MAX;
+use crate::orders::kept::{KEPT_MAX, KEPT_PIECE_MAX};
 
 /// The keys of the map. Boards in the field rely on them.
 const HISTORY: u8 = 1;
 const CHECKPOINT: u8 = 2;
 const CONFIG: u8 = 3;
+const ORDERS: u8 = 4;
 
-/// The largest value: a configuration page behind the checksum of the page it replaces.
+/// The largest value that is encoded here: a configuration page behind the checksum of the page it replaces.
 const VALUE_MAX: usize = 1 + 4 + PAGE_MAX;
+/// The largest value of all: orders behind the number of their network.
+pub const ORDERS_MAX: usize = 4 + KEPT_MAX;
 /// Room for a key and a value, in whole words.
-const BUFFER: usize = (1 + VALUE_MAX).next_multiple_of(8);
+const BUFFER: usize = (1 + ORDERS_MAX).next_multiple_of(8);
+
+const _: () = assert!(VALUE_MAX <= ORDERS_MAX);
 
 const _: () = assert!(History::POSTCARD_MAX_SIZE <= VALUE_MAX);
 
@@ -164,6 +172,21 @@ impl<F: NorFlash> Store<F> {
     pub async fn config_override(&mut self) -> Result<Option<Override<'_>>, StoreError> {
         let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &CONFIG).await?;
         bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
+    }
+
+    /// Stores what the node keeps of orders ([`Orders::keep`](crate::orders::Orders::keep)), behind the number of its
+    /// [network](Config::network).
+    pub async fn set_orders(&mut self, kept: &[u8]) -> Result<(), StoreError> {
+        self.map.store_item(&mut self.buffer, &ORDERS, &kept).await?;
+        Ok(())
+    }
+
+    /// The orders that were stored last, piece by piece; none where they are another network's.
+    pub async fn orders(&mut self, config: &Config) -> Result<impl Iterator<Item = &[u8]>, StoreError> {
+        let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &ORDERS).await?;
+        let (&network, kept) = bytes.and_then(<[u8]>::split_first_chunk).unwrap_or((&[0; 4], &[]));
+        let is_this = config.is_network(u32::from_le_bytes(network));
+        Ok(if is_this { kept } else { &[] }.chunks(KEPT_PIECE_MAX))
     }
 
     /// The flash, for what else is in it.

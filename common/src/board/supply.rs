@@ -37,6 +37,8 @@ impl Gauge {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::Gauge;
 
     #[test]

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::key::{HAS_AES_CCM, KEY_BYTES, NetworkKey};
 pub use self::radii::{Radii, RadiiError};
+use crate::bits::fold;
 use crate::limits::{LEVELS_MAX, MEMBERS_MAX, RADIUS_MAX};
 use crate::members::RingOrder;
 use crate::names::{Algorithm, Cipher};
@@ -63,6 +64,15 @@ impl Protection {
         }
     }
 
+    /// A number that stands for the network of this PAN under this key.
+    fn network(&self, pan: u16) -> u32 {
+        let key = match self {
+            Self::Ascon(key) | Self::AesCcm(key) => key.bytes(),
+            Self::Open => &[0; KEY_BYTES],
+        };
+        fold(key.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).chain([u32::from(pan)]))
+    }
+
     pub const fn cipher(&self) -> Cipher {
         match self {
             Self::Ascon(_) => Cipher::Ascon,
@@ -97,7 +107,7 @@ pub struct Timings {
     pub attempts: u8,
     /// The time between two heartbeats of the leader of a ring, in milliseconds.
     pub heartbeat_ms: u16,
-    /// Heartbeats in a row after whose loss the leader counts as lost.
+    /// The leader counts as lost after this many missing heartbeats in a row.
     pub heartbeats_missed: u8,
     /// How long an election may take before it is started again, in milliseconds.
     pub patience_ms: u16,
@@ -210,6 +220,17 @@ impl Config {
             radii: [0; LEVELS_MAX],
             timings: Timings::ALWAYS_ON,
         }
+    }
+
+    /// A number that stands for the network: what a board keeps of one is not for another.
+    pub fn network(&self) -> u32 {
+        self.protection.network(self.pan)
+    }
+
+    /// Whether such a number stands for this network, under its key or the one before.
+    pub fn is_network(&self, number: u32) -> bool {
+        let former = self.former.as_ref().map(|former| former.protection.network(self.pan));
+        number == self.network() || former == Some(number)
     }
 
     /// A member of a configured ring, with defaults for everything else.

@@ -27,7 +27,7 @@ const HEADER: usize = 8;
 const TAIL: usize = 4;
 const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
-/// Why bytes are no configuration page.
+/// Why bytes are not a configuration page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
     /// Erased flash: the board was never provisioned.
@@ -40,7 +40,7 @@ pub enum PageError {
     Length(u16),
     /// The checksum behind the body is wrong: the page was torn or damaged.
     Checksum,
-    /// The body is no configuration, although its checksum is right.
+    /// The body is not a configuration, although its checksum is right.
     Body,
     /// A field has a value it may not have.
     Field(ConfigError),
@@ -50,11 +50,11 @@ impl fmt::Display for PageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Blank => f.write_str("the page is blank"),
-            Self::Magic => f.write_str("byte 0: this is no configuration page"),
+            Self::Magic => f.write_str("byte 0: this is not a configuration page"),
             Self::Version(version) => write!(f, "byte 4: version {version} is not {VERSION}"),
             Self::Length(length) => write!(f, "byte 6: a body of {length} bytes does not fit"),
             Self::Checksum => f.write_str("the checksum behind the body is wrong"),
-            Self::Body => write!(f, "byte {HEADER}: the body is no configuration"),
+            Self::Body => write!(f, "byte {HEADER}: the body is not a configuration"),
             Self::Field(error) => error.fmt(f),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::limits::{LEVELS_MAX, RADIUS_MAX};
 
-/// Radii that describe no hierarchy.
+/// Radii that do not describe a hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum RadiiError {

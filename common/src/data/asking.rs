@@ -1,4 +1,4 @@
-//! How a node asks all others how they stand, passes such questions on, and answers them.
+//! How a node asks all others for their state, passes such questions on, and answers them.
 
 use super::wire::{ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Known};
 use super::{Data, HOPS_MAX, Verdict, count};
@@ -65,7 +65,7 @@ impl Data {
         }
     }
 
-    /// This is how the node stands: the answer to all that it was asked.
+    /// This is the node's state: the answer to all that it was asked.
     pub fn answer(&mut self, now: Instant, contents: &[u8]) {
         while let Some(question) = self.questions.owed() {
             let Ask { turn, asker, number, .. } = question.ask;

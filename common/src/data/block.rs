@@ -118,7 +118,7 @@ pub struct BlockBytes<'b> {
 }
 
 impl<'b> BlockBytes<'b> {
-    /// Reads a block; none where it is not whole, has no sample, or has bytes left over.
+    /// Reads a block; none if it is not whole, has no sample, or has bytes left over.
     pub fn read(bytes: &'b [u8]) -> Option<Self> {
         let (&[e0, e1, c0, c1, c2, c3, c4, samples_len], samples) = bytes.split_first_chunk::<HEADER_BYTES>()?;
         let clock_ms = u64::from_le_bytes([c0, c1, c2, c3, c4, 0, 0, 0]);

@@ -27,7 +27,7 @@ pub enum Chore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done<'b> {
     Stored(bool),
-    /// The block; none where it is not there or was damaged.
+    /// The block; none if it is not there or was damaged.
     Fetched(Option<&'b [u8]>),
     /// Whether it is in the log. One that is not is not committed, and its origin sends it again.
     Logged(bool),
@@ -66,7 +66,7 @@ impl Data {
             return None;
         }
         let epoch = self.epoch?;
-        let key = self.queue.iter().find(|queued| !queued.is_logging && queued.key.answers().is_none())?.key;
+        let key = self.queue.iter().find(|queued| !queued.is_logging && queued.key.is_upward())?.key;
         let queued = self.queue.find(key)?;
         queued.is_logging = true;
         let (contents, age) = match Body::read(&queued.body)? {
@@ -119,7 +119,8 @@ impl Data {
             return;
         }
         let turn = self.origin.turn(number);
-        let records = Records { turn, hops_left: HOPS_MAX, key: self.own_key(number), age, block };
+        let records =
+            Records { course: self.course(now), turn, hops_left: HOPS_MAX, key: self.own_key(number), age, block };
         self.queue_own(now, number, turn, |buf| records.write(buf).ok());
     }
 
@@ -167,6 +168,7 @@ impl Data {
             _ => return,
         };
         self.tell(now, commit, GATHER);
+        self.copy(now, &queued);
     }
 
     /// Lets an origin know that something of it is logged.

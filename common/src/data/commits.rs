@@ -1,5 +1,5 @@
 //! Commits that wait to be sent back to their origins. Best effort: one that finds no room or no way is dropped and counted,
-//! because its block comes again and is committed anew.
+//! because its block comes again and is committed again.
 
 use heapless::Vec;
 
@@ -60,6 +60,11 @@ impl Commits {
     /// The commit that has been due for longest.
     pub fn most_urgent(&self, now: Instant) -> Option<&Waiting> {
         self.waiting.iter().filter(|waiting| waiting.due <= now).min_by_key(|waiting| waiting.due)
+    }
+
+    /// Forgets those that are not due by `latest`.
+    pub fn audit(&mut self, latest: Instant) {
+        self.waiting.retain(|waiting| waiting.due <= latest);
     }
 
     /// There is no way to this origin.

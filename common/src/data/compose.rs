@@ -96,6 +96,14 @@ impl Data {
                 };
                 back
             }
+            None if key.is_copy() => {
+                let Some(back) = self.way_to_reader(now, ways) else {
+                    self.queue.remove(key);
+                    count(&mut self.counters.copies_lost);
+                    return None;
+                };
+                back
+            }
             None => match self.learned.up(now, ways) {
                 Ok(to) => to,
                 Err(again) => {
@@ -120,6 +128,8 @@ impl Data {
     }
 
     /// The frame that was composed last was answered, or was not.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn answered(&mut self, now: Instant, answer: Answer) {
         let sending = core::mem::replace(&mut self.sending, Sending::Nothing);
         let (Sending::Block { to, .. } | Sending::Commits { to } | Sending::Question { to, .. }) = sending else {
@@ -162,7 +172,7 @@ impl Data {
     fn block_answered(&mut self, now: Instant, key: Key, to: NodeId, answer: Answer) {
         let chance = u64::from(self.rng.below(1_024));
         let Some(queued) = self.queue.find(key) else { return };
-        let is_own_block = queued.is_own && key.answers().is_none();
+        let is_own_block = queued.is_own && key.is_upward();
         let mut is_through = answer == Answer::Taken;
         match answer {
             Answer::Taken => {}
@@ -181,7 +191,7 @@ impl Data {
                 is_through = queued.misses >= MISSES_MAX;
                 queued.due = now + spread(queued.misses, chance);
                 if is_through && !is_own_block {
-                    count(&mut self.counters.dropped);
+                    count(if key.is_copy() { &mut self.counters.copies_lost } else { &mut self.counters.dropped });
                 }
             }
             Answer::Unsent => queued.due = now + spread(2, chance),

@@ -3,8 +3,8 @@
 //! ```text
 //! kind 1 | origin 2 store 2 number 3 | epoch of the leader 2 | its clock in ms 5 | age in 10 ms 3 | block, or end of the gap 3
 //! ```
-//! The age is that of the block's first sample when the entry was written. So whoever knows when the leader's clock showed what
-//! knows when the samples were taken, although no clocks are synchronised.
+//! The age is that of the block's first sample when the entry was written. So a reader that can date the leader's clock can date
+//! the samples, although no clocks are synchronised.
 
 use super::block::BlockBytes;
 use super::wire::{AGE_UNKNOWN, Key};
@@ -46,7 +46,7 @@ pub enum Contents<'b> {
 /// One value of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// How long before the entry was logged it was taken; none where its board has restarted in between.
+    /// How long before the entry was logged it was taken; none if its board has restarted in between.
     pub age_ms: Option<u64>,
     /// When it was taken, by the clock of its board, which began at zero with the boot of [`BlockBytes::epoch`].
     pub clock_ms: u64,

@@ -6,16 +6,19 @@
 //! A node's samples become blocks ([`block`]), which its driver stores. The node keeps custody of them ([`origin`]) until a leader
 //! says that it has them in its log. Frames with blocks go from neighbour to neighbour towards the leader ([`ways`], `queue`);
 //! the leader logs what it has not logged before (`marks`) and sends commits back the way the blocks came (`commits`). Relays
-//! keep copies in memory only and promise nothing. Questions to everybody, and their answers, go the same way (`questions`). The bytes are in [`wire`], and all of it for readers in `docs/collection.md`.
+//! keep copies in memory only and promise nothing. Questions to everybody, and their answers, go the same way (`questions`). The
+//! bytes are in [`wire`], and `docs/collection.md` describes all of it.
 //!
 //! DATA frames have a queue and retries of their own. They wait for everything the election has to send, they rest after a change
 //! of leader, and nothing that happens to them ends a link or changes what is thought of it.
 
 mod asking;
+mod audit;
 pub mod block;
 mod chores;
 mod commits;
 mod compose;
+mod copies;
 pub mod log_entry;
 mod marks;
 pub mod origin;
@@ -30,6 +33,7 @@ pub use self::chores::{Chore, Done};
 use self::commits::Commits;
 pub use self::compose::Answer;
 use self::compose::Sending;
+use self::copies::Reader;
 use self::log_entry::{Contents, LogEntry};
 use self::marks::Marks;
 use self::origin::{Origin, Recovered, Wanted};
@@ -73,6 +77,8 @@ pub struct Counters {
     pub repeated: u32,
     /// Blocks of origins that there was no room for.
     pub refused: u32,
+    /// Copies for a reader that were dropped.
+    pub copies_lost: u32,
     /// Commits that were dropped.
     pub commits_dropped: u32,
     /// Samples of this node that could not be stored.
@@ -99,6 +105,7 @@ pub struct Data {
     learned: Learned,
     commits: Commits,
     questions: Questions,
+    reader: Reader,
     /// An answer that this node owes is not tried before: there was no room.
     owes_at: Instant,
     sending: Sending,
@@ -130,6 +137,7 @@ impl Data {
             learned: Learned::new(),
             commits: Commits::new(),
             questions: Questions::new(),
+            reader: Reader::NOBODY,
             owes_at: Instant::ZERO,
             sending: Sending::Nothing,
             doing: Doing::Nothing,
@@ -179,9 +187,15 @@ impl Data {
             self.rest_until = now + Duration::from_millis(rest);
             self.origin.begin_again(self.rest_until);
             self.queue.drop_others();
+            if self.reads(now) {
+                // The new leader does not know yet that somebody reads here.
+                self.origin.close_by(now);
+            }
         }
     }
 
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn sample(&mut self, now: Instant, sample: Sample) {
         let epoch = self.epoch.unwrap_or(0);
         self.origin.sample(now, epoch, sample, &mut self.rng);
@@ -243,6 +257,7 @@ impl Data {
     fn is_to_send(&self, queued: &queue::Queued) -> bool {
         match queued.key.answers() {
             Some((asker, _)) => asker != self.id,
+            None if queued.key.is_copy() => !self.is_reader(),
             None => !queued.is_logging && self.is_gathering() && !self.leads(),
         }
     }

@@ -74,7 +74,7 @@ pub struct Origin {
     /// The store's name; none before it is known, and nothing is gathered until then.
     store: Option<u16>,
     open: Block,
-    /// When the open block is closed; never, where it is empty.
+    /// When the open block is closed; never if it is empty.
     closes: Instant,
     closed: Block,
     pub next: u32,
@@ -138,8 +138,8 @@ impl Origin {
 
     /// Another time between blocks; the open one is closed by then, too.
     pub fn set_every(&mut self, now: Instant, every: Duration) {
-        if every < self.every && self.closes != Instant::NEVER {
-            self.closes = self.closes.min(now + every);
+        if every < self.every {
+            self.close_by(now + every);
         }
         self.every = every;
     }
@@ -162,6 +162,13 @@ impl Origin {
             let is_first = !core::mem::replace(&mut self.has_phase, true);
             let share = if is_first { u64::from(rng.below(1_024)) } else { 1_024 };
             self.closes = now + Duration::from_micros(every.as_micros() * share / 1_024);
+        }
+    }
+
+    /// The open block is closed by this time.
+    pub fn close_by(&mut self, at: Instant) {
+        if self.closes != Instant::NEVER {
+            self.closes = self.closes.min(at);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A question goes to every linked neighbour, each of which takes it once and passes it on. Answers go back to the neighbour that
 //! the question came from first, hop by hop. That needs neither a leader nor routes, so it also works where the election does not.
-//! Whoever asks asks again, in another turn, and says whom it has heard: the others answer again.
+//! The asker asks again, in another turn, and says whom it has heard from: the others answer again.
 //!
 //! Best effort: of more questions at once than there is room for, the oldest is forgotten.
 
@@ -13,7 +13,7 @@ use crate::limits::{NEIGHBOURS_MAX, QUESTIONS_MAX};
 use crate::time::Instant;
 use crate::types::NodeId;
 
-/// A neighbour that does not take a question after so many misses, over all neighbours, is passed over: somebody else may
+/// A neighbour that does not take a question after this many misses, over all neighbours, is passed over: somebody else may
 /// reach it, and the next turn will.
 const MISSES_MAX: u8 = 24;
 
@@ -45,7 +45,7 @@ impl Questions {
         Self { all: Vec::new() }
     }
 
-    /// Takes a question in; false where it is known in this turn or a later one.
+    /// Takes a question in; false if it is known in this turn or a later one.
     pub fn take(&mut self, now: Instant, ask: Ask, from: NodeId, owes: bool) -> bool {
         let question = Question {
             ask,
@@ -102,6 +102,11 @@ impl Questions {
     pub fn due(&self) -> Instant {
         let waiting = self.all.iter().filter(|known| !known.to_ask.is_empty());
         waiting.map(|known| known.due).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Forgets those that are not due by `latest`.
+    pub fn audit(&mut self, latest: Instant) {
+        self.all.retain(|known| known.due <= latest);
     }
 
     /// The question to pass on next, and to whom.

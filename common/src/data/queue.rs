@@ -1,5 +1,6 @@
 //! DATA frames that wait at a node: its own blocks and gaps, and those of others, on their way to the leader or, at the leader,
-//! to its log; and answers on their way to who asked. Best effort: a full queue takes nothing more, which the senders are told.
+//! to its log; answers on their way to the asker, and copies for a reader. Best effort: a full queue takes nothing more, and tells the
+//! senders so.
 
 use heapless::Vec;
 
@@ -11,6 +12,9 @@ use crate::time::Instant;
 /// A node's own frames take no more slots than this, and leave this many for those of others.
 const OWN_MAX: usize = 4;
 const LEFT_FOR_OTHERS: usize = 2;
+
+/// A copy for a reader is taken only where fewer frames wait than this.
+const COPIES_UP_TO: usize = DATA_QUEUE_MAX / 2;
 
 /// A frame that waits.
 #[derive(Clone, Debug)]
@@ -64,7 +68,7 @@ impl Queue {
 
     /// Drops the blocks of others, which their origins send again.
     pub fn drop_others(&mut self) {
-        self.waiting.retain(|queued| queued.is_own || queued.is_logging || queued.key.answers().is_some());
+        self.waiting.retain(|queued| queued.is_own || queued.is_logging || !queued.key.is_upward());
     }
 
     /// The most frames that ever waited.
@@ -75,6 +79,9 @@ impl Queue {
     pub fn add(&mut self, now: Instant, key: Key, turn: u8, is_own: bool, body: &[u8]) -> Result<(), Full> {
         let own = self.waiting.iter().filter(|queued| queued.is_own).count();
         if is_own && (own >= OWN_MAX || self.waiting.len() + LEFT_FOR_OTHERS >= DATA_QUEUE_MAX) {
+            return Err(Full);
+        }
+        if key.is_copy() && self.waiting.len() >= COPIES_UP_TO {
             return Err(Full);
         }
         let body = Vec::from_slice(body).map_err(|_| Full)?;

@@ -1,7 +1,7 @@
 //! What a node makes of the DATA frames of its neighbours: it passes blocks on or logs them, and learns what was logged.
 
 use super::marks::Standing;
-use super::wire::{BODY_MAX, Body, CommitBytes, Gap, Key, Records};
+use super::wire::{BODY_MAX, Body, CommitBytes, Course, Gap, Key, Records};
 use super::{Data, count, gap_commit};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -32,7 +32,11 @@ impl Data {
     /// A linked neighbour has sent a DATA frame.
     pub fn receive(&mut self, now: Instant, from: NodeId, body: &[u8]) -> Verdict {
         let verdict = match Body::read(body) {
-            Some(Body::Records(Records { turn, hops_left, key, .. })) => {
+            Some(Body::Records(copy)) if copy.course == Course::ToReader => self.receive_copy(now, copy),
+            Some(Body::Records(Records { course, turn, hops_left, key, .. })) => {
+                if course == Course::FromReader {
+                    self.note_reader(now, key.origin);
+                }
                 self.receive_up(now, from, Upward { key, turn, hops_left, gap_end: None }, body)
             }
             Some(Body::Gap(Gap { turn, hops_left, key, end })) => {

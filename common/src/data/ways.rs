@@ -25,7 +25,7 @@ const MISSES: u8 = 3;
 const REST_MS: u64 = 100;
 const DOUBLINGS_MAX: u8 = 5;
 
-/// Where no neighbour is nearer to the leader, this long passes before the next look.
+/// If no neighbour is nearer to the leader, this long passes before the next look.
 const NO_WAY: Duration = Duration::from_millis(250);
 
 /// A share of frames that were taken: 255 is all.
@@ -122,6 +122,11 @@ impl Learned {
         if let Some(taker) = self.taker_mut(id) {
             taker.rest_until = until;
         }
+    }
+
+    /// Forgets neighbours that are left alone beyond `latest`.
+    pub fn audit(&mut self, latest: Instant) {
+        self.takers.retain(|taker| taker.rest_until <= latest);
     }
 
     /// The neighbour to send to: of those that are not left alone, that with the fewest transmissions to the leader. Where there

@@ -1,12 +1,16 @@
 //! The bodies of DATA frames.
 //!
 //! ```text
-//! RECORDS  try4 type4 = 1 | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 93
+//! RECORDS  try4 type4 = 1, or 6 of a reader's own | hops left 1 | origin 2 store 2 number 3 | age in 10 ms 3 | block, up to 93
+//! COPY     reader4 type4 = 7 | the same as RECORDS
 //! GAP      try4 type4 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
 //! COMMIT   0 type4 = 3    | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
 //! ASK      try4 type4 = 4 | hops left 1 | asker 2 number 1 | known 16
 //! ANSWER   try4 type4 = 5 | hops left 1 | asker 2 number 1 | from 2 | what it answers, 1 to 98
 //! ```
+//! A *reader* is a node whose PC wants to see the readings of all; the leader sends it copies. A copy has the last four bits of the
+//! reader's id, and goes to the reader that the relays know of.
+//!
 //! An origin counts how often it has sent a block, so that relays can tell its next try from a frame whose acknowledgement was lost.
 //! All numbers are little-endian.
 
@@ -34,6 +38,11 @@ const GAP: u8 = 2;
 const COMMIT: u8 = 3;
 const ASK: u8 = 4;
 const ANSWER: u8 = 5;
+const READER: u8 = 6;
+const COPY: u8 = 7;
+
+/// What tells the copy of a block from the block, among the frames that wait.
+const COPY_BIT: u32 = 1 << 25;
 
 /// Bytes of an ANSWER body before what it answers.
 const ANSWER_BYTES: usize = 7;
@@ -48,7 +57,7 @@ const TURN_AT: u8 = 4;
 /// Bytes of an entry of a COMMIT.
 const COMMIT_BYTES: usize = 9;
 
-/// The age of what nobody knows the age of: the samples are from before their board's last boot, or older than 46 hours.
+/// Stands for an unknown age: the samples are from before their board's last boot, or older than 46 hours.
 pub const AGE_UNKNOWN: u32 = 0x00FF_FFFF;
 
 /// The number of a block at its origin; the last one is never used.
@@ -89,7 +98,7 @@ pub struct Ask {
     pub known: Known,
 }
 
-/// A node's answer, on its way to who asked.
+/// A node's answer, on its way to the asker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerBytes<'b> {
     /// The try of the question that it answers, 4 bits.
@@ -128,10 +137,20 @@ impl Known {
     }
 }
 
-/// A block on its way to the leader.
+/// Where a block is going.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    ToLeader = RECORDS as isize,
+    /// To the leader, from a node that wants copies of all blocks.
+    FromReader = READER as isize,
+    ToReader = COPY as isize,
+}
+
+/// A block on its way to the leader, or from there to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Records<'b> {
-    /// The origin's try, 4 bits.
+    pub course: Course,
+    /// The origin's try, 4 bits; of a copy, the last bits of the reader's id.
     pub turn: u8,
     pub hops_left: u8,
     pub key: Key,
@@ -156,7 +175,7 @@ pub struct Gap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub key: Key,
-    /// Bit n says that block number + n is logged. Where no bit is set, the gap that ends before the number is.
+    /// Bit n says that block number + n is logged. If no bit is set, the gap that ends before the number is.
     pub bits: u16,
 }
 
@@ -185,8 +204,23 @@ impl Key {
 
     /// Of an answer, who asked, and the number of the question; none of a block or a gap.
     pub fn answers(self) -> Option<(NodeId, u8)> {
-        let [low, middle, ..] = self.number.checked_sub(NUMBER_MAX + 1)?.to_le_bytes();
+        let number = self.number.checked_sub(NUMBER_MAX + 1).filter(|_| !self.is_copy())?;
+        let [low, middle, ..] = number.to_le_bytes();
         Some((NodeId(self.store), middle << TURN_AT | low >> TURN_AT))
+    }
+
+    /// What names the copy of this block among the frames that wait.
+    pub const fn copy(self) -> Self {
+        Self { number: self.number | COPY_BIT, ..self }
+    }
+
+    pub const fn is_copy(self) -> bool {
+        self.number & COPY_BIT != 0
+    }
+
+    /// Whether it names a block or a gap on its way to the leader.
+    pub fn is_upward(self) -> bool {
+        self.number <= NUMBER_MAX
     }
 
     /// The same store's block of another number.
@@ -200,7 +234,7 @@ impl Key {
 }
 
 impl<'b> Body<'b> {
-    /// Reads a body; none where anything about it is not as it must be.
+    /// Reads a body; none if anything about it is not as it must be.
     pub fn read(body: &'b [u8]) -> Option<Self> {
         let (&[first, hops_left], rest) = body.split_first_chunk::<2>()?;
         let (turn, kind) = (first >> TURN_AT, first & KIND);
@@ -217,9 +251,14 @@ impl<'b> Body<'b> {
         let (&key, rest) = rest.split_first_chunk::<7>()?;
         let (&[a0, a1, a2], block) = rest.split_first_chunk::<3>()?;
         let (key, last) = (Key::read(key)?, u32::from_le_bytes([a0, a1, a2, 0]));
+        let course = match kind {
+            READER => Course::FromReader,
+            COPY => Course::ToReader,
+            _ => Course::ToLeader,
+        };
         match kind {
-            RECORDS if BlockBytes::read(block).is_some() && key.number < NUMBER_MAX => {
-                Some(Self::Records(Records { turn, hops_left, key, age: last, block }))
+            RECORDS | READER | COPY if BlockBytes::read(block).is_some() && key.number < NUMBER_MAX => {
+                Some(Self::Records(Records { course, turn, hops_left, key, age: last, block }))
             }
             GAP if block.is_empty() && key.number < last => Some(Self::Gap(Gap { turn, hops_left, key, end: last })),
             _ => None,
@@ -271,7 +310,8 @@ impl Records<'_> {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let [a0, a1, a2, _] = self.age.min(AGE_UNKNOWN).to_le_bytes();
-        write(buf, &[&[self.turn << TURN_AT | RECORDS, self.hops_left], &self.key.bytes(), &[a0, a1, a2], self.block])
+        let first = self.turn << TURN_AT | self.course as u8;
+        write(buf, &[&[first, self.hops_left], &self.key.bytes(), &[a0, a1, a2], self.block])
     }
 }
 
@@ -284,7 +324,7 @@ impl Gap {
 }
 
 impl CommitBytes<'_> {
-    /// The entries; fewer than there are where one makes no sense.
+    /// The entries; fewer than there are if one makes no sense.
     pub fn iter(&self) -> impl Iterator<Item = Commit> {
         let chunks = self.entries.as_chunks::<COMMIT_BYTES>().0.iter();
         chunks.filter_map(|&[k0, k1, k2, k3, k4, k5, k6, b0, b1]| {
@@ -325,7 +365,8 @@ mod tests {
     use heapless::Vec;
 
     use super::{
-        AGE_UNKNOWN, ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Commit, Gap, Key, Known, Records, write_commits,
+        AGE_UNKNOWN, ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Commit, Course, Gap, Key, Known, Records,
+        write_commits,
     };
     use crate::data::block::{Block, Sample, Taken};
     use crate::types::NodeId;
@@ -341,10 +382,23 @@ mod tests {
     #[test]
     fn bodies_come_back() {
         let (mut buf, block) = ([0; BODY_MAX], block());
-        let records = Records { turn: 11, hops_left: 9, key: KEY, age: AGE_UNKNOWN, block: block.bytes() };
+        let records = Records {
+            course: Course::ToLeader,
+            turn: 11,
+            hops_left: 9,
+            key: KEY,
+            age: AGE_UNKNOWN,
+            block: block.bytes(),
+        };
         let Ok(length) = records.write(&mut buf) else { panic!("it fits") };
         assert_eq!(Body::read(&buf[..length]), Some(Body::Records(records)));
         assert_eq!(Body::read(&buf[..length - 1]), None, "the block is not whole");
+        for course in [Course::FromReader, Course::ToReader] {
+            let records = Records { course, ..records };
+            assert_eq!(records.write(&mut buf), Ok(length));
+            assert_eq!(Body::read(&buf[..length]), Some(Body::Records(records)));
+        }
+        assert!(KEY.copy().is_copy() && KEY.copy().answers().is_none() && !KEY.is_copy() && KEY.is_upward());
         let gap = Gap { turn: 15, hops_left: 9, key: KEY, end: KEY.number + 1 };
         let Ok(length) = gap.write(&mut buf) else { panic!("it fits") };
         assert_eq!(Body::read(&buf[..length]), Some(Body::Gap(gap)));

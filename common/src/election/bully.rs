@@ -98,6 +98,11 @@ pub struct Bully {
     leader: Option<NodeId>,
 }
 
+/// The leader that others follow: as good as its announcement, where it is the highest node alive.
+pub(super) fn learned<P: Protocol>(own: Outcome, told: Outcome, cx: &Cx<'_, P>) -> Option<NodeId> {
+    told.leader.filter(|&leader| own.is_behind(told) && leader > cx.id && cx.peers.last() == Some(&leader))
+}
+
 /// Of living members only the highest are asked: one of them will answer, and each that is asked asks in turn.
 const ASKED_MAX: usize = 3;
 
@@ -144,14 +149,6 @@ impl Bully {
         self.follow(cx.id, cx);
         cx.note(Event::ElectedSelf);
         cx.send(Dest::Lower, BullyMsg::Coordinator);
-    }
-
-    /// Others follow this leader: as good as its announcement, where it is the highest node alive.
-    fn learn(&mut self, told: Outcome, cx: &mut Cx<'_, Self>) {
-        let Some(leader) = told.leader.filter(|_| self.outcome().is_behind(told)) else { return };
-        if leader > cx.id && cx.peers.last() == Some(&leader) {
-            self.follow(leader, cx);
-        }
     }
 
     fn follow(&mut self, leader: NodeId, cx: &mut Cx<'_, Self>) {
@@ -214,7 +211,7 @@ impl Protocol for Bully {
 
     fn on_timer(&mut self, timer: BullyTimer, cx: &mut Cx<'_, Self>) {
         match timer {
-            // Whoever is known to live and gives no answer is slow, not dead. Announcing oneself would make two leaders.
+            // A node that is known to be alive and gives no answer is slow, not dead. Announcing this one would make two leaders.
             BullyTimer::Answer if self.knows_living && cx.peers.last().is_some_and(|&highest| highest > cx.id) => {
                 cx.note(Event::Retried);
                 self.hold_election(cx);
@@ -238,7 +235,11 @@ impl Protocol for Bully {
             // Whoever follows the highest node alive has missed nothing that matters.
             Signal::Disturbed if self.follows_highest(cx) => {}
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
-            Signal::Outcome(told) if self.knows_living => self.learn(told, cx),
+            Signal::Outcome(told) if self.knows_living => {
+                if let Some(leader) = learned(self.outcome(), told, cx) {
+                    self.follow(leader, cx);
+                }
+            }
             Signal::LeaderHeard
             | Signal::Ring(_)
             | Signal::Fitness(_)

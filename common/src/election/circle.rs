@@ -37,13 +37,13 @@ const STAGGER_RING: u32 = 16;
 const STAGGER_MAX: u32 = 12;
 
 /// The same after the loss of a leader, which nobody but its neighbours knows of.
-const STAGGER_LOST: u32 = 4;
+const STAGGER_LOST: u32 = 2;
 
 /// How long a message may take to go round and come home before it is sent again: this, and as much more for each other member.
 const HOME: Duration = Duration::from_millis(150);
 const HOME_HOP: Duration = Duration::from_millis(16);
 
-/// Each time it waits twice as long, up to so many doublings.
+/// Each time it waits twice as long, up to this many doublings.
 const HOME_DOUBLINGS_MAX: u8 = 3;
 
 /// How long a message takes from member to member where they are several radio hops apart.
@@ -59,6 +59,12 @@ pub fn turn<P: Protocol>(cx: &Cx<'_, P>) -> Duration {
     let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX).saturating_add(1);
     let second = STAGGER_SECOND * members.div_ceil(STAGGER_RING);
     STAGGER.times(if higher == 0 { 1 } else { second + higher.min(STAGGER_MAX) })
+}
+
+/// Begins an election, unless the one that is under way has given a leader by the time it has gone round.
+fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
+    let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
+    cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
 }
 
 impl TimerKey for RingTimer {
@@ -178,6 +184,17 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
     /// Follows the leader that an election of this term gave to others.
     fn adopt(&mut self, _term: Term, _leader: NodeId, _cx: &mut Cx<'_, Self>) {}
 
+    /// The neighbours are others than they were before, in the middle of an election: tells the new ones what the old ones were
+    /// told. True where that is enough for the election to go on.
+    fn say_again(&mut self, _before: RingPlace, _cx: &mut Cx<'_, Self>) -> bool {
+        false
+    }
+
+    /// Others follow this node for an election of this term. True where it stands in it, and so takes their word for it.
+    fn win_by_word(&mut self, _term: Term, _cx: &mut Cx<'_, Self>) -> bool {
+        false
+    }
+
     /// Whether the highest id wins. Otherwise nobody knows before the election who would.
     fn goes_by_id(&self) -> bool {
         true
@@ -195,13 +212,14 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             // What was lost may not have mattered, and the election goes on: the highest begins another, the rest only where no
             // round has come by since.
             Signal::Disturbed if in_election && higher(cx) > 0 => {
-                let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
-                cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
+                begin_late(cx);
             }
             Signal::Disturbed => self.begin_soon(cx),
             Signal::Ring(place) => {
-                self.circle().place = place;
-                if !self.is_content(cx) {
+                let before = core::mem::replace(&mut self.circle().place, place);
+                if in_election && self.say_again(before, cx) {
+                    begin_late(cx);
+                } else if !self.is_content(cx) {
                     self.begin_soon(cx);
                 }
             }
@@ -234,7 +252,9 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
         let is_alone = self.circle().place.is_alone(cx.id);
         let is_news = told.term != Term(0) && !is_alone && self.outcome().is_behind(told);
         let Some(leader) = told.leader.filter(|_| is_news) else { return };
-        if leader == cx.id {
+        if leader == cx.id && self.win_by_word(told.term, cx) {
+            // The announcement is still on its way here.
+        } else if leader == cx.id {
             // They follow this node for what it won before it restarted: it asks again.
             self.circle().term = told.term;
             self.begin(cx);

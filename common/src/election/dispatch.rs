@@ -22,7 +22,7 @@ use crate::coefficient::Coefficient;
 use crate::members::RingOrder;
 use crate::names::Algorithm;
 use crate::notice::Event;
-use crate::outbox::{Command, Outbox};
+use crate::outbox::{Commands, Dest};
 use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::time::Duration;
 use crate::timer::TimerKey;
@@ -181,6 +181,8 @@ pub enum Election {
 }
 
 impl Election {
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn new(id: NodeId, config: ElectionConfig) -> Self {
         let ElectionConfig { algorithm, order, place, coefficient, hs, height, radii, timing } = config;
         let ring = RingConfig { place, patience: timing.patience };
@@ -259,8 +261,32 @@ impl Election {
     }
 }
 
-/// Hands an event to the chosen algorithm in a context of its own, and passes on its commands. There is one copy of this for
-/// each algorithm, not for each of its handlers, which saves many kilobytes on a board.
+/// Commands of one algorithm as commands of all of them.
+struct Wrapped<'a, M> {
+    out: &'a mut dyn Commands<ElectionMsg>,
+    wrap: fn(M) -> ElectionMsg,
+}
+
+impl<M> Commands<M> for Wrapped<'_, M> {
+    fn send(&mut self, to: Dest, msg: M) {
+        self.out.send(to, (self.wrap)(msg));
+    }
+
+    fn set_timer(&mut self, index: usize, after: Duration) {
+        self.out.set_timer(index, after);
+    }
+
+    fn stop_timer(&mut self, index: usize) {
+        self.out.stop_timer(index);
+    }
+
+    fn note(&mut self, event: Event) {
+        self.out.note(event);
+    }
+}
+
+/// Hands an event to the chosen algorithm in a context of its own. There is one copy of this for each algorithm, not for each of
+/// its handlers, which saves many kilobytes on a board.
 #[inline(never)]
 fn within<P: Protocol>(
     node: &mut P,
@@ -269,50 +295,29 @@ fn within<P: Protocol>(
     wrap: fn(P::Msg) -> ElectionMsg,
     unwrap: fn(ElectionMsg) -> Option<P::Msg>,
 ) {
-    let sender = match happening {
-        Happening::Message(from, _) | Happening::Stranger(from, _) => Some(from),
-        _ => None,
-    };
-    let Some(happening) = inner(happening, unwrap) else {
-        // A message of another algorithm is ignored and reported; a timer that this one does not have cannot have been set.
-        if let Some(from) = sender {
-            cx.note(Event::Ignored(from));
+    let mut out = Wrapped { out: cx.out, wrap };
+    let inner = &mut Cx { id: cx.id, now: cx.now, peers: cx.peers, rng: cx.rng, out: &mut out };
+    match happening {
+        Happening::Start => node.on_start(inner),
+        Happening::LinkUp(peer) => node.on_link_up(peer, inner),
+        Happening::LinkDown(peer) => node.on_link_down(peer, inner),
+        // A message of another algorithm is ignored and reported.
+        Happening::Message(from, msg) => match unwrap(msg) {
+            Some(msg) => node.on_message(from, msg, inner),
+            None => inner.note(Event::Ignored(from)),
+        },
+        Happening::Stranger(from, msg) => match unwrap(msg) {
+            Some(msg) => node.on_stranger(from, msg, inner),
+            None => inner.note(Event::Ignored(from)),
+        },
+        // A timer that this algorithm does not have cannot have been set.
+        Happening::Timer(timer) => {
+            if let Some(&timer) = P::Timer::ALL.get(timer.index()) {
+                node.on_timer(timer, inner);
+            }
         }
-        return;
-    };
-    let mut out = Outbox::new();
-    node.handle(happening, &mut Cx { id: cx.id, now: cx.now, peers: cx.peers, rng: cx.rng, out: &mut out });
-    if out.overflowed() {
-        cx.out.overflow();
+        Happening::Signal(signal) => node.on_signal(signal, inner),
     }
-    for command in out.drain() {
-        cx.out.push(match command {
-            Command::Send(to, msg) => Command::Send(to, wrap(msg)),
-            Command::SetTimer(timer, after) => Command::SetTimer(slot(timer), after),
-            Command::StopTimer(timer) => Command::StopTimer(slot(timer)),
-            Command::Note(event) => Command::Note(event),
-        });
-    }
-}
-
-/// An event in an algorithm's own terms, where it has them.
-fn inner<M, T: TimerKey>(
-    happening: Happening<ElectionMsg, ElectionTimer>,
-    unwrap: fn(ElectionMsg) -> Option<M>,
-) -> Option<Happening<M, T>> {
-    Some(match happening {
-        Happening::Start => Happening::Start,
-        Happening::LinkUp(peer) => Happening::LinkUp(peer),
-        Happening::LinkDown(peer) => Happening::LinkDown(peer),
-        Happening::Message(from, msg) => Happening::Message(from, unwrap(msg)?),
-        Happening::Stranger(from, msg) => Happening::Stranger(from, unwrap(msg)?),
-        Happening::Timer(timer) => Happening::Timer(T::ALL.get(timer.index()).copied()?),
-        Happening::Signal(signal) => Happening::Signal(signal),
-    })
-}
-
-fn slot(timer: impl TimerKey) -> ElectionTimer {
-    ElectionTimer::ALL.get(timer.index()).copied().unwrap_or(ElectionTimer::Third)
 }
 
 impl Protocol for Election {
@@ -400,6 +405,8 @@ impl Protocol for Election {
             Self::Bully(node) => node.outcome(),
             Self::Ring(node) => node.outcome(),
             Self::Lcr(node) => node.outcome(),
+            #[cfg(feature = "comparison")]
+            Self::TimerBased(node) => node.outcome(),
             // Their leaders have no number.
             _ => Outcome { leader: self.leader(), ..Outcome::default() },
         }

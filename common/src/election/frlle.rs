@@ -2,10 +2,10 @@
 //!
 //! Source: Biswas et al. (2021), corrected: the `else` missing before line 37 of Algorithm 2; `Frem` cleared on every first
 //! receipt; `Ein` and the failed leader set when initiating; the best coefficient starts as one's own and is reset
-//! between elections; coefficients are frozen during one; `Ttd` accumulates when a message is created anew.
+//! between elections; coefficients are frozen during one; `Ttd` accumulates when a message is created again.
 //!
 //! Model: crash and recovery, FIFO channels to both neighbours, a least delay per hop that is known. The smallest
-//! coefficient wins, the larger id where they are equal.
+//! coefficient wins, the larger id if they are equal.
 //!
 //! ```text
 //!                     the leader is lost, or a better coefficient than the message's

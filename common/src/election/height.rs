@@ -171,6 +171,7 @@ impl<const N: usize> Protocol for HeightElection<N> {
                 self.finish(did, before, cx);
             }
             Signal::Resend => self.send(Dest::All, cx),
+            Signal::StepDown => self.core.step_down(),
             _ => {}
         }
     }

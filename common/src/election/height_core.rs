@@ -12,7 +12,7 @@ use crate::notice::Event;
 use crate::time::Instant;
 use crate::types::NodeId;
 
-/// A leader that was elected longer ago than this elects itself anew. Times start over, and an election that is half a
+/// A leader that was elected longer ago than this elects itself again. Times start over, and an election that is half a
 /// circle away would look like one to come.
 const REIGN_MAX: u32 = 1 << 29;
 
@@ -237,13 +237,20 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         Event::ElectedSelf
     }
 
+    /// Gives up a leadership that nobody takes part in: whoever leads others was elected later.
+    pub fn step_down(&mut self) {
+        if self.links.is_empty() {
+            self.height = Height::elected(self.height.id, self.time.saturating_sub(REIGN_MAX / 2));
+        }
+    }
+
     fn insert(&mut self, id: NodeId) -> Result<(), Full> {
         let Err(at) = self.links.binary_search_by_key(&id, |link| link.id) else { return Ok(()) };
         let forming = Link { id, level: None, delta: 0, leader: LeaderPair::default(), extra: X::default() };
         self.links.insert(at, forming).map_err(|_| Full)
     }
 
-    /// Remembers a neighbour's height; false where there is no channel to it.
+    /// Remembers a neighbour's height; false if there is no channel to it.
     fn learn(&mut self, height: Height, extra: X) -> bool {
         let Some(link) = self.links.iter_mut().find(|link| link.id == height.id) else { return false };
         let Height { level, delta, leader, id } = height;

@@ -28,7 +28,7 @@ fn compare(time: u32, other: u32) -> Ordering {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RefLevel {
-    /// When it was begun; zero where there is no search.
+    /// When it was begun; zero if there is no search.
     pub tau: u32,
     /// Who began it.
     pub oid: NodeId,

@@ -125,7 +125,7 @@ impl<const N: usize> Hierarchy<N> {
         self.core.lower_neighbours(each);
     }
 
-    /// Where this node stands on a level, counted from 0. None where the level is only for heads and no head of it is
+    /// Where this node stands on a level, counted from 0. None if the level is only for heads and no head of it is
     /// within its radius.
     pub fn standing(&self, level: usize) -> Option<Standing> {
         let radius = self.radii.iter().nth(level)?;
@@ -265,12 +265,13 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.tell_everybody(cx);
                 return;
             }
-            Signal::LeaderLost
-            | Signal::LeaderHeard
-            | Signal::Ring(_)
-            | Signal::Disturbed
-            | Signal::Outcome(_)
-            | Signal::StepDown => return,
+            Signal::StepDown => {
+                self.core.step_down();
+                None
+            }
+            Signal::LeaderLost | Signal::LeaderHeard | Signal::Ring(_) | Signal::Disturbed | Signal::Outcome(_) => {
+                return;
+            }
         };
         self.finish(did, before, None, cx);
     }

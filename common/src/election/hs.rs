@@ -19,9 +19,11 @@
 //!
 //! The phases are there because all begin at once and nobody knows who will win: they keep those that will not from going far.
 //! On a ring whose living members are known ([`HsRules::Known`]) the largest begins first and the others later, if at all. So
-//! every candidate sends one probe all the way round, which is the last phase without those before it. That of the largest
-//! takes n messages instead of 4n and more; that of another is swallowed by the next larger one, which stands itself, as in
-//! any phase: 2n at most until the largest has gone round, where phases would wake everybody.
+//! a candidate sends probes that may go all the way round, which is the last phase without those before it, and sends them to
+//! both sides at once. Whoever relays both knows that everybody has seen them, between the two of them, and announces their
+//! sender: n messages and as long as half the ring takes, instead of 4n and more. A hop at which one probe is held up costs no
+//! more than the other's way there. The probe of another is swallowed by the next larger one, which stands itself, as in any
+//! phase; one that knows of several larger ones then sends its own in the same direction only.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -71,7 +73,8 @@ impl Uid for u32 {
 pub enum HsRules {
     /// Nothing, as published: every candidate begins with the first phase.
     Published,
-    /// The peers are the living members of the ring, and the largest begins first: a candidate begins with the last phase.
+    /// The peers are the living members of the ring, and the largest begins first: a candidate begins with the last phase, and
+    /// wins it where its two probes meet.
     Known,
 }
 
@@ -148,8 +151,10 @@ pub struct Hs<U = NodeId> {
     rules: HsRules,
     /// The phase this candidate is in; none while it only relays.
     phase: Option<u8>,
-    /// Probes of this phase that have come back; in the last phase, how often the probe was sent again.
+    /// Probes of this phase that have come back; in the last phase, how often they were sent again.
     returned: u8,
+    /// The largest uid whose probe was relayed in each direction, by its lane.
+    relayed: [Option<U>; 2],
     leader: Option<U>,
     /// The leader is known from others, and the announcement may still come.
     is_hearsay: bool,
@@ -163,7 +168,8 @@ impl<U: Uid> Hs<U> {
 
     pub fn new(uid: U, config: RingConfig) -> Self {
         let rules = HsRules::Published;
-        Self { circle: Circle::new(config), uid, rules, phase: None, returned: 0, leader: None, is_hearsay: false }
+        let circle = Circle::new(config);
+        Self { circle, uid, rules, phase: None, returned: 0, relayed: [None; 2], leader: None, is_hearsay: false }
     }
 
     /// The same node under these rules.
@@ -179,29 +185,41 @@ impl<U: Uid> Hs<U> {
     fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
         self.circle.term = term;
         self.phase = None;
+        self.relayed = [None; 2];
         self.leader = None;
         self.is_hearsay = false;
         self.circle.wait(cx);
     }
 
-    fn stand(&mut self, cx: &mut Cx<'_, Self>) {
+    /// Stands, with a probe to each of these sides where they go all the way round.
+    fn stand(&mut self, sides: &[Side], cx: &mut Cx<'_, Self>) {
         cx.note(Event::Started);
         if self.circle.place.is_alone(cx.id) {
             self.win(cx);
         } else if self.rules == HsRules::Known {
-            self.go_round(0, cx);
+            self.go_round(0, sides, cx);
         } else {
             self.enter_phase(0, &Side::BOTH, cx);
         }
     }
 
-    /// Sends a probe all the way round. It comes back from the other side, so one is enough; if it does not come in time, another
-    /// follows, much later where somebody larger is believed alive.
-    fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
-        self.enter_phase(ROUND, &[Side::Right], cx);
+    /// Sends probes that may go all the way round. If nothing is heard of them in time, others follow, much later where somebody
+    /// larger is believed alive.
+    fn go_round(&mut self, sent: u8, sides: &[Side], cx: &mut Cx<'_, Self>) {
+        self.enter_phase(ROUND, sides, cx);
         self.returned = sent;
-        let doublings = sent.saturating_add(if self.expects_to_win(cx) { 0 } else { 2 });
+        let doublings = sent.saturating_add(if self.above(cx) == 0 { 0 } else { 2 });
         self.circle.await_home(doublings, cx);
+    }
+
+    /// Where a candidate that a probe of this direction has woken sends its own: one that may well win to both sides. The largest
+    /// it knows of may be the leader whose loss this election is for.
+    fn sides(&self, toward: Side, cx: &Cx<'_, Self>) -> &'static [Side] {
+        match toward {
+            _ if self.above(cx) <= 1 => &Side::BOTH,
+            Side::Right => &[Side::Right],
+            Side::Left => &[Side::Left],
+        }
     }
 
     /// Whether probes of this phase come home from the other side. None of them is sent back.
@@ -209,9 +227,32 @@ impl<U: Uid> Hs<U> {
         self.rules == HsRules::Known && phase >= ROUND
     }
 
-    fn expects_to_win(&self, cx: &Cx<'_, Self>) -> bool {
+    /// How many larger nodes are believed alive.
+    fn above(&self, cx: &Cx<'_, Self>) -> usize {
         let own = self.uid.node();
-        cx.peers.iter().all(|&peer| own.is_some_and(|own| own > peer))
+        cx.peers.iter().filter(|&&peer| own.is_none_or(|own| own < peer)).count()
+    }
+
+    /// The largest uid whose probe has been here in this election.
+    fn largest(&self) -> Option<U> {
+        let [right, left] = self.relayed;
+        right.max(left)
+    }
+
+    /// Notes that a probe goes on from here. Whether one of the same uid has come the other way: then the two of them have been
+    /// everywhere.
+    fn meets(&mut self, uid: U, toward: Side) -> bool {
+        let [right, left] = &mut self.relayed;
+        let (this, other) = if toward == Side::Right { (right, left) } else { (left, right) };
+        *this = (*this).max(Some(uid));
+        *other == Some(uid) && self.rules == HsRules::Known
+    }
+
+    /// Tells both sides of the leader: from both ends at once it takes half the time, and a lost one is made good by the other.
+    fn announce(&self, sides: &[Side], uid: U, cx: &mut Cx<'_, Self>) {
+        for &side in sides {
+            self.circle.send(side, HsMsg::Leader { term: self.circle.term, uid }, cx);
+        }
     }
 
     fn enter_phase(&mut self, phase: u8, sides: &[Side], cx: &mut Cx<'_, Self>) {
@@ -237,18 +278,24 @@ impl<U: Uid> Hs<U> {
             // Its twin arrives from the other side and finds the election over.
             if self.leader.is_none() {
                 self.win(cx);
-                // From both ends at once it takes half the time, and a lost one is made good by the other.
                 let sides = if self.rules == HsRules::Known { &Side::BOTH[..] } else { &[Side::Right] };
-                for &side in sides {
-                    self.circle.send(side, HsMsg::Leader { term, uid }, cx);
-                }
+                self.announce(sides, uid, cx);
             }
+        } else if self.rules == HsRules::Known && Some(uid) < self.largest() {
+            // It could not win, and nor could this node.
         } else if uid < self.uid {
             if self.phase.is_none() && self.leader.is_none() {
-                self.stand(cx);
+                self.stand(self.sides(toward, cx), cx);
             }
         } else if self.leader.is_some_and(|leader| uid > leader) {
             // Nobody larger than the leader took part in this election: there is nobody whom it would come home to.
+        } else if self.leader == Some(uid) && self.rules == HsRules::Known {
+            // Whoever sent this on does not know yet.
+            self.announce(&[toward.opposite()], uid, cx);
+        } else if self.meets(uid, toward) {
+            self.leader = Some(uid);
+            self.circle.settle(cx);
+            self.announce(&Side::BOTH, uid, cx);
         } else if hops > 1 {
             let hops = if self.rules == HsRules::Known { hops.min(1 << ROUND) } else { hops };
             self.circle.send(toward, HsMsg::Out { term, uid, phase, hops: hops - 1, toward }, cx);
@@ -274,11 +321,17 @@ impl<U: Uid> Hs<U> {
         // Whoever knows the leader from others passes the announcement on all the same, once: not everybody hears others.
         let is_passed = core::mem::take(&mut self.is_hearsay) && self.leader == Some(uid);
         if self.leader.is_none() || is_passed {
+            if uid == self.uid {
+                self.win(cx);
+            }
             self.leader = Some(uid);
             self.circle.settle(cx);
             let goes_left = self.rules == HsRules::Known && from == self.circle.place.right;
-            let side = if goes_left { Side::Left } else { Side::Right };
-            self.circle.send(side, HsMsg::Leader { term: self.circle.term, uid }, cx);
+            self.announce(if goes_left { &[Side::Left] } else { &[Side::Right] }, uid, cx);
+            if self.rules == HsRules::Known && uid < self.uid {
+                // The election went past this node.
+                self.begin_soon(cx);
+            }
         }
     }
 }
@@ -294,7 +347,33 @@ impl<U: Uid> RingAlgorithm for Hs<U> {
 
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
         self.join(self.circle.term.next(), cx);
-        self.stand(cx);
+        self.stand(&Side::BOTH, cx);
+    }
+
+    fn say_again(&mut self, before: RingPlace, cx: &mut Cx<'_, Self>) -> bool {
+        let place = self.circle.place;
+        if self.rules == HsRules::Published || place.is_alone(cx.id) || before.is_alone(cx.id) {
+            return false;
+        }
+        let own = self.phase.map(|_| self.uid);
+        for (toward, relayed) in Side::BOTH.into_iter().zip(self.relayed) {
+            let is_new = place.neighbour(toward) != before.neighbour(toward);
+            if let Some(uid) = relayed.max(own).filter(|_| is_new) {
+                let (term, hops) = (self.circle.term, 1 << ROUND);
+                self.circle.send(toward, HsMsg::Out { term, uid, phase: ROUND, hops, toward }, cx);
+            }
+        }
+        true
+    }
+
+    fn win_by_word(&mut self, term: Term, cx: &mut Cx<'_, Self>) -> bool {
+        // Its probes met elsewhere.
+        let is_standing = self.rules == HsRules::Known && self.phase.is_some() && term == self.circle.term;
+        if is_standing {
+            self.win(cx);
+            self.is_hearsay = true;
+        }
+        is_standing
     }
 
     fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
@@ -326,8 +405,9 @@ impl<U: Uid> Protocol for Hs<U> {
             }
             Age::News => {
                 self.join(msg.term(), cx);
-                if matches!(msg, HsMsg::Out { uid, .. } | HsMsg::Back { uid, .. } if uid == self.uid) {
-                    // A probe from before this node restarted: what it had won is forgotten, so it asks again.
+                let (HsMsg::Out { uid, .. } | HsMsg::Back { uid, .. } | HsMsg::Leader { uid, .. }) = msg;
+                if uid == self.uid {
+                    // From before this node restarted: what it had won is forgotten, so it asks again.
                     self.begin(cx);
                     return;
                 }
@@ -347,7 +427,7 @@ impl<U: Uid> Protocol for Hs<U> {
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
         if timer == RingTimer::Decide && self.phase == Some(ROUND) && self.leader.is_none() {
-            self.go_round(self.returned.saturating_add(1), cx);
+            self.go_round(self.returned.saturating_add(1), self.sides(Side::Right, cx), cx);
         }
         self.time_out(timer, cx);
     }

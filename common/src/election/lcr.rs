@@ -5,8 +5,8 @@
 //!
 //! Every candidate sends its id to the right. A larger id is passed on, a smaller one swallowed (and whoever swallows
 //! one without having stood yet stands itself), one's own means leader; the leader announces itself once around.
-//! An id that does not come home in time is sent again, where no larger node is known: what was lost is found sooner so than by
-//! everybody's patience.
+//! An id that does not come home in time is sent again if no larger node is known: that makes up for a loss sooner than
+//! everybody's patience does.
 //! Exact counts: 2n when the maximum alone starts, (n² + 3n)/2 when all start in descending order.
 //!
 //! ```text

@@ -17,7 +17,7 @@
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
-use super::bully::{BullyConfig, BullyTimer};
+use super::bully::{BullyConfig, BullyTimer, learned};
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
@@ -158,14 +158,19 @@ impl Protocol for ModifiedBully {
         match signal {
             Signal::LeaderLost if self.state != State::Following => {}
             Signal::LeaderLost | Signal::Elect | Signal::Disturbed => self.hold_election(cx),
+            // A keeper of the ring tells, so the peers are its living members.
+            Signal::Outcome(told) => {
+                if let Some(leader) = learned(self.outcome(), told, cx) {
+                    self.follow(leader, cx);
+                }
+            }
             Signal::LeaderHeard
             | Signal::Ring(_)
             | Signal::Fitness(_)
             | Signal::Rank(_)
             | Signal::Resend
             | Signal::StepDown
-            | Signal::Audit
-            | Signal::Outcome(_) => {}
+            | Signal::Audit => {}
         }
     }
 

@@ -144,7 +144,7 @@ impl Ring {
         }
     }
 
-    /// Sends a message to the nearest successor with an up link; false where there is none.
+    /// Sends a message to the nearest successor with an up link; false if there is none.
     fn pass_on(&self, msg: RingMsg, cx: &mut Cx<'_, Self>) -> bool {
         let successor = self.order.after(cx.id).find(|&member| cx.is_up(member));
         if let Some(successor) = successor {

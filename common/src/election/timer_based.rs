@@ -16,7 +16,7 @@ use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::time::Duration;
-use crate::types::{NodeId, Side, Term};
+use crate::types::{NodeId, Outcome, Side, Term};
 
 /// The message of Timer-based: a candidate's id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
@@ -47,6 +47,16 @@ impl TimerBased {
     /// A node at this place on a ring of `nodes`, where a hop takes at most `hop`.
     pub fn new(config: RingConfig, nodes: u16, hop: Duration) -> Self {
         Self { circle: Circle::new(config), nodes, hop, best: None, leader: None }
+    }
+
+    /// As [`Circle::age`]. Of two that stand in terms too far apart to compare, the one in the lower term joins, or they would
+    /// change places for ever; whoever has decided has said so with the whole way behind its message.
+    fn age(&self, msg: &TimerMsg) -> Age {
+        let is_apart = msg.term.ahead_of(self.circle.term).is_none();
+        if is_apart && msg.term < self.circle.term && msg.hops < self.nodes {
+            return Age::Stale;
+        }
+        self.circle.age(msg.term, self.is_decided())
     }
 
     fn join(&mut self, term: Term) {
@@ -80,6 +90,12 @@ impl RingAlgorithm for TimerBased {
         self.leader.is_some()
     }
 
+    fn adopt(&mut self, term: Term, leader: NodeId, _cx: &mut Cx<'_, Self>) {
+        self.join(term);
+        self.best = Some(leader);
+        self.leader = Some(leader);
+    }
+
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
         self.join(self.circle.term.next());
         if self.circle.place.is_alone(cx.id) {
@@ -102,7 +118,7 @@ impl Protocol for TimerBased {
     }
 
     fn on_message(&mut self, from: NodeId, msg: TimerMsg, cx: &mut Cx<'_, Self>) {
-        match self.circle.age(msg.term, self.is_decided()) {
+        match self.age(&msg) {
             Age::Stale => {
                 cx.note(Event::Stale);
                 if let Some(id) = self.best {
@@ -147,6 +163,8 @@ impl Protocol for TimerBased {
             // This algorithm has no patience: nothing else would end an election of which a part was lost. One after the other,
             // since two that begin at once in terms too far apart to compare would only change places.
             Signal::Disturbed | Signal::LeaderLost => self.begin_soon(cx),
+            // Whoever stands decides last: the others have decided for it, and its timer will say the same.
+            Signal::Outcome(told) if told == (Outcome { term: self.circle.term, leader: Some(cx.id) }) => {}
             Signal::Ring(place) => {
                 self.circle.place = place;
                 self.begin(cx);
@@ -157,5 +175,10 @@ impl Protocol for TimerBased {
 
     fn leader(&self) -> Option<NodeId> {
         self.leader
+    }
+
+    // Nothing announces the leader: where members have decided in terms too far apart to compare, only this tells them.
+    fn outcome(&self) -> Outcome {
+        Outcome { term: self.circle.term, leader: self.leader }
     }
 }

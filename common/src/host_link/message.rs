@@ -12,12 +12,15 @@ use crate::config::page::PageError;
 use crate::data::log_entry::ENTRY_MAX;
 use crate::data::wire::{ANSWER_MAX, Known};
 use crate::limits::BLOCK_MAX;
+#[cfg(feature = "journal")]
+use crate::limits::JOURNAL_ITEM_MAX;
 use crate::mac::phy::FRAME_MAX;
 use crate::mac::{Decision, MacEvent};
 use crate::names::{Algorithm, Board};
 use crate::node::fleet::About;
 use crate::node::snapshot::Snapshot;
 use crate::notice::Notice;
+use crate::orders::kept::KEPT_PIECE_MAX;
 use crate::orders::{Command, Outcome};
 use crate::quantity::{Quantity, SERIES_MAX};
 use crate::time::Instant;
@@ -44,7 +47,7 @@ pub enum ToHost {
     Hello(Hello),
     /// The node has something to tell.
     Notice { at_us: u64, notice: Notice },
-    /// How the node stands: now and then, and when asked.
+    /// The state of the node: now and then, and when asked.
     Snapshot { at_us: u64, snapshot: Snapshot },
     /// A measured value.
     Reading {
@@ -79,9 +82,9 @@ pub enum ToHost {
     },
     /// The end of an answer to [`ToBoard::ReadLog`].
     LogTold {
-        /// Whoever wants more asks for it from here on. All entries before it were told, or are no longer in the log.
+        /// Where to ask for more. All entries before it were sent, or are no longer in the log.
         next: u32,
-        /// The position of the entry that will be written next: where `next` has come so far, all were told.
+        /// The position of the entry that will be written next: once `next` has reached it, all were sent.
         end: u32,
     },
     /// This board has stored a block of its own readings. It will reach the leader's log, here or elsewhere, by its key: the
@@ -98,6 +101,19 @@ pub enum ToHost {
         from: NodeId,
         /// For [`Report::read`](crate::node::fleet::Report::read).
         report: Bytes<ANSWER_MAX>,
+    },
+    /// A copy of what the leader has logged, as an entry by this board's epoch and clock, which [`ToBoard::ReadAll`] asked for.
+    Copied { entry: Bytes<ENTRY_MAX> },
+    /// An item of the journal, as [`Kept::read`](crate::board::journal::Kept::read) reads it.
+    #[cfg(feature = "journal")]
+    Journal(Bytes<JOURNAL_ITEM_MAX>),
+    /// The end of an answer to [`ToBoard::ReadJournal`].
+    #[cfg(feature = "journal")]
+    JournalTold {
+        /// Whoever wants more asks for it from here on.
+        next: u32,
+        /// The number of the item that will be written next: where `next` has come so far, all were told.
+        end: u32,
     },
 }
 
@@ -159,11 +175,11 @@ pub enum ResetReason {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Crash {
     pub kind: CrashKind,
-    /// The program counter, where it is known.
+    /// The program counter, if known.
     pub pc: u32,
-    /// The link register, where it is known.
+    /// The link register, if known.
     pub lr: u32,
-    /// The source file, as much of its end as fits; empty where it is not known.
+    /// The source file, as much of its end as fits; empty if it is not known.
     pub file: Text<40>,
     pub line: u32,
     /// How long the board had run, in seconds.
@@ -243,7 +259,7 @@ pub enum Call {
     Submit(Command),
     /// The node was told of its board.
     About(About),
-    /// The node was to ask all others how they stand.
+    /// The node was to ask all others for their state.
     Ask(Question),
     /// The node was told what its store holds, before it was started.
     Recovered {
@@ -258,21 +274,27 @@ pub enum Call {
     Chore,
     /// The node was told what came of that.
     Done(Did),
+    /// The node was told an entry of its log, before it was started.
+    LoggedBefore(Bytes<ENTRY_MAX>),
+    /// The node was given a piece of what its board had kept of orders, before it was started.
+    Kept(Bytes<KEPT_PIECE_MAX>),
+    /// The node was told that a PC reads here.
+    Read,
 }
 
 /// What came of something that a node wanted done with the flash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Did {
-    /// A block was stored, and this is the oldest that is left; none where it could not be.
+    /// A block was stored, and this is the oldest that is left; none if it could not be.
     Stored { oldest: Option<u32> },
-    /// A block was brought back; none where it is not there.
+    /// A block was brought back; none if it is not there.
     Fetched(Option<Bytes<BLOCK_MAX>>),
     /// Whether an entry was logged.
     Logged(bool),
 }
 
-/// A question to all nodes how they stand.
+/// A question to all nodes about their state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Question {
@@ -311,7 +333,7 @@ pub enum Refusal {
     /// A length that does not fit.
     Length(u16),
     Checksum,
-    /// The body is no configuration.
+    /// The body is not a configuration.
     Body,
     /// This field has a value it may not have.
     Field(Text<32>),
@@ -357,7 +379,7 @@ pub enum ToBoard {
     Ping(u32),
     /// Say hello again.
     GetHello,
-    /// How do you stand?
+    /// What is your state?
     GetSnapshot,
     /// Take this configuration page (see [`crate::config::page`]) and start again with it.
     SetConfig(Page),
@@ -383,6 +405,11 @@ pub enum ToBoard {
     ReadLog { from: u32 },
     /// The host keeps all entries before this position safe: the board need not, and overwrites them when it needs the room.
     ReleaseLog { before: u32 },
-    /// Ask all nodes how they stand, this one included. Each answer is told.
+    /// Ask all nodes for their state, this one included. Each answer is told.
     Ask(Question),
+    /// For the next two minutes and a half, tell the readings of all nodes: what the leader logs, as [`ToHost::Copied`].
+    ReadAll,
+    /// Tell the items of the journal from this number on, some of them, and then [`ToHost::JournalTold`].
+    #[cfg(feature = "journal")]
+    ReadJournal { from: u32 },
 }

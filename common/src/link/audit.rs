@@ -25,8 +25,10 @@ impl Links {
         self.hellos.trickle.audit(now, &mut self.rng);
         self.hellos.beat.audit(now);
         self.life.audit(now);
+        self.crowd.audit(now);
         self.watch();
         self.exchange.audit(now + QUIET_AHEAD_MAX);
+        self.data_from = self.data_from.min(now + QUIET_AHEAD_MAX);
         for slot in 0..TABLE_MAX {
             self.audit_slot(now, Slot(slot));
         }

@@ -142,7 +142,7 @@ impl Beat {
 
 #[cfg(test)]
 mod tests {
-    use super::Beat;
+    use super::{Beat, CALLS, CALLS_APART};
     use crate::rng::Rng;
     use crate::time::{Duration, Instant};
 
@@ -167,24 +167,25 @@ mod tests {
     #[test]
     fn who_hands_over_calls_as_leader_and_again_when_it_follows() {
         let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
-        let mut now = Instant::from_millis(1_000);
+        let now = Instant::from_millis(1_000);
         beat.step_down(now);
         assert!(!beat.is_leaving(), "it leads nobody");
         beat.lead(now, true, &mut rng);
         beat.step_down(now);
-        let mut call = |beat: &mut Beat, calls| {
-            for _ in 0..calls {
-                now = beat.next();
-                beat.sent(now, &mut rng);
-            }
-            beat.next().since(now)
-        };
-        assert_eq!(call(&mut beat, 3), CALLS_APART);
+        for _ in 0..3 {
+            let due = beat.next();
+            beat.sent(due, &mut rng);
+            assert_eq!(beat.next(), due + CALLS_APART);
+        }
         assert!(beat.is_leaving());
-        beat.lead(now, false, &mut Rng::new(2));
-        assert!(!beat.is_leaving());
-        assert_eq!(call(&mut beat, CALLS - 1), CALLS_APART, "it names its heir as often");
-        assert_eq!(call(&mut beat, 1), Instant::NEVER.since(now));
+        beat.lead(beat.next(), false, &mut rng);
+        assert!(!beat.is_leaving(), "its hellos name the heir by now");
+        for _ in 0..CALLS {
+            let due = beat.next();
+            assert_ne!(due, Instant::NEVER);
+            beat.sent(due, &mut rng);
+        }
+        assert_eq!(beat.next(), Instant::NEVER);
     }
 
     #[test]

@@ -48,6 +48,13 @@ impl Crowd {
         present.insert(usize::try_from(hash(from) % BITS).unwrap_or(0));
     }
 
+    /// Begins another stretch where none can end as late as this one.
+    pub fn audit(&mut self, now: Instant) {
+        if self.ends > now + self.stretch.times(2 << u32::from(SLOWER_MAX)) {
+            self.ends = now;
+        }
+    }
+
     /// By how many doublings hellos are to be slowed down. It rises at once and falls a stretch later.
     pub fn slower(&self) -> u8 {
         let most = self.heard.iter().map(|heard| heard.number().count_ones()).max().unwrap_or(0);

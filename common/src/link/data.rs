@@ -20,6 +20,11 @@ use crate::types::NodeId;
 /// How long after the answer's slot a node still waits: for its end, and for clocks that differ.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
 
+/// A leader next to this node that was not heard for as long as two of its hellos take may be dead, and then its neighbours have
+/// more urgent things to say; or the channel is so full that its hellos do not get through. Either way DATA waits, and looks again
+/// this much later.
+const LOOK_AGAIN: Duration = Duration::from_millis(16);
+
 /// A frame that the driver has, or whose answer is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataFlight {
@@ -46,8 +51,17 @@ pub enum DataExchange {
 
 impl Links {
     /// Writes the next DATA frame, where nothing is more urgent.
-    pub(super) fn transmit_data(&mut self, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
-        if self.data != DataExchange::Idle || self.has_more_urgent() {
+    pub(super) fn transmit_data(
+        &mut self,
+        now: Instant,
+        buf: &mut [u8; FRAME_MAX],
+        above: &mut dyn Above,
+    ) -> Option<usize> {
+        if self.data != DataExchange::Idle || self.has_more_urgent() || now < self.data_from {
+            return None;
+        }
+        if self.life.is_missed(now, |leader| self.table.is_linked(leader)) {
+            self.data_from = now + LOOK_AGAIN;
             return None;
         }
         let (to, length) = above.compose_data(buf.get_mut(HEADER_BYTES..FRAME_MAX - TAG_BYTES)?)?;
@@ -167,7 +181,7 @@ impl Links {
             DataExchange::Idle => {
                 let is_free = !self.exchange.is_in_flight() && self.epoch().is_some();
                 if is_free && due != Instant::NEVER && !self.has_more_urgent() {
-                    due.max(self.quiet_until())
+                    due.max(self.quiet_until()).max(self.data_from)
                 } else {
                     Instant::NEVER
                 }

@@ -60,6 +60,8 @@ pub struct Life {
     wrong: u8,
     /// When this node has asked everybody for it; never, where there was a sign of life since.
     asked_at: Instant,
+    /// Whether this node let go of it because others had lost it, and nothing was heard of it since.
+    has_concurred: bool,
     /// Whether it has said, at its last sign of life, that it steps down.
     pub(super) has_left: bool,
     /// Who leads in its place by now, as the one or the other has said; 0 is nobody.
@@ -79,6 +81,7 @@ impl Life {
             blind_until: Instant::ZERO,
             wrong: 0,
             asked_at: Instant::NEVER,
+            has_concurred: false,
             has_left: false,
             heir: NodeId(0),
             beat,
@@ -134,6 +137,7 @@ impl Life {
             self.at = at;
             if self.was_there(now, self.of) {
                 self.asked_at = Instant::NEVER;
+                self.has_concurred = false;
             }
         }
     }
@@ -155,6 +159,11 @@ impl Life {
         }
     }
 
+    /// This node lets go of the leader because others have lost it, who had asked everybody.
+    pub fn concur(&mut self) {
+        self.has_concurred = true;
+    }
+
     /// The rank among the successors that a lost leader leaves to this node, and from when on it may take it: others had time to
     /// object. None where this node has asked nobody, and so waits like everybody for them to say so.
     pub fn turn(&self) -> Option<(u8, Instant)> {
@@ -162,9 +171,14 @@ impl Life {
         Some((rank, self.asked_at + OBJECTION))
     }
 
-    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before.
+    /// When this node may say that the leader, whose link it has lost, is gone, unless there is a sign of life before. Where others
+    /// have asked everybody, they have time to object.
     pub fn gone_at(&self, now: Instant) -> Instant {
-        if self.turn().is_some() { now } else { now.max(self.at + self.beat.times(LONG_BEATS)) }
+        match (self.turn(), self.has_concurred) {
+            (Some(_), _) => now,
+            (None, true) => now + OBJECTION,
+            (None, false) => now.max(self.at + self.beat.times(LONG_BEATS)),
+        }
     }
 
     pub fn watch(&self) -> Watch {
@@ -206,6 +220,11 @@ impl Life {
     /// Whether there was a sign of life so shortly before `then`, or after it, that this leader was there at that time.
     pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
         self.of == leader && self.at + self.beat.times(RECENT_BEATS) > then
+    }
+
+    /// Whether the leader is a neighbour that should have given a sign of life by now.
+    pub fn is_missed(&self, now: Instant, is_linked: impl FnOnce(NodeId) -> bool) -> bool {
+        !self.was_there(now, self.of) && is_linked(self.of)
     }
 
     /// No sign of life comes from the future.

@@ -129,6 +129,8 @@ pub struct Links {
     tokens: Tokens,
     exchange: Exchange,
     data: DataExchange,
+    /// No DATA frame before.
+    data_from: Instant,
     load: Load,
     others: Others,
     patience: Patience,
@@ -152,6 +154,7 @@ impl Links {
             tokens: Tokens::default(),
             exchange: Exchange::new(),
             data: DataExchange::Idle,
+            data_from: Instant::ZERO,
             load: Load::new(),
             others: Others::NONE,
             patience: Patience::of(config.timings),

@@ -44,6 +44,10 @@ const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
 /// hello, and questions and answers were more than half of what a quiet network sent. A leader is asked as soon as ever.
 const SUSPECT_LOSSY: [u8; 8] = [24, 24, 24, 16, 16, 8, 8, 0];
 
+/// It is asked no later than by this, or by one interval: whoever lost its only link must elect within the ten seconds that any
+/// network has.
+const SUSPECT_LATER_MAX: Duration = Duration::from_millis(2_300);
+
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
 const DISSENT: u8 = 3;
 
@@ -189,9 +193,9 @@ impl Neighbour {
     pub fn suspect_at(&self, patience: Patience) -> Instant {
         let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
         let lossy = SUSPECT_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
-        let later = if self.leader == self.id { 0 } else { lossy };
-        let eighths = patience.suspect_eighths.saturating_add(later);
-        let slow = self.heard_at + eighths_of(interval, eighths) + patience.slack();
+        let later = eighths_of(interval, if self.leader == self.id { 0 } else { lossy });
+        let later = later.min(SUSPECT_LATER_MAX.max(interval));
+        let slow = self.heard_at + eighths_of(interval, patience.suspect_eighths) + later + patience.slack();
         if self.is_watched(patience) { slow.min(self.missed_at(patience)) } else { slow }
     }
 

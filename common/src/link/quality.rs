@@ -104,9 +104,16 @@ impl Quality {
     }
 
     /// How many of eight hellos arrive, at most 7.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn eighths(&self) -> u8 {
         let of = u32::from(self.seen).max(1);
         u8::try_from(self.history.count_ones() * 8 / of).unwrap_or(7).min(7)
+    }
+
+    /// How many of the last hellos arrived, and how many these are.
+    pub fn hellos(&self) -> (u8, u8) {
+        (u8::try_from(self.history.count_ones()).unwrap_or(self.seen).min(self.seen), self.seen)
     }
 
     /// The mean strength in dBm.

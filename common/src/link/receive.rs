@@ -122,7 +122,9 @@ impl Links {
         }
         self.crowd.hear(now, header.from);
         self.life.follow(now, above.leader());
-        self.life.hear(now, header.from);
+        if self.is_present(slot) {
+            self.life.hear(now, header.from);
+        }
         self.watch();
         // Hellos go before data, so however much of that is on the channel, they are not late because of it.
         if header.kind != Kind::Data {
@@ -146,7 +148,7 @@ impl Links {
                     if !hello.is_brief() {
                         self.compare(header.from, hello, above);
                     }
-                    if !more.is_empty() && self.table.find(header.from).is_some() {
+                    if !more.is_empty() && self.is_present(self.table.find(header.from)) {
                         above.receive_hello(header.from, more);
                     }
                     true

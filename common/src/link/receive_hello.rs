@@ -17,8 +17,9 @@ use crate::types::NodeId;
 /// A neighbour that leaves this node out of this many hellos in a row has no link to it.
 const UNLISTED: u8 = 3;
 
-/// A neighbour may hear a larger crowd, and be slower by so many doublings.
-const SLOWER_THERE: u8 = 2;
+/// A neighbour may hear a larger crowd, and be slower by so many doublings. One that is slower still is asked now and then
+/// whether it is there; one that only says so would be missed late when it is gone.
+const SLOWER_THERE: u8 = 1;
 
 /// How long hellos tell of twins after both were heard.
 const TWINS_TOLD: Duration = Duration::from_millis(30_000);
@@ -71,12 +72,14 @@ impl Links {
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
-        if self.is_heir(slot, header, hello, leader) {
+        if self.is_present(Some(slot)) && self.is_heir(slot, header, hello, leader) {
             self.life.heir = hello.leader;
         }
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
-        self.hear_of_leader(now, header.from, hello, leader);
-        self.share_suspicion(now, hello);
+        if self.is_present(Some(slot)) {
+            self.hear_of_leader(now, header.from, hello, leader);
+            self.share_suspicion(now, hello);
+        }
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
@@ -173,6 +176,12 @@ impl Links {
         self.counters.hellos_missed = self.counters.hellos_missed.saturating_add(u32::from(missed));
     }
 
+    /// Whether a neighbour has proved that it is there. What others say of the leader or of whom they have lost may be a recording
+    /// from elsewhere, which a node that never heard its sender does not know to be old.
+    pub(super) fn is_present(&self, slot: Option<Slot>) -> bool {
+        slot.and_then(|slot| self.table.get(slot)).is_some_and(|known| known.session.is_up() || known.is_proven)
+    }
+
     /// Whether a hello says for the first time who leads in the leader's place. It is the heir's own, and the heir followed that
     /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins. To
     /// a node without links, whatever it hears may be a recording.
@@ -218,6 +227,7 @@ impl Links {
         } else if !missed.willing
             && let Some(slot) = slot
         {
+            self.life.concur();
             self.take_down(now, slot, Reason::Silent);
         }
     }

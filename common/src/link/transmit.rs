@@ -48,6 +48,8 @@ type Bundle = Vec<PoolIndex, BUNDLE_MAX, u8>;
 
 impl Links {
     /// Writes the acknowledgement that is owed to `buf`.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_answer(&mut self, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         let reply = self.exchange.take_reply()?;
         *buf.first_chunk_mut::<ACK_BYTES>()? = reply.bytes;
@@ -70,7 +72,7 @@ impl Links {
         let hellos = &self.hellos;
         let is_due = now >= due.transmit || hellos.trickle.is_due(now) || hellos.beat.is_due(now);
         let length = is_due.then(|| self.transmit_due(now, buf, above)).flatten();
-        let length = length.or_else(|| self.transmit_data(buf, above))?;
+        let length = length.or_else(|| self.transmit_data(now, buf, above))?;
         count(&mut self.counters.sent);
         Some(Transmit { length, access: Access::Csma })
     }

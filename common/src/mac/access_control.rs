@@ -119,9 +119,9 @@ pub struct Mac {
     rng: Rng,
     /// The hold after the last sound frame, for as long as the node has not judged it.
     heard_until: Instant,
-    /// When the waiting frame has its turn; never, where none waits or it is being attempted.
+    /// When the waiting frame has its turn; never if none waits or it is being attempted.
     turn: Instant,
-    /// When the owed acknowledgement leaves; never, where none is owed or it is leaving.
+    /// When the owed acknowledgement leaves; never if none is owed or it is leaving.
     answer_at: Instant,
     backoff: Backoff,
     radio: Radio,
@@ -194,7 +194,7 @@ impl Mac {
         self.is_put_off
     }
 
-    /// A frame ended at the receiver: what [`MacEvent::FrameEnd`] does. True where the next turn has changed.
+    /// A frame ended at the receiver: what [`MacEvent::FrameEnd`] does. True if the next turn has changed.
     pub fn frame_end(&mut self, now: Instant, is_sound: bool) -> bool {
         if is_sound {
             self.heard_until = now + HEARD_HOLD;
@@ -279,7 +279,7 @@ impl Mac {
         if self.back_off(now) { Decision::Wait } else { Decision::Through(Sent::ChannelBusy) }
     }
 
-    /// Draws the next back-off; false where the frame had its last attempt.
+    /// Draws the next back-off; false if the frame had its last attempt.
     fn back_off(&mut self, now: Instant) -> bool {
         let wait = self.backoff.next_wait(&mut self.rng);
         self.turn = wait.map_or(Instant::NEVER, |wait| now + wait);

@@ -39,7 +39,7 @@ pub fn fcs(bytes: &[u8]) -> u16 {
     CRC.checksum(bytes)
 }
 
-/// The frame in a buffer that the radio filled: its length, what was received, and where the checksum was. None where the
+/// The frame in a buffer that the radio filled: its length, what was received, and where the checksum was. None if the
 /// length, which comes from the air, is impossible.
 pub fn received(buffer: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = buffer.split_first()?;

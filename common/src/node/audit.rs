@@ -28,6 +28,7 @@ impl Node {
         self.links.audit(now);
         self.bound_waits(now);
         self.audit_orders(now);
+        self.data.audit(now);
         if self.ring.is_some() {
             self.audit_ring(now);
         } else {

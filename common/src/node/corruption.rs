@@ -1,8 +1,9 @@
 //! A node whose memory went wrong, for tests of how a network heals.
 //!
-//! Any bit of a memory may flip, and any part of it may be overwritten. Here a node's election, ring and links each forget what
-//! they know for what they knew at another time, one without the other, so that nothing fits together any more; and the
-//! election is told things that nobody ever said. Only configuration, keys and the numbers of frames stay right.
+//! Any bit of a memory may flip, and any part of it may be overwritten. Here a node's election, ring, links, what it waits for,
+//! and what passes through its orders and its collection each forget what they know for what they knew at another time, one without
+//! the other, so that nothing fits together any more; and the election is told things that nobody ever said. Only configuration,
+//! keys, the numbers of frames, what is in flash, and the book of orders stay right: no neighbour could tell a node of those.
 
 use super::Node;
 use crate::election::ElectionMsg;
@@ -20,15 +21,47 @@ const LIES_MAX: u32 = 8;
 impl Node {
     /// Corrupts the memory with what the node itself knew at another time, and with lies.
     pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: Self) {
-        let parts = 1 + rng.below(7);
+        // Every field is named, so that nobody adds one without asking whether it heals.
+        let Self {
+            links,
+            engine,
+            ring,
+            data,
+            leader,
+            hold,
+            heir,
+            odds_until,
+            audit_at,
+            orders,
+            orders_at,
+            keeping,
+            boot: _,
+            wanted: _,
+            is_open: _,
+            notices: _,
+            leader_changes: _,
+            unfinished: _,
+            actions: _,
+            about: _,
+        } = other;
+        let parts = 1 + rng.below(31);
         if parts & 1 != 0 {
-            self.engine = other.engine;
+            self.engine = engine;
         }
         if parts & 2 != 0 {
-            self.ring = other.ring;
+            self.ring = ring;
         }
         if parts & 4 != 0 {
-            self.links.take_memory_of(other.links);
+            self.links.take_memory_of(links);
+        }
+        if parts & 8 != 0 {
+            (self.leader, self.hold, self.heir) = (leader, hold, heir);
+            (self.odds_until, self.audit_at) = (odds_until, audit_at);
+        }
+        if parts & 16 != 0 {
+            self.data.take_memory_of(data);
+            self.orders.take_memory_of(orders);
+            (self.orders_at, self.keeping) = (orders_at, keeping);
         }
         for _ in 0..rng.below(LIES_MAX + 1) {
             self.believe(now, rng);

@@ -67,6 +67,18 @@ impl Node {
         self.data.sample(now, sample);
     }
 
+    /// A PC wants to see the readings of all nodes here, for the next two minutes and a half.
+    pub fn handle_reader(&mut self, now: Instant) {
+        self.finish();
+        self.data.read(now);
+        self.work(now);
+    }
+
+    /// The next copy for that PC, as an entry of a log by this node's clock: how many bytes of `buf` it takes.
+    pub fn poll_copy(&mut self, now: Instant, buf: &mut [u8; ENTRY_MAX]) -> Option<usize> {
+        self.data.poll_copy(now, buf)
+    }
+
     /// The next thing to do with the flash, after every call and until there is nothing more; what it needs is in `buf`.
     pub fn poll_chore(&mut self, now: Instant, buf: &mut [u8; ENTRY_MAX]) -> Option<Chore> {
         self.finish();

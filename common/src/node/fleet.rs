@@ -35,6 +35,18 @@ pub struct Heard {
     pub rssi_dbm: i8,
 }
 
+/// How well a node hears another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hearing {
+    pub id: NodeId,
+    /// Hellos that arrived,
+    pub heard: u8,
+    /// of so many that were sent: the last 32 at most.
+    pub expected: u8,
+    /// The mean of late.
+    pub rssi_dbm: i8,
+}
+
 /// How a node stands, as it told another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -156,6 +168,17 @@ impl Node {
     /// [`Report::read`].
     pub fn poll_answer(&mut self, buf: &mut [u8; ANSWER_MAX]) -> Option<(NodeId, u8, usize)> {
         self.data.poll_answer(buf)
+    }
+
+    /// How well this node hears others, those with a link first.
+    pub fn hearing(&self) -> impl Iterator<Item = Hearing> {
+        let table = self.links.table();
+        let others = table.iter().filter(|(_, neighbour)| !table.is_linked(neighbour.id));
+        table.linked().chain(others).map(|(_, neighbour)| {
+            let (heard, expected) = neighbour.quality.hellos();
+            let rssi_dbm = i8::try_from(neighbour.quality.strength_dbm()).unwrap_or(i8::MIN);
+            Hearing { id: neighbour.id, heard, expected, rssi_dbm }
+        })
     }
 
     /// How this node stands.

@@ -5,12 +5,33 @@
 //!
 //! The hub must have links of its own, which no guest has. So a guest never follows another guest's word, and a leader that is
 //! gone is not kept alive by nodes that heard of it from each other.
+//!
+//! A node without links has elected itself, as it must; and the last elected wins. So a guest that is let in, or a node that has
+//! strayed and is back, would unseat the leader of everybody else. It has led nobody: where the first link that it gets is to
+//! somebody that has others, it steps down, and joins them as after a restart.
 
 use super::Node;
+use crate::protocol::Signal;
 use crate::time::Instant;
 use crate::types::NodeId;
 
 impl Node {
+    /// A link has come up, of which the election is yet to hear.
+    pub(super) fn join(&mut self, now: Instant, peer: NodeId) {
+        let table = self.links.table();
+        let other = table.find(peer).and_then(|slot| table.get(slot));
+        let is_led = other.is_some_and(|other| !other.is_alone && other.leader != self.id());
+        if is_led && self.keeps_states() && self.is_alone() {
+            self.engine.handle_signal(now, Signal::StepDown);
+        }
+    }
+
+    /// Whom a guest that is let in goes on following until its first neighbour has spoken, where that leader is known to be there.
+    pub(super) fn followed_until_told(&self, now: Instant) -> Option<NodeId> {
+        let is_waiting = self.keeps_states() && !self.is_alone() && !self.has_other(self.id());
+        self.leader.filter(|&leader| is_waiting && self.is_heard(now, leader))
+    }
+
     /// The neighbour whose guest this node is, and the leader that it names.
     pub(super) fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
         let has_links = self.ring.is_some() || !self.engine.peers().is_empty();

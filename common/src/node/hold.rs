@@ -10,12 +10,17 @@
 //! leader for as long as it remembers them. (Neighbours without links do not count, so nobody can keep a leader alive by
 //! hearsay.)
 //!
+//! *The last way.* A node that has other neighbours, and none of them nearer to the leader, searches for another way; and where
+//! those few have none either, they elect one of themselves, who unseats the leader of everybody else as soon as they have a link
+//! to them. In a crowd links are slow to come, and small islands many. So whoever hears of the leader itself, by a sign of life
+//! that never grows younger, counts on that link for as long: nothing is wrong with the leader, and a way will come.
+//!
 //! *The leader's link,* lost in silence: see [`succession`](super::succession).
 
 use super::Node;
 use crate::election::Election;
 use crate::notice::Reason;
-use crate::protocol::Signal;
+use crate::protocol::{Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
@@ -24,6 +29,9 @@ const GRACE: Duration = Duration::from_millis(2_000);
 
 /// The most that it waits because of what it hears. Whoever hears others and is not heard by them gets no link at all.
 const HELD_MAX: Duration = Duration::from_millis(10_000);
+
+/// Who has heard of the leader since then knows that it is there.
+const HEARD: Duration = Duration::from_millis(1_000);
 
 /// The neighbour whose link has fallen, until the election is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +67,8 @@ impl Node {
     /// Whether a link that has fallen was the last, or led to the leader, so that the election need not be told at once.
     pub(super) fn hold(&mut self, now: Instant, peer: NodeId, reason: Reason) -> bool {
         let is_known = self.engine.peers().contains(&peer);
-        let is_last = is_known && !self.has_other(peer) && reason != Reason::Renamed && !self.is_long_gone(now, peer);
+        let is_last = !self.has_other(peer) && !self.is_long_gone(now, peer) || self.is_last_way(now, peer);
+        let is_last = is_last && is_known && reason != Reason::Renamed;
         if self.keeps_states() && self.is_lost_leader(now, peer, reason) {
             self.hold = self.seat(now, peer);
         } else if self.keeps_states() && is_last {
@@ -70,12 +79,30 @@ impl Node {
 
     /// Whether the election knows the state of another neighbour than this one. One whose link is up and that has said nothing yet
     /// is none: in a crowd its first message may take seconds.
-    fn has_other(&self, peer: NodeId) -> bool {
+    pub(super) fn has_other(&self, peer: NodeId) -> bool {
         match self.engine.protocol() {
             Election::Height(height) => height.neighbours().any(|other| other.id != peer),
             Election::Hierarchy(hierarchy) => hierarchy.neighbours().any(|other| other.id != peer),
             _ => self.engine.peers() != [peer],
         }
+    }
+
+    /// Whether no other neighbour than this one is nearer to a leader that is known to be there.
+    fn is_last_way(&self, now: Instant, peer: NodeId) -> bool {
+        let mut is_only = true;
+        let mut each = |id: NodeId, _| is_only &= id == peer;
+        match self.engine.protocol() {
+            Election::Height(height) => height.lower_neighbours(&mut each),
+            Election::Hierarchy(hierarchy) => hierarchy.lower_neighbours(&mut each),
+            _ => return false,
+        }
+        let leader = self.engine.protocol().leader().filter(|&leader| leader != peer);
+        is_only && leader.is_some_and(|leader| self.is_heard(now, leader))
+    }
+
+    /// Whether a leader, another than this node, has given a sign of life just now.
+    pub(super) fn is_heard(&self, now: Instant, leader: NodeId) -> bool {
+        leader != self.id() && self.links.was_there(now - HEARD, leader)
     }
 
     /// Whether nothing was heard of a neighbour for so long that its link will not be back in a moment.
@@ -102,10 +129,15 @@ impl Node {
             return;
         }
         let is_over = until <= now;
+        if until == Instant::NEVER || !(has_spoken || is_over) {
+            return;
+        }
         let may_wait = now.since(since) < HELD_MAX;
-        if is_over && may_wait && self.leader.is_some_and(|leader| self.links.is_followed(now, since, leader)) {
-            self.hold.until = now + GRACE;
-        } else if until != Instant::NEVER && (has_spoken || is_over) {
+        let is_followed = self.leader.is_some_and(|leader| self.links.is_followed(now, since, leader));
+        let is_wanted = self.is_last_way(now, peer) || is_over && is_followed && !self.has_other(peer);
+        if may_wait && is_wanted {
+            self.hold.until = until.max(now + GRACE);
+        } else {
             self.hold = Hold::NOBODY;
             self.engine.handle_link_down(now, peer);
         }

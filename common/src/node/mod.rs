@@ -40,6 +40,7 @@ use crate::mac::{Sent, Transmit};
 use crate::members::RingOrder;
 use crate::names::Algorithm;
 use crate::notice::{Event, Fault, Notice, NoticeQueue, Reason};
+use crate::orders::kept::Keeping;
 use crate::orders::{Action, Orders};
 use crate::protocol::{Message, Signal};
 use crate::ring::RingKeeper;
@@ -89,6 +90,7 @@ pub struct Node {
     /// When the frame came that ring and election have not seen yet; never, where there is none.
     unfinished: Instant,
     orders: Orders,
+    keeping: Keeping,
     /// When orders that wait for room look again; never, where none do.
     orders_at: Instant,
     /// What the driver is to do.
@@ -124,6 +126,7 @@ impl Node {
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
             orders: Orders::new(config.id, boot.epoch, boot.device),
+            keeping: Keeping::new(),
             orders_at: Instant::NEVER,
             actions: Vec::new(),
             about: About::default(),
@@ -217,6 +220,8 @@ impl Node {
     }
 
     /// Writes the next frame to send to `buf`.
+    // Smaller on a board by itself than within its caller.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if let Some(answer) = self.links.poll_answer(buf) {
             return Some(answer);
@@ -265,6 +270,11 @@ impl Node {
 
     pub fn id(&self) -> NodeId {
         self.links.id()
+    }
+
+    /// Whether the election knows of nobody else.
+    pub fn is_alone(&self) -> bool {
+        self.engine.peers().is_empty()
     }
 
     /// The leader this node follows, itself included.
@@ -332,7 +342,8 @@ impl Node {
         }
         let host = self.host(now);
         let heir = self.heir(now);
-        let leader = host.map(|(_, leader)| leader).or(heir).or_else(|| self.leader_to_follow());
+        let followed = host.map(|(_, leader)| leader).or(heir).or_else(|| self.followed_until_told(now));
+        let leader = followed.or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));
@@ -364,10 +375,12 @@ impl Node {
                 self.orders.link_up(now, *peer);
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
-                } else if self.is_held_again(now, *peer) {
-                    // To the election it was never down.
-                } else if self.engine.handle_link_up(now, *peer).is_err() {
-                    self.links.end(now, *peer, Reason::Overrun);
+                } else if !self.is_held_again(now, *peer) {
+                    // To the election one that was held was never down.
+                    self.join(now, *peer);
+                    if self.engine.handle_link_up(now, *peer).is_err() {
+                        self.links.end(now, *peer, Reason::Overrun);
+                    }
                 }
             }
             LinkEvent::Down(peer, reason) => {

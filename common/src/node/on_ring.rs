@@ -76,6 +76,11 @@ impl Node {
         self.engine.protocol().leader().or_else(|| self.leader.filter(keeps))
     }
 
+    /// The member of its ring that this node watches, for checkers.
+    pub fn watched(&self) -> Option<NodeId> {
+        self.ring.as_ref()?.watched()
+    }
+
     /// Gives the election's next message to the ring; false where there was none or no room for it.
     fn pass_on(&mut self, now: Instant) -> bool {
         let Some(ring) = self.ring.as_mut().filter(|ring| ring.can_send()) else { return false };

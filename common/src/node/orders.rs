@@ -51,6 +51,18 @@ impl Node {
         self.orders.register(register)
     }
 
+    /// A piece of what its driver has kept of orders, after the boot and before [`handle_start`](Self::handle_start).
+    pub fn handle_kept(&mut self, piece: &[u8]) {
+        self.orders.recover(piece);
+        self.keeping.settle(&self.orders);
+    }
+
+    /// Whether the driver is to write to flash what [`Orders::keep`] gives out, in place of what it has kept before. Drivers that
+    /// keep orders ask after every call.
+    pub fn poll_kept(&mut self, now: Instant) -> bool {
+        self.keeping.is_due(now, &self.orders)
+    }
+
     /// The orders, for checkers and displays.
     pub fn orders(&self) -> &Orders {
         &self.orders
@@ -89,7 +101,7 @@ impl Node {
     /// again and again.
     pub(super) fn orders_due(&self) -> Option<Instant> {
         let due = if self.orders_at == Instant::NEVER { self.orders.poll_timeout() } else { self.orders_at };
-        Some(due).filter(|&due| due != Instant::NEVER)
+        Some(due.min(self.keeping.at())).filter(|&due| due != Instant::NEVER)
     }
 
     /// Compares which links there are with what the orders believe.

@@ -20,7 +20,7 @@ pub struct Order {
     pub stamp: Stamp,
     pub command: Command,
     pub key: Key,
-    /// When it was ordered, by this node's clock; zero where it is too old to tell.
+    /// When it was ordered, by this node's clock; zero if it is too old to tell.
     pub at: Instant,
     /// Neighbours that are still to be told.
     pub needs: Peers,
@@ -68,7 +68,7 @@ impl Book {
         self.orders.iter().filter(move |order| order.stamp.mandate == mandate && order.stamp.index > after)
     }
 
-    /// Takes an order in; false where it is known, or a later one has made it moot.
+    /// Takes an order in; false if it is known, or a later one has made it moot.
     pub fn take(&mut self, order: Order) -> bool {
         let moot = match order.command {
             Command::Set { register, .. } => {

@@ -71,7 +71,7 @@ impl Register {
     pub const SEND: Self = Self(1);
     pub const LIGHTS: Self = Self(2);
 
-    /// The register of this number; none where there is no such number.
+    /// The register of this number; none if there is no such number.
     pub fn new(number: u8) -> Option<Self> {
         (usize::from(number) < REGISTERS_MAX).then_some(Self(number))
     }
@@ -84,7 +84,7 @@ impl Register {
         self.0
     }
 
-    /// None where this build gives it no meaning.
+    /// None if this build gives it no meaning.
     pub fn description(self) -> Option<&'static Description> {
         REGISTERS.get(usize::from(self.0))
     }

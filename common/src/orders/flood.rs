@@ -244,7 +244,7 @@ impl Orders {
     }
 }
 
-fn told(now: Instant, order: &Order) -> Told {
+pub(super) fn told(now: Instant, order: &Order) -> Told {
     let Order { stamp, command, key, at, .. } = *order;
     Told { index: stamp.index, command, age: if at == Instant::ZERO { u8::MAX } else { age(now, at) }, key }
 }

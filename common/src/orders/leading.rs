@@ -57,7 +57,7 @@ pub struct Leading {
     relayed: Vec<Relayed, RELAYED_MAX, u8>,
     /// What others report, on its way up.
     pending: Vec<Row, PENDING_MAX, u8>,
-    /// When to report; never, where there is nothing to.
+    /// When to report; never if there is nothing to.
     report_at: Instant,
     /// When to report this node's own progress once more.
     again_at: Instant,
@@ -144,7 +144,7 @@ impl Leading {
         }
     }
 
-    /// Keeps a row for the next report; false where there is no room.
+    /// Keeps a row for the next report; false if there is no room.
     fn keep(&mut self, row: Row) -> bool {
         match self.pending.iter_mut().find(|known| known.id == row.id) {
             Some(known) => {

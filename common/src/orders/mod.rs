@@ -1,7 +1,8 @@
 //! Commands in one order: what any node submits, the leader numbers, and everybody applies.
 //!
 //! Model: links that come up and go down, and deliver in order while up; an election that tells each node whether it leads and
-//! which neighbour is next on the way to the leader; clocks that run about alike. Nodes forget everything at a restart.
+//! which neighbour is next on the way to the leader; clocks that run about alike. A node that restarts knows what its board has
+//! [kept](kept), or nothing.
 //!
 //! - *State* (`book`): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
 //! - *Stamp* (`stamp`): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
@@ -29,6 +30,7 @@
 mod book;
 mod command;
 mod flood;
+pub mod kept;
 mod leading;
 mod links;
 mod stamp;
@@ -63,18 +65,18 @@ const AGE_MAX: u8 = 240;
 /// A board that restarts at once would not pass the order on.
 const RESTART_AFTER: Duration = Duration::from_millis(2_000);
 
-/// Everybody tells its neighbours this often how far it has come, in case a memory has gone wrong.
+/// Every node tells its neighbours this often how far it has come, in case a memory has gone wrong.
 const REMIND: Duration = Duration::from_millis(30_000);
 
 /// What the election says of this node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Standing {
     pub leads: bool,
-    /// When it was elected, where elections have times; 0 where they have none.
+    /// When it was elected, where elections have times; 0 if they have none.
     pub elected_at: u32,
     /// The neighbour on the way to the leader.
     pub next_hop: Option<NodeId>,
-    /// How many nodes are known to be there by other means, this one included; 0 where that is not known.
+    /// How many nodes are known to be there by other means, this one included; 0 if that is not known.
     pub population: u8,
 }
 
@@ -154,6 +156,9 @@ impl Orders {
 
     pub fn start(&mut self, now: Instant) {
         self.since = now;
+        if !self.newest.mandate.is_none() {
+            self.remind_at = now + REMIND;
+        }
     }
 
     /// The node has another id, or another epoch.
@@ -191,6 +196,9 @@ impl Orders {
 
     /// The links as they are, where something has been forgotten on the way.
     pub fn audit(&mut self, now: Instant, linked: &[NodeId]) {
+        if !self.newest.mandate.is_none() {
+            self.remind_at = self.remind_at.min(now + REMIND);
+        }
         let stray = |orders: &Self| orders.links.iter().map(|(_, peer)| peer.id).find(|id| !linked.contains(id));
         while let Some(gone) = stray(self) {
             self.link_down(gone);
@@ -200,6 +208,28 @@ impl Orders {
                 self.link_up(now, peer);
             }
         }
+    }
+
+    /// Takes over what another life or an earlier time knew of the links and of the election. What was ordered stays: a leader that
+    /// forgets what it has numbered would number anew.
+    #[cfg(feature = "corruption")]
+    pub(crate) fn take_memory_of(&mut self, other: Self) {
+        // Every field is named, so that nobody adds one without asking whether it heals.
+        let Self {
+            standing,
+            links,
+            remind_at,
+            identity: _,
+            since: _,
+            newest: _,
+            book: _,
+            leading: _,
+            submitting: _,
+            deeds: _,
+            revision: _,
+            counters: _,
+        } = other;
+        (self.standing, self.links, self.remind_at) = (standing, links, remind_at);
     }
 
     fn forget_needs(&mut self, slot: links::Slot) {
@@ -249,7 +279,7 @@ impl Orders {
         self.tend_submissions(now);
     }
 
-    /// When [`timeout`](Self::timeout) is next wanted; never, where nothing is waited for.
+    /// When [`timeout`](Self::timeout) is next wanted; never if nothing is waited for.
     pub fn poll_timeout(&self) -> Instant {
         let deed = self.deeds.iter().map(|deed| deed.at).min().unwrap_or(Instant::NEVER);
         self.remind_at.min(self.submitting.due()).min(self.leading.report_at()).min(deed)
@@ -270,7 +300,7 @@ impl Orders {
         self.ordered(register).unwrap_or(register.usual())
     }
 
-    /// The value of a register; none where nobody has ordered one.
+    /// The value of a register; none if nobody has ordered one.
     pub fn ordered(&self, register: Register) -> Option<u32> {
         match self.book.of_register(register)?.command {
             Command::Set { value, .. } => Some(value),
@@ -287,7 +317,7 @@ impl Orders {
         &self.book
     }
 
-    /// A number that stands for everything that this node knows; 0 where that is nothing.
+    /// A number that stands for everything that this node knows; 0 if that is nothing.
     pub fn digest(&self) -> u32 {
         self.book.digest(self.newest)
     }
@@ -366,7 +396,7 @@ fn age(now: Instant, at: Instant) -> u8 {
     u8::try_from(now.since(at).as_micros().div_ceil(AGE_UNIT_US)).unwrap_or(u8::MAX)
 }
 
-/// When something of this age was ordered, by this node's clock; zero where it is too old to tell.
+/// When something of this age was ordered, by this node's clock; zero if it is too old to tell.
 fn time_of(now: Instant, age: u8) -> Instant {
     if age > AGE_MAX { Instant::ZERO } else { now - Duration::from_micros(u64::from(age) * AGE_UNIT_US) }
 }

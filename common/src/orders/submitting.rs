@@ -44,9 +44,9 @@ struct Submission {
     /// When to send it, or to ask for it, again.
     due: Instant,
     tries: u8,
-    /// When it was found to be ordered; never, where it was not.
+    /// When it was found to be ordered; never if it was not.
     ordered_at: Instant,
-    /// As what, where that is known.
+    /// As what, if known.
     stamp: Option<Stamp>,
     is_told: bool,
     /// The last count that the leader gave.
@@ -170,7 +170,7 @@ impl Orders {
         }
     }
 
-    /// Takes note of what the leader says of a command of this node; false where it is another's.
+    /// Takes note of what the leader says of a command of this node; false if it is another's.
     pub(super) fn note_verdict(&mut self, now: Instant, verdict: Verdict) -> bool {
         let Verdict { key, status, leader, index, applied, known, .. } = verdict;
         if key != self.key(key.number) {

@@ -168,7 +168,7 @@ impl Message {
         Ok(writer.0)
     }
 
-    /// Reads a message; none where the bytes are not exactly one.
+    /// Reads a message; none if the bytes are not exactly one.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (&kind, rest) = bytes.split_first()?;
         let mut reader = Reader(rest);

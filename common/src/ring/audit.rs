@@ -6,6 +6,7 @@
 //! does not become newer takes as long as [`routes`](super::routes) puts up with that.
 
 use super::RingKeeper;
+use crate::members::{Members, Position};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
 
@@ -41,12 +42,12 @@ impl RingKeeper {
     pub(super) fn audit(&mut self, now: Instant) {
         let (own, size) = (self.roster.own(), self.roster.size());
         self.linked = self.linked.within(size).without(own);
-        let mut lost = crate::members::Members::default();
+        let mut lost = Members::default();
         let linked = self.linked;
         self.routes.audit(own, size, |next| linked.contains(next), |member| lost = lost.with(member));
         lost.iter().for_each(|member| self.lose(now, member));
         self.roster.audit(now);
-        for member in (0_u8..).take(size).filter(|&member| member != own) {
+        for member in Position::all().take(size).filter(|&member| member != own) {
             match (self.roster.is_alive(member), self.routes.next(member).is_some()) {
                 (true, false) if !self.losses.is_waiting(member) => self.losses.wait_for(now, member),
                 (false, true) => self.gain(now, member),
@@ -55,7 +56,7 @@ impl RingKeeper {
         }
         self.losses.audit(now);
         self.disturbance.audit(now);
-        self.leader.audit(now, own);
+        self.watch.audit(now, own);
     }
 }
 

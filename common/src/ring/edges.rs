@@ -6,6 +6,7 @@
 //! is refused. A message that was meant for somebody else has no number.
 
 use crate::limits::MEMBERS_MAX;
+use crate::members::Position;
 
 /// The number of a message that was meant for another member.
 pub const UNNUMBERED: u8 = u8::MAX;
@@ -44,13 +45,13 @@ impl Edges {
     }
 
     /// The number for the next message to a member.
-    pub fn stamp(&mut self, to: u8) -> u8 {
-        self.sending.get_mut(usize::from(to)).map_or(0, |next| core::mem::replace(next, after(*next)))
+    pub fn stamp(&mut self, to: Position) -> u8 {
+        self.sending.get_mut(to.index()).map_or(0, |next| core::mem::replace(next, after(*next)))
     }
 
     /// A message of this number has come from a member.
-    pub fn arrive(&mut self, from: u8, number: u8) -> Arrival {
-        let Some(slot) = self.expected.get_mut(usize::from(from)) else { return Arrival::InOrder };
+    pub fn arrive(&mut self, from: Position, number: u8) -> Arrival {
+        let Some(slot) = self.expected.get_mut(from.index()) else { return Arrival::InOrder };
         if number == UNNUMBERED {
             return Arrival::InOrder;
         }
@@ -68,9 +69,9 @@ impl Edges {
     }
 
     /// A member was given up: if it comes back, both sides begin anew.
-    pub fn reset(&mut self, member: u8) {
+    pub fn reset(&mut self, member: Position) {
         for table in [&mut self.sending, &mut self.expected] {
-            if let Some(number) = table.get_mut(usize::from(member)) {
+            if let Some(number) = table.get_mut(member.index()) {
                 *number = 0;
             }
         }
@@ -84,17 +85,18 @@ fn after(number: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::{Arrival, Edges};
+    use crate::members::Position;
 
     #[test]
     fn a_stream_of_any_length_is_in_order() {
         let (mut writer, mut reader) = (Edges::new(), Edges::new());
         for _ in 0..1_000 {
-            assert_eq!(reader.arrive(3, writer.stamp(7)), Arrival::InOrder);
+            assert_eq!(reader.arrive(Position(3), writer.stamp(Position(7))), Arrival::InOrder);
         }
-        writer.reset(7);
-        assert_eq!(reader.arrive(3, writer.stamp(7)), Arrival::InOrder, "a new beginning");
-        reader.reset(3);
-        assert_eq!(reader.arrive(3, writer.stamp(7)), Arrival::InOrder, "a new reader");
+        writer.reset(Position(7));
+        assert_eq!(reader.arrive(Position(3), writer.stamp(Position(7))), Arrival::InOrder, "a new beginning");
+        reader.reset(Position(3));
+        assert_eq!(reader.arrive(Position(3), writer.stamp(Position(7))), Arrival::InOrder, "a new reader");
     }
 
     #[test]
@@ -102,12 +104,12 @@ mod tests {
         for begun in 1..600 {
             let (mut writer, mut reader) = (Edges::new(), Edges::new());
             for _ in 0..begun {
-                reader.arrive(3, writer.stamp(7));
+                reader.arrive(Position(3), writer.stamp(Position(7)));
             }
-            let late = writer.stamp(7);
-            assert_eq!(reader.arrive(3, writer.stamp(7)), Arrival::Gap);
-            assert_eq!(reader.arrive(3, late), Arrival::Late);
-            assert_eq!(reader.arrive(3, writer.stamp(7)), Arrival::InOrder);
+            let late = writer.stamp(Position(7));
+            assert_eq!(reader.arrive(Position(3), writer.stamp(Position(7))), Arrival::Gap);
+            assert_eq!(reader.arrive(Position(3), late), Arrival::Late);
+            assert_eq!(reader.arrive(Position(3), writer.stamp(Position(7))), Arrival::InOrder);
         }
     }
 }

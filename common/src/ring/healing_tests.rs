@@ -7,7 +7,7 @@ use super::routes::age_max;
 use super::wire::NOBODY;
 use super::{RingKeeper, RingOutput};
 use crate::config::Timings;
-use crate::members::{Members, RingOrder};
+use crate::members::{Members, Position, RingOrder};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
@@ -41,7 +41,7 @@ impl Line {
             }
             keeper
         };
-        let alone = |position| (Members::of(position), RingPlace { left: id(position), right: id(position) });
+        let alone = |position| (Members::of(Position(position)), RingPlace { left: id(position), right: id(position) });
         Self { now: Instant::ZERO, keepers: (0..SIZE).map(keeper).collect(), told: (0..SIZE).map(alone).collect() }
     }
 
@@ -75,12 +75,12 @@ impl Line {
     }
 
     fn is_right(&self) -> bool {
-        let all = (0..SIZE).fold(Members::default(), Members::with);
+        let all = (0..SIZE).map(Position).fold(Members::default(), Members::with);
         (0..SIZE).zip(&self.keepers).zip(&self.told).all(|((position, keeper), (alive, place))| {
             let (left, right) = (id((position + SIZE - 1) % SIZE), id((position + 1) % SIZE));
             let leads_on = (0..SIZE).filter(|&to| to != position).all(|to| {
-                let next = keeper.routes.next(to);
-                next == Some(if to < position { position - 1 } else { position + 1 })
+                let next = keeper.routes.next(Position(to));
+                next == Some(Position(if to < position { position - 1 } else { position + 1 }))
             });
             *alive == all && *place == RingPlace { left, right } && keeper.place() == *place && leads_on
         })
@@ -97,7 +97,7 @@ fn instant(rng: &mut Rng, now: Instant) -> Instant {
 }
 
 fn members(rng: &mut Rng) -> Members {
-    (0..SIZE).filter(|_| rng.below(2) == 0).fold(Members::default(), Members::with)
+    (0..SIZE).map(Position).filter(|_| rng.below(2) == 0).fold(Members::default(), Members::with)
 }
 
 fn byte(rng: &mut Rng) -> u8 {
@@ -109,19 +109,21 @@ fn byte(rng: &mut Rng) -> u8 {
 fn corrupt(keeper: &mut RingKeeper, rng: &mut Rng, now: Instant) {
     let count = u16::try_from(rng.below(0x1_0000)).unwrap();
     let number = Number { epoch: byte(rng), count };
-    let (position, any) = (byte(rng) % SIZE, byte(rng));
+    let (position, any) = (Position(byte(rng) % SIZE), byte(rng));
     match rng.below(12) {
-        0 => keeper.routes.corrupt(position, number, byte(rng), any, byte(rng)),
+        0 => keeper.routes.corrupt(position, number, byte(rng), Position(any), byte(rng)),
         1 => keeper.roster.corrupt(instant(rng, now), members(rng)),
         2 => keeper.losses.corrupt(instant(rng, now), position, any, members(rng)),
         3 => keeper.disturbance.corrupt(instant(rng, now), instant(rng, now), any),
-        4 => keeper.leader.corrupt(instant(rng, now), instant(rng, now), number, any),
-        5 => keeper.news.corrupt(instant(rng, now), members(rng), any),
+        4 => keeper.watch.corrupt(instant(rng, now), instant(rng, now), number, Position(any)),
+        5 => keeper.news.corrupt(instant(rng, now), members(rng), Position(any)),
         6 => keeper.routes.set_own(keeper.roster.own(), number),
         // Every route at once.
-        _ => (0..SIZE).for_each(|position| keeper.routes.corrupt(position, number, byte(rng), byte(rng), byte(rng))),
+        _ => (0..SIZE).map(Position).for_each(|position| {
+            keeper.routes.corrupt(position, number, byte(rng), Position(byte(rng)), byte(rng));
+        }),
     }
-    if keeper.leader.leader() == NOBODY && rng.below(2) == 0 {
+    if keeper.watch.watched() == NOBODY && rng.below(2) == 0 {
         keeper.set_leader(now, Some(id(any % SIZE)));
     }
 }

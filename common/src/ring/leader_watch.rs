@@ -1,13 +1,15 @@
-//! Which leader this node follows, whether that leader is still heard, and whether a neighbour follows another one.
+//! Watches the leader: is it still heard, and does a neighbour follow another one?
 //!
-//! Owns the deadlines of both suspicions. Each of them is only for what no algorithm should let happen: a leader that is
-//! reachable but has stopped beating, and neighbours that go on naming different leaders. They are raised again after the
-//! same time if nothing changes.
+//! Owns the deadlines of both suspicions, and which member they are about. It does not keep the leader: the driver tells the
+//! keeper of it ([`set_leader`](super::RingKeeper::set_leader)) before every output, and the deadlines start over when it is
+//! another one. Each suspicion is only for what no algorithm should let happen: a leader that is reachable but has stopped
+//! beating, and neighbours that go on naming different leaders. They are raised again after the same time if nothing changes.
 
 use super::audit::bound_by;
 use super::number::Number;
 use super::take_due;
 use super::wire::NOBODY;
+use crate::members::Position;
 use crate::time::{Duration, Instant};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,11 +20,12 @@ pub(super) struct LeaderWatch {
     arrival: Duration,
     silent_at: Instant,
     disputed_at: Instant,
-    /// The newest number heard of the leader.
+    /// The newest number heard of the watched member.
     number: Number,
-    leader: u8,
+    /// The member that the deadlines are about; [`NOBODY`] while there is no leader.
+    watched: Position,
     /// The neighbour that follows another leader.
-    disputant: u8,
+    disputant: Position,
     is_silent: bool,
     is_disputed: bool,
     /// Until then the leader is new: it has just won an election, and its first newer number may still be on its way. Never, once
@@ -38,7 +41,7 @@ impl LeaderWatch {
             silent_at: Instant::NEVER,
             disputed_at: Instant::NEVER,
             number: Number::default(),
-            leader: NOBODY,
+            watched: NOBODY,
             disputant: NOBODY,
             is_silent: false,
             is_disputed: false,
@@ -46,15 +49,14 @@ impl LeaderWatch {
         }
     }
 
-    /// The leader's position; [`NOBODY`] where there is none.
-    pub fn leader(&self) -> u8 {
-        self.leader
+    pub fn watched(&self) -> Position {
+        self.watched
     }
 
-    /// Follows a leader of which `number` is the newest known, or [`NOBODY`], which may not last for ever either. `own` is this
+    /// Watches a leader of which `number` is the newest known, or [`NOBODY`], which may not last for ever either. `own` is this
     /// node's position: it does not watch itself.
-    pub fn follow(&mut self, now: Instant, leader: u8, number: Number, own: u8) {
-        self.leader = leader;
+    pub fn watch(&mut self, now: Instant, leader: Position, number: Number, own: Position) {
+        self.watched = leader;
         self.number = number;
         self.settle_dispute();
         self.new_until = now + self.arrival;
@@ -64,8 +66,8 @@ impl LeaderWatch {
 
     /// A neighbour has told of this number of a member, to which there is now a way or not. True where it is the first newer one of
     /// a new leader with a way to it.
-    pub fn note_number(&mut self, now: Instant, member: u8, number: Number, has_way: bool) -> bool {
-        let is_newer = member == self.leader && number.is_newer_than(self.number);
+    pub fn note_number(&mut self, now: Instant, member: Position, number: Number, has_way: bool) -> bool {
+        let is_newer = member == self.watched && number.is_newer_than(self.number);
         if is_newer {
             self.number = number;
             self.silent_at = now + self.tolerance;
@@ -78,8 +80,8 @@ impl LeaderWatch {
     }
 
     /// Whether a member is the leader and new, so that it counts as alive although there is no way to it yet.
-    pub fn is_awaited(&self, now: Instant, member: u8) -> bool {
-        member == self.leader && self.new_until != Instant::NEVER && now < self.new_until
+    pub fn is_awaited(&self, now: Instant, member: Position) -> bool {
+        member == self.watched && self.new_until != Instant::NEVER && now < self.new_until
     }
 
     /// The leader is gone, however new it is.
@@ -88,8 +90,8 @@ impl LeaderWatch {
     }
 
     /// A neighbour has named the leader that it follows. One dispute is watched at a time.
-    pub fn compare(&mut self, now: Instant, neighbour: u8, theirs: Option<u8>) {
-        let differs = self.leader != NOBODY && theirs.is_some_and(|theirs| theirs != self.leader);
+    pub fn compare(&mut self, now: Instant, neighbour: Position, theirs: Option<Position>) {
+        let differs = self.watched != NOBODY && theirs.is_some_and(|theirs| theirs != self.watched);
         if differs && self.disputant == NOBODY {
             self.disputant = neighbour;
             self.disputed_at = now + self.tolerance;
@@ -98,7 +100,7 @@ impl LeaderWatch {
         }
     }
 
-    pub fn link_down(&mut self, neighbour: u8) {
+    pub fn link_down(&mut self, neighbour: Position) {
         if self.disputant == neighbour {
             self.settle_dispute();
         }
@@ -110,11 +112,11 @@ impl LeaderWatch {
     }
 
     /// See [`RingKeeper::audit`](super::RingKeeper). `own` is this node's position.
-    pub fn audit(&mut self, now: Instant, own: u8) {
+    pub fn audit(&mut self, now: Instant, own: Position) {
         bound_by(&mut self.silent_at, now, self.tolerance);
         bound_by(&mut self.disputed_at, now, self.tolerance);
         bound_by(&mut self.new_until, now, self.arrival);
-        let is_watched = self.leader != NOBODY && self.leader != own;
+        let is_watched = self.watched != NOBODY && self.watched != own;
         if is_watched && self.silent_at == Instant::NEVER {
             self.silent_at = now + self.tolerance;
         }
@@ -125,7 +127,7 @@ impl LeaderWatch {
 
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
-    pub fn corrupt(&mut self, silent_at: Instant, disputed_at: Instant, number: Number, disputant: u8) {
+    pub fn corrupt(&mut self, silent_at: Instant, disputed_at: Instant, number: Number, disputant: Position) {
         (self.silent_at, self.disputed_at) = (silent_at, disputed_at);
         (self.number, self.disputant) = (number, disputant);
     }
@@ -146,12 +148,12 @@ impl LeaderWatch {
     }
 
     /// The leader that was silent for too long; [`NOBODY`] where this node has stopped following it since.
-    pub fn take_silent(&mut self) -> Option<u8> {
-        core::mem::take(&mut self.is_silent).then_some(self.leader)
+    pub fn take_silent(&mut self) -> Option<Position> {
+        core::mem::take(&mut self.is_silent).then_some(self.watched)
     }
 
     /// The neighbour that has disputed the leader for too long; [`NOBODY`] where the dispute has ended since.
-    pub fn take_disputed(&mut self) -> Option<u8> {
+    pub fn take_disputed(&mut self) -> Option<Position> {
         core::mem::take(&mut self.is_disputed).then_some(self.disputant)
     }
 }
@@ -159,23 +161,24 @@ impl LeaderWatch {
 #[cfg(test)]
 mod tests {
     use super::{LeaderWatch, Number};
+    use crate::members::Position;
     use crate::time::{Duration, Instant};
 
     #[test]
     fn only_newer_numbers_of_the_leader_break_its_silence() {
         let number = |count| Number { epoch: 3, count };
         let mut watch = LeaderWatch::new(Duration::from_millis(1_000), Duration::ZERO);
-        watch.follow(Instant::ZERO, 4, number(10), 0);
+        watch.watch(Instant::ZERO, Position(4), number(10), Position(0));
         // A leader that is gone goes on being told of, by neighbours that have not noticed.
         for (at, member, count) in [(300, 4, 10), (600, 4, 9), (900, 5, 30)] {
-            watch.note_number(Instant::from_millis(at), member, number(count), true);
+            watch.note_number(Instant::from_millis(at), Position(member), number(count), true);
         }
         watch.timeout(Instant::from_millis(1_000));
-        assert_eq!(watch.take_silent(), Some(4));
-        watch.note_number(Instant::from_millis(1_500), 4, number(11), true);
+        assert_eq!(watch.take_silent(), Some(Position(4)));
+        watch.note_number(Instant::from_millis(1_500), Position(4), number(11), true);
         watch.timeout(Instant::from_millis(2_000));
         assert_eq!(watch.take_silent(), None, "it was heard 500 ms ago");
         watch.timeout(Instant::from_millis(2_500));
-        assert_eq!(watch.take_silent(), Some(4));
+        assert_eq!(watch.take_silent(), Some(Position(4)));
     }
 }

@@ -8,7 +8,7 @@ use super::audit::bound_by;
 use super::take_due;
 use super::wire::NOBODY;
 use crate::limits::MEMBERS_MAX;
-use crate::members::Members;
+use crate::members::{Members, Position};
 use crate::time::{Duration, Instant};
 
 /// Waits are counted in ticks of this length.
@@ -61,9 +61,9 @@ pub(super) struct Losses {
     wait_ticks: u8,
     pace_ticks: u8,
     /// The neighbour that spoke last of a wanted member.
-    helper: u8,
+    helper: Position,
     /// A leader that is waited for hardly at all.
-    condemned: u8,
+    condemned: Position,
 }
 
 impl Losses {
@@ -100,14 +100,14 @@ impl Losses {
     }
 
     /// Starts to wait for a member.
-    pub fn wait_for(&mut self, now: Instant, member: u8) {
+    pub fn wait_for(&mut self, now: Instant, member: Position) {
         let wanted = if self.wanted.contains(member) { WANTED_FACTOR } else { 1 };
         self.set_wait(member, self.wait_ticks().saturating_mul(wanted).saturating_mul(DETOUR_FACTOR));
         self.arm_tick(now);
     }
 
     /// A leader gives no sign of life: gives it up soon, whatever neighbours that have not noticed say.
-    pub fn condemn(&mut self, now: Instant, leader: u8) {
+    pub fn condemn(&mut self, now: Instant, leader: Position) {
         self.condemned = leader;
         self.wanted = self.wanted.without(leader);
         self.set_wait(leader, CONDEMNED_TICKS);
@@ -115,7 +115,7 @@ impl Losses {
     }
 
     /// A neighbour has a route to a member, but only a newer number makes it safe to take: waits longer for that.
-    pub fn want(&mut self, now: Instant, helper: u8, member: u8) {
+    pub fn want(&mut self, now: Instant, helper: Position, member: Position) {
         self.helper = helper;
         if !self.wanted.contains(member) && self.condemned != member {
             self.wanted = self.wanted.with(member);
@@ -124,7 +124,7 @@ impl Losses {
     }
 
     /// A neighbour has no route to a member. Where it was the one that had, the longer wait is pointless.
-    pub fn want_no_longer(&mut self, now: Instant, neighbour: u8, member: u8) {
+    pub fn want_no_longer(&mut self, now: Instant, neighbour: Position, member: Position) {
         if self.helper == neighbour && self.wanted.contains(member) {
             self.wanted = self.wanted.without(member);
             self.wait_for(now, member);
@@ -132,7 +132,7 @@ impl Losses {
     }
 
     /// There is a route to a member again. True where something for it may have been lost meanwhile.
-    pub fn find(&mut self, member: u8) -> bool {
+    pub fn find(&mut self, member: Position) -> bool {
         self.wanted = self.wanted.without(member);
         self.stop_waiting(member);
         if self.condemned == member {
@@ -143,14 +143,14 @@ impl Losses {
         is_missed
     }
 
-    pub fn stop_waiting(&mut self, member: u8) {
+    pub fn stop_waiting(&mut self, member: Position) {
         self.set_wait(member, 0);
     }
 
     /// The wait for a member is over. True where a neighbour had a route and no newer number came with it: telling the
     /// neighbours once more that there is no route here makes those speak that have one. That is done a little later,
     /// because an election may be about to pass.
-    pub fn give_up(&mut self, now: Instant, member: u8) -> bool {
+    pub fn give_up(&mut self, now: Instant, member: Position) -> bool {
         let was_wanted = self.wanted.contains(member);
         if was_wanted {
             self.wanted = self.wanted.without(member);
@@ -161,38 +161,38 @@ impl Losses {
     }
 
     /// Something for a member could not be sent, or may have been lost.
-    pub fn miss(&mut self, member: u8) {
+    pub fn miss(&mut self, member: Position) {
         self.missed = self.missed.with(member);
     }
 
     /// A member wrote to this node before this node knew a route to it, and was refused.
-    pub fn refuse(&mut self, member: u8) {
+    pub fn refuse(&mut self, member: Position) {
         self.unmet = self.unmet.with(member);
     }
 
     /// Whether a member was refused; asked once, when there is a route to it.
-    pub fn take_refused(&mut self, member: u8) -> bool {
+    pub fn take_refused(&mut self, member: Position) -> bool {
         let is_refused = self.unmet.contains(member);
         self.unmet = self.unmet.without(member);
         is_refused
     }
 
     /// An envelope was given to a neighbour.
-    pub fn carry(&mut self, now: Instant, neighbour: u8) {
+    pub fn carry(&mut self, now: Instant, neighbour: Position) {
         let [lately, before] = self.carried;
         self.carried = [lately.with(neighbour), before];
         self.arm_tick(now);
     }
 
     /// The link to a neighbour went down. True where envelopes may have gone down with it.
-    pub fn link_down(&mut self, neighbour: u8) -> bool {
+    pub fn link_down(&mut self, neighbour: Position) -> bool {
         let had_envelopes = self.carried.iter().any(|carried| carried.contains(neighbour));
         self.carried = self.carried.map(|carried| carried.without(neighbour));
         had_envelopes
     }
 
-    pub fn is_waiting(&self, member: u8) -> bool {
-        self.waits.get(usize::from(member)).is_some_and(|&wait| wait > 0)
+    pub fn is_waiting(&self, member: Position) -> bool {
+        self.waits.get(member.index()).is_some_and(|&wait| wait > 0)
     }
 
     /// See [`RingKeeper::audit`](super::RingKeeper).
@@ -206,7 +206,7 @@ impl Losses {
 
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
-    pub fn corrupt(&mut self, tick_at: Instant, member: u8, wait: u8, any: Members) {
+    pub fn corrupt(&mut self, tick_at: Instant, member: Position, wait: u8, any: Members) {
         (self.tick_at, self.generation_ticks, self.helper, self.pace_ticks) = (tick_at, wait, member, wait);
         (self.wanted, self.missed, self.unmet, self.carried) = (any, any, any, [any; 2]);
         self.set_wait(member, wait);
@@ -229,7 +229,7 @@ impl Losses {
             self.carried = [Members::default(), lately];
         }
         let mut is_waiting = false;
-        for (wait, position) in self.waits.iter_mut().zip(0_u8..).filter(|(wait, _)| **wait > 0) {
+        for (wait, position) in self.waits.iter_mut().zip(Position::all()).filter(|(wait, _)| **wait > 0) {
             *wait -= 1;
             is_waiting |= *wait > 0;
             if *wait == 0 {
@@ -246,8 +246,8 @@ impl Losses {
         self.tick_at = self.tick_at.min(now + TICK);
     }
 
-    fn set_wait(&mut self, member: u8, ticks: u8) {
-        if let Some(wait) = self.waits.get_mut(usize::from(member)) {
+    fn set_wait(&mut self, member: Position, ticks: u8) {
+        if let Some(wait) = self.waits.get_mut(member.index()) {
             *wait = ticks;
         }
     }

@@ -25,7 +25,7 @@
 //!
 //! The keeper itself only connects: `roster` owns who is alive and this node's place, [`routes`] the way to each member,
 //! [`edges`] the numbers of envelopes, `news` what hellos tell, `hearsay` what
-//! others say of their elections, `leader_watch` the leader and the doubts about it, `losses` the
+//! others say of their elections, `leader_watch` the doubts about the leader, `losses` the
 //! waits for members and the envelopes in doubt, and `disturbance` when the election is begun again.
 //!
 //! # The driver contract
@@ -73,7 +73,7 @@ use self::wire::{Envelope, HOPS_MAX, Lead, NOBODY, PAYLOAD_MAX};
 use crate::config::Timings;
 use crate::limits::MEMBERS_MAX;
 use crate::link::body::Parcel;
-use crate::members::{Members, RingOrder};
+use crate::members::{Members, Position, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, Outcome, RingPlace, Side};
 
@@ -168,8 +168,8 @@ pub struct RingCounters {
 /// An envelope for a neighbour, or what has arrived from a member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Queued {
-    To(u8, Parcel),
-    From(u8, Parcel),
+    To(Position, Parcel),
+    From(Position, Parcel),
 }
 
 /// Ring mode of one node. See the module's page.
@@ -179,7 +179,7 @@ pub struct RingKeeper {
     routes: Routes,
     edges: Edges,
     news: News,
-    leader: LeaderWatch,
+    watch: LeaderWatch,
     hearsay: Hearsay,
     losses: Losses,
     disturbance: Disturbance,
@@ -203,7 +203,7 @@ impl RingKeeper {
             routes: Routes::new(own),
             edges: Edges::new(),
             news: News::new(timings.heartbeat_ms),
-            leader: LeaderWatch::new(silence(timings, size), arrival(size)),
+            watch: LeaderWatch::new(silence(timings, size), arrival(size)),
             hearsay: Hearsay::default(),
             losses: Losses::new(size),
             disturbance: Disturbance::new(size),
@@ -252,7 +252,7 @@ impl RingKeeper {
                 self.losses.miss(member);
             }
         }
-        self.leader.link_down(position);
+        self.watch.link_down(position);
         // Whoever came this way needs a newer number to take a longer one.
         self.routes.set_own(self.roster.own(), self.routes.number(self.roster.own()).next());
         if !self.linked.is_empty() {
@@ -265,7 +265,7 @@ impl RingKeeper {
     pub fn condemn(&mut self, now: Instant, leader: NodeId) {
         let silent = self.roster.position_of_other(leader).filter(|&leader| self.routes.next(leader).is_none());
         if let Some(leader) = silent.filter(|&leader| self.roster.is_alive(leader)) {
-            self.leader.condemn();
+            self.watch.condemn();
             self.losses.condemn(now, leader);
         }
     }
@@ -315,8 +315,8 @@ impl RingKeeper {
     /// Tells the keeper which leader this node follows, itself included.
     pub fn set_leader(&mut self, now: Instant, leader: Option<NodeId>) {
         let leader = leader.and_then(|leader| self.roster.position(leader)).unwrap_or(NOBODY);
-        if leader != self.leader.leader() {
-            self.leader.follow(now, leader, self.routes.number(leader), self.roster.own());
+        if leader != self.watch.watched() {
+            self.watch.watch(now, leader, self.routes.number(leader), self.roster.own());
             self.timeout(now);
         }
     }
@@ -367,11 +367,11 @@ impl RingKeeper {
     }
 
     fn poll_signal(&mut self) -> Option<RingOutput> {
-        if let Some(leader) = self.leader.take_silent() {
+        if let Some(leader) = self.watch.take_silent() {
             // Nobody led for as long as a leader may be silent: whatever the election waits for does not come.
             return Some(self.roster.id_at(leader).map_or(RingOutput::Disturbed, RingOutput::LeaderSilent));
         }
-        if let Some(disputant) = self.leader.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
+        if let Some(disputant) = self.watch.take_disputed().and_then(|disputant| self.roster.id_at(disputant)) {
             return Some(RingOutput::Disputed(disputant));
         }
         // Before an election knows its neighbours, it can do nothing with that.
@@ -429,19 +429,24 @@ impl RingKeeper {
         self.routes.next(self.roster.position(member)?).and_then(|next| self.roster.id_at(next))
     }
 
+    /// The member whose silence would be reported: the leader as last told, itself included.
+    pub fn watched(&self) -> Option<NodeId> {
+        self.roster.id_at(self.watch.watched())
+    }
+
     pub fn counters(&self) -> RingCounters {
         self.counters
     }
 
     /// Lets the neighbours know soon how this node now stands to a member.
-    fn tell_of(&mut self, member: u8) {
+    fn tell_of(&mut self, member: Position) {
         if !self.linked.is_empty() {
             self.news.add(member);
             self.news.hurry();
         }
     }
 
-    fn write(&mut self, now: Instant, to: u8, side: Option<Side>, payload: &[u8]) -> Result<(), SendError> {
+    fn write(&mut self, now: Instant, to: Position, side: Option<Side>, payload: &[u8]) -> Result<(), SendError> {
         let number = self.edges.stamp(to);
         self.post(now, Envelope { to, from: self.roster.own(), hops: HOPS_MAX, side, number }, payload)
     }

@@ -7,7 +7,7 @@
 
 use super::routes::Routes;
 use super::wire::{self, Entry, Lead};
-use crate::members::Members;
+use crate::members::{Members, Position};
 use crate::time::{Duration, Instant};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub(super) struct News {
     /// Members to tell of once more.
     repeated: Members,
     /// The position from which members are told of in turn.
-    turn: u8,
+    turn: Position,
     in_hurry: bool,
     /// A member that is asked for a newer number, and how often hellos are still to tell so.
     asked: Option<(Entry, u8)>,
@@ -36,25 +36,25 @@ impl News {
             next_beat: Instant::ZERO,
             fresh: Members::default(),
             repeated: Members::default(),
-            turn: 0,
+            turn: Position(0),
             in_hurry: false,
             asked: None,
         }
     }
 
     /// Puts a member into the next hello, whenever that comes.
-    pub fn add(&mut self, member: u8) {
+    pub fn add(&mut self, member: Position) {
         self.fresh = self.fresh.with(member);
     }
 
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
-    pub fn corrupt(&mut self, next_beat: Instant, any: Members, turn: u8) {
+    pub fn corrupt(&mut self, next_beat: Instant, any: Members, turn: Position) {
         (self.next_beat, self.fresh, self.repeated, self.turn) = (next_beat, any, any, turn);
     }
 
     /// Whether no hello has told of a member since it was added.
-    pub fn is_fresh(&self, member: u8) -> bool {
+    pub fn is_fresh(&self, member: Position) -> bool {
         self.fresh.contains(member)
     }
 
@@ -89,12 +89,12 @@ impl News {
 
     /// Writes as many of a ring's `size` members to a hello as fit, beginning with this node and its leader; returns how
     /// many bytes that took.
-    pub fn tell(&mut self, own: u8, lead: Lead, size: usize, routes: &Routes, room: &mut [u8]) -> usize {
+    pub fn tell(&mut self, own: Position, lead: Lead, size: usize, routes: &Routes, room: &mut [u8]) -> usize {
         let first = Members::of(own).with(lead.leader);
         let fresh = self.fresh.minus(first);
         let repeated = self.repeated.minus(first).minus(fresh);
-        let turn = usize::from(self.turn);
-        let in_turn = || (0_u8..).take(size).skip(turn).chain((0_u8..).take(turn.min(size)));
+        let turn = self.turn.index();
+        let in_turn = || Position::all().take(size).skip(turn).chain(Position::all().take(turn.min(size)));
         let of = |set: Members| in_turn().filter(move |&member| set.contains(member));
         let others = in_turn().filter(|&member| ![first, fresh, repeated].iter().any(|set| set.contains(member)));
         let all = first.iter().chain(of(fresh)).chain(of(repeated)).chain(others);
@@ -112,7 +112,7 @@ impl News {
         }
         // News takes its turn like everything else: on a ring that changes all the time, the first positions would be told of
         // again and again, and the last ones never.
-        self.turn = last.map_or(self.turn, |last| last.wrapping_add(1));
+        self.turn = last.map_or(self.turn, |last| Position(last.0.wrapping_add(1)));
         self.repeated = self.repeated.minus(told.minus(self.fresh));
         for member in self.fresh.iter().filter(|&member| told.contains(member)) {
             self.repeated = self.repeated.with(member);
@@ -127,25 +127,25 @@ impl News {
 #[cfg(test)]
 mod tests {
     use super::News;
-    use crate::members::Members;
+    use crate::members::{Members, Position};
     use crate::ring::number::Number;
     use crate::ring::routes::Routes;
     use crate::ring::wire::{self, Entry, Lead, NOBODY};
 
     #[test]
     fn where_there_is_always_news_of_some_the_others_are_told_of_all_the_same() {
-        let mut routes = Routes::new(0);
-        for position in 1..64 {
-            routes.update(1, Entry { position, number: Number { epoch: 1, count: 1 }, hops: 3 });
+        let mut routes = Routes::new(Position(0));
+        for position in (1..64).map(Position) {
+            routes.update(Position(1), Entry { position, number: Number { epoch: 1, count: 1 }, hops: 3 });
         }
         let mut news = News::new(1_000);
         let mut told = Members::default();
         for _ in 0..20 {
             // The ways to the first forty change all the time, those to the others changed once.
-            (1..40).for_each(|member| news.add(member));
-            (40..64).filter(|&member| !told.contains(member)).for_each(|member| news.add(member));
+            (1..40).map(Position).for_each(|member| news.add(member));
+            (40..64).map(Position).filter(|&member| !told.contains(member)).for_each(|member| news.add(member));
             let mut room = [0; 36];
-            let length = news.tell(0, Lead { leader: NOBODY, election: 0 }, 64, &routes, &mut room);
+            let length = news.tell(Position(0), Lead { leader: NOBODY, election: 0 }, 64, &routes, &mut room);
             let (_, entries) = wire::told(room.get(..length).unwrap_or(&[])).unwrap();
             entries.iter().for_each(|entry| told = told.with(entry.position));
         }

@@ -5,6 +5,7 @@ use super::routes::Verdict;
 use super::wire::{self, ASKED, Entry, Envelope, Message, NO_WAY, NOBODY};
 use super::{Queued, RingKeeper, SendError, count};
 use crate::link::body::Parcel;
+use crate::members::Position;
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -30,13 +31,13 @@ impl RingKeeper {
         let leader = Some(lead.leader).filter(|&leader| leader != NOBODY);
         if self.linked.contains(from) {
             entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
-            self.leader.compare(now, from, leader);
+            self.watch.compare(now, from, leader);
         }
         let alive = leader.filter(|&leader| self.roster.is_alive(leader)).and_then(|leader| self.roster.id_at(leader));
         self.hearsay.hear(lead.election, alive);
     }
 
-    fn receive_entry(&mut self, now: Instant, from: u8, entry: Entry) {
+    fn receive_entry(&mut self, now: Instant, from: Position, entry: Entry) {
         let Entry { position, number, .. } = entry;
         if position == self.roster.own() {
             // Others remember a number from before this node restarted: it goes on from there.
@@ -73,13 +74,13 @@ impl RingKeeper {
             Verdict::Wanted => self.losses.want(now, from, position),
         }
         let has_way = self.routes.next(position).is_some();
-        if self.leader.note_number(now, position, number, has_way) {
+        if self.watch.note_number(now, position, number, has_way) {
             self.tell_of(position);
         }
     }
 
     /// There is a newer number of a member. Where a neighbour had no route to it, this may be what it waits for.
-    fn tell_of_newer(&mut self, member: u8) {
+    fn tell_of_newer(&mut self, member: Position) {
         if self.lacked.contains(member) {
             self.lacked = self.lacked.without(member);
             self.tell_of(member);
@@ -97,7 +98,7 @@ impl RingKeeper {
         }
     }
 
-    pub(super) fn gain(&mut self, now: Instant, member: u8) {
+    pub(super) fn gain(&mut self, now: Instant, member: Position) {
         self.tell_of(member);
         if self.losses.find(member) {
             self.disturbance.disturb(now);
@@ -107,7 +108,7 @@ impl RingKeeper {
     }
 
     /// There is no route to a member any more. The keeper waits for another one.
-    pub(super) fn lose(&mut self, now: Instant, member: u8) {
+    pub(super) fn lose(&mut self, now: Instant, member: Position) {
         self.tell_of(member);
         self.losses.wait_for(now, member);
     }
@@ -131,7 +132,7 @@ impl RingKeeper {
     }
 
     /// An envelope is for this node.
-    fn take_in(&mut self, now: Instant, from: u8, number: u8, payload: &[u8]) {
+    fn take_in(&mut self, now: Instant, from: Position, number: u8, payload: &[u8]) {
         if !self.roster.is_alive(from) {
             // This node could not answer. Once there is a route, it asks the sender to say it again.
             count(&mut self.counters.refused);
@@ -153,7 +154,7 @@ impl RingKeeper {
         self.deliver(now, from, payload);
     }
 
-    fn deliver(&mut self, now: Instant, from: u8, payload: &[u8]) {
+    fn deliver(&mut self, now: Instant, from: Position, payload: &[u8]) {
         if payload.is_empty() {
             self.disturbance.disturb(now);
             return;
@@ -190,7 +191,7 @@ impl RingKeeper {
     /// The envelope as it can be delivered. Where there is no route to its receiver, and it is for whoever stands on that side of
     /// the sender, it goes to the first member behind the receiver that there is a route to, or to this node.
     fn address(&self, envelope: Envelope) -> Option<Envelope> {
-        let is_reached = |position: u8| position == self.roster.own() || self.routes.next(position).is_some();
+        let is_reached = |position: Position| position == self.roster.own() || self.routes.next(position).is_some();
         if is_reached(envelope.to) {
             return Some(envelope);
         }

@@ -4,7 +4,7 @@
 
 use super::audit::bound;
 use super::{SETTLE, take_due};
-use crate::members::{Members, RingOrder};
+use crate::members::{Members, Position, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace, Side};
 
@@ -22,14 +22,14 @@ pub(super) struct Roster {
     told: Members,
     order: RingOrder,
     place: RingPlace,
-    own: u8,
+    own: Position,
     /// The driver does not know the place yet.
     is_place_new: bool,
 }
 
 impl Roster {
     /// A ring on which only this node, at position `own`, is alive.
-    pub fn new(id: NodeId, own: u8, order: RingOrder) -> Self {
+    pub fn new(id: NodeId, own: Position, order: RingOrder) -> Self {
         Self {
             settle_at: Instant::NEVER,
             settle: SETTLE,
@@ -53,7 +53,7 @@ impl Roster {
     }
 
     /// This node's position.
-    pub fn own(&self) -> u8 {
+    pub fn own(&self) -> Position {
         self.own
     }
 
@@ -65,20 +65,20 @@ impl Roster {
         self.order.ids().len()
     }
 
-    pub fn position(&self, id: NodeId) -> Option<u8> {
+    pub fn position(&self, id: NodeId) -> Option<Position> {
         self.order.position(id)
     }
 
     /// The position of a member other than this node.
-    pub fn position_of_other(&self, id: NodeId) -> Option<u8> {
+    pub fn position_of_other(&self, id: NodeId) -> Option<Position> {
         self.position(id).filter(|&position| position != self.own)
     }
 
-    pub fn id_at(&self, position: u8) -> Option<NodeId> {
-        self.order.ids().get(usize::from(position)).copied()
+    pub fn id_at(&self, position: Position) -> Option<NodeId> {
+        self.order.ids().get(position.index()).copied()
     }
 
-    pub fn is_alive(&self, position: u8) -> bool {
+    pub fn is_alive(&self, position: Position) -> bool {
         self.alive.contains(position)
     }
 
@@ -98,7 +98,7 @@ impl Roster {
 
     /// There is a route to a member. Where it was not alive, the place may change, but not before things have settled, and not
     /// before the `next` time at which an election may be set off.
-    pub fn add(&mut self, now: Instant, member: u8, next: impl FnOnce(Instant) -> Instant) {
+    pub fn add(&mut self, now: Instant, member: Position, next: impl FnOnce(Instant) -> Instant) {
         if !self.alive.contains(member) {
             self.alive = self.alive.with(member);
             self.settle_at = self.settle_at.min(next(now + self.settle));
@@ -107,7 +107,7 @@ impl Roster {
 
     /// A member is gone. The place is due at once, since an election may follow: whoever else is to go has been waited for
     /// as long.
-    pub fn remove(&mut self, now: Instant, member: u8) {
+    pub fn remove(&mut self, now: Instant, member: Position) {
         self.alive = self.alive.without(member);
         self.settle_at = now;
     }
@@ -155,10 +155,10 @@ impl Roster {
     pub fn nearest(&self) -> RingPlace {
         let ids = self.order.ids();
         let living = |position: usize| -> Option<NodeId> {
-            let alive = u8::try_from(position).is_ok_and(|position| self.alive.contains(position));
+            let alive = u8::try_from(position).is_ok_and(|position| self.alive.contains(Position(position)));
             ids.get(position).copied().filter(|_| alive)
         };
-        let own = usize::from(self.own);
+        let own = self.own.index();
         // This node comes last and is always alive, so both sides find somebody.
         let right = (own + 1..ids.len()).chain(0..=own).find_map(living).unwrap_or(self.place.right);
         let left = (own..ids.len()).chain(0..own).rev().find_map(living).unwrap_or(self.place.left);
@@ -166,24 +166,24 @@ impl Roster {
     }
 
     /// The members behind one, to one side of it, once round.
-    pub fn beyond(&self, member: u8, side: Side) -> impl Iterator<Item = u8> + use<> {
+    pub fn beyond(&self, member: Position, side: Side) -> impl Iterator<Item = Position> + use<> {
         let members = u8::try_from(self.size()).unwrap_or(u8::MAX).max(1);
         let step = if side == Side::Right { 1 } else { members - 1 };
-        (1..members).scan(member, move |at, _| {
+        (1..members).scan(member.0, move |at, _| {
             *at = u8::try_from((u16::from(*at) + u16::from(step)) % u16::from(members)).unwrap_or(0);
-            Some(*at)
+            Some(Position(*at))
         })
     }
 
     /// The next member that the driver believes alive and that is gone.
-    pub fn take_gone(&mut self) -> Option<u8> {
+    pub fn take_gone(&mut self) -> Option<Position> {
         let gone = self.told.minus(self.alive).without(self.own).iter().next()?;
         self.told = self.told.without(gone);
         Some(gone)
     }
 
     /// The next living member that the driver does not know of.
-    pub fn take_new(&mut self) -> Option<u8> {
+    pub fn take_new(&mut self) -> Option<Position> {
         let new = self.alive.minus(self.told).iter().next()?;
         self.told = self.told.with(new);
         Some(new)

@@ -16,6 +16,7 @@
 use super::number::{NUMBER_BYTES, Number};
 use super::wire::{Entry, NO_WAY, NOBODY};
 use crate::limits::MEMBERS_MAX;
+use crate::members::Position;
 
 /// A route is given up after this many heartbeats without a newer number, and more for each member: a hello tells of a few
 /// members only, and may be lost.
@@ -35,7 +36,7 @@ struct Route {
     /// Hops at this number; [`NO_WAY`] before anything was heard.
     distance: u8,
     /// The neighbour on the way; [`NOBODY`] where there is no route.
-    next: u8,
+    next: Position,
     /// Heartbeats of this node since the number was last newer.
     age: u8,
 }
@@ -57,7 +58,7 @@ impl Route {
             || (heard.number == self.number() && heard.hops < self.distance)
     }
 
-    fn take(&mut self, from: u8, heard: Entry) {
+    fn take(&mut self, from: Position, heard: Entry) {
         let is_newer = self.distance == NO_WAY || heard.number != self.number();
         let age = if is_newer { 0 } else { self.age };
         *self = Self { number: heard.number.to_bytes(), distance: heard.hops.saturating_add(1), next: from, age };
@@ -89,45 +90,45 @@ pub struct Routes {
 
 impl Routes {
     /// What the member at this position knows before it has heard anything.
-    pub fn new(own: u8) -> Self {
+    pub fn new(own: Position) -> Self {
         let mut routes = Self { table: [Route::UNKNOWN; MEMBERS_MAX] };
-        if let Some(route) = routes.table.get_mut(usize::from(own)) {
+        if let Some(route) = routes.table.get_mut(own.index()) {
             *route = Route { distance: 0, next: own, ..Route::UNKNOWN };
         }
         routes
     }
 
-    fn get(&self, position: u8) -> Option<Route> {
-        self.table.get(usize::from(position)).copied().filter(|route| route.distance != NO_WAY)
+    fn get(&self, position: Position) -> Option<Route> {
+        self.table.get(position.index()).copied().filter(|route| route.distance != NO_WAY)
     }
 
     /// The neighbour on the way to a member.
-    pub fn next(&self, position: u8) -> Option<u8> {
+    pub fn next(&self, position: Position) -> Option<Position> {
         self.get(position).filter(|route| route.exists()).map(|route| route.next)
     }
 
     /// The newest number that this node's measure of a member stands for.
-    pub fn number(&self, position: u8) -> Number {
+    pub fn number(&self, position: Position) -> Number {
         self.get(position).map_or(Number::default(), Route::number)
     }
 
     /// What to tell neighbours of a member; nothing where nothing was ever heard of it.
-    pub fn entry(&self, position: u8) -> Option<Entry> {
+    pub fn entry(&self, position: Position) -> Option<Entry> {
         let route = self.get(position)?;
         let hops = if route.exists() { route.distance } else { NO_WAY };
         Some(Entry { position, number: route.number(), hops })
     }
 
     /// Gives this node's own announcements a number.
-    pub fn set_own(&mut self, own: u8, number: Number) {
-        if let Some(route) = self.table.get_mut(usize::from(own)) {
+    pub fn set_own(&mut self, own: Position, number: Number) {
+        if let Some(route) = self.table.get_mut(own.index()) {
             route.number = number.to_bytes();
         }
     }
 
     /// Considers what a neighbour tells of a member other than this node, and takes its route where that is better.
-    pub fn update(&mut self, from: u8, heard: Entry) -> Verdict {
-        let Some(route) = self.table.get_mut(usize::from(heard.position)) else { return Verdict::Nothing };
+    pub fn update(&mut self, from: Position, heard: Entry) -> Verdict {
+        let Some(route) = self.table.get_mut(heard.position.index()) else { return Verdict::Nothing };
         let is_way = usize::from(heard.hops) < MEMBERS_MAX;
         let is_feasible = is_way && route.is_feasible(heard);
         if route.next == from {
@@ -165,22 +166,28 @@ impl Routes {
     }
 
     /// The link to a neighbour is down: forgets every route through it, and calls `lost` with each member concerned.
-    pub fn forget(&mut self, neighbour: u8, lost: impl FnMut(u8)) {
+    pub fn forget(&mut self, neighbour: Position, lost: impl FnMut(Position)) {
         self.drop_routes(|route, _| route.next == neighbour, lost);
     }
 
     /// A heartbeat of the member at `own` has passed: gives up the routes that are too old, and calls `lost` with each.
-    pub fn grow_old(&mut self, own: u8, age_max: u8, lost: impl FnMut(u8)) {
+    pub fn grow_old(&mut self, own: Position, age_max: u8, lost: impl FnMut(Position)) {
         self.table.iter_mut().for_each(|route| route.age = route.age.saturating_add(1));
         self.drop_routes(|route, position| route.exists() && route.age >= age_max && position != own, lost);
     }
 
     /// Puts right this node's own entry, forgets those beyond the ring, and gives up routes over links that are down.
-    pub fn audit(&mut self, own: u8, size: usize, is_linked: impl Fn(u8) -> bool, lost: impl FnMut(u8)) {
-        for (route, position) in self.table.iter_mut().zip(0_u8..) {
+    pub fn audit(
+        &mut self,
+        own: Position,
+        size: usize,
+        is_linked: impl Fn(Position) -> bool,
+        lost: impl FnMut(Position),
+    ) {
+        for (route, position) in self.table.iter_mut().zip(Position::all()) {
             if position == own {
                 (route.distance, route.next) = (0, own);
-            } else if usize::from(position) >= size {
+            } else if position.index() >= size {
                 *route = Route::UNKNOWN;
             } else if route.exists() && usize::from(route.distance) > MEMBERS_MAX {
                 route.distance = 0;
@@ -191,14 +198,14 @@ impl Routes {
 
     /// Any state, for the test that each of them heals.
     #[cfg(test)]
-    pub fn corrupt(&mut self, position: u8, number: Number, distance: u8, next: u8, age: u8) {
-        if let Some(route) = self.table.get_mut(usize::from(position)) {
+    pub fn corrupt(&mut self, position: Position, number: Number, distance: u8, next: Position, age: u8) {
+        if let Some(route) = self.table.get_mut(position.index()) {
             *route = Route { number: number.to_bytes(), distance, next, age };
         }
     }
 
-    fn drop_routes(&mut self, is_dropped: impl Fn(Route, u8) -> bool, mut lost: impl FnMut(u8)) {
-        for (route, position) in self.table.iter_mut().zip(0_u8..) {
+    fn drop_routes(&mut self, is_dropped: impl Fn(Route, Position) -> bool, mut lost: impl FnMut(Position)) {
+        for (route, position) in self.table.iter_mut().zip(Position::all()) {
             if is_dropped(*route, position) {
                 route.next = NOBODY;
                 lost(position);
@@ -210,73 +217,82 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::{Routes, Verdict, age_max};
+    use crate::members::Position;
     use crate::ring::number::Number;
     use crate::ring::wire::{Entry, NO_WAY};
 
     fn word(position: u8, count: u16, hops: u8) -> Entry {
-        Entry { position, number: Number { epoch: 1, count }, hops }
+        Entry { position: Position(position), number: Number { epoch: 1, count }, hops }
     }
 
     #[test]
     fn a_route_whose_number_stands_still_is_given_up() {
-        let mut routes = Routes::new(0);
+        let mut routes = Routes::new(Position(0));
         let old = age_max(4);
         let grow = |routes: &mut Routes| {
             let mut lost = std::vec::Vec::new();
-            routes.grow_old(0, old, |position| lost.push(position));
+            routes.grow_old(Position(0), old, |position| lost.push(position));
             lost
         };
-        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.update(Position(1), word(5, 9, 2)), Verdict::Gained);
         assert!((1..old).all(|_| grow(&mut routes).is_empty()));
-        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Newer);
+        assert_eq!(routes.update(Position(1), word(5, 10, 2)), Verdict::Newer);
         assert!((1..old).all(|_| grow(&mut routes).is_empty()), "a newer number is as good as a new route");
-        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Nothing);
-        assert_eq!(grow(&mut routes), [5]);
-        assert_eq!((routes.next(5), routes.next(0)), (None, Some(0)), "a node does not lose itself");
+        assert_eq!(routes.update(Position(1), word(5, 10, 2)), Verdict::Nothing);
+        assert_eq!(grow(&mut routes), [Position(5)]);
+        assert_eq!(
+            (routes.next(Position(5)), routes.next(Position(0))),
+            (None, Some(Position(0))),
+            "a node does not lose itself"
+        );
     }
 
     #[test]
     fn a_member_that_restarts_is_believed_at_once() {
-        let mut routes = Routes::new(0);
-        assert_eq!(routes.update(1, word(5, 700, 2)), Verdict::Gained);
+        let mut routes = Routes::new(Position(0));
+        assert_eq!(routes.update(Position(1), word(5, 700, 2)), Verdict::Gained);
         let restarted = Entry { number: Number { epoch: 2, count: 0 }, ..word(5, 0, 6) };
-        assert_eq!(routes.update(1, restarted), Verdict::Nearer);
-        assert_eq!(routes.entry(5), Some(Entry { hops: 7, ..restarted }));
+        assert_eq!(routes.update(Position(1), restarted), Verdict::Nearer);
+        assert_eq!(routes.entry(Position(5)), Some(Entry { hops: 7, ..restarted }));
     }
 
     #[test]
     fn a_way_that_could_be_a_loop_is_refused_until_its_number_is_newer() {
-        let mut routes = Routes::new(0);
-        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
-        assert_eq!(routes.entry(5), Some(word(5, 9, 3)));
-        assert_eq!(routes.update(1, word(5, 9, NO_WAY)), Verdict::Lost);
-        assert_eq!(routes.entry(5), Some(word(5, 9, NO_WAY)), "the measure stays");
-        assert_eq!(routes.update(2, word(5, 9, 3)), Verdict::Wanted, "it may lead back here");
-        assert_eq!(routes.update(2, word(5, 9, 2)), Verdict::Gained, "nearer than this node ever was: it cannot");
-        routes.forget(2, |position| assert_eq!(position, 5));
-        assert_eq!(routes.update(2, word(5, 10, 50)), Verdict::Gained);
-        assert_eq!(routes.next(5), Some(2));
+        let mut routes = Routes::new(Position(0));
+        assert_eq!(routes.update(Position(1), word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.entry(Position(5)), Some(word(5, 9, 3)));
+        assert_eq!(routes.update(Position(1), word(5, 9, NO_WAY)), Verdict::Lost);
+        assert_eq!(routes.entry(Position(5)), Some(word(5, 9, NO_WAY)), "the measure stays");
+        assert_eq!(routes.update(Position(2), word(5, 9, 3)), Verdict::Wanted, "it may lead back here");
+        assert_eq!(
+            routes.update(Position(2), word(5, 9, 2)),
+            Verdict::Gained,
+            "nearer than this node ever was: it cannot"
+        );
+        routes.forget(Position(2), |position| assert_eq!(position, Position(5)));
+        assert_eq!(routes.update(Position(2), word(5, 10, 50)), Verdict::Gained);
+        assert_eq!(routes.next(Position(5)), Some(Position(2)));
     }
 
     #[test]
     fn a_way_is_kept_unless_another_is_shorter() {
-        let mut routes = Routes::new(0);
-        assert_eq!(routes.update(1, word(5, 9, 2)), Verdict::Gained);
-        assert_eq!(routes.update(2, word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
-        assert_eq!(routes.next(5), Some(1));
-        assert_eq!(routes.update(1, word(5, 10, 2)), Verdict::Newer);
-        assert_eq!(routes.update(2, word(5, 10, 1)), Verdict::Nearer);
-        assert_eq!(routes.next(5), Some(2));
-        assert_eq!(routes.update(3, word(5, 10, 4)), Verdict::Helps);
-        assert_eq!(routes.update(3, word(5, 10, NO_WAY)), Verdict::Helps);
-        assert_eq!(routes.update(3, word(5, 11, 4)), Verdict::Nothing, "it could not take this node's");
+        let mut routes = Routes::new(Position(0));
+        assert_eq!(routes.update(Position(1), word(5, 9, 2)), Verdict::Gained);
+        assert_eq!(routes.update(Position(2), word(5, 10, 2)), Verdict::Nothing, "first with the news, but not nearer");
+        assert_eq!(routes.next(Position(5)), Some(Position(1)));
+        assert_eq!(routes.update(Position(1), word(5, 10, 2)), Verdict::Newer);
+        assert_eq!(routes.update(Position(2), word(5, 10, 1)), Verdict::Nearer);
+        assert_eq!(routes.next(Position(5)), Some(Position(2)));
+        assert_eq!(routes.update(Position(3), word(5, 10, 4)), Verdict::Helps);
+        assert_eq!(routes.update(Position(3), word(5, 10, NO_WAY)), Verdict::Helps);
+        assert_eq!(routes.update(Position(3), word(5, 11, 4)), Verdict::Nothing, "it could not take this node's");
     }
 
     #[test]
     fn positions_outside_the_ring_and_endless_ways_change_nothing() {
-        let mut routes = Routes::new(0);
-        assert_eq!(routes.update(1, word(200, 9, 2)), Verdict::Nothing);
-        assert_eq!(routes.update(1, word(5, 9, 64)), Verdict::Nothing);
-        assert_eq!(routes.entry(5), None);
+        let mut routes = Routes::new(Position(0));
+        assert_eq!(routes.update(Position(1), word(200, 9, 2)), Verdict::Nothing);
+        assert_eq!(routes.update(Position(1), word(5, 9, 64)), Verdict::Nothing);
+        assert_eq!(routes.entry(Position(5)), None);
     }
 }

@@ -9,7 +9,7 @@ use super::wire::{self, ASKED, Entry, Envelope, Lead, NO_WAY, NOBODY};
 use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError};
 use crate::config::Timings;
 use crate::limits::RING_MAX;
-use crate::members::RingOrder;
+use crate::members::{Position, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
@@ -35,18 +35,18 @@ fn tell(keeper: &mut RingKeeper, now: Instant, position: u8, count: u16, hops: u
 }
 
 fn entry(position: u8, count: u16, hops: u8) -> Entry {
-    Entry { position, number: Number { epoch: 1, count }, hops }
+    Entry { position: Position(position), number: Number { epoch: 1, count }, hops }
 }
 
 /// A hello of the linked neighbour with one word.
-fn hello(keeper: &mut RingKeeper, now: Instant, leader: u8, entry: Entry) {
+fn hello(keeper: &mut RingKeeper, now: Instant, leader: Position, entry: Entry) {
     let mut room = [0; 8];
     let length = wire::tell(Lead { leader, election: 0 }, core::iter::once(entry), &mut room);
     keeper.receive_hello(now, NEXT, &room[..length]);
 }
 
 /// The words of a keeper's next hello.
-fn said(keeper: &mut RingKeeper, now: Instant) -> (Option<u8>, Vec<Entry>) {
+fn said(keeper: &mut RingKeeper, now: Instant) -> (Option<Position>, Vec<Entry>) {
     let mut room = [0; 23];
     let length = keeper.tell(now, &mut room);
     let (lead, entries) = wire::told(&room[..length]).unwrap();
@@ -144,10 +144,10 @@ fn hellos_tell_what_changed_first_and_twice_and_then_everybody_in_turn() {
     let mut turns = Vec::new();
     for second in 1..6 {
         let (_, entries) = said(&mut keeper, Instant::from_millis(second * 1_000));
-        assert_eq!((entries[0].position, entries[0].hops), (0, 0), "this node comes first");
+        assert_eq!((entries[0].position, entries[0].hops), (Position(0), 0), "this node comes first");
         turns.extend(entries.iter().map(|entry| entry.position));
     }
-    assert!((0..4).filter(|&member| member != 1).all(|member| turns.contains(&member)), "{turns:?}");
+    assert!([0, 2, 3].map(Position).iter().all(|member| turns.contains(member)), "{turns:?}");
     keeper.take_hurry();
     let now = Instant::from_millis(6_000);
     tell(&mut keeper, now, 3, 4, NO_WAY);
@@ -179,7 +179,7 @@ fn a_member_beats_and_a_restarted_one_goes_on_above_what_it_said_before() {
     keeper.set_outcome(Outcome { term: Term(1), leader: Some(ME) });
     let number = |keeper: &mut RingKeeper, millis| {
         let (leader, entries) = said(keeper, Instant::from_millis(millis));
-        assert_eq!((leader, entries[0].position), (Some(0), 0));
+        assert_eq!((leader, entries[0].position), (Some(Position(0)), Position(0)));
         assert_eq!(entries[0].number.epoch, 1);
         entries[0].number.count
     };
@@ -212,7 +212,7 @@ fn a_memory_without_a_route_is_carried_to_the_member_that_must_go_beyond_it() {
     }
     assert!(!said(&mut keeper, now).1.contains(&question), "twice in a heartbeat");
     // The member itself goes beyond it.
-    hello(&mut keeper, now, NOBODY, Entry { position: 0, ..question });
+    hello(&mut keeper, now, NOBODY, Entry { position: Position(0), ..question });
     assert_eq!(said(&mut keeper, now).1[0].number, Number { epoch: 9, count: 71 });
 }
 
@@ -221,7 +221,7 @@ fn envelopes_are_passed_on_with_a_limit_and_full_is_a_value() {
     let mut keeper = joined();
     let now = Instant::from_millis(50);
     let mut letter = |hops| {
-        let outside = Envelope { to: 3, from: 2, hops, side: None, number: 0 };
+        let outside = Envelope { to: Position(3), from: Position(2), hops, side: None, number: 0 };
         keeper.receive(now, NEXT, &wire::envelope(outside, b"x").unwrap());
         keeper.poll_transmit()
     };
@@ -241,12 +241,13 @@ fn envelopes_are_passed_on_with_a_limit_and_full_is_a_value() {
 #[test]
 fn who_writes_before_it_is_known_is_asked_to_say_it_again() {
     let mut keeper = joined();
-    let outside = Envelope { to: 0, from: 1, hops: 4, side: None, number: 0 };
+    let outside = Envelope { to: Position(0), from: Position(1), hops: 4, side: None, number: 0 };
     keeper.receive(Instant::ZERO, NEXT, &wire::envelope(outside, b"x").unwrap());
     assert!(!outputs(&mut keeper, Instant::ZERO).iter().any(|output| matches!(output, RingOutput::Deliver(..))));
     tell(&mut keeper, Instant::ZERO, 1, 0, 1);
     let told = outputs(&mut keeper, Instant::ZERO);
-    let again = wire::envelope(Envelope { to: 1, from: 0, hops: 63, side: None, number: 0 }, &[]).unwrap();
+    let again =
+        wire::envelope(Envelope { to: Position(1), from: Position(0), hops: 63, side: None, number: 0 }, &[]).unwrap();
     assert_eq!(told[..1], [RingOutput::MemberUp(NodeId(9))], "{told:?}");
     assert_eq!(keeper.poll_transmit(), Some((NEXT, again)));
 }
@@ -255,7 +256,7 @@ fn who_writes_before_it_is_known_is_asked_to_say_it_again() {
 fn a_lasting_dispute_is_told_and_nonsense_is_counted() {
     let mut keeper = joined();
     keeper.set_leader(Instant::ZERO, Some(FAR));
-    hello(&mut keeper, Instant::ZERO, 2, entry(2, 0, 0));
+    hello(&mut keeper, Instant::ZERO, Position(2), entry(2, 0, 0));
     let bound = Instant::ZERO + super::silence(Timings::ALWAYS_ON, 4);
     assert!(pass(&mut keeper, bound).contains(&RingOutput::Disputed(NEXT)));
     keeper.receive_hello(Instant::ZERO, NEXT, &[1, 2]);
@@ -275,9 +276,12 @@ fn what_goes_round_passes_a_member_that_is_lost_and_what_is_for_that_member_does
     assert_eq!(keeper.send(now, FAR, b"token", true), Ok(()));
     let (next, parcel) = keeper.poll_transmit().unwrap();
     let Some(wire::Message::Envelope(outside, b"token")) = wire::Message::decode(&parcel) else { panic!("{parcel:?}") };
-    assert_eq!((next, outside.to, outside.side, outside.number), (NEXT, 2, Some(Side::Left), super::edges::UNNUMBERED));
+    assert_eq!(
+        (next, outside.to, outside.side, outside.number),
+        (NEXT, Position(2), Some(Side::Left), super::edges::UNNUMBERED)
+    );
     // One from the third to its right, the fourth, ends here: this node stands behind it.
-    let outside = Envelope { to: 3, from: 2, hops: 4, side: Some(Side::Right), number: 9 };
+    let outside = Envelope { to: Position(3), from: Position(2), hops: 4, side: Some(Side::Right), number: 9 };
     keeper.receive(now, NEXT, &wire::envelope(outside, b"probe").unwrap());
     let then = outputs(&mut keeper, now);
     assert!(
@@ -292,9 +296,10 @@ fn what_others_say_of_their_election_is_told_once_and_only_of_a_living_leader() 
     pass(&mut keeper, Instant::from_millis(100));
     let now = Instant::from_millis(200);
     keeper.set_outcome(Outcome { term: Term(0x0001_0004), leader: None });
-    let mut heard = |leader, election| {
+    let mut heard = |leader: u8, election| {
         let mut room = [0; 8];
-        let length = wire::tell(Lead { leader, election }, core::iter::once(entry(2, 9, 0)), &mut room);
+        let length =
+            wire::tell(Lead { leader: Position(leader), election }, core::iter::once(entry(2, 9, 0)), &mut room);
         keeper.receive_hello(now, NEXT, &room[..length]);
         outputs(&mut keeper, now)
     };

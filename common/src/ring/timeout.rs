@@ -1,6 +1,7 @@
 //! What a keeper does because time has passed: it gives up members that it has waited for.
 
 use super::{RingKeeper, count};
+use crate::members::Position;
 use crate::time::{Duration, Instant};
 
 impl RingKeeper {
@@ -12,7 +13,7 @@ impl RingKeeper {
     /// When [`timeout`](Self::timeout) is wanted.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = self.losses.poll_timeout().min(self.roster.poll_timeout());
-        let next = next.min(self.disturbance.poll_timeout()).min(self.leader.poll_timeout());
+        let next = next.min(self.disturbance.poll_timeout()).min(self.watch.poll_timeout());
         (next != Instant::NEVER).then_some(next)
     }
 
@@ -25,12 +26,12 @@ impl RingKeeper {
             count(&mut self.counters.disturbed);
             self.is_disturbed = true;
         }
-        self.leader.timeout(now);
+        self.watch.timeout(now);
     }
 
     /// A member was without a route for too long.
-    fn give_up(&mut self, now: Instant, member: u8) {
-        if self.routes.next(member).is_none() && self.leader.is_awaited(now, member) {
+    fn give_up(&mut self, now: Instant, member: Position) {
+        if self.routes.next(member).is_none() && self.watch.is_awaited(now, member) {
             self.losses.wait_for(now, member);
             return;
         }

@@ -13,10 +13,11 @@ use super::number::{NUMBER_BYTES, Number};
 use crate::Full;
 use crate::limits::{MEMBERS_MAX, PARCEL_MAX};
 use crate::link::body::Parcel;
+use crate::members::Position;
 use crate::types::Side;
 
 /// Stands for no position.
-pub const NOBODY: u8 = 255;
+pub const NOBODY: Position = Position(255);
 
 /// Stands for no number of hops: there is no route.
 pub const NO_WAY: u8 = 255;
@@ -45,7 +46,7 @@ pub const PAYLOAD_MAX: usize = MESSAGE_MAX - ENVELOPE_HEADER;
 /// What a message says of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    pub position: u8,
+    pub position: Position,
     /// The newest number of the member's own that the sender's route stands for.
     pub number: Number,
     /// How many hops the member is away from the sender.
@@ -55,9 +56,9 @@ pub struct Entry {
 /// What an envelope says on its outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    pub to: u8,
+    pub to: Position,
     /// Who wrote it.
-    pub from: u8,
+    pub from: Position,
     /// How often it may be passed on, at most [`HOPS_MAX`].
     pub hops: u8,
     /// The side of the sender on which the receiver stands, where the message is for whoever stands there.
@@ -77,7 +78,7 @@ pub enum Message<'b> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lead {
     /// The leader's position; [`NOBODY`] where the sender knows none.
-    pub leader: u8,
+    pub leader: Position,
     /// The number of the sender's election.
     pub election: u16,
 }
@@ -89,7 +90,7 @@ pub struct Entries<'b>(&'b [u8]);
 impl Entries<'_> {
     pub fn iter(&self) -> impl Iterator<Item = Entry> {
         self.0.as_chunks::<ENTRY_BYTES>().0.iter().map(|&[position, epoch, low, high, hops]| Entry {
-            position,
+            position: Position(position),
             number: Number::from_bytes([epoch, low, high]),
             hops,
         })
@@ -107,7 +108,8 @@ impl<'b> Message<'b> {
                     LEFT => Some(Side::Left),
                     _ => return None,
                 };
-                let outside = Envelope { to: *to, from: *from, hops: way & HOPS_MAX, side, number: *number };
+                let outside =
+                    Envelope { to: Position(*to), from: Position(*from), hops: way & HOPS_MAX, side, number: *number };
                 Some(Self::Envelope(outside, payload))
             }
             _ => None,
@@ -120,11 +122,11 @@ impl<'b> Message<'b> {
 pub fn tell(lead: Lead, entries: impl Iterator<Item = Entry>, room: &mut [u8]) -> usize {
     let Some((first, rest)) = room.split_first_chunk_mut::<LEAD_BYTES>() else { return 0 };
     let [low, high] = lead.election.to_le_bytes();
-    *first = [lead.leader, low, high];
+    *first = [lead.leader.0, low, high];
     let slots = rest.as_chunks_mut::<ENTRY_BYTES>().0.iter_mut();
     let written = slots.zip(entries).map(|(slot, Entry { position, number, hops })| {
         let [epoch, low, high] = number.to_bytes();
-        *slot = [position, epoch, low, high, hops];
+        *slot = [position.0, epoch, low, high, hops];
     });
     LEAD_BYTES + ENTRY_BYTES * written.count()
 }
@@ -138,7 +140,7 @@ pub fn fitting(room: usize) -> usize {
 pub fn told(bytes: &[u8]) -> Option<(Lead, Entries<'_>)> {
     let (&[leader, low, high], entries) = bytes.split_first_chunk::<LEAD_BYTES>()?;
     let is_whole = entries.len().is_multiple_of(ENTRY_BYTES);
-    is_whole.then_some((Lead { leader, election: u16::from_le_bytes([low, high]) }, Entries(entries)))
+    is_whole.then_some((Lead { leader: Position(leader), election: u16::from_le_bytes([low, high]) }, Entries(entries)))
 }
 
 /// Writes an envelope with an election message in it.
@@ -148,7 +150,7 @@ pub fn envelope(outside: Envelope, payload: &[u8]) -> Result<Parcel, Full> {
     }
     let Envelope { to, from, hops, side, number } = outside;
     let way = hops.min(HOPS_MAX) | side.map_or(0, |side| if side == Side::Right { RIGHT } else { LEFT });
-    let mut parcel = Parcel::from_slice(&[3, to, from, way, number]).map_err(|_| Full)?;
+    let mut parcel = Parcel::from_slice(&[3, to.0, from.0, way, number]).map_err(|_| Full)?;
     parcel.extend_from_slice(payload).map_err(|_| Full)?;
     Ok(parcel)
 }
@@ -156,23 +158,24 @@ pub fn envelope(outside: Envelope, payload: &[u8]) -> Result<Parcel, Full> {
 #[cfg(test)]
 mod tests {
     use super::{Entry, Envelope, Lead, Message, PAYLOAD_MAX, envelope, fitting, tell, told};
+    use crate::members::Position;
     use crate::ring::number::Number;
     use crate::types::Side;
 
     fn entry(position: u8, epoch: u8, count: u16, hops: u8) -> Entry {
-        Entry { position, number: Number { epoch, count }, hops }
+        Entry { position: Position(position), number: Number { epoch, count }, hops }
     }
 
     #[test]
     fn what_is_written_is_read() {
         let entries = [entry(3, 0x56, 0x1234, 2), entry(127, 1, 9, 255)];
         let mut room = [0; 16];
-        let lead = Lead { leader: 7, election: 0x0102 };
+        let lead = Lead { leader: Position(7), election: 0x0102 };
         assert_eq!(tell(lead, entries.into_iter(), &mut room), 13);
         assert_eq!(room[..13], [7, 2, 1, 3, 0x56, 0x34, 0x12, 2, 127, 1, 9, 0, 255]);
         let Some((read_lead, read)) = told(&room[..13]) else { panic!("a word on two") };
         assert!(read_lead == lead && read.iter().eq(entries));
-        let outside = Envelope { to: 1, from: 2, hops: 63, side: None, number: 4 };
+        let outside = Envelope { to: Position(1), from: Position(2), hops: 63, side: None, number: 4 };
         for side in [None, Some(Side::Left), Some(Side::Right)] {
             let outside = Envelope { side, ..outside };
             let parcel = envelope(outside, b"abc").unwrap();

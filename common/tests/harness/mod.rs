@@ -31,6 +31,9 @@ const WAKES_MAX: u32 = 64;
 /// Frames that a node gives out between two inputs: an acknowledgement and one other.
 const FRAMES_AT_ONCE: u32 = 2;
 
+/// Members of a ring, of whom at most seventeen are heard.
+const RING_SIZES: [u16; 4] = [3, 8, 17, 64];
+
 const PEER: Peer = Peer { hellos: 0, token: 1, epoch: 1 };
 
 fn protection() -> Protection {
@@ -57,6 +60,8 @@ struct Driven {
     epoch: u16,
     /// Whether its driver's flash takes what it is given.
     is_flash_good: bool,
+    /// How often it got other neighbours on the ring.
+    places: u32,
     /// Those with the ids from 2 to 17.
     peers: [Peer; 16],
 }
@@ -92,6 +97,7 @@ impl Driven {
             is_on_ring,
             epoch: 1,
             is_flash_good: true,
+            places: 0,
             peers: [PEER; 16],
         };
         driven.node.handle_start(driven.now);
@@ -124,9 +130,13 @@ impl Driven {
             notices += 1;
             assert!(notices <= 64, "notices without end");
             assert!(!matches!(notice, Notice::Fault(_)), "{notice:?}");
-            if notice == Notice::EpochNeeded {
-                self.epoch += 1;
-                self.node.handle_epoch(self.now, self.epoch);
+            match notice {
+                Notice::EpochNeeded => {
+                    self.epoch += 1;
+                    self.node.handle_epoch(self.now, self.epoch);
+                }
+                Notice::RingPlace(..) => self.places += 1,
+                _ => {}
             }
         }
         assert!(self.node.snapshot().links_up <= 16);
@@ -173,7 +183,9 @@ impl Driven {
         body.extend((token << 4 | 15).to_le_bytes());
         body.extend(echo.to_le_bytes());
         if self.is_on_ring {
-            body.push(script.byte());
+            // Whom it follows and in which election, then the members it knows, itself first as in every hello.
+            body.extend([script.byte() & 15, script.byte(), 0]);
+            body.extend([u8::try_from(from - 1).unwrap_or(0), 1, peer.hellos, 0, 0]);
             for _ in 0..script.byte() & 7 {
                 body.extend([script.byte() & 15, script.byte(), script.byte(), 0, script.byte()]);
             }
@@ -261,7 +273,7 @@ pub fn frame_bytes(bytes: &[u8]) -> u32 {
 pub fn operations(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
     let id_source = if script.byte() & 1 == 1 { IdSource::Chip } else { IdSource::Provisioned };
-    operate(Driven::new(id_source), script, |_, _, _, _| false)
+    operate(Driven::new(id_source), script, |_, _, _, _| false).node.snapshot().counters.links_up
 }
 
 /// As [`operations`], with an algorithm that the first byte chooses, on a ring of eight where it needs one. Those that speak are
@@ -269,27 +281,40 @@ pub fn operations(bytes: &[u8]) -> u32 {
 pub fn algorithms(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
     let config = config(&mut script);
-    operate(Driven::of(&config), script, |_, _, _, _| false)
+    operate(Driven::of(&config), script, |_, _, _, _| false).node.snapshot().counters.links_up
+}
+
+/// As [`algorithms`], on rings only, whose size the second byte chooses; how often the node got other neighbours on its ring.
+pub fn rings(bytes: &[u8]) -> u32 {
+    let mut script = Script(bytes);
+    let algorithms = Algorithm::ALL.into_iter().filter(|algorithm| algorithm.needs_ring());
+    let algorithm = algorithms.cycle().nth(script.byte().into()).expect("some need a ring");
+    let size = RING_SIZES[usize::from(script.byte()) % RING_SIZES.len()];
+    operate(Driven::of(&on_ring(algorithm, size)), script, |_, _, _, _| false).places
 }
 
 /// What the first byte chooses.
 fn config(script: &mut Script<'_>) -> Config {
     let algorithm = Algorithm::ALL[usize::from(script.byte()) % Algorithm::ALL.len()];
     if algorithm.needs_ring() {
-        let members: Vec<NodeId> = (1..=8).map(NodeId).collect();
-        let order = RingOrder::new(&members).expect("eight different nodes");
-        Config::on_ring(NodeId(1), PAN, protection(), algorithm, order)
+        on_ring(algorithm, 8)
     } else {
         Config { algorithm, radii: [2, 0, 0], ..Config::ad_hoc(NodeId(1), PAN, protection()) }
     }
 }
 
-/// Does every operation of a script; `special` may take one for itself.
+fn on_ring(algorithm: Algorithm, size: u16) -> Config {
+    let members: Vec<NodeId> = (1..=size).map(NodeId).collect();
+    let order = RingOrder::new(&members).expect("different nodes");
+    Config::on_ring(NodeId(1), PAN, protection(), algorithm, order)
+}
+
+/// Does every operation of a script; `special` may take one for itself. The node as it is afterwards.
 fn operate(
     mut driven: Driven,
     mut script: Script<'_>,
     special: fn(&mut Driven, u8, u32, &mut Script<'_>) -> bool,
-) -> u32 {
+) -> Driven {
     let mut counter = 0;
     while !script.0.is_empty() {
         counter += 1;
@@ -338,5 +363,5 @@ fn operate(
     driven.node.handle_sent(driven.now, Sent::Done);
     driven.settle();
     driven.pass(Duration::from_millis(200_000));
-    driven.node.snapshot().counters.links_up
+    driven
 }

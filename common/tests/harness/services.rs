@@ -23,7 +23,7 @@ pub fn services(bytes: &[u8]) -> u32 {
     let mut script = Script(bytes);
     let mut driven = Driven::of(&config(&mut script));
     driven.node.handle_recovered(Recovered { store: 5, next: 9, base: 3, oldest: 4 });
-    operate(driven, script, special)
+    operate(driven, script, special).node.snapshot().counters.links_up
 }
 
 /// Takes two operations of sixteen for orders, three for readings and one for the driver.
@@ -59,10 +59,10 @@ fn receive_order(driven: &mut Driven, from: u16, counter: u32, script: &mut Scri
     driven.receive(header, &buf[..length], -60);
 }
 
-/// Readings, gaps and commits: a sensible first byte, and then anything.
+/// Readings, gaps, commits, questions, answers and copies: a sensible first byte, and then anything.
 fn receive_data(driven: &mut Driven, from: u16, counter: u32, script: &mut Script<'_>) {
     let length = usize::from(script.byte()) % 106;
-    let mut body = vec![1 + script.byte() % 3, script.byte()];
+    let mut body = vec![1 + script.byte() % 7, script.byte()];
     body.extend((2..length).map(|_| script.byte()));
     let header = driven.header(from, Kind::Data, counter, script);
     driven.receive(header, &body, -60);

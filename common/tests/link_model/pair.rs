@@ -223,7 +223,7 @@ impl Pair {
         }
     }
 
-    /// Makes it happen; none where that changes nothing.
+    /// Makes it happen; none if that changes nothing.
     pub fn next(&self, last: &State, action: Action) -> Option<State> {
         let mut state = last.clone();
         match action {

@@ -12,7 +12,7 @@ fn sent_each(ether: &Ether) -> u32 {
     sent / u32::try_from(ether.boards.len()).expect("few")
 }
 
-/// Frames a board sends in a quiet minute, in a room with so many.
+/// Frames a board sends in a quiet minute, in a room with this many.
 fn quiet_minute(nodes: u16) -> u32 {
     let mut ether = mesh(1, nodes, 50);
     ether.run(seconds(60));

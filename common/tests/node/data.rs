@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::data::block::Sample;
 use common::data::log_entry::{Contents, ENTRY_MAX, LogEntry};
 use common::data::origin::Recovered;
-use common::data::wire::Key;
+use common::data::wire::{BODY_MAX, Gap, Key, Records};
 use common::data::{Chore, Done};
+use common::link::frame::Kind;
 use common::node::Node;
 use common::time::Instant;
 use common::types::NodeId;
 
 use crate::ether::Ether;
+use crate::insider::{LIE, say};
 use crate::mesh::{mesh, seconds};
 use crate::rings::ring;
 
@@ -27,11 +29,22 @@ pub struct Flash {
     log: Vec<Vec<u8>>,
     /// Whether the log takes nothing.
     is_full: bool,
+    /// Blocks that a PC at this board has seen.
+    copies: BTreeSet<Key>,
 }
 
 impl Flash {
     pub fn new(name: u16, room: usize) -> Self {
-        Self { name, blocks: BTreeMap::new(), room, next: 0, base: 0, log: Vec::new(), is_full: false }
+        Self {
+            name,
+            blocks: BTreeMap::new(),
+            room,
+            next: 0,
+            base: 0,
+            log: Vec::new(),
+            is_full: false,
+            copies: BTreeSet::new(),
+        }
     }
 
     pub fn recover(&self, node: &mut Node) {
@@ -45,6 +58,11 @@ impl Flash {
 
     pub fn work(&mut self, now: Instant, node: &mut Node) {
         let mut buf = [0; ENTRY_MAX];
+        while let Some(length) = node.poll_copy(now, &mut buf) {
+            let entry = LogEntry::read(&buf[..length]).expect("an entry");
+            assert!(entry.clock_ms == now.as_millis() && matches!(entry.contents, Contents::Block(_)), "{entry:?}");
+            assert!(self.copies.insert(entry.key), "a copy came twice");
+        }
         while let Some(chore) = node.poll_chore(now, &mut buf) {
             match chore {
                 Chore::Store { number, length, base } => {
@@ -73,7 +91,7 @@ impl Flash {
     }
 }
 
-/// Lets every board collect, with room for so many blocks.
+/// Lets every board collect, with room for this many blocks.
 pub fn collecting(mut ether: Ether, room: usize) -> Ether {
     for board in 0..ether.boards.len() {
         let name = 100 + u16::try_from(board).expect("few");
@@ -84,7 +102,7 @@ pub fn collecting(mut ether: Ether, room: usize) -> Ether {
     ether
 }
 
-/// Lets so much time pass, with a sample at every board each second.
+/// Lets this much time pass, with a sample at every board each second.
 pub fn measure(ether: &mut Ether, length: u64) {
     for _ in 0..length {
         let now = ether.now;
@@ -170,6 +188,97 @@ fn rings_collect_too() {
         measure(&mut ether, 20);
         ether.run(seconds(60));
         assert_eq!(missing(&ether), [], "{algorithm:?}");
+    }
+}
+
+/// The blocks of others that are in a log, and how many of them a board has no copy of.
+fn unseen(ether: &Ether, board: usize) -> (usize, usize) {
+    let own = NodeId(u16::try_from(board + 1).expect("few"));
+    let others: Vec<Key> = logged(ether).0.into_iter().filter(|key| key.origin != own).collect();
+    let copies = &flash(ether, board).copies;
+    (others.len(), others.iter().filter(|key| !copies.contains(key)).count())
+}
+
+#[test]
+fn one_board_sees_what_all_have_measured_although_it_does_not_lead() {
+    for seed in 0..4 {
+        let mut ether = collecting(mesh(seed, 8, 200), 1_000);
+        ether.run(seconds(10));
+        let leader = usize::from(ether.agreed(0..8).expect("agreement").0) - 1;
+        let reader = (leader + 5) % 8;
+        measure(&mut ether, 20);
+        let (before, unseen_before) = unseen(&ether, reader);
+        assert_eq!(before, unseen_before, "nobody has asked");
+        let read = |ether: &mut Ether| {
+            let now = ether.now;
+            ether.boards[reader].node.handle_reader(now);
+        };
+        read(&mut ether);
+        measure(&mut ether, 60);
+        read(&mut ether);
+        ether.switch_off(leader);
+        measure(&mut ether, 60);
+        ether.run(seconds(20));
+        let (all, never) = unseen(&ether, reader);
+        let lost: u32 = ether.boards.iter().map(|board| board.node.data().counters().copies_lost).sum();
+        assert!(all - before > 150, "{all} and {before}, seed {seed}");
+        // Those logged before, and while neither leader knew of the reader.
+        assert!(never - before < 30, "{never} of {all} unseen, {before} before, {lost} counted, seed {seed}");
+        // Nobody asks any more.
+        ether.run(seconds(160));
+        let dead = NodeId(u16::try_from(leader + 1).expect("few"));
+        assert!(missing(&ether).iter().all(|key| key.origin == dead), "seed {seed}");
+        let seen = flash(&ether, reader).copies.len();
+        measure(&mut ether, 20);
+        assert_eq!(flash(&ether, reader).copies.len(), seen, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_reader_on_a_ring_sees_what_others_have_measured() {
+    let mut ether = collecting(ring(5, 9, 100, common::election::Algorithm::Hs), 1_000);
+    ether.run(seconds(15));
+    let leader = usize::from(ether.agreed(0..9).expect("agreement").0) - 1;
+    let (reader, now) = ((leader + 4) % 9, ether.now);
+    ether.boards[reader].node.handle_reader(now);
+    measure(&mut ether, 60);
+    ether.run(seconds(20));
+    let (all, never) = unseen(&ether, reader);
+    assert!(all > 150 && never < 30, "{never} of {all}");
+}
+
+#[test]
+fn a_false_block_or_gap_costs_one_true_block_at_most() {
+    let lies = [1, 4, 12, 13, 15, 16, 17, 40, 5_000, 0x00FF_FFF0]
+        .into_iter()
+        .flat_map(|ahead| [(ahead, false), (ahead, true)]);
+    for (seed, (ahead, is_gap)) in (0..).zip(lies) {
+        let mut ether = collecting(mesh(seed, 4, 0), 1_000);
+        measure(&mut ether, 20);
+        let leader = usize::from(ether.agreed(0..4).expect("agreement").0) - 1;
+        let [liar, victim] = [(leader + 1) % 4, (leader + 2) % 4];
+        let Flash { name, next, .. } = *flash(&ether, victim);
+        let origin = ether.boards[victim].node.id();
+        let key = Key { origin, store: name, number: next + ahead - 1 };
+        let mut buf = [0; BODY_MAX];
+        let length = if is_gap {
+            Gap { turn: 0, hops_left: 5, key: key.with(0), end: key.number + 1 }.write(&mut buf)
+        } else {
+            let block = &[1, 0, 5, 0, 0, 0, 0, 1, 0, 1, 4];
+            Records { turn: 0, hops_left: 5, key, age: 0, block }.write(&mut buf)
+        };
+        let epoch = ether.boards[liar].node.links().epoch().expect("it may send");
+        say(&mut ether, [liar, leader], Kind::Data, (epoch, LIE), &buf[..length.expect("it fits")]);
+        ether.switch_off(liar);
+        measure(&mut ether, 60);
+        // The leader's marks are made anew from its log.
+        ether.switch_off(leader);
+        ether.switch_on(leader);
+        measure(&mut ether, 60);
+        ether.run(seconds(60));
+        let (all, _) = logged(&ether);
+        let lost = (0..flash(&ether, victim).next).filter(|&number| !all.contains(&key.with(number))).count();
+        assert!(lost <= usize::from(is_gap), "{lost} lost by a lie {ahead} ahead, gap: {is_gap}");
     }
 }
 

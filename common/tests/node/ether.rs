@@ -51,7 +51,7 @@ pub struct Ether {
     pub strengths: BTreeMap<(usize, usize), i8>,
     /// Whether frames that overlap at a receiver are lost, and carriers out of range are not sensed.
     pub collides: bool,
-    /// Of a thousand frames so many are lost, at each receiver by itself.
+    /// Of a thousand frames this many are lost, at each receiver by itself.
     pub loss: u32,
     /// Every frame that was sent, where it is wanted.
     pub heard: Option<Vec<Vec<u8>>>,
@@ -212,7 +212,7 @@ impl Ether {
         }
     }
 
-    /// The leaders that boards follow; none where they do not agree.
+    /// The leaders that boards follow; none if they do not agree.
     pub fn agreed(&self, boards: impl IntoIterator<Item = usize>) -> Option<NodeId> {
         let leaders: BTreeSet<_> = boards.into_iter().map(|board| self.boards[board].node.leader()).collect();
         if leaders.len() == 1 { leaders.into_iter().next().flatten() } else { None }

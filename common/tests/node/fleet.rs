@@ -1,4 +1,4 @@
-//! Whoever asks all nodes how they stand gets an answer of each.
+//! Whoever asks all nodes for their state gets an answer of each.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
 use common::mac::phy::FRAME_MAX;
-use common::members::{Members, RingOrder};
+use common::members::{Members, Position, RingOrder};
 use common::notice::Notice;
 use common::time::{Duration, Instant};
 use common::types::{NodeId, RingPlace, Side, Term};
@@ -33,7 +33,7 @@ const HEALED_S: u64 = 30;
 const BOARDS: u16 = 5;
 
 /// A number that no honest frame of a test reaches.
-const LIE: u32 = 0x00FF_0000;
+pub const LIE: u32 = 0x00FF_0000;
 
 const fn seconds(seconds: u64) -> Duration {
     Duration::from_millis(seconds * 1_000)
@@ -63,7 +63,7 @@ pub fn network(seed: u64, algorithm: Algorithm) -> Ether {
 
 /// One board says this to another over the link between them, in a frame of its own; whether there is a link.
 pub fn lie(ether: &mut Ether, from: usize, to: usize, number: u32, message: &[u8]) -> bool {
-    let [liar, victim] = [from, to].map(|board| ether.boards[board].node.id());
+    let victim = ether.boards[to].node.id();
     let links = ether.boards[from].node.links();
     let Some(epoch) = links.epoch() else { return false };
     let Some((_, known)) = links.table().iter().find(|(_, known)| known.id == victim && known.session.is_up()) else {
@@ -77,23 +77,22 @@ pub fn lie(ether: &mut Ether, from: usize, to: usize, number: u32, message: &[u8
         ..Rel::default()
     };
     let mut buf = [0; FRAME_MAX];
-    let length = rel.write(false, &mut buf[HEADER_BYTES..]).expect("it fits");
-    let counter = LIE + number;
-    let header = Header {
-        pan: PAN,
-        to: victim,
-        from: liar,
-        key_id: 0,
-        kind: Kind::Rel,
-        epoch,
-        counter,
-        device: u16::try_from(from + 1).unwrap_or(0),
-    };
-    let length = header.seal(&Keys::new(&protection()), &mut buf, length).expect("it fits");
+    let length = rel.write(false, &mut buf).expect("it fits");
+    say(ether, [from, to], Kind::Rel, (epoch, LIE + number), &buf[..length]);
+    true
+}
+
+/// One board sends another a frame with this epoch and number, which is authentic.
+pub fn say(ether: &mut Ether, [from, to]: [usize; 2], kind: Kind, (epoch, counter): (u16, u32), body: &[u8]) {
+    let [liar, victim] = [from, to].map(|board| ether.boards[board].node.id());
+    let mut buf = [0; FRAME_MAX];
+    buf[HEADER_BYTES..HEADER_BYTES + body.len()].copy_from_slice(body);
+    let device = u16::try_from(from + 1).unwrap_or(0);
+    let header = Header { pan: PAN, to: victim, from: liar, key_id: 0, kind, epoch, counter, device };
+    let length = header.seal(&Keys::new(&protection()), &mut buf, body.len()).expect("it fits");
     let accepted = ether.boards[to].node.snapshot().counters.accepted;
     ether.inject(to, &buf[..length]);
     assert_eq!(ether.boards[to].node.snapshot().counters.accepted, accepted + 1, "the lie is an authentic frame");
-    true
 }
 
 /// An election message as it travels: to a neighbour, or in an envelope of the ring.
@@ -220,7 +219,7 @@ fn a_ring_follows_no_stranger_and_no_term_is_the_last() {
                     round: Round::Coordinator,
                     term,
                     origin: id,
-                    members: Members::of(4),
+                    members: Members::of(Position(4)),
                     hops: 5,
                 }),
             ),
@@ -314,7 +313,8 @@ fn a_coordinator_that_left_the_highest_out_leads_nobody_for_long() {
     let liar = 2;
     let victim = ether.boards.iter().position(|board| board.node.id() == NodeId(BOARDS)).expect("the highest");
     let term = Term(1 << 20);
-    let coordinator = RingMsg { round: Round::Coordinator, term, origin: NodeId(3), members: Members::of(3), hops: 2 };
+    let coordinator =
+        RingMsg { round: Round::Coordinator, term, origin: NodeId(3), members: Members::of(Position(3)), hops: 2 };
     let msg = ElectionMsg::Ring(coordinator);
     if lie(&mut ether, liar, victim, 0, &wrapped(Algorithm::Ring, liar, victim, 200, &msg)) {
         heals(&mut ether, liar, "a coordinator lower than who hears of it");

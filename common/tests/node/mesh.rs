@@ -1,6 +1,7 @@
 //! Ad hoc networks find each other, elect, lose their leader and elect again.
 
 use common::config::{Config, NetworkKey, Protection};
+use common::election::Algorithm;
 use common::time::Duration;
 use common::types::NodeId;
 
@@ -11,8 +12,14 @@ pub const fn seconds(seconds: u64) -> Duration {
 }
 
 pub fn mesh(seed: u64, nodes: u16, loss: u32) -> Ether {
+    mesh_of(seed, nodes, loss, Algorithm::Height)
+}
+
+pub fn mesh_of(seed: u64, nodes: u16, loss: u32, algorithm: Algorithm) -> Ether {
     let key = || Protection::Ascon(NetworkKey::new([9; 16]));
-    let mut ether = Ether::new(seed, loss, (1..=nodes).map(|id| Config::ad_hoc(NodeId(id), 7, key())));
+    let radii = if algorithm == Algorithm::Hierarchy { [2, 0, 0] } else { [0; 3] };
+    let config = |id| Config { algorithm, radii, ..Config::ad_hoc(NodeId(id), 7, key()) };
+    let mut ether = Ether::new(seed, loss, (1..=nodes).map(config));
     ether.switch_on_all();
     ether
 }

@@ -97,7 +97,7 @@ fn a_warning_of_a_twin_that_is_played_again_renames_nobody() {
     }
 }
 
-/// Node 1 hears so many others, one after the other, each once, and forgets each of them; `name` is what the others say of it.
+/// Node 1 hears this many others, one after the other, each once, and forgets each of them; `name` is what the others say of it.
 /// Returns how many it has heard when it asks for an epoch, where it does.
 fn hears_others(
     node: &mut Node,

@@ -41,6 +41,24 @@ fn line(seed: u64, nodes: u16, algorithm: Algorithm) -> Ether {
     ether
 }
 
+/// The election alone knows who won. What the ring watches may never be anybody else, at any moment.
+#[test]
+fn a_ring_watches_whom_the_election_follows() {
+    for algorithm in Algorithm::ALL.into_iter().filter(|algorithm| algorithm.needs_ring()) {
+        let mut ether = ring(8, 5, 10, algorithm);
+        let differs = |ether: &Ether| {
+            let mut nodes = ether.boards.iter().filter(|board| board.is_on).map(|board| &board.node);
+            nodes.any(|node| node.watched() != node.election().leader())
+        };
+        assert!(!ether.run_until(ether.now + seconds(10), differs), "{algorithm:?}");
+        let leader = ether.agreed(0..5).expect("five agree");
+        ether.switch_off(usize::from(leader.0) - 1);
+        assert!(!ether.run_until(ether.now + seconds(10), differs), "{algorithm:?}, without its leader");
+        let left: Vec<usize> = (0..5).filter(|&board| ether.boards[board].is_on).collect();
+        assert!(ether.agreed(left).is_some_and(|next| next != leader), "{algorithm:?}");
+    }
+}
+
 #[test]
 fn bully_settles_in_a_room_of_many() {
     for nodes in [9, 12, 16, 24] {

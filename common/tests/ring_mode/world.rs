@@ -23,7 +23,7 @@ use common::types::{NodeId, RingPlace};
 /// The longest time a message takes over one link, in microseconds.
 const DELAY_MAX: u32 = 8_000;
 
-/// Hellos are this long apart where nothing is in a hurry, in microseconds, and at most so much later.
+/// Hellos are this long apart where nothing is in a hurry, in microseconds, and at most this much later.
 const HELLO_MIN: u32 = 500_000;
 const HELLO_SPREAD: u32 = 1_000_000;
 
@@ -279,7 +279,7 @@ impl World {
         self.now = until;
     }
 
-    /// Lets one more thing happen before a time; false where there is none.
+    /// Lets one more thing happen before a time; false if there is none.
     pub fn step(&mut self, until: Instant, ids: &[NodeId]) -> bool {
         let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= until) else { return false };
         let ((at, _), happening) = entry.remove_entry();

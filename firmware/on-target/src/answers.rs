@@ -64,7 +64,7 @@ impl Pair {
         Some(pair)
     }
 
-    /// Lets so many seconds of the nodes' time pass, with an election every second.
+    /// Lets this many seconds of the nodes' time pass, with an election every second.
     pub fn run(&mut self, seconds: u64) -> Answers {
         let mut answers = Answers::default();
         for _ in 0..seconds {

@@ -21,7 +21,7 @@ const CHANNEL: u8 = 26;
 /// How long a partner is waited for.
 pub const PATIENCE_S: u64 = 20;
 
-/// Answers after which a board is content. It goes on answering for a while, for the sake of the other.
+/// A board is satisfied after this many answers. It goes on answering for a while, for the sake of the other.
 const ENOUGH: u32 = 20;
 const LINGER_S: u64 = 3;
 

@@ -54,7 +54,7 @@ pub fn measure(flash: &mut Peri<'_, NVMC>) -> Option<Times> {
     })
 }
 
-/// Boots so many times on empty pages, and returns the epoch of the last.
+/// Boots this many times on empty pages, and returns the epoch of the last.
 pub fn boots(flash: &mut Peri<'_, NVMC>, times: u32) -> Result<u16, StoreError> {
     Nvmc::new(flash.reborrow()).erase(START, END).map_err(|_| StoreError::Flash)?;
     let mut epoch = 0;

@@ -24,6 +24,9 @@ pub fn execute(command: &ToBoard) {
         ToBoard::Submit { ticket, command } => node::tell(node::Told::Submit { ticket, command }),
         ToBoard::ReadLog { from } => storage::ask(storage::Request::ReadLog { from }),
         ToBoard::ReleaseLog { before } => storage::ask(storage::Request::ReleaseLog { before }),
+        ToBoard::ReadAll => node::tell(node::Told::ReadAll),
+        #[cfg(feature = "journal")]
+        ToBoard::ReadJournal { from } => storage::ask(storage::Request::ReadJournal { from }),
         ToBoard::Ask(question) => node::tell(node::Told::Ask(question)),
         ToBoard::Record(is_wanted) => node::tell(node::Told::Record(is_wanted)),
     }

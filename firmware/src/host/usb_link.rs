@@ -3,8 +3,8 @@
 //! While the bus sleeps or the cable is out, the peripheral is in its low-power state or off. It then moves no packet, and
 //! embassy's driver would wait for the end of that without a bound, until the watchdog bites.
 //!
-//! Nothing here wakes anybody. Whoever asks belongs to the task that runs the device, and is polled after the device
-//! whenever that learns something.
+//! Nothing here wakes a task. All callers belong to the task that runs the device, and are polled after the device whenever it
+//! learns something.
 
 use core::future::{Future, poll_fn};
 use core::sync::atomic::{AtomicU8, Ordering};

@@ -1,7 +1,7 @@
 //! The registers of the radio, in its mode for IEEE 802.15.4 at 250 kbit/s.
 //!
-//! Where it goes by itself, by shortcuts and wires, it is left alone; the processor sleeps until an interrupt. The only busy
-//! waits are those for the receiver to be off, which takes less than two microseconds, and they are bounded.
+//! Shortcuts and wires do as much as they can while the processor sleeps until an interrupt. The only busy waits are those for
+//! the receiver to be off, which takes less than two microseconds, and they are bounded.
 
 use core::future::poll_fn;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -37,7 +37,7 @@ const SLACK: Duration = Duration::from_millis(2);
 /// Looks at the state before the chip counts as stuck: some hundred microseconds, of which it needs two.
 const STATE_LOOKS: u32 = 4_000;
 
-/// Energy on the channel from which on it is busy: about -75 dBm.
+/// The energy from which on the channel counts as busy: about -75 dBm.
 const ENERGY_BUSY: u8 = 17;
 /// How alike to a carrier the signal must be, and how often, for the channel to be busy.
 const CARRIER_LIKENESS: u8 = 45;
@@ -56,7 +56,7 @@ pub enum Dropped {
     Overrun,
 }
 
-/// One moment by the node's clock and by the stopwatch: how times of one are told in the other.
+/// One moment by the node's clock and by the stopwatch, to convert times of one to the other.
 struct Anchor {
     at: Instant,
     count: u32,
@@ -223,14 +223,14 @@ impl Radio {
     /// Gets an acknowledgement ready that is to be sent at a time. None may be under way.
     pub fn prepare_answer(&mut self, bytes: [u8; ACK_BYTES], at: Instant) {
         let wait = at.since(self.anchor.at).as_micros().saturating_sub(RAMP.as_micros());
-        // A time hours away, which has no place in 32 bits, is no time to answer; then it is too late at once.
+        // A time hours away, which has no place in 32 bits, is too late at once.
         wiring::set_start(self.anchor.count.wrapping_add(u32::try_from(wait).unwrap_or(0)));
         let [length, contents @ .., _, _] = &mut *self.answer;
         *length = u8::try_from(ACK_BYTES + FCS_BYTES).unwrap_or(0);
         *contents = bytes;
     }
 
-    /// Sends the acknowledgement that is ready at its time, whatever is on the channel; false where it is too late for
+    /// Sends the acknowledgement that is ready at its time, whatever is on the channel; false if it is too late for
     /// that. The radio is off afterwards.
     pub async fn send_answer(&mut self) -> Result<bool, Stuck> {
         let ahead = || wiring::start().wrapping_sub(stopwatch::for_radio()).cast_signed();

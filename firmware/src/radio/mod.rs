@@ -95,7 +95,7 @@ pub struct Counters {
     pub damaged: AtomicU32,
     /// Acknowledgements that came too late and were not sent.
     pub late: AtomicU32,
-    /// Times the chip did not answer and was started anew.
+    /// Times the chip did not answer and was restarted.
     pub restarts: AtomicU32,
     /// Microseconds on the air; it runs over.
     pub on_air_us: AtomicU32,

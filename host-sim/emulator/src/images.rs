@@ -20,8 +20,8 @@ pub fn build_for(root: &Path, package: &str, target: &str, profile: &str) -> Res
     build_with(root, package, target, profile, None)
 }
 
-/// Builds with these features in the place of the default ones, if there are any. Images of one package have one path: what
-/// is built last is there.
+/// Builds with these features instead of the default ones, if there are any. All images of one package have the same path, so
+/// the last one built is there.
 fn build_with(
     root: &Path,
     package: &str,
@@ -49,7 +49,7 @@ pub fn elf(package: &'static str) -> Result<Arc<[u8]>, String> {
     elf_with(package, None)
 }
 
-/// The same with these features in the place of the default ones, if there are any.
+/// The same with these features instead of the default ones, if there are any.
 pub fn elf_with(package: &'static str, features: Option<&'static str>) -> Result<Arc<[u8]>, String> {
     type Built = Arc<OnceLock<Result<Arc<[u8]>, String>>>;
     static BUILT: Mutex<BTreeMap<(&str, Option<&str>), Built>> = Mutex::new(BTreeMap::new());

@@ -200,7 +200,7 @@ struct Turn {
     others_start: u64,
 }
 
-/// Boards with an air of their own. Who builds it knows its boards by their order, and may name one by a plain number.
+/// Boards with an air of their own. Its builder knows the boards by their order, and may name one by a plain number.
 pub struct Network<E> {
     boards: Boards,
     ether: E,

@@ -55,7 +55,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// None where there are no answers.
+    /// None if there are no answers.
     pub fn of(mut taken: Vec<u64>) -> Option<Self> {
         taken.sort_unstable();
         let at = |percent: usize| taken.get((taken.len().max(1) - 1) * percent / 100).copied();

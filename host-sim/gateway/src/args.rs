@@ -79,9 +79,12 @@ pub struct Args {
     /// Write every reading in InfluxDB's line protocol; `-` is standard output, for Telegraf's execd
     #[arg(long, value_name = "FILE")]
     influx: Option<PathBuf>,
-    /// Publish every reading: mqtt://[USER:PASSWORD@]HOST[:PORT]
+    /// Publish every reading: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts:// where it was built with TLS
     #[arg(long, value_name = "URL")]
     mqtt: Option<String>,
+    /// With --mqtt mqtts://: trust the certificate in this file (PEM) instead of the system's authorities
+    #[arg(long, value_name = "FILE", requires = "mqtt")]
+    ca: Option<PathBuf>,
     /// With --mqtt: let Home Assistant discover every sensor
     #[arg(long, requires = "mqtt")]
     home_assistant: bool,
@@ -98,10 +101,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> anyhow::Result<()> {
-        let broker = self
-            .mqtt
-            .as_deref()
-            .map(|url| Broker::parse(url, &self.name, self.home_assistant).with_context(|| format!("--mqtt {url:?}")));
+        let broker = self.mqtt.as_deref().map(|url| self.broker(url).with_context(|| format!("--mqtt {url:?}")));
         let broker = broker.transpose()?;
         let _lock = Lock::take(&self.db)?;
         let mut spool = Spool::open(&self.db)?;
@@ -155,6 +155,16 @@ impl Args {
             return Ok(());
         }
         outln!("{} stored{known} in {}", counted(stored, "reading"), self.db.display())
+    }
+}
+
+impl Args {
+    fn broker(&self, url: &str) -> anyhow::Result<Broker> {
+        let mut broker = Broker::parse(url, &self.name, self.home_assistant)?;
+        if let Some(path) = &self.ca {
+            broker.trust(std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?)?;
+        }
+        Ok(broker)
     }
 }
 

@@ -11,8 +11,13 @@ use std::time::{Duration, Instant};
 
 use gateway::outputs::mqtt::{Broker, CURSOR, Publisher};
 use gateway::outputs::topics;
+use gateway::source::Source;
+use gateway::source::simulated::{Pace, Simulated};
 use gateway::spool::Spool;
+use host_sim::field::utc::Utc;
 use rumqttc::{Client, Event, MqttOptions, Packet, QoS};
+
+use sim::scenario::input::read::read;
 
 use super::support::{PATIENCE, folder, reading, until};
 
@@ -26,6 +31,11 @@ pub struct Mosquitto {
 impl Mosquitto {
     /// A broker of the test's own, which keeps what it has over a restart; none where it is not installed.
     pub fn start(folder: &Path) -> Option<Self> {
+        Self::start_with(folder, "")
+    }
+
+    /// With more settings of its listener.
+    pub fn start_with(folder: &Path, more: &str) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
         let Some(program) = folders.map(|at| at.join("mosquitto")).find(|program| program.is_file()) else {
@@ -37,7 +47,7 @@ impl Mosquitto {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // Started by root it would otherwise change to a user who may not write here.
         let settings = format!(
-            "listener {port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {}/\n\
+            "listener {port} 127.0.0.1\n{more}allow_anonymous true\npersistence true\npersistence_location {}/\n\
              max_queued_messages 0\nmax_inflight_messages 0\nuser root\n",
             folder.display()
         );
@@ -60,6 +70,10 @@ impl Mosquitto {
         let mut child = self.child.take().unwrap();
         assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
         child.wait().unwrap();
+    }
+
+    fn is_running(&self) -> bool {
+        self.child.is_some()
     }
 
     fn settings(&self) -> Broker {
@@ -195,4 +209,74 @@ fn a_gateway_that_dies_is_told_by_its_last_will() {
     gateway.kill().unwrap();
     gateway.wait().unwrap();
     assert_eq!(state(), ("ringleader/dying/state".into(), "offline".into()));
+}
+
+/// Nine nodes whose leader dies. A second of it takes milliseconds.
+const NETWORK: &str = r#"name = "orchard"
+duration = "150 s"
+[topology]
+kind = "grid"
+nodes = 9
+spacing = "20 m"
+[radio]
+model = "usual"
+loss = "10 %"
+[collect]
+every = "10 s"
+sample = "2 s"
+[[fault]]
+kind = "crash"
+who = "leader"
+at = "70 s"
+"#;
+
+#[test]
+fn a_broker_that_was_away_for_a_minute_gets_what_the_network_measured_meanwhile() {
+    let folder = folder("minute");
+    let Some(mut mosquitto) = Mosquitto::start(&folder) else { return };
+    let heard = listen(mosquitto.port, "listener");
+    let database = folder.join("a.sqlite");
+    let mut spool = Spool::open(&database).unwrap();
+    let publisher = Publisher::start(mosquitto.settings(), &database).unwrap();
+    let scenario = read("orchard.toml", NETWORK).unwrap();
+    let pace = Pace { seed: scenario.seed, is_fast: true };
+    let began = Utc::now();
+    let mut source = Simulated::start(scenario, Some("garden".into()), pace).unwrap();
+    let (mut stored, mut stopped_at, mut meanwhile) = (BTreeSet::new(), None, 0);
+    while !source.is_over() {
+        let batch = source.read(PATIENCE).unwrap();
+        let newest = batch.readings.iter().map(|reading| reading.time).max().unwrap_or(began);
+        spool.store_all(&batch.readings, &batch.gaps).unwrap();
+        source.committed(&batch).unwrap();
+        let keys = batch.readings.iter().map(|one| (one.key.node, one.key.device, one.key.seq, one.quantity.clone()));
+        stored.extend(keys);
+        // By the network's clock.
+        match stopped_at {
+            None if newest >= began.after_us(30_000_000) => {
+                mosquitto.stop();
+                stopped_at = Some(newest);
+            }
+            Some(stopped) if !mosquitto.is_running() => {
+                meanwhile += batch.readings.len();
+                if newest >= stopped.after_us(60_000_000) {
+                    mosquitto.run();
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(mosquitto.is_running() && meanwhile > 100, "{meanwhile} readings while it was away");
+    let deadline = Instant::now() + PATIENCE;
+    while !stored.is_empty() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let message = heard.recv_timeout(left);
+        let (topic, text) = message.unwrap_or_else(|_| panic!("{} never arrived", stored.len()));
+        let Some(name) = topic.strip_prefix("ringleader/garden/") else { continue };
+        let (node, quantity) = name.split_once('/').unwrap();
+        let message: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let number = |key: &str| message[key].as_u64().unwrap();
+        let device = u16::try_from(number("device")).unwrap();
+        stored.remove(&(node.parse().unwrap(), device, number("seq"), quantity.to_owned()));
+    }
+    publisher.finish();
 }

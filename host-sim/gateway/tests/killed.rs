@@ -20,7 +20,12 @@ use host_sim::interrupt::Interrupt;
 use super::support::{folder, reading};
 
 const KILLS: usize = 100;
-const READINGS: u64 = 6_000;
+
+/// How many a gateway may confirm before it is killed.
+const ENOUGH_MAX: u64 = 120;
+
+/// More than all those that are killed can confirm, so that each of them is in the middle of something.
+const READINGS: u64 = 2 * KILLS as u64 * ENOUGH_MAX;
 
 /// How many a board sends before it waits for an answer.
 const WINDOW: usize = 97;
@@ -121,16 +126,14 @@ fn nothing_is_lost_and_nothing_is_twice() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut confirmed = BTreeSet::new();
     let mut chance = common::rng::Rng::stream(7, 0);
-    for _ in 0..KILLS {
+    for kill in 0..KILLS {
         let (mut gateway, stream) = start(&folder, &listener);
         // Anywhere: before the first transaction, in the middle of one, between one and its files.
-        serve(&stream, &mut confirmed, usize::try_from(chance.next_u64() % 120).unwrap());
+        serve(&stream, &mut confirmed, usize::try_from(chance.next_u64() % ENOUGH_MAX).unwrap());
         gateway.kill().unwrap();
         gateway.wait().unwrap();
-        if rows(&database).len() as u64 == READINGS {
-            break;
-        }
         let stored: BTreeSet<u64> = rows(&database).into_iter().collect();
+        assert!((stored.len() as u64) < READINGS, "nothing was left to lose at kill {kill}");
         assert!(confirmed.is_subset(&stored), "confirmed and gone: {:?}", confirmed.difference(&stored));
     }
     let (mut gateway, stream) = start(&folder, &listener);

@@ -7,9 +7,13 @@ mod killed;
 mod support;
 
 #[cfg(unix)]
+mod boards;
+#[cfg(unix)]
 mod cables;
 #[cfg(unix)]
 #[path = "../../tests/monitor/fake_board.rs"]
 mod fake_board;
 #[cfg(unix)]
 mod rehearsal;
+#[cfg(feature = "tls")]
+mod tls;

@@ -81,7 +81,7 @@ impl BigRing {
     }
 
     /// Starts every node and delivers until no message is in flight. `watch` gets the number of delivered messages from time
-    /// to time. It is no type parameter, so that the loop is compiled here, optimised, and not with the caller.
+    /// to time. It is not a type parameter, so that the loop is compiled here, optimised, and not with the caller.
     ///
     /// # Panics
     /// When a handler issues more commands than its outbox holds, which is a defect of the core.

@@ -1,7 +1,7 @@
 //! Every algorithm on a workload of its own, to be timed.
 //!
 //! A run's inner loop is generic over the algorithm and is compiled here, in a package that is optimised in one piece, and not
-//! with whoever asks for the time.
+//! with the benchmark.
 
 use std::fmt;
 use std::time::{Duration as WallTime, Instant as WallClock};
@@ -105,7 +105,7 @@ impl Candidate {
         Self { name, workload: description, run: Box::new(run) }
     }
 
-    /// Runs the workload once. It fails where the nodes do not agree on a leader in the end.
+    /// Runs the workload once. It fails if the nodes do not agree on a leader in the end.
     pub fn once(&self, carry: Carry) -> Result<Sample, NoAgreement> {
         (self.run)(carry)
     }

@@ -1,4 +1,4 @@
-//! Which node, which link, which way: types of their own, so that nobody takes one for another, or for a count.
+//! Which node, which link, which way: types of their own, so that one cannot be taken for another, or for a count.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 pub struct NodeIndex(pub usize);
 
 impl NodeIndex {
-    /// The first nodes, as many as this.
+    /// The first `count` nodes.
     pub fn first(count: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
         (0..count).map(Self)
     }
@@ -18,13 +18,13 @@ impl NodeIndex {
         Self::first(self.0)
     }
 
-    /// Its left neighbour on a ring of so many.
+    /// Its left neighbour on a ring of this many.
     #[inline]
     pub const fn left(self, nodes: usize) -> Self {
         Self(if self.0 == 0 { nodes - 1 } else { self.0 - 1 })
     }
 
-    /// Its right neighbour on a ring of so many.
+    /// Its right neighbour on a ring of this many.
     #[inline]
     pub const fn right(self, nodes: usize) -> Self {
         Self(if self.0 + 1 == nodes { 0 } else { self.0 + 1 })

@@ -1,6 +1,6 @@
 //! The 64-bit FNV-1a hash (Fowler, Noll and Vo): short, and the same on every machine and with every version of the compiler,
-//! which the standard library's hashes do not promise. For telling texts and runs apart, not against anybody who wants them
-//! to be alike.
+//! which the standard library's hashes do not promise. It tells texts and runs apart, but does not withstand anybody who
+//! forges a collision.
 
 /// The hash of nothing.
 pub const EMPTY: u64 = 0xCBF2_9CE4_8422_2325;

@@ -1,8 +1,9 @@
 //! The simulated air and the scenarios that are played on it.
 //!
 //! [`air`] is the physics: radios, frames, energy. [`scenario`] goes from a text to a verdict: what happens to a network,
-//! who judges it, and what is reported. [`swarm`] draws scenarios that nobody has thought of. All are free of files, threads, clocks and the command line, so that a scenario
-//! runs wherever there is a processor; whoever calls lends what belongs to an operating system.
+//! who judges it, and what is reported. [`swarm`] draws scenarios that nobody has thought of. None of them touches files,
+//! threads, clocks or the command line, so that a scenario runs wherever there is a processor; the caller provides whatever
+//! belongs to an operating system.
 
 pub mod air;
 pub mod fnv;

@@ -1,6 +1,7 @@
-//! A question to all nodes how they stand, as its asker keeps it: who has answered, who is missing, and what to ask next.
+//! A question to all nodes about their state, as its asker keeps it: who has answered, who is missing, and what to ask next.
 //!
-//! Nodes name their neighbours, so the asker knows when it has heard everybody: whoever somebody has a link to has answered.
+//! Nodes name their neighbours, so the asker knows when it has heard from all: every node that another has a link to has
+//! answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +52,7 @@ impl Roster {
         Some(Question { number: self.number, turn, known })
     }
 
-    /// A node has answered; false where it answered something else, or nothing that makes sense.
+    /// A node has answered; false if it answered something else, or nothing that makes sense.
     pub fn note(&mut self, now_us: u64, number: u8, from: NodeId, report: &[u8]) -> bool {
         let Some(report) = Report::read(report).filter(|report| report.snapshot.id == from && number == self.number)
         else {

@@ -61,11 +61,7 @@ struct Checked {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Args { traces, pictures, .. } = args;
     let wants_pictures = pictures.timeline || pictures.svg.is_some() || pictures.map.is_some();
-    ensure!(
-        traces.len() == 1 || !wants_pictures,
-        "pictures are drawn of one trace at a time, and there are {}",
-        traces.len()
-    );
+    ensure!(traces.len() == 1 || !wants_pictures, "pictures show one trace at a time, and {} were given", traces.len());
     ensure_apart(&[("the trace", traces.first().map(PathBuf::as_path))], &pictures.files())?;
     let canvases = pictures.open()?;
     let mut told = None;

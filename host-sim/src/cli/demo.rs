@@ -72,18 +72,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 const NEXT: &str = "
 The same code runs on the boards. Next:
   ringleader view                  the same in the browser, where you pull the plugs
-  ringleader run mesh25            a mesh of 25 on the simulated air, and whether all held
+  ringleader run mesh25            a mesh of 25 on the simulated air, checked
   ringleader board boards5         the firmware image on five emulated boards
   ringleader --help                everything else";
 
-/// How long a frame of the film is shown.
+/// How long each frame of the film is shown.
 #[cfg(unix)]
 const FRAME_MS: u64 = 80;
-/// A board appears every so often.
+/// How far apart boards appear.
 #[cfg(unix)]
 const APPEAR_MS: u64 = 120;
 
-/// Plays the film, and returns what there was to see.
+/// Plays the film, and returns what it showed.
 #[cfg(unix)]
 fn show(stage: &Stage, args: &Args) -> String {
     use crate::lab::film::screen::Screen;

@@ -1,13 +1,13 @@
-//! `ringleader dissector`: prints what lets Wireshark show and open the frames.
+//! `ringleader dissector`: prints a dissector with which Wireshark shows and decrypts frames.
 
 use std::process::ExitCode;
 
 use crate::field::dissector;
 use crate::out;
 
-const DETAILS: &str = r"Install it: copy the file into Wireshark's folder of personal Lua plugins (Help, About Wireshark, Folders).
-Then give the network's key, the 32 digits in its key file: Preferences, Protocols, Ringleader. Networks
-without protection need no key; of frames under AES-128-CCM only the header is shown.
+const DETAILS: &str = r"To install it, copy the file into Wireshark's folder of personal Lua plugins (Help, About Wireshark, Folders).
+Then enter the network's key, the 32 digits in its key file, under Preferences, Protocols, Ringleader. Networks
+without protection need no key; for frames under AES-128-CCM only the header is shown.
 
   ringleader dissector > ringleader.lua
   ringleader run mesh16 --pcap mesh16.pcapng

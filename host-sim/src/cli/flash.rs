@@ -24,15 +24,15 @@ use crate::outln;
 use crate::output::counted;
 
 const DETAILS: &str = "\
-For each board of the fleet: builds the image of its kind, keeps it as IMAGES/BUILD_ID.elf, brings it and
-the board's page onto the board, and reads both back.
+For each board of the fleet: builds the image of its kind, keeps it as IMAGES/BUILD_ID.elf, flashes it and
+the board's page, and reads both back.
 
-  probe = \"...\"  through probe-rs; what is there already is not written again
-  port = \"...\"   the board is asked which image it runs. Another one goes onto it by its bootloader: a UF2
-                 file is written, and what to do with it is told. The page goes over the cable
+  probe = \"...\"  through probe-rs; what is already there is not written again
+  port = \"...\"   asks the board which image it runs. If it is another one, writes a UF2 file and says how to
+                 copy it to the board's bootloader. The page goes over the cable
 
-A board that fails does not keep the others waiting. At the end it says what is done and what is left;
-the same command goes on with what is left.
+A board that fails does not hold up the others. At the end the command lists what is done and what is left;
+run it again to finish the rest.
 
 Examples:
   ringleader flash --fleet fleet.toml
@@ -42,7 +42,7 @@ Exit codes:
   0  every board has its image and its page
   1  bad input, or something is left";
 
-/// A board says hello at once; it may be busy with its flash.
+/// A board answers at once unless it is busy writing its flash.
 const HELLO_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
@@ -77,7 +77,7 @@ impl FromStr for Named {
     fn from_str(text: &str) -> Result<Self, String> {
         let (board, file) = text.split_once('=').ok_or("must be BOARD=FILE, such as nrf52840-dk=image.elf")?;
         let board = board.parse().map_err(|_| {
-            format!("no board is called {board:?}; there are {}", Board::ALL.map(Board::name).join(", "))
+            format!("there is no board {board:?}; choose one of {}", Board::ALL.map(Board::name).join(", "))
         })?;
         Ok(Self { board, file: file.into() })
     }
@@ -98,7 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     members.retain(|member| args.only.is_empty() || args.only.contains(&member.config.id.0));
     if let Some(Member { config, .. }) = members.iter().find(|one| one.probe.is_none() && one.port.is_none()) {
-        bail!("{name}: node {} has neither `probe` nor `port`: nothing reaches the board", config.id);
+        bail!("{name}: node {} has neither `probe` nor `port`, so the board cannot be reached", config.id);
     }
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot create {}", args.out.display()))?;
     // Before any board is touched.
@@ -124,7 +124,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     outln!("left: {}", left.join(", "))?;
-    outln!("to go on: {}", again(args, &left))?;
+    outln!("to continue: {}", again(args, &left))?;
     Ok(ExitCode::FAILURE)
 }
 
@@ -163,7 +163,7 @@ fn through_probe(member: &Member, probe: &Probe<'_>, image: &Image, args: &Args)
     }
     if !is_flashed {
         probe.write(&args.archive.join(format!("{}.elf", image.build)), false)?;
-        ensure!(has_image()?, "the image was written, but its build id {} is not there", image.build);
+        ensure!(has_image()?, "the image was written, but its build id {} does not read back", image.build);
     }
     // Writing an image may erase the page's part of flash.
     if !has_page()? {
@@ -171,7 +171,7 @@ fn through_probe(member: &Member, probe: &Probe<'_>, image: &Image, args: &Args)
         let contents = page_file::contents(&page, member.board, Format::Hex);
         secret_file::write(&file, &contents).with_context(|| format!("cannot write {}", file.display()))?;
         probe.write(&file, true)?;
-        ensure!(has_page()?, "the page was written, but is not there");
+        ensure!(has_page()?, "the page was written, but does not read back");
     }
     probe.reset()?;
     Ok(Done::Written)
@@ -181,14 +181,14 @@ fn over_cable(member: &Member, port: &str, image: &Image, args: &Args) -> anyhow
     let endpoint = Endpoint::Serial(port.into());
     let runs = build_at(&endpoint);
     if runs.as_ref().is_ok_and(|build| *build == image.build) {
-        // A board does not tell its key, so whether it has this very page is not known.
+        // A board does not reveal its key, so whether it already has this very page is unknown.
         cable::send(&endpoint, &page_file::page_bytes(&member.config)?)?;
         return Ok(Done::Written);
     }
     let state = runs.map_or_else(|error| format!("{error:#}"), |build| format!("it runs image {build}"));
     ensure!(
         takes_uf2(member.board),
-        "{state}, and a cable does not carry an image to the {}: flash {} with its bootloader or a probe, and run this again",
+        "{state}, and the {} takes no image over a cable: flash {} with its bootloader or a probe, and run this again",
         member.board.title(),
         args.archive.join(format!("{}.elf", image.build)).display()
     );

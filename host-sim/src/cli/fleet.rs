@@ -7,12 +7,12 @@ use crate::field::roll_call;
 use crate::{out, outln};
 
 const DETAILS: &str = "\
-The board asks all nodes over the air, whether it leads or not, and each answers: whom it follows and over which
-neighbour, its boot and how long it has run, supply, build, counters, and its neighbours with their strength (--json
-has all of it). The list is complete once everybody has answered whom somebody else has a link to; after ten
-seconds it is printed as it is, with those that are missing.
+The board, leader or not, asks all nodes over the air. Each answers with its leader and the neighbour on the way
+there, its boot and uptime, supply, build, counters, and its neighbours with their signal strength (--json has all
+of it). The list is complete once every node that another one has a link to has answered. After ten seconds it is
+printed anyway, with the nodes that are missing.
 
-Exit codes: 0 complete, 1 bad input or no answer at all, 3 somebody is missing.
+Exit codes: 0 complete, 1 bad input or no answer at all, 3 nodes are missing.
 
 Examples:
   ringleader fleet --port /dev/ttyACM0

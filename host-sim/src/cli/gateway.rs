@@ -1,5 +1,5 @@
-//! `ringleader gateway`: starts the gateway, a program of its own, because a database and a broker's client would double the
-//! time to build this one.
+//! `ringleader gateway`: starts the gateway. It is a separate program because a database and an MQTT client would double the
+//! build time of this one.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Some(program) = program() else {
         bail!(
-            "the gateway is a program of its own and not built yet. Build it, here or where this program comes from:\n  \
+            "the gateway is a separate program, and it is not built yet. Build it here, or wherever this program was built:\n  \
              cargo build --release --package gateway"
         );
     };
     start(Command::new(&program).args(&args.options)).with_context(|| format!("cannot start {}", program.display()))
 }
 
-/// In the place of this program, so that whoever ends it ends the gateway.
+/// Replaces this program, so that a signal to it reaches the gateway.
 #[cfg(unix)]
 fn start(gateway: &mut Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt as _;

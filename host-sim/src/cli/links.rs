@@ -12,7 +12,7 @@ use crate::{out, outln};
 
 const DETAILS: &str = "\
 Reads a recording of `ringleader monitor --frames --record`, or a trace of the simulator. Each cell is the
-mean strength of the frames that arrived and the share that did not; `?` is what nobody could observe.
+mean strength of the frames that arrived and the share that was lost; `?` is what nobody could observe.
 
 With --csv it writes rows of from, to, loss in dB, for `model = \"table\"` in a scenario.
 
@@ -25,7 +25,7 @@ Examples:
 pub struct Args {
     /// The trace, one JSON object per line
     trace: PathBuf,
-    /// Write what each link takes, in dB, to this file
+    /// Write the loss of each link, in dB, to this file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
     /// The boards' transmit power in dBm

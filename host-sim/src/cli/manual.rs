@@ -1,4 +1,4 @@
-//! `ringleader completions` and `ringleader man`: what shells and manuals want to know of this program.
+//! `ringleader completions` and `ringleader man`: shell completions and manual pages.
 
 use std::io;
 use std::path::PathBuf;

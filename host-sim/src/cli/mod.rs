@@ -13,6 +13,7 @@ pub mod gateway;
 mod graph_kind;
 pub mod hierarchy;
 pub mod join;
+pub mod journal;
 pub mod key;
 pub mod links;
 pub mod manual;

@@ -16,11 +16,11 @@ use crate::field::utc::Utc;
 use crate::output;
 
 const DETAILS: &str = r"Shows what boards on serial ports report: who they are, whom they follow, links, readings and alarms,
-with a table of all boards. A board that leads, or has led, also tells the readings that it has gathered
-from all nodes: one cable shows them all. If a port vanishes, the monitor waits for it to come back. With --record
-everything goes into a trace like the simulator's, for `ringleader check`.
+with a table of all boards. A board that leads, or has led, also reports the readings that it has gathered
+from all nodes, so one cable shows them all. If a port vanishes, the monitor waits for it to come back.
+With --record everything goes into a trace like the simulator's, for `ringleader check`.
 
-A board at another machine, or where serial ports cannot be opened: run a server there that forwards its
+For a board on another machine, or where serial ports cannot be opened, run a server that forwards its
 serial port, and give its address. With ser2net or socat:
   socat TCP-LISTEN:9090,reuseaddr FILE:/dev/ttyACM0,b115200,raw,echo=0
   ringleader monitor --socket HOST:9090";
@@ -61,6 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         endpoints,
         Options {
             cable_is_power: args.cable_is_power,
+            copies: true,
             // Calls are recorded from the restart on, without being asked for again.
             frames: args.frames && !args.calls,
             calls: args.calls,
@@ -83,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         let happened = watch.step(left.min(Duration::from_secs(1)));
         let lines: String = happened.iter().flat_map(|one| &one.records).map(Record::to_line).collect();
-        // Written at once, so that the recording ends with a whole line however it ends.
+        // Written at once, so that the recording ends with a whole line even if this program is killed.
         if let Some(file) = &mut record {
             file.write_all(lines.as_bytes()).context("cannot write the trace")?;
         }
@@ -99,7 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // A closed pipe ends the monitor without an error.
     output::written(written)?;
     if watch.boards().all().is_empty() {
-        // Without a board there is nothing but the header in it, and it would only keep the name from the next try.
+        // Without a board there is only the header in it, and the file would block the next attempt.
         if let Some(path) = args.record.as_deref() {
             drop(record);
             std::fs::remove_file(path).with_context(|| format!("cannot remove the empty {}", path.display()))?;

@@ -31,7 +31,7 @@ pub struct Pictures {
     pub at: Option<f64>,
 }
 
-/// The files, once they could be created.
+/// The files, created.
 pub struct Canvases {
     svg: Option<Box<dyn Write>>,
     map: Option<Box<dyn Write>>,
@@ -54,7 +54,7 @@ impl Pictures {
         self.at.map_or(u64::MAX, sim::scenario::input::units::micros)
     }
 
-    /// What a run must write its trace with details to, so that there can be a map; none where none is wanted.
+    /// Where a run must write its detailed trace so that there can be a map; none if none is wanted.
     pub fn watch(&self, trace: Option<Box<dyn Write>>, with_details: bool) -> Watched {
         if self.map.is_none() {
             return Watched { trace, detail: with_details, network: None };
@@ -81,14 +81,14 @@ impl Pictures {
     }
 }
 
-/// Where a run writes its trace, and what that tells of the moment of the map.
+/// Where a run writes its trace, and what the trace says of the map's moment.
 pub struct Watched {
     pub trace: Option<Box<dyn Write>>,
     pub detail: bool,
     pub network: Option<Rc<RefCell<Network>>>,
 }
 
-/// Takes a trace with details, keeps what the network looks like, and hands on as much as the file is to have.
+/// Takes a detailed trace, keeps track of the network, and passes on what belongs in the file.
 struct Tee {
     network: Rc<RefCell<Network>>,
     until_us: u64,

@@ -190,8 +190,8 @@ fn provision_fleet(file: &Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a board's page and prints the command that brings it onto the board. A board on a serial port has no probe that
-/// a command could name, and without one probe-rs would take any board that is plugged in.
+/// Writes a board's page and prints the command that flashes it. A board on a serial port has no probe for the command to
+/// name, and without one probe-rs would take any board that is plugged in.
 fn write_only(member: &Member, output: &Path, file: &Path, args: &Args) -> anyhow::Result<()> {
     if member.probe.is_some() || member.port.is_none() {
         return provision(&Member { port: None, ..member.clone() }, Some(output), false);
@@ -200,7 +200,7 @@ fn write_only(member: &Member, output: &Path, file: &Path, args: &Args) -> anyho
     outln!("  $ {}", again(file, args, &[member]))
 }
 
-/// Which boards have their page and which do not, and how to go on.
+/// Which boards have their page and which do not, and how to continue.
 fn what_is_left(file: &Path, args: &Args, members: &[Member], done: usize) -> String {
     let (done, left) = members.split_at(done);
     let ids = |members: &[Member]| {
@@ -208,7 +208,7 @@ fn what_is_left(file: &Path, args: &Args, members: &[Member], done: usize) -> St
         if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }
     };
     let rest: Vec<&Member> = left.iter().collect();
-    format!("done: {}\nleft: {}\nto go on: {}", ids(done), ids(left), again(file, args, &rest))
+    format!("done: {}\nleft: {}\nto continue: {}", ids(done), ids(left), again(file, args, &rest))
 }
 
 /// The command that provisions these boards of the fleet.
@@ -218,7 +218,7 @@ fn again(file: &Path, args: &Args, members: &[&Member]) -> String {
     format!("ringleader provision --fleet {file} --only {} --out {out} --flash", ids.join(","))
 }
 
-/// Creates one board's page, writes it to a file and brings it onto the board, as far as each is asked for.
+/// Creates one board's page, writes it to a file and flashes it, whichever was asked for.
 fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Result<()> {
     match output {
         Some(file) => write_page(member, file)?,
@@ -240,7 +240,7 @@ fn provision(member: &Member, output: Option<&Path>, flash: bool) -> anyhow::Res
     Ok(())
 }
 
-/// Tells a board's settings and writes its page.
+/// Prints a board's settings and writes its page.
 fn write_page(member: &Member, file: &Path) -> anyhow::Result<()> {
     let page = page_file::page_bytes(&member.config)?;
     outln!("{}", summary(&member.config))?;

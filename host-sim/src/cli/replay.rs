@@ -1,4 +1,4 @@
-//! `ringleader replay`: a recorded field as a scenario, and what its radio is like.
+//! `ringleader replay`: makes a scenario of a recorded field, and measures its radio.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,9 +17,9 @@ use crate::{note, outln};
 const DETAILS: &str = "\
 Reads a recording of `ringleader monitor --frames --record` (or a trace of the simulator). With --out it
 writes a scenario with the measured links, and beside it their table; boards that lost power lose it again.
-It gives back the channel, not the run: ask it about another algorithm, or kill another leader.
+It reproduces the channel, not the run: try another algorithm on it, or kill another leader.
 
-What nobody could observe (boards without a cable) is not in the table; the table says so.
+What nobody could observe (boards without a cable) is missing from the table, which says so.
 
 Examples:
   ringleader replay field.jsonl --out field.toml && ringleader sweep field.toml --seeds 0..100
@@ -27,20 +27,20 @@ Examples:
   ringleader replay field.jsonl --report report.html
   ringleader replay calls.jsonl --calls --fleet fleet.toml  # recorded with `monitor --calls`
 
-Exit codes: 0 all right, 1 bad input or a record that cannot be run again, 2 a board's frames differ from the PC's.";
+Exit codes: 0 success, 1 bad input or a record that cannot be run again, 2 a board's frames differ from the PC's.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
 pub struct Args {
     /// The recording, one JSON object per line
     trace: PathBuf,
-    /// Write a scenario to this file, and its links beside it with the ending .csv
+    /// Write a scenario to this file, and its links beside it with the extension .csv
     #[arg(long, value_name = "FILE", required_unless_present_any = ["calibrate", "report", "calls"])]
     out: Option<PathBuf>,
-    /// Fit exponent, loss at 1 m, shadowing and asymmetry to where the nodes stand
+    /// Fit exponent, loss at 1 m, shadowing and asymmetry to the nodes' positions in this file
     #[arg(long, value_name = "FILE")]
     calibrate: Option<PathBuf>,
-    /// Write one page with who led when, who heard whom, and the calibration
+    /// Write one page that shows who led when, who heard whom, and the calibration
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The boards' transmit power in dBm

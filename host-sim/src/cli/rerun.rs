@@ -14,7 +14,7 @@ use crate::field::rerun::{Identity, Life, Same, lives, rerun};
 use crate::output::counted;
 use crate::{note, outln};
 
-/// The code that a run which is not deterministic ends with.
+/// The exit code of a run that is not deterministic.
 const DIFFERS: u8 = 2;
 
 pub fn run(file: &Path, fleet: Option<&Path>) -> anyhow::Result<ExitCode> {
@@ -62,7 +62,7 @@ fn boot(life: &Life) -> String {
 fn config(board: &Identity, fleet: &[Config]) -> anyhow::Result<Config> {
     let Identity { id, network, chip, .. } = board;
     if *network == shown(demo::PAN) {
-        let chip = u64::from_str_radix(chip, 16).ok().with_context(|| format!("{chip:?} is no chip"))?;
+        let chip = u64::from_str_radix(chip, 16).ok().with_context(|| format!("{chip:?} is not the id of a chip"))?;
         return Ok(demo::config(chip));
     }
     let is_it = |config: &&Config| config.id.0 == *id && shown(config.pan) == *network;

@@ -25,7 +25,7 @@ use crate::{note, out, outln};
 /// How many changes of leader the text shows; JSON has them all.
 const REIGNS_SHOWN: usize = 30;
 
-/// Named in reports, since another version may do something else with the same seed.
+/// Named in reports, since another version may behave differently with the same seed.
 pub const VERSION: &str = concat!("ringleader ", env!("CARGO_PKG_VERSION"));
 
 const EXIT_CODES: &str = "\
@@ -129,7 +129,7 @@ fn played(scenario: &Scenario, seed: u64, recorders: Recorders) -> std::io::Resu
     session.finish()
 }
 
-/// A network that was never in one piece elects a leader in each, which is seldom what was meant.
+/// A network that was never connected elects a leader in each component, which is seldom what was meant.
 fn pieces(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
     let nodes = outcome.nodes.len();
     let is_meant = !scenario.faults.is_empty() && outcome.components < nodes;
@@ -142,7 +142,7 @@ fn pieces(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// In one line, as `board` ends too.
+/// In one line; `board` ends with it too.
 pub(super) fn verdict_text(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Ok => "Verdict: everything held",
@@ -237,6 +237,7 @@ pub fn text(outcome: &Outcome) -> String {
 pub fn collected_text(collected: &Collected) -> String {
     let Collected { stored, committed, declared, pending, destroyed, copies, frames, missed, not_taken, .. } =
         collected;
+    let Collected { shown, copies_dropped, .. } = collected;
     let mut text = format!(
         "Readings: {stored} stored, {committed} in leaders' logs, {declared} declared lost, {pending} on their way"
     );
@@ -254,6 +255,9 @@ pub fn collected_text(collected: &Collected) -> String {
         ms(quiet.p50),
         ms(quiet.p99)
     );
+    if shown + copies_dropped > 0 {
+        let _ = writeln!(text, "  the reader was shown {}; {copies_dropped} dropped", counted(*shown, "block"));
+    }
     let _ = writeln!(
         text,
         "  {frames} DATA frames ({missed} without an answer, {not_taken} not taken), {} of the time per node, {:.2} uAh sending",
@@ -267,14 +271,14 @@ pub fn collected_text(collected: &Collected) -> String {
 fn steadiness_text(steadiness: &Steadiness) -> String {
     let Steadiness { leader_changes, spontaneous, quiet_node_ms, .. } = steadiness;
     let all =
-        format!("{} ({:.1} a node and day)", counted(*leader_changes, "leader change"), steadiness.per_node_day());
+        format!("{} ({:.1} per node and day)", counted(*leader_changes, "leader change"), steadiness.per_node_day());
     if *quiet_node_ms == 0 {
         return format!("Steadiness: {all}; there was no quiet time\n");
     }
     let rate = steadiness.spontaneous_per_node_day();
     let frames = steadiness.quiet_frames_per_minute();
     format!(
-        "Steadiness: {all}, {spontaneous} of them while nothing changed ({rate:.1} a node and quiet day); {frames:.1} frames a node and quiet minute\n"
+        "Steadiness: {all}, {spontaneous} of them while nothing changed ({rate:.1} per node and quiet day); {frames:.1} frames per node and quiet minute\n"
     )
 }
 

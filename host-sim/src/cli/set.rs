@@ -11,11 +11,11 @@ use crate::field::command;
 use crate::outln;
 
 const EXAMPLES: &str = "\
-The board submits the command, the leader gives it its place among all commands, and every node applies it. This command waits
-for the outcome: applied by so many of the nodes that the leader knows, superseded by a later command, or expired. Id, network,
+The board submits the command, the leader puts it in order with all others, and every node applies it. This command waits for
+the outcome: how many of the nodes that the leader knows applied it, or that it was superseded or has expired. Id, network,
 channel and key are not set this way: see `ringleader provision`.
 
-Exit codes: 0 applied by all that are known, 1 not taken or bad input, 3 expired, superseded, or not applied by all.
+Exit codes: 0 applied by all known nodes, 1 bad input or refused, 3 expired, superseded, or not applied by all.
 
 Examples:
   ringleader set --list
@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn list() -> anyhow::Result<ExitCode> {
-    outln!("register  least      most        usual    what it is")?;
+    outln!("register  least      most        default  what it is")?;
     for known in REGISTERS {
         let [least, most, usual] = [known.least, known.most, known.usual].map(|value| shown(known, value));
         outln!("{:<8}  {least:<9}  {most:<10}  {usual:<7}  {}", known.name, known.about)?;
@@ -50,13 +50,13 @@ fn list() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Gives the network a command through a board, and says what becomes of it.
+/// Gives the network a command through a board, and reports the outcome.
 pub fn submit(to: &OnePort, command: Command) -> anyhow::Result<ExitCode> {
     let endpoint = to.endpoint()?;
     let outcome = command::submit(&endpoint, command, |outcome| outln!("{command}: {outcome}"))?;
     match outcome {
         Outcome::Applied { by, of } if by >= of => Ok(ExitCode::SUCCESS),
-        Outcome::Refused | Outcome::Busy => bail!("the board did not take it"),
+        Outcome::Refused | Outcome::Busy => bail!("the board refused the command"),
         _ => Ok(ExitCode::from(3)),
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal as a stage: a screen of its own, keys as they are pressed, and everything as before in the end.
+//! The terminal as a stage: the alternate screen, keys as they are pressed, and everything restored at the end.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -9,16 +9,16 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, Winsize, tcgetattr, 
 
 use crate::lab::film::screen::Window;
 
-/// Where the window does not say how large it is.
+/// For a window that does not report its size.
 const USUAL: Winsize = Winsize { ws_col: 80, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
 
-/// While it exists, the terminal shows its other screen without a cursor, and hands over keys at once.
+/// While it exists, the terminal shows its alternate screen without a cursor, and passes on keys at once.
 pub struct Stage {
     before: Option<Termios>,
 }
 
 impl Stage {
-    /// None where there is no terminal to play on.
+    /// None if there is no terminal to play on.
     pub fn enter() -> Option<Self> {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if !io::stdout().is_terminal() || is_dumb {
@@ -27,7 +27,7 @@ impl Stage {
         let before = io::stdin().is_terminal().then(|| tcgetattr(io::stdin()).ok()).flatten();
         if let Some(before) = &before {
             let mut settings = before.clone();
-            // Interrupts too arrive as keys, so that the terminal is given back before the program ends.
+            // Interrupts arrive as keys too, so that the terminal is restored before the program ends.
             settings.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
             let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &settings);
         }
@@ -35,7 +35,7 @@ impl Stage {
         Some(Self { before })
     }
 
-    /// Waits until then; true where a key was pressed before.
+    /// Waits until then; true if a key was pressed first.
     pub fn wait(&self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -56,7 +56,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // What was pressed meant this stage; the shell is not to see it.
+            // These keys were meant for the stage; the shell must not see them.
             let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
         }
         let _ = show("\x1b[?25h\x1b[?1049l");

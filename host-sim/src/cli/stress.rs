@@ -29,7 +29,7 @@ pub struct Args {
 enum Target {
     /// The hierarchy of leaders: after every fault, each component must end in the one correct structure
     Hierarchy(HierarchyArgs),
-    /// Members that lie: whatever one authentic frame says, the others follow one of themselves again within 30 seconds
+    /// Lying members: whatever one authentic frame says, the others agree on one of themselves within 30 seconds
     Lies(LiesArgs),
 }
 
@@ -97,7 +97,7 @@ an order, readings, numbers of a session, or bytes. Then it loses its power for 
 follow one of themselves within 30 seconds, and know the same orders.
 
 Exit codes, by the worst run:
-  0  every network got over its lie
+  0  every network recovered from its lie
   2  something happened that must never happen
   3  a network did not agree in time
 
@@ -191,7 +191,7 @@ fn lies_text(tallies: &BTreeMap<&'static str, Tally>, failures: &[LieFailure]) -
     }
     if let Some(Tally { runs, failed, max_ms, .. }) = tallies.get("") {
         let all = counted(*runs, "lie");
-        let _ = writeln!(text, "{all}: {failed} not got over; the slowest took {} s", seconds(*max_ms));
+        let _ = writeln!(text, "{all}: {failed} did not recover; the slowest took {} s", seconds(*max_ms));
     }
     text
 }

@@ -32,7 +32,7 @@ are switched on and off as a whole, so that extremes meet. What must hold follow
              (10 s + 0.5 s x hops across + 0.03 s x audible nodes + 0.25 s x ring members) / (1 - loss)^2
   unsteady   in a calm world, nobody changes its leader while nothing changes
   airtime    no node sends for more than 5 % of the run
-  frames     at most 100 / (1 - loss)^2 frames a node and minute while nothing changes, and a brief hello of each leader every 128 ms
+  frames     at most 100 / (1 - loss)^2 frames per node and minute while nothing changes, and a brief hello of each leader every 128 ms
 
 Where physics or a documented limit forbids agreement (a full channel, a hub with more neighbours than its table holds),
 the row says so, counts as degraded, and only safety and airtime are asked for. docs/swarm.md has the details.
@@ -140,7 +140,7 @@ fn replay_command(seed: u64) -> String {
 /// Shrinks a failing seed and writes what is left of it.
 fn write_small(row: &Row) -> anyhow::Result<()> {
     let path = PathBuf::from(format!("stranger-{}.toml", row.seed));
-    ensure!(!path.exists(), "{} exists already; move it out of the way to shrink seed {}", path.display(), row.seed);
+    ensure!(!path.exists(), "{} already exists; move it out of the way to shrink seed {}", path.display(), row.seed);
     let (small, found) = shrink(&draw(row.seed).0, row, |tries| {
         output::progress(&format!("shrinking seed {}: {tries} of at most {TRIES_MAX} runs", row.seed));
     });
@@ -210,7 +210,7 @@ fn class_text(class: &Class) -> String {
     )
 }
 
-/// As much of a line as tells what happened.
+/// The part of a line that says what happened.
 fn shortened(line: &str) -> String {
     const MOST: usize = 160;
     if line.chars().count() <= MOST { line.to_owned() } else { line.chars().take(MOST).collect::<String>() + " ..." }

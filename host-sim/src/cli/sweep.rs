@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let interrupt = Interrupt::listen();
-    // The runs that have begun are finished, and what is done so far is told.
+    // Runs that have begun are finished, and what is done so far is reported.
     let wanted = seeds.of(shard).take_while(|_| !interrupt.is_set());
     let rows = run_seeds(&scenario, wanted, jobs.min(count), |done| output::progress(&bar(done, count)));
     let done = rows.len();

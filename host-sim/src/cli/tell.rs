@@ -11,8 +11,8 @@ use crate::field::command::{Order, tell};
 use crate::outln;
 
 const EXAMPLES: &str = "\
-The board on the cable acts at once, and this command waits until it confirms. With a node's id it goes over the air: the leader
-gives it its place among all commands, and this command tells what becomes of it. Where node 0 is to elect, the leader does.
+The board on the cable acts at once, and this command waits until it confirms. With a node's id the command goes over the air:
+the leader puts it in order with all others, and this command reports the outcome. An election of node 0 is the leader's to start.
 
 Examples:
   ringleader identify 7 --port /dev/ttyACM0
@@ -22,7 +22,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The node that is to do it, over the air; 0 is every node [default: the board on the cable]
+    /// The node to act, over the air; 0 means every node [default: the board on the cable]
     pub node: Option<u16>,
     #[command(flatten)]
     pub to: OnePort,
@@ -36,7 +36,7 @@ pub struct RankArgs {
     pub to: OnePort,
 }
 
-/// Tells the board on the cable or, where a node is named, that one over the air.
+/// Tells the board on the cable or, if a node is named, that node over the air.
 pub fn run(args: &Args, order: Order, action: Action) -> anyhow::Result<ExitCode> {
     match args.node {
         Some(node) => submit(&args.to, Command::Act { action, target: NodeId(node) }),

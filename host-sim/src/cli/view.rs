@@ -1,4 +1,4 @@
-//! `ringleader view`: a page that shows a network and lets one act on it.
+//! `ringleader view`: a page that shows a network and lets you act on it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ pub struct Args {
     /// Write the page to this file, with the simulator in it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the address and open no browser
+    /// Print the address without opening a browser
     #[arg(long, conflicts_with = "out")]
     no_open: bool,
     /// The simulator as WebAssembly for --out, instead of building it from the sources
@@ -116,14 +116,14 @@ fn what(what: &str, args: &Args) -> anyhow::Result<Served> {
     }
     let scenario = find(what)?;
     if scenario.has_boards() && !args.board {
-        note!("note: the view simulates boards like any other node, unless it is told --board");
+        note!("note: the view simulates boards like any other node; --board emulates them");
     }
     let text = match known {
         Some((_, text)) => (*text).to_owned(),
         None => fs::read_to_string(path).with_context(|| format!("cannot read the scenario {what}"))?,
     };
     let what = if args.board {
-        // Told here rather than in the page.
+        // An error is reported here rather than in the page.
         board_configs(&scenario, !scenario.has_boards())?;
         What::Boards(image::bytes(args.elf.as_deref())?.1.into())
     } else {

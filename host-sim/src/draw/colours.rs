@@ -1,4 +1,4 @@
-//! A colour for each leader, and no colour for two of them.
+//! A colour for each leader; no two leaders share one.
 
 /// Colours that colour-blind readers can tell apart (after Okabe and Ito).
 const FIRST: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#636363"];
@@ -6,7 +6,7 @@ const FIRST: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00",
 /// The golden angle in degrees: hues that far apart never meet again.
 const GOLDEN: f64 = 137.508;
 
-/// The colour of the one with this rank. After the first eight, hues and lightness vary instead.
+/// The colour of the leader with this rank. After the first eight, hue and lightness vary instead.
 pub(super) fn colour(rank: usize) -> String {
     FIRST.get(rank).map_or_else(
         || {

@@ -27,7 +27,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Everything in view, as large as it gets. Nodes without positions stand on a circle.
+    /// Fits everything into the picture. Nodes without positions stand on a circle.
     fn new(network: &Network) -> Self {
         let has_positions = network.nodes.values().any(|node| node.position.is_some());
         let count = as_f64(network.nodes.len().max(1));

@@ -14,7 +14,7 @@ const TOP: f64 = 58.0;
 /// Room for a number above the plot, and for one entry of the legend.
 const MARK: f64 = 16.0;
 const ENTRY: f64 = 76.0;
-/// Leaders that are named in the legend; what a bar is called says the others.
+/// Leaders named in the legend; the titles of bars name the others.
 const NAMED_MAX: usize = 36;
 /// The least distance between two labels of the axis.
 const TICK: f64 = 80.0;

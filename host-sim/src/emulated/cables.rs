@@ -15,14 +15,17 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
-/// The most bytes taken from a port at once: the rest waits, and whoever writes waits with it.
+/// Bytes that a port holds for a program that is slow to read: some seconds of everything that a board has to tell.
+const WAITING_MAX: usize = 64 << 10;
+
+/// The most bytes taken from a port at once; the rest waits, and so does the writer.
 const TAKEN_MAX: usize = 4_096;
 
-/// The ports of all boards. Dropped, they vanish.
+/// The ports of all boards. Dropping this removes them.
 #[derive(Debug)]
 pub struct Cables {
     folder: PathBuf,
-    /// Whether nothing was there before.
+    /// Whether the folder was made here.
     is_new: bool,
     ports: BTreeMap<NodeId, Port>,
 }
@@ -31,6 +34,8 @@ pub struct Cables {
 struct Port {
     /// The board's end.
     board: File,
+    /// What the program has not taken yet.
+    waiting: Vec<u8>,
     path: PathBuf,
 }
 
@@ -59,10 +64,16 @@ impl Cables {
             std::collections::btree_map::Entry::Vacant(free) => free.insert(Port::plug_in(path)?),
         };
         if !port.is_open() {
+            port.waiting.clear();
             return Ok(Vec::new());
         }
-        // A program that does not read loses what does not fit, as on a serial line.
-        let _ = port.board.write(sent);
+        // A terminal holds four kilobytes, which a board fills while a loaded machine lets its reader wait. A program that does
+        // not read at all loses what does not fit, as on a serial line.
+        if port.waiting.len() + sent.len() <= WAITING_MAX {
+            port.waiting.extend_from_slice(sent);
+        }
+        let written = port.board.write(&port.waiting).unwrap_or(0);
+        port.waiting.drain(..written);
         let mut received = vec![0; TAKEN_MAX];
         // An error means that the program has just closed the port.
         let count = port.board.read(&mut received).unwrap_or(0);
@@ -94,12 +105,12 @@ impl Port {
         settings.make_raw();
         tcsetattr(&host, OptionalActions::Now, &settings)?;
         rustix::fs::fcntl_setfl(&board, OFlags::RDWR | OFlags::NONBLOCK)?;
-        // A program that was ended the hard way leaves its ports behind.
+        // A program that was killed leaves its ports behind.
         if path.is_symlink() {
             std::fs::remove_file(&path)?;
         }
         symlink(name.to_string_lossy().as_ref(), &path)?;
-        Ok(Self { board: File::from(board), path })
+        Ok(Self { board: File::from(board), waiting: Vec::new(), path })
     }
 
     /// Whether a program has it open.

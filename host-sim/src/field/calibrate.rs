@@ -44,7 +44,7 @@ pub fn sketch(text: &str) -> anyhow::Result<BTreeMap<u16, [f64; 2]>> {
         else {
             anyhow::bail!("line {number}: must be node, x, y in metres")
         };
-        ensure!(positions.insert(node, [x, y]).is_none(), "line {number}: node {node} has a place already");
+        ensure!(positions.insert(node, [x, y]).is_none(), "line {number}: node {node} already has a position");
     }
     Ok(positions)
 }
@@ -59,10 +59,10 @@ struct Pair {
     loss_db: f64,
 }
 
-/// With so many pairs for each node, nodes are told apart.
+/// With at least this many pairs per node, each node's own share is fitted.
 const PAIRS_PER_NODE: usize = 3;
 
-/// Shares of nodes are fitted in turns; far fewer suffice.
+/// Rounds in which the nodes' shares are fitted; far fewer suffice.
 const TURNS: usize = 100;
 
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
@@ -71,7 +71,7 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
         matrix.links.iter().map(|link| ((link.from, link.to), link.loss_db(power_dbm))).collect();
     let pairs = pairs(&losses, positions);
     let count = pairs.len() as f64;
-    ensure!(pairs.len() >= 4, "{} links have both ends on the sketch; four are the least", pairs.len());
+    ensure!(pairs.len() >= 4, "at least four links must have both ends on the sketch; {} of them do", pairs.len());
     let nodes: BTreeSet<u16> = pairs.iter().flat_map(|pair| pair.ends).collect();
     let are_told_apart = pairs.len() >= PAIRS_PER_NODE * nodes.len();
     let without_means = |of: fn(&Pair) -> f64| {
@@ -83,14 +83,14 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
     let (mean_x, xs) = without_means(|pair| pair.distance);
     let (mean_y, ys) = without_means(|pair| pair.loss_db);
     let spread: f64 = xs.iter().map(|x| x * x).sum();
-    ensure!(spread > 1.0, "all links are equally long: an exponent needs short and long ones");
+    ensure!(spread > 1.0, "all links are equally long; an exponent takes short and long ones");
     let exponent = xs.iter().zip(&ys).map(|(x, y)| x * y).sum::<f64>() / spread;
     let at_1m = mean_y - exponent * mean_x;
     let squares: f64 = xs.iter().zip(&ys).map(|(x, y)| (y - exponent * x).powi(2)).sum();
     let fitted = 2.0 + if are_told_apart { nodes.len() as f64 - 1.0 } else { 0.0 };
     let freedom = (count - fitted).max(1.0);
     let sigma = (squares / freedom).sqrt();
-    // What nodes differ by is in the loss at 1 m as well: of other nodes it would be another.
+    // The differences between nodes are in the loss at 1 m as well: other nodes would give another one.
     let all: f64 = pairs.iter().map(|pair| (pair.loss_db - at_1m - exponent * pair.distance).powi(2)).sum();
     let of_nodes = (all / count - sigma * sigma).max(0.0) / nodes.len() as f64 * 2.0;
     let slope = sigma * sigma / spread;
@@ -110,7 +110,7 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
     })
 }
 
-/// So many deviations either way hold 95 of 100.
+/// 95 of 100 values lie within this many standard deviations.
 const SURE: f64 = 1.96;
 
 fn pairs(losses: &BTreeMap<(u16, u16), f64>, positions: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sim::air::oqpsk::packet_error_rate;
+use sim::air::oqpsk::ln_good_bit;
 use sim::air::trace::Event;
 
 use super::check::trace_file::Trace;
@@ -29,13 +29,13 @@ const RANGE_DB: [f64; 2] = [-12.0, 12.0];
 /// Bits of a frame of middling length, where nobody saw one.
 const FRAME_BITS: u32 = 50 * 8;
 
-/// So few frames say nothing about how much they vary, or how many others take.
+/// Fewer frames than this say nothing about how much they vary, or how many are lost to overlaps.
 const FEW: u64 = 20;
 
-/// Radios tell whole decibels: a deviation that is not the link's.
+/// Radios report whole decibels; this deviation is the rounding's, not the link's.
 const ROUNDING_VARIANCE: f64 = 1.0 / 12.0;
 
-/// What frames of a link came to.
+/// What became of a link's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     pub heard: u64,
@@ -59,7 +59,7 @@ impl Tally {
         self.least_dbm = self.least_dbm.into_iter().chain(other.least_dbm).min();
     }
 
-    /// Of what arrived; none where nothing did.
+    /// Of what arrived; none if nothing did.
     #[expect(clippy::cast_precision_loss, reason = "sums of dBm are far below 2^52")]
     pub fn mean_dbm(&self) -> Option<f64> {
         (self.heard > 0).then(|| self.sum_dbm as f64 / self.heard as f64)
@@ -113,7 +113,7 @@ impl Channel {
         }
     }
 
-    /// How far off the strength may be that the mean of so many frames tells.
+    /// How far off the strength may be that the mean of this many frames tells.
     fn roughness_db(&self, heard: u64) -> f64 {
         0.5 + 2.0 * self.jitter_db * share(1, heard).sqrt()
     }
@@ -133,10 +133,11 @@ impl Channel {
         Self::find(|strength| self.outcome(strength).arriving < arrived)
     }
 
-    /// The strength up to which something is so, which is so of all weaker ones.
+    /// The greatest strength at which a condition holds that holds for all weaker ones.
     fn find(is_so: impl Fn(f64) -> bool) -> f64 {
         let [mut low, mut high] = RANGE_DB;
-        for _ in 0..40 {
+        // To a ten-thousandth of a decibel.
+        for _ in 0..18 {
             let middle = f64::midpoint(low, high);
             if is_so(middle) { low = middle } else { high = middle }
         }
@@ -150,7 +151,7 @@ impl Channel {
             let deviations = f64::from(eighth) / 8.0;
             let weight = (-0.5 * deviations * deviations).exp();
             let strength_db = mean_db + deviations * self.jitter_db;
-            let arrives = weight * (1.0 - packet_error_rate(10_f64.powf(strength_db / 10.0), self.frame_bits));
+            let arrives = weight * (f64::from(self.frame_bits) * ln_good_bit(10_f64.powf(strength_db / 10.0))).exp();
             arriving += arrives;
             sum_db += arrives * strength_db;
             weights += weight;

@@ -16,7 +16,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(15);
 /// A command that nobody orders expires after half a minute, and one that is ordered is counted for ten seconds.
 const OUTCOME_WAIT: Duration = Duration::from_secs(40);
 
-/// A command is ordered, perhaps by one leader after the other, and ends. A board that tells more of it lies.
+/// Outcomes of one command: it is ordered, perhaps by several leaders in turn, and ends. A board that reports more is wrong.
 const OUTCOMES_MAX: u32 = 64;
 
 /// Any number will do: the board returns it.
@@ -52,7 +52,7 @@ impl Order {
     }
 }
 
-/// Tells a board to do something and makes sure that it has been told; returns who it is.
+/// Tells a board to do something, waits until it has taken that in, and returns who it is.
 pub fn tell(endpoint: &Endpoint, order: Order) -> anyhow::Result<Hello> {
     let mut talk = Talk::open(endpoint)?;
     talk.say(&ToBoard::GetHello)?;
@@ -72,7 +72,7 @@ pub fn tell(endpoint: &Endpoint, order: Order) -> anyhow::Result<Hello> {
     Ok(board)
 }
 
-/// Gives the network a command through a board, tells every outcome as it comes, and returns the last.
+/// Gives the network a command through a board, reports every outcome as it comes, and returns the last.
 pub fn submit(
     endpoint: &Endpoint,
     command: Command,
@@ -93,7 +93,7 @@ pub fn submit(
             return Ok(outcome);
         }
     }
-    bail!("the board at {endpoint} tells one outcome after the other, and none is the last")
+    bail!("the board at {endpoint} keeps reporting outcomes, and none of them is final")
 }
 
 #[cfg(test)]
@@ -108,6 +108,6 @@ mod tests {
         let endpoint = chatterbox(&ToHost::Submitted { ticket: std::process::id(), outcome: Outcome::Ordered });
         let command = Command::Set { register: Register::SAMPLE, value: 1_000 };
         let error = super::submit(&endpoint, command, |_| Ok(())).unwrap_err();
-        assert!(error.to_string().contains("none is the last"), "{error}");
+        assert!(error.to_string().contains("none of them is final"), "{error}");
     }
 }

@@ -74,7 +74,7 @@ impl Link {
         1.0 - share(self.heard, self.expected)
     }
 
-    /// What the link takes from a signal of this power, in decibels.
+    /// The loss of the link for a signal of this power, in decibels.
     pub fn loss_db(&self, power_dbm: f64) -> f64 {
         power_dbm - self.strength_dbm
     }
@@ -112,7 +112,7 @@ impl Matrix {
         Self { links: links.collect(), nodes: nodes.into_iter().collect(), unwatched, channel, changes }
     }
 
-    /// As `model = "table"` reads it: nodes numbered from 1, and what each link takes in decibels.
+    /// As `model = "table"` reads it: nodes numbered from 1, and the loss of each link in decibels.
     pub fn csv(&self, power_dbm: f64) -> String {
         let mut text = self.csv_remarks() + "from,to,loss_db\n";
         for link in &self.links {
@@ -149,7 +149,7 @@ impl Matrix {
         text
     }
 
-    /// For reading: a row a receiver, a column a sender, strength and per cent lost.
+    /// For reading: a row per receiver, a column per sender, strength and per cent lost.
     pub fn text(&self) -> String {
         let mut text = String::from("mean dBm / lost %, rows hear columns\n      ");
         for from in &self.nodes {
@@ -221,7 +221,7 @@ fn off(trace: &Trace, node: u16) -> u64 {
     of_it.map(|record| record.time_us).next().unwrap_or(0)
 }
 
-/// Nothing was told of a link for so long that nothing can have arrived.
+/// A link was not reported for so long that nothing can have arrived.
 fn note_silence(
     pieces: &mut BTreeMap<u64, Tally>,
     sent: &BTreeMap<u16, Vec<u64>>,

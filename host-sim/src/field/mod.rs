@@ -4,11 +4,13 @@
 pub mod calibrate;
 pub mod channel;
 pub mod check;
+pub mod clocks;
 pub mod command;
 pub mod dissector;
 pub mod flash;
 pub mod fleet;
 pub mod join;
+pub mod journal;
 pub mod key;
 pub mod links;
 pub mod monitor;

@@ -2,7 +2,7 @@
 
 use common::host_link::Quantity;
 
-/// A quantity as the desk knows it.
+/// A quantity as programs on a PC name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// In lower case with underscores, fit for a topic, a column or a metric.

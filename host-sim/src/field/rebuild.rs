@@ -1,7 +1,6 @@
 //! A field as a scenario: its measured links as a table, and the times at which boards lost and got power.
 //!
-//! It gives back the channel, not the run: another algorithm, another seed or another fault can be asked about the same
-//! place.
+//! It reproduces the channel, not the run: try another algorithm, another seed or another fault in the same place.
 
 use std::fmt::Write as _;
 
@@ -10,7 +9,7 @@ use sim::air::trace::{Event, NodeNumber, Record};
 use super::check::trace_file::Trace;
 use super::links::{Matrix, id};
 
-/// A scenario must go on for so long after its last change: agreement may take ten seconds, and must last.
+/// How long a scenario goes on after its last change: agreement may take ten seconds, and must last.
 const AFTER_S: u64 = 15;
 
 /// The text of the scenario; `links` is the name of its table.

@@ -1,12 +1,12 @@
-//! A board's node once more, on the PC: told what it was told, call by call, it must give out the same bytes.
+//! Runs a board's node again on the PC: given the same calls, it must produce the same bytes.
 //!
-//! A record begins where the node was made, with its randomness; its configuration, with the key, is not in it. It holds as
-//! far as the board could deliver it: where messages were dropped, what came after them says nothing.
+//! A record begins where the node was made, with its randomness; its configuration, with the key, is not in it. Where the
+//! board dropped messages the record ends: what came after them says nothing.
 
 use common::config::{Boot, Config};
 use common::data::Done;
 use common::data::block::Sample;
-use common::data::log_entry::ENTRY_MAX;
+use common::data::log_entry::{ENTRY_MAX, LogEntry};
 use common::data::origin::Recovered;
 use common::data::wire::ANSWER_MAX;
 use common::host_link::{Bytes, Call, Decoder, Did, ToHost};
@@ -45,7 +45,7 @@ pub struct Life {
 pub struct Same {
     /// What the node was told.
     pub calls: usize,
-    /// What it gave out, each the same to the byte.
+    /// What it sent, each the same to the byte.
     pub frames: usize,
 }
 
@@ -71,12 +71,19 @@ impl std::fmt::Display for Difference {
     }
 }
 
+/// Whether only what was in its flash was told so far: its start is yet to come.
+fn is_before(life: &Life) -> bool {
+    life.calls.iter().all(|(_, call)| is_recovered(call))
+}
+
 /// All boots that were recorded from their beginning, in order of nodes.
 pub fn lives(trace: &Trace) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     for node in &trace.in_use {
         // Begun and still complete.
         let (mut open, mut board): (Option<Life>, _) = (None, Identity::default());
+        // Something of what was in its flash is missing, so its next start is no beginning.
+        let mut is_spoilt = false;
         for record in trace.records.iter().filter(|record| record.node == Some(*node)) {
             match &record.event {
                 // A board that is provisioned meanwhile is another one from its next boot on.
@@ -86,9 +93,11 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
                 }
                 Event::Call { message } => {
                     let Some((at_us, call)) = decode(message) else { continue };
-                    // What was in its flash is told before the start.
-                    let is_before = |life: &Life| life.calls.iter().all(|(_, call)| is_recovered(call));
                     let is_first = is_recovered(&call) || matches!(call, Call::Start { .. });
+                    if is_spoilt {
+                        is_spoilt = !matches!(call, Call::Start { .. });
+                        continue;
+                    }
                     if is_first && !open.as_ref().is_some_and(is_before) {
                         let fresh = Life { board: board.clone(), calls: Vec::new(), is_cut: false };
                         lives.extend(open.replace(fresh));
@@ -98,7 +107,9 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
                     }
                 }
                 Event::Note { text } if text.starts_with(LOST_NOTE) => {
-                    lives.extend(open.take().map(|life| Life { is_cut: true, ..life }));
+                    is_spoilt = open.as_ref().is_some_and(is_before);
+                    let cut = open.take().filter(|_| !is_spoilt);
+                    lives.extend(cut.map(|life| Life { is_cut: true, ..life }));
                 }
                 _ => {}
             }
@@ -116,7 +127,7 @@ fn decode(message: &[u8]) -> Option<(u64, Call)> {
     }
 }
 
-/// Runs a boot again; none where its record does not begin with the start of its node, or the configuration is wrong.
+/// Runs a boot again; none if its record does not begin with the start of its node, or the configuration is wrong.
 pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, Difference>> {
     let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
     let mut calls = recorded.iter().filter(|(_, call)| !is_of_the_mac(call)).peekable();
@@ -151,12 +162,13 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
         while node.poll_outcome().is_some() {}
         while node.poll_action().is_some() {}
         while node.poll_answer(&mut [0; ANSWER_MAX]).is_some() {}
+        while node.poll_copy(now, &mut [0; ENTRY_MAX]).is_some() {}
     }
     Some(Ok(same))
 }
 
 const fn is_recovered(call: &Call) -> bool {
-    matches!(call, Call::Recovered { .. })
+    matches!(call, Call::Recovered { .. } | Call::Kept(_) | Call::LoggedBefore(_))
 }
 
 /// Repeats one recorded call to a node; false if the record is an output of the node.
@@ -174,9 +186,16 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
+        Call::LoggedBefore(entry) => {
+            if let Some(entry) = LogEntry::read(entry.as_slice()) {
+                node.handle_logged_before(&entry);
+            }
+        }
         Call::Recovered { store, next, base, oldest } => {
             node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
         }
+        Call::Kept(piece) => node.handle_kept(piece.as_slice()),
+        Call::Read => node.handle_reader(now),
         Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
         // What it wants of the flash is in what the board then did.
         Call::Chore => _ = node.poll_chore(now, &mut [0; ENTRY_MAX]),

@@ -1,4 +1,4 @@
-//! All nodes of a network, as they told one board on a cable how they stand.
+//! All nodes of a network and their state, as they reported it to one board on a cable.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use sim::roster::{AGAIN_US, Answered, PATIENCE_US, Roster};
 use crate::field::monitor::line::Endpoint;
 use crate::field::talk::{Silence, Talk};
 
-/// What a network told of itself.
+/// What a network reported.
 #[derive(Clone, Debug, Serialize)]
 pub struct RollCall {
-    /// Whether every node has answered that another has a link to.
+    /// Whether every node that another has a link to has answered.
     pub complete: bool,
     /// How long it took.
     pub took_ms: u64,
@@ -24,7 +24,7 @@ pub struct RollCall {
     pub missing: Vec<u16>,
 }
 
-/// How one node stands.
+/// The state of one node.
 #[derive(Clone, Debug, Serialize)]
 pub struct Member {
     pub id: u16,
@@ -53,7 +53,7 @@ pub struct Neighbour {
     pub rssi_dbm: i8,
 }
 
-/// Asks through a board, and waits until all have answered or nobody more can be expected to.
+/// Asks through a board, and waits until all have answered or no further answer can be expected.
 pub fn ask(endpoint: &Endpoint) -> anyhow::Result<RollCall> {
     let (mut talk, begin) = (Talk::open(endpoint)?, Instant::now());
     // Another program may ask through the same board.

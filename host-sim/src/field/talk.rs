@@ -1,7 +1,8 @@
-//! A talk with one board on a cable: something is said to it, and its answer awaited.
+//! A conversation with one board on a cable: a message, and the wait for its answer.
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -9,11 +10,17 @@ use common::host_link::{Decoder, FRAME_BYTES_MAX, ToBoard, ToHost, encode};
 
 use crate::field::monitor::line::{self, Endpoint, Line};
 
+/// Bytes read from the line at once.
+const READ_MAX: usize = 1_024;
+
 #[derive(Debug)]
 pub struct Talk<'e> {
     endpoint: &'e Endpoint,
     line: Line,
     decoder: Decoder<ToHost>,
+    /// What was read last, and how much of it has been looked at: the wanted message need not be the last of a reading.
+    buf: [u8; READ_MAX],
+    unread: Range<usize>,
     /// Whether the board has said anything that makes sense.
     has_heard: bool,
 }
@@ -29,7 +36,7 @@ pub enum Silence {
     Nothing {
         waited: Duration,
     },
-    /// What arrives are no frames.
+    /// What arrives is not made of frames.
     Damaged,
 }
 
@@ -38,7 +45,7 @@ impl<'e> Talk<'e> {
         let mut line = Line::open(endpoint).with_context(|| format!("cannot open {endpoint}"))?;
         // It terminates any partial frame the board may hold.
         line.write(&[0]).with_context(|| format!("cannot send to {endpoint}"))?;
-        Ok(Self { endpoint, line, decoder: Decoder::new(), has_heard: false })
+        Ok(Self { endpoint, line, decoder: Decoder::new(), buf: [0; READ_MAX], unread: 0..0, has_heard: false })
     }
 
     pub fn say(&mut self, message: &ToBoard) -> anyhow::Result<()> {
@@ -50,20 +57,20 @@ impl<'e> Talk<'e> {
     /// The first message that is wanted, or why it did not come.
     pub fn hear<T>(&mut self, patience: Duration, mut wanted: impl FnMut(ToHost) -> Option<T>) -> Result<T, Silence> {
         let deadline = Instant::now() + patience;
-        let mut buf = [0; 1_024];
         loop {
-            while let Some(count) = self.line.read(&mut buf).map_err(Silence::Gone)? {
-                for &byte in buf.get(..count).unwrap_or_default() {
-                    let Some(message) = self.decoder.push(byte) else { continue };
+            loop {
+                while let Some(message) = self.next_message() {
                     self.has_heard = true;
                     if let Some(found) = wanted(message) {
                         return Ok(found);
                     }
                 }
-                // A board that never stops talking is no answer.
+                // A board that never stops talking does not answer.
                 if Instant::now() >= deadline {
                     break;
                 }
+                let Some(count) = self.line.read(&mut self.buf).map_err(Silence::Gone)? else { break };
+                self.unread = 0..count;
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -75,6 +82,11 @@ impl<'e> Talk<'e> {
             }
             line::wait(std::iter::once(&self.line), left);
         }
+    }
+
+    /// The next message in what was read.
+    fn next_message(&mut self) -> Option<ToHost> {
+        self.unread.by_ref().find_map(|at| self.decoder.push(*self.buf.get(at)?))
     }
 
     /// As [`hear`](Self::hear), with the place in the error.
@@ -125,6 +137,26 @@ pub(crate) mod tests {
             while line.write_all(&frame).is_ok() {}
         });
         Endpoint::Socket(address)
+    }
+
+    #[test]
+    fn what_comes_with_the_wanted_message_is_heard_next() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = Endpoint::Socket(listener.local_addr().unwrap().to_string());
+        let mut talk = Talk::open(&endpoint).unwrap();
+        let (mut board, _) = listener.accept().unwrap();
+        let said: Vec<u8> = (1..=40)
+            .flat_map(|number| encode(&ToHost::Pong(number), &mut [0; FRAME_BYTES_MAX]).unwrap().to_vec())
+            .collect();
+        board.write_all(&said).unwrap();
+        let heard = (1..=40).map(|_| {
+            talk.hear(Duration::from_mins(1), |message| match message {
+                ToHost::Pong(number) => Some(number),
+                _ => None,
+            })
+        });
+        let heard: Vec<_> = heard.map(Result::unwrap).collect();
+        assert_eq!(heard, (1..=40).collect::<Vec<_>>());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The time on the wall, as recordings and databases have it: UTC by RFC 3339, such as `2026-11-18T09:30:00.250Z`.
+//! Wall-clock time in recordings and databases: UTC by RFC 3339, such as `2026-11-18T09:30:00.250Z`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -76,7 +76,7 @@ fn days_to(year: i64, month: i64, day: i64) -> i64 {
     365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year - 719_468
 }
 
-/// The date of a day since 1970: the years are guessed from their mean length, and put right.
+/// The date of a day since 1970: the years are estimated from their mean length, and corrected.
 fn date(days: i64) -> Date {
     let mut year = (days + 719_468) * 400 / 146_097 + 1;
     while days_to(year, 3, 1) > days {

@@ -1,4 +1,4 @@
-//! Least squares: fits laws of growth (n, n log n or n²), power laws and straight lines to points, and tells how much of
+//! Least squares: fits laws of growth (n, n log n or n²), power laws and straight lines to points, and says how much of
 //! the variance each explains.
 
 use serde::Serialize;
@@ -136,7 +136,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// None of no points.
+    /// None if there are no points.
     fn of(points: &[Datum]) -> Option<Self> {
         let (mean_x, mean_y) = (mean(points.iter().map(|point| point.x))?, mean(points.iter().map(|point| point.y))?);
         let sum = |of: fn(f64, f64) -> f64| points.iter().map(|&Datum { x, y }| of(x - mean_x, y - mean_y)).sum();
@@ -144,7 +144,7 @@ impl Moments {
     }
 }
 
-/// None of no numbers.
+/// None if there are no numbers.
 pub fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
     (count > 0.0).then(|| sum / count)

@@ -7,7 +7,7 @@ use sim::scenario::input::plan::Scenario;
 use sim::scenario::report::sweep::Row;
 use sim::scenario::run::drive;
 
-/// A request for more parallel runs than this is taken for a typing error.
+/// A request for more parallel runs than this is taken for a typo.
 pub const JOBS_MAX: usize = 1_024;
 
 /// Runs every seed of a scenario; the result does not depend on the number of jobs.
@@ -29,7 +29,7 @@ where
     S: IntoIterator<Item = u64, IntoIter: Send>,
 {
     let seeds = Mutex::new(seeds.into_iter());
-    // A worker that panicked ends the program anyway, so the lock's poison tells nothing new.
+    // A worker that panicked ends the program anyway, so a poisoned lock says nothing new.
     let next = || seeds.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (done, results) = mpsc::channel();
     std::thread::scope(|scope| {

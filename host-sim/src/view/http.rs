@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as one page on this machine needs: one request a connection, small bodies, no surprises.
+//! As much of HTTP/1.1 as one page on this machine needs: one request per connection, small bodies, no surprises.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 

@@ -13,7 +13,7 @@ use crate::field::command::Order;
 use crate::field::monitor::line::Endpoint;
 use crate::field::monitor::watch::{Options, Watch};
 
-/// How long the cables are listened to before somebody's order is looked for.
+/// How long to listen to the cables before checking for orders.
 const STEP: Duration = Duration::from_millis(50);
 /// How long an order may take to get on its way.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -76,8 +76,8 @@ impl Live {
                 // Whoever asked may be gone.
                 let _ = outcome.send(match sent {
                     Some(true) => Ok(()),
-                    Some(false) => Err("the board takes nothing: its cable may be out".to_owned()),
-                    None => Err("no cable goes to this board".to_owned()),
+                    Some(false) => Err("the board accepts nothing: its cable may be out".to_owned()),
+                    None => Err("this board is on no cable".to_owned()),
                 });
             }
         }
@@ -115,7 +115,7 @@ impl Live {
         let (outcome, answer) = mpsc::channel();
         let told = Told { node, order, outcome };
         let sent = self.orders.lock().unwrap_or_else(PoisonError::into_inner).send(told);
-        sent.map_err(|_| "nobody watches the boards any more".to_owned())?;
-        answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the board has not taken it".to_owned()))
+        sent.map_err(|_| "the boards are no longer watched".to_owned())?;
+        answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the board has not accepted it".to_owned()))
     }
 }

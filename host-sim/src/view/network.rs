@@ -65,7 +65,8 @@ impl Network {
             | Event::Recording { .. }
             | Event::Board { .. }
             | Event::Reading { .. }
-            | Event::Neighbour { .. } => return,
+            | Event::Neighbour { .. }
+            | Event::Heard { .. } => return,
             _ => {}
         }
         let node = self.nodes.entry(number).or_default();
@@ -106,7 +107,7 @@ impl Network {
         followers
     }
 
-    /// The one leader that everybody who is on follows, and who is on itself.
+    /// The one leader that every node with power follows, if it has power itself.
     pub fn agreed(&self) -> Option<NodeId> {
         let on = self.nodes.values().filter(|node| node.is_on).count();
         match self.followers()[..] {

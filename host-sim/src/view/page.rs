@@ -18,7 +18,7 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page/controls.js"),
 ];
 
-/// The best that the method does; a page is written once and read often.
+/// The strongest compression: a page is written once and read often.
 const COMPRESSION: u8 = 9;
 
 /// Where a page gets its records from.
@@ -50,7 +50,7 @@ struct Config<'p> {
     mode: &'static str,
     name: &'p str,
     text: &'p str,
-    /// As text: a script's numbers end at 2^53.
+    /// As text: numbers in a script are exact up to 2^53 only.
     seed: Option<String>,
     address: &'p str,
     scenarios: Vec<Known>,

@@ -1,7 +1,7 @@
 //! Serves the page to a browser on this machine and plays the runs that it asks for.
 //!
-//! Only this machine can connect, and only who knows the address with its random part is answered. The name by which the
-//! server was asked is checked too: a page from elsewhere that has its own name point here is not answered.
+//! Only this machine can connect, and only requests with the address's random part are answered. The name in the request is
+//! checked too: a page from elsewhere whose own name resolves to this machine gets no answer.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -35,7 +35,7 @@ const RUNS_KEPT: usize = 16;
 const STEP_US: u64 = 250_000;
 /// How often a page of boards on cables is told the time.
 const PULSE: Duration = Duration::from_millis(200);
-/// Whoever sends or takes nothing for so long is gone.
+/// A browser that sends or takes nothing for this long is gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const JSON: &str = "application/json";

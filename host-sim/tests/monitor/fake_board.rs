@@ -72,6 +72,12 @@ impl FakeBoard {
         self.say.send(bytes.to_vec()).unwrap();
     }
 
+    /// What the board has received and nobody has asked about yet.
+    #[allow(dead_code, reason = "not every program of tests looks")]
+    pub fn commands(&self) -> Vec<ToBoard> {
+        self.heard.try_iter().collect()
+    }
+
     /// Waits until the board has received this.
     pub fn await_command(&self, wanted: &ToBoard) {
         let deadline = Instant::now() + PATIENCE;

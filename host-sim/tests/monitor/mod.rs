@@ -1,6 +1,7 @@
 //! The monitor, and provisioning over the cable, against boards behind pseudo-terminals.
 
 pub mod fake_board;
+mod journal;
 mod live;
 mod orders;
 mod readings;
@@ -14,7 +15,7 @@ use self::fake_board::{FakeBoard, PATIENCE, Script, frame};
 use common::host_link::{Quantity, ToBoard, ToHost};
 use common::notice::Notice;
 use common::types::NodeId;
-use host_sim::field::monitor::boards::PortIndex;
+use host_sim::field::monitor::boards::{Known, PortIndex};
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::{Screen, table};
 use host_sim::field::monitor::watch::{Options, Watch, What};
@@ -86,19 +87,30 @@ fn two_boards_are_watched_at_once() {
 #[test]
 fn the_table_fits_the_terminal_so_that_it_is_overwritten_whole() {
     let folder = folder("narrow");
-    let port = folder.join("a");
-    let _board = FakeBoard::plug_in(&port, script(5, Some(5)));
-    let mut watch = Watch::new([Endpoint::Serial(port)], Options::default());
-    until(&mut watch, "it is known", |watch, _| watch.boards().at(PortIndex(0)).is_some());
-    let mut out = Vec::new();
-    let mut screen = Screen::new(&mut out, true, false);
-    screen.set_columns(40);
-    screen.show(&[], &watch).unwrap();
-    screen.show(&[], &watch).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    let (first, second) = text.split_once("\x1b[2A\x1b[J").expect("the two lines are overwritten");
-    assert_eq!(first, second);
-    assert_eq!(first.lines().map(|line| line.chars().count()).collect::<Vec<_>>(), [40, 40], "{first}");
+    let port = |id: u16| folder.join(id.to_string());
+    let boards: Vec<_> = (1..=5).map(|id| FakeBoard::plug_in(&port(id), script(id, Some(5)))).collect();
+    let mut watch = Watch::new((1..=5).map(|id| Endpoint::Serial(port(id))), Options::default());
+    until(&mut watch, "all are known", |watch, _| watch.boards().all().len() == 5);
+    for board in &boards {
+        for quantity in Quantity::SERIES {
+            board.say(&ToHost::Reading { at_us: 1, quantity, value: -123_456 });
+        }
+    }
+    let has_all = |board: &Known| board.readings.len() == Quantity::SERIES.len();
+    until(&mut watch, "they have measured everything", |watch, _| watch.boards().all().iter().all(has_all));
+    for columns in [40, 80] {
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&mut out, true, false);
+        screen.set_columns(columns);
+        screen.show(&[], &watch).unwrap();
+        screen.show(&[], &watch).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let (first, second) = text.split_once("\x1b[6A\x1b[J").expect("a line of titles and five are overwritten");
+        assert_eq!(first, second);
+        let widths: Vec<usize> = first.lines().map(|line| line.chars().count()).collect();
+        assert_eq!(widths[1..], [columns; 5], "{first}");
+        assert!(widths[0] <= columns, "{first}");
+    }
 }
 
 #[test]

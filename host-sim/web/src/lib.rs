@@ -2,7 +2,7 @@
 //!
 //! The module imports nothing. A page writes a text to [`input`], calls [`start`], and then [`advance`] until it says that
 //! there is no more. After every call, what came of it is the bytes at [`output_address`], [`output_length`] of them:
-//! lines of a trace with details, or the reason of a refusal. [`finish`] gives the verdict.
+//! lines of a trace with details, or the reason for a refusal. [`finish`] gives the verdict.
 //!
 //! An instance plays one run, and its memory goes with it; a page makes another instance for the next run.
 
@@ -80,8 +80,8 @@ pub extern "C" fn catalogue() {
     output().say(&serde_json::Value::Array(known).to_string());
 }
 
-/// Begins to play the scenario that was written to [`input`], with this seed. Where the scenario is refused, it says 0, and
-/// the output says why; else how long the scenario lasts, in milliseconds.
+/// Begins to play the scenario that was written to [`input`], with this seed. Returns how long it lasts in milliseconds, or 0
+/// if it is refused; the output then says why.
 #[unsafe(no_mangle)]
 pub extern "C" fn start(seed: u64, detail: u32) -> f64 {
     let text = INPUT.with_borrow(|input| String::from_utf8_lossy(input).into_owned());
@@ -103,8 +103,8 @@ pub extern "C" fn start(seed: u64, detail: u32) -> f64 {
     lasts_ms
 }
 
-/// Adds a fault to a scenario: [`input`] has both texts, with a zero byte between. 1 where the output is the new text, 0
-/// where it is the reason of a refusal.
+/// Adds a fault to a scenario: [`input`] has both texts, with a zero byte between. Returns 1 if the output is the new text, 0
+/// if it is the reason for a refusal.
 #[unsafe(no_mangle)]
 pub extern "C" fn append() -> u32 {
     let both = INPUT.with_borrow(|input| String::from_utf8_lossy(input).into_owned());
@@ -117,7 +117,7 @@ pub extern "C" fn append() -> u32 {
     is_right
 }
 
-/// The seed that the scenario at [`input`] names; 1 where it names none or is refused.
+/// The seed that the scenario at [`input`] names; 1 if it names none or is refused.
 #[unsafe(no_mangle)]
 pub extern "C" fn own_seed() -> u64 {
     let text = INPUT.with_borrow(|input| String::from_utf8_lossy(input).into_owned());

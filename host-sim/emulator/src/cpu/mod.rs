@@ -202,12 +202,12 @@ impl Cpu {
         self.state.lowest_sp
     }
 
-    /// A core register: 13 is the stack pointer in use, 14 the link register, 15 the address of the next instruction.
     /// Whether the interrupt of the floating-point unit is pending.
     pub fn is_fpu_pending(&self) -> bool {
         self.state.interrupts.pending >> (FIRST_INTERRUPT + fpu::INTERRUPT) & 1 == 1
     }
 
+    /// A core register: 13 is the stack pointer in use, 14 the link register, 15 the address of the next instruction.
     pub fn register(&self, number: usize) -> u32 {
         if number == 15 { self.state.pc } else { self.state.r[number & 15] }
     }

@@ -81,10 +81,10 @@ impl Fault {
     /// For people.
     pub fn text(self) -> &'static str {
         match self {
-            Self::FetchViolation => "the MPU forbids to execute here",
+            Self::FetchViolation => "the MPU forbids executing here",
             Self::DataViolation => "the MPU forbids the access",
-            Self::UnstackViolation => "the MPU forbids to unstack an exception's frame",
-            Self::StackViolation => "the MPU forbids to stack an exception's frame",
+            Self::UnstackViolation => "the MPU forbids unstacking an exception's frame",
+            Self::StackViolation => "the MPU forbids stacking an exception's frame",
             Self::FetchBusError => "there is nothing to execute here",
             Self::DataBusError => "there is nothing at the address",
             Self::UnstackBusError => "there is nothing where an exception's frame should be unstacked",

@@ -13,7 +13,7 @@ impl Soc {
         self.observe_pins(now, 0)
     }
 
-    /// A word of UICR, as a probe reads it; none where there is no such register.
+    /// A word of UICR, as a probe reads it; none if there is no such register.
     pub fn uicr(&self, offset: u32) -> Option<u32> {
         self.uicr.read(offset).ok()
     }

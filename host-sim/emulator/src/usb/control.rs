@@ -51,7 +51,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// A transfer that sends these bytes, or none where the request asks for some.
+    /// A transfer that sends these bytes, or none if the request asks for some.
     pub fn new(setup: [u8; 8], data: &[u8]) -> Self {
         Self { setup, rest: data.iter().copied().collect(), received: Vec::new(), stage: Stage::Setup }
     }

@@ -167,7 +167,7 @@ impl UsbHost {
         }
     }
 
-    /// Enumerates the device anew, as after a long sleep of the PC.
+    /// Enumerates the device again, as after a long sleep of the PC.
     pub fn reset(&mut self, now: u64) {
         if self.state != HostState::Detached {
             self.forget();

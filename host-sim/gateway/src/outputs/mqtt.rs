@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use host_sim::note;
 use rumqttc::{Client, ConnectionError, Event, LastWill, MqttOptions, Outgoing, Packet, QoS};
 
@@ -51,16 +51,35 @@ pub struct Broker {
     pub host: String,
     pub port: u16,
     pub user: Option<(String, String)>,
+    pub security: Security,
     /// Names this gateway where a broker has several.
     pub gateway: String,
     /// Tell Home Assistant of every sensor.
     pub discovery: bool,
 }
 
+/// Whether others on the way can read along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    Plain,
+    /// Encrypted, to a broker whose certificate one of the system's authorities has signed.
+    Tls,
+    /// Or the one whose certificate this is, as PEM.
+    TlsBy(Vec<u8>),
+}
+
 impl Broker {
-    /// Reads `mqtt://[user:password@]host[:port]`.
+    /// Reads `mqtt://[user:password@]host[:port]`, or `mqtts://` for an encrypted connection.
     pub fn parse(url: &str, gateway: &str, discovery: bool) -> anyhow::Result<Self> {
-        let rest = url.strip_prefix("mqtt://").context("must begin with mqtt:// (TLS is not built in)")?;
+        let (rest, security, usual_port) = match (url.strip_prefix("mqtt://"), url.strip_prefix("mqtts://")) {
+            (Some(rest), _) => (rest, Security::Plain, 1_883),
+            (_, Some(rest)) => (rest, Security::Tls, 8_883),
+            _ => bail!("must begin with mqtt:// or mqtts://"),
+        };
+        ensure!(
+            security == Security::Plain || cfg!(feature = "tls"),
+            "TLS is not built in: cargo install --path host-sim/gateway --features tls"
+        );
         let rest = rest.trim_end_matches('/');
         let (user, address) = match rest.rsplit_once('@') {
             None => (None, rest),
@@ -70,11 +89,18 @@ impl Broker {
             }
         };
         let (host, port) = match address.rsplit_once(':') {
-            None => (address, 1_883),
+            None => (address, usual_port),
             Some((host, port)) => (host, port.parse().ok().with_context(|| format!("{port:?} is no port"))?),
         };
-        anyhow::ensure!(!host.is_empty(), "names no host");
-        Ok(Self { host: host.to_owned(), port, user, gateway: gateway.to_owned(), discovery })
+        ensure!(!host.is_empty(), "names no host");
+        Ok(Self { host: host.to_owned(), port, user, security, gateway: gateway.to_owned(), discovery })
+    }
+
+    /// Takes the certificate of the authority that has signed the broker's, or the broker's own.
+    pub fn trust(&mut self, certificate: Vec<u8>) -> anyhow::Result<()> {
+        ensure!(self.security != Security::Plain, "a certificate is for mqtts://");
+        self.security = Security::TlsBy(certificate);
+        Ok(())
     }
 
     fn options(&self) -> MqttOptions {
@@ -85,8 +111,21 @@ impl Broker {
         if let Some((name, password)) = &self.user {
             options.set_credentials(name, password);
         }
+        #[cfg(feature = "tls")]
+        secure(&mut options, &self.security);
         options
     }
+}
+
+#[cfg(feature = "tls")]
+fn secure(options: &mut MqttOptions, security: &Security) {
+    use rumqttc::{TlsConfiguration, Transport};
+    let trusted = match security {
+        Security::Plain => return,
+        Security::Tls => TlsConfiguration::default(),
+        Security::TlsBy(ca) => TlsConfiguration::Simple { ca: ca.clone(), alpn: None, client_auth: None },
+    };
+    options.set_transport(Transport::Tls(trusted));
 }
 
 /// The thread that publishes.
@@ -98,6 +137,9 @@ pub struct Publisher {
 
 impl Publisher {
     pub fn start(broker: Broker, database: &Path) -> anyhow::Result<Self> {
+        // Whoever has chosen ciphers before has chosen for all.
+        #[cfg(feature = "tls")]
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let spool = Spool::open(database)?;
         if spool.cursor(CURSOR)?.is_none() {
             spool.set_cursor(CURSOR, Cursor::default())?;
@@ -292,6 +334,8 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::Broker;
+    #[cfg(feature = "tls")]
+    use super::Security;
 
     #[test]
     fn addresses_of_brokers_are_read() {
@@ -299,8 +343,25 @@ mod tests {
         assert_eq!((broker.host.as_str(), broker.port), ("there.local", 1_884));
         assert_eq!(broker.user, Some(("me".into(), "p@ss".into())));
         assert_eq!(Broker::parse("mqtt://localhost", "g", false).unwrap().port, 1_883);
-        for wrong in ["localhost", "mqtts://x", "mqtt://", "mqtt://:1883", "mqtt://a:b"] {
+        for wrong in ["localhost", "http://x", "mqtt://", "mqtt://:1883", "mqtt://a:b"] {
             assert!(Broker::parse(wrong, "g", false).is_err(), "{wrong}");
         }
+        assert!(Broker::parse("mqtt://localhost", "g", false).unwrap().trust(Vec::new()).is_err());
+    }
+
+    #[cfg(not(feature = "tls"))]
+    #[test]
+    fn what_is_not_built_in_is_told() {
+        let said = Broker::parse("mqtts://localhost", "g", false).unwrap_err().to_string();
+        assert!(said.contains("--features tls"), "{said}");
+    }
+
+    #[cfg(feature = "tls")]
+    #[test]
+    fn encrypted_connections_have_a_port_of_their_own() {
+        let mut broker = Broker::parse("mqtts://there", "g", false).unwrap();
+        assert_eq!((broker.port, &broker.security), (8_883, &Security::Tls));
+        broker.trust(vec![7]).unwrap();
+        assert_eq!(broker.security, Security::TlsBy(vec![7]));
     }
 }

@@ -3,7 +3,7 @@
 //! What a board gathers stays in its log until the gateway has it on the disk. What it measures itself and only tells here is
 //! not kept: its number within the boot is the time by the board's clock, microseconds since the start.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use common::board::demo::tag;
@@ -21,7 +21,6 @@ use host_sim::note;
 
 use super::block::{self, When};
 use super::lead::{Lead, Wanted};
-use super::log_reader::LogReader;
 use super::{Batch, Source};
 use crate::reading::{Key, Reading};
 
@@ -31,7 +30,6 @@ pub struct Cables {
     began: Utc,
     /// Names of networks; boards only know their numbers.
     networks: Vec<String>,
-    logs: BTreeMap<PortIndex, LogReader>,
     /// Boards that collect: what samples hold comes from there, and not from what they tell besides.
     collecting: BTreeSet<PortIndex>,
     lead: Option<Lead>,
@@ -41,10 +39,9 @@ impl Cables {
     /// With `is_to_lead` the board at the first port is to lead its network.
     pub fn new(endpoints: Vec<Endpoint>, networks: Vec<String>, is_to_lead: bool) -> Self {
         Self {
-            watch: Watch::new(endpoints, Options::default()),
+            watch: Watch::keeping_logs(endpoints, Options::default()),
             began: Utc::now(),
             networks,
-            logs: BTreeMap::new(),
             collecting: BTreeSet::new(),
             lead: is_to_lead.then(Lead::default),
         }
@@ -82,17 +79,11 @@ impl Cables {
 
     /// What a board has gathered or stored.
     fn collected(&mut self, happening: &Happening) -> Batch {
-        let (port, now) = (happening.port, Instant::now());
+        let port = happening.port;
         let Some(board) = self.watch.boards().at(port) else { return Batch::default() };
         let network = self.network(board);
-        let reader = self.logs.entry(port).or_default();
-        let (mut batch, mut ask) = (None, None);
-        match &happening.what {
-            What::Said(ToHost::Hello(_)) => ask = Some(reader.start(now)),
-            What::Said(ToHost::Lost(_)) => ask = Some(reader.handle_lost(now)),
-            What::Said(ToHost::LogTold { next, end }) => ask = reader.handle_told(now, *next, *end),
-            What::Said(ToHost::Logged { position, entry }) => {
-                ask = reader.handle_logged(now, *position);
+        let batch = match &happening.what {
+            What::Said(ToHost::Logged { entry, .. }) => {
                 let when = |entry: LogEntry<'_>| {
                     let is_of_this_boot = board.hello.epoch == Some(entry.epoch);
                     // A leader's former boots ended before this one began.
@@ -101,7 +92,7 @@ impl Cables {
                     if is_of_this_boot { When::At(at) } else { When::Before(at) }
                 };
                 let read = LogEntry::read(entry.as_slice());
-                batch = read.and_then(|read| block::logged(&network, entry.as_slice(), when(read)));
+                read.and_then(|read| block::logged(&network, entry.as_slice(), when(read)))
             }
             What::Said(ToHost::Stored { store, number, block: bytes }) => {
                 self.collecting.insert(port);
@@ -110,13 +101,10 @@ impl Cables {
                     let first = When::At(board.utc(self.began, read.clock_ms * 1_000));
                     block::stored(&network, key, read, first)
                 };
-                batch = BlockBytes::read(bytes.as_slice()).map(stored);
+                BlockBytes::read(bytes.as_slice()).map(stored)
             }
-            _ => {}
-        }
-        if let Some(ask) = ask {
-            self.watch.send(port, &ask);
-        }
+            _ => None,
+        };
         batch.unwrap_or_default()
     }
 
@@ -165,11 +153,7 @@ impl Source for Cables {
     }
 
     fn committed(&mut self, _: &Batch) -> anyhow::Result<()> {
-        let safe: Vec<_> =
-            self.logs.iter_mut().filter_map(|(port, log)| Some((*port, log.handle_committed()?))).collect();
-        for (port, message) in safe {
-            self.watch.send(port, &message);
-        }
+        self.watch.release_logs();
         Ok(())
     }
 }

@@ -4,7 +4,6 @@ pub mod block;
 pub mod cable;
 pub mod flood;
 pub mod lead;
-pub mod log_reader;
 pub mod scenario;
 pub mod simulated;
 

@@ -164,7 +164,7 @@ pub type Structure = Vec<Ended>;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ended {
     pub leader: NodeId,
-    /// By level; none where nobody captured it.
+    /// By level; none if nobody captured it.
     pub captures: Vec<Option<Capture>>,
 }
 

@@ -47,7 +47,7 @@ impl Station for Beacon {
     }
 }
 
-/// Beacons on a square grid, each beginning at a random time of its first period.
+/// Beacons on a square grid, each starting at a random time within its first period.
 #[derive(Debug)]
 pub struct Beacons {
     world: World<Beacon>,
@@ -67,12 +67,12 @@ impl Beacons {
         Self { world }
     }
 
-    /// Computes who reaches whom, which the first frame would do otherwise.
+    /// Computes who reaches whom, which otherwise happens at the first frame.
     pub fn set_up(&mut self) {
         self.world.medium_mut().refresh();
     }
 
-    /// Switches everybody on and runs for so long.
+    /// Switches everybody on and runs for this long.
     pub fn run(&mut self, seconds: u32) {
         for node in NodeIndex::first(self.world.len()) {
             self.world.power_on(node, &mut Nobody);

@@ -65,7 +65,8 @@ impl LocalClock {
         u64::try_from(MILLION + i64::from(self.drift_ppm)).unwrap_or(1) * TICKS_PER_SECOND
     }
 
-    /// Seconds and the remainder are multiplied separately, so that both products fit 64 bits. Speed matters: every input to every station calls this.
+    /// Seconds and the remainder are multiplied separately, so that both products fit 64 bits. Speed matters: every input to
+    /// every station calls this.
     fn count(self, world_us: u64) -> Count {
         let elapsed = world_us.saturating_sub(self.since_us);
         let (seconds, micros) = (elapsed / MICROS_PER_SECOND, elapsed % MICROS_PER_SECOND);

@@ -24,15 +24,33 @@ pub struct Collector {
     flash: SharedFlash,
     /// How often a block is closed.
     block_every: Duration,
-    /// None where this node only gathers what others measure.
+    /// None if this node only gathers what others measure.
     sampling: Option<Sampling>,
     next_sample: Instant,
+    /// When its PC asks for the readings of all; never, where it has none.
+    next_read: Instant,
     rng: Rng,
 }
 
+/// How often a PC asks for them.
+const READ_EVERY: Duration = Duration::from_millis(60_000);
+
 impl Collector {
     pub fn new(flash: SharedFlash, block_every: Duration, sampling: Option<Sampling>, seed: u64) -> Self {
-        Self { flash, block_every, sampling, next_sample: Instant::NEVER, rng: Rng::stream(seed, 0x5A3E) }
+        Self {
+            flash,
+            block_every,
+            sampling,
+            next_sample: Instant::NEVER,
+            next_read: Instant::NEVER,
+            rng: Rng::stream(seed, 0x5A3E),
+        }
+    }
+
+    /// The same, with a PC that reads what all measure.
+    #[must_use]
+    pub fn reading(self) -> Self {
+        Self { next_read: Instant::ZERO, ..self }
     }
 
     pub fn flash(&self) -> &SharedFlash {
@@ -54,10 +72,14 @@ impl Collector {
     }
 
     pub fn due(&self) -> Instant {
-        self.next_sample
+        self.next_sample.min(self.next_read)
     }
 
     pub fn measure(&mut self, now: Instant, node: &mut Node) {
+        if self.next_read <= now {
+            self.next_read = now + READ_EVERY;
+            node.handle_reader(now);
+        }
         let Some(Sampling { every, quantities, .. }) = self.sampling.as_ref().filter(|_| self.next_sample <= now)
         else {
             return;
@@ -77,6 +99,9 @@ impl Collector {
     /// Does everything that the node wants done with the flash.
     pub fn work(&mut self, now: Instant, node: &mut Node) {
         let mut buf = [0; ENTRY_MAX];
+        while let Some(length) = node.poll_copy(now, &mut buf) {
+            self.flash.borrow_mut().show(buf.get(..length).unwrap_or_default());
+        }
         while let Some(chore) = node.poll_chore(now, &mut buf) {
             let mut flash = self.flash.borrow_mut();
             match chore {

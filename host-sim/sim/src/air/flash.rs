@@ -1,11 +1,11 @@
 //! What a simulated driver keeps over power cuts for collection: the store of its own blocks, and the log of those it gathered.
 //!
-//! Whatever an operation has put here is kept, as flash keeps it; whatever was only in the node's memory goes with the power.
-//! The store has room for so many blocks and overwrites a page of the oldest where it has no more, as a board erases pages. The
-//! log has no end: somebody reads it.
+//! What an operation has put here is kept, as flash keeps it; what was only in the node's memory is lost with the power. The
+//! store has room for a number of blocks; when it is full it overwrites a page of the oldest, as a board erases pages. The log
+//! never fills: somebody reads it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use common::data::log_entry::{Contents, LogEntry};
@@ -24,7 +24,7 @@ pub enum FlashEvent {
     Erased,
 }
 
-/// A desk to which nodes' logs go instead of their flash: it gets each entry, and says whether it keeps it.
+/// A desk that takes the nodes' logs in place of their flash: it gets each entry, and says whether it keeps it.
 #[derive(Clone)]
 pub struct Desk(Rc<RefCell<Keep>>);
 
@@ -63,6 +63,8 @@ pub struct Flash {
     /// Where a log entry must be before it counts, besides the log itself.
     desk: Option<Desk>,
     events: Vec<FlashEvent>,
+    /// Blocks of which its PC was shown a copy. A PC keeps them, whatever becomes of the flash.
+    shown: BTreeSet<Key>,
 }
 
 impl Flash {
@@ -78,12 +80,14 @@ impl Flash {
             is_failing: false,
             desk: None,
             events: Vec::new(),
+            shown: BTreeSet::new(),
         }
     }
 
     pub fn erase(&mut self, name: u16) {
         let (events, desk) = (std::mem::take(&mut self.events), self.desk.take());
-        *self = Self { desk, events, ..Self::new(name, self.capacity) };
+        let shown = std::mem::take(&mut self.shown);
+        *self = Self { desk, events, shown, ..Self::new(name, self.capacity) };
         self.events.push(FlashEvent::Erased);
     }
 
@@ -105,7 +109,7 @@ impl Flash {
         self.log.iter().filter_map(|bytes| LogEntry::read(bytes))
     }
 
-    /// Stores a block; none where that failed, or the first block that was overwritten by nobody.
+    /// Stores a block; none if that failed, or the first block that was overwritten by nobody.
     pub fn store(&mut self, number: u32, block: &[u8]) -> Option<u32> {
         if self.is_failing {
             return None;
@@ -130,7 +134,7 @@ impl Flash {
         }
     }
 
-    /// Appends to the log; false where that failed.
+    /// Appends to the log; false if that failed.
     pub fn append(&mut self, entry: &[u8]) -> bool {
         let Some(read) = LogEntry::read(entry).filter(|_| !self.is_failing) else { return false };
         if self.desk.as_ref().is_some_and(|desk| !desk.keep(entry)) {
@@ -142,6 +146,15 @@ impl Flash {
         });
         self.log.push(entry.to_vec());
         true
+    }
+
+    /// The PC on its cable is shown a copy of what the leader has logged.
+    pub fn show(&mut self, entry: &[u8]) {
+        self.shown.extend(LogEntry::read(entry).map(|entry| entry.key));
+    }
+
+    pub fn shown(&self) -> &BTreeSet<Key> {
+        &self.shown
     }
 
     pub fn take_events(&mut self) -> Vec<FlashEvent> {

@@ -14,8 +14,8 @@ struct Entry {
     radio: RadioIndex,
 }
 
-/// Points sorted into narrow strips, and in each of them from left to right: whoever is in reach of a point stands together
-/// with the others of a strip.
+/// Points sorted into narrow strips, and from left to right within each: those in reach of a point lie side by side in their
+/// strip.
 #[derive(Clone, Debug)]
 pub struct Grid {
     reach: Option<f64>,

@@ -1,7 +1,7 @@
-//! Which node, which radio: types of their own, so that nobody takes one for the other, or for a count.
+//! Which node, which radio: types of their own, so that one cannot be taken for the other, or for a count.
 //!
 //! Nodes join the medium before every other radio, so a node's radio has the node's number. Jammers, attackers and the network
-//! next door have a radio and are no nodes.
+//! next door have a radio and are not nodes.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -15,7 +15,7 @@ pub struct NodeIndex(pub usize);
 pub struct RadioIndex(pub usize);
 
 impl NodeIndex {
-    /// The first nodes, as many as this.
+    /// The first `count` nodes.
     pub fn first(count: usize) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
         (0..count).map(Self)
     }

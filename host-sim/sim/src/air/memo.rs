@@ -1,4 +1,4 @@
-//! Two helpers for finding out who reaches whom: results that are remembered, and radios put in order without sorting.
+//! Two aids to finding out who reaches whom: remembered results, and radios put in order without sorting.
 
 use std::ops::Range;
 
@@ -36,8 +36,8 @@ impl<T: Copy> Memo<T> {
 
 const WORD: usize = u64::BITS as usize;
 
-/// Radios with a note each, entered in any order and taken out in theirs. One bit for each radio that there is: to look
-/// through those costs less than to sort.
+/// Radios with a note each, entered in any order and taken out in ascending order. It has one bit per radio: looking through
+/// them costs less than sorting.
 #[derive(Debug)]
 pub struct Roll<T> {
     present: Vec<u64>,

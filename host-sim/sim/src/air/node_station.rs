@@ -1,6 +1,7 @@
 //! The whole node of the core as a station: the driver that a board has, without the board.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use common::config::{Boot, Config, ConfigError};
 use common::data::wire::ANSWER_MAX;
@@ -20,12 +21,17 @@ use super::opening::{LastOpened, Shared};
 use super::soft_state::Tally;
 use super::station::{Room, Sent, Station, Transmit};
 
+/// What a driver has kept of orders, piece by piece. Shared by all lives of a node.
+pub type KeptOrders = Rc<RefCell<Vec<Vec<u8>>>>;
+
 /// A node with its driver.
 #[derive(Clone, Debug)]
 pub struct NodeStation {
     node: Node,
     tally: Tally,
     collector: Option<Box<Collector>>,
+    /// What its driver keeps of orders over power cuts; none where it keeps nothing.
+    kept: Option<KeptOrders>,
     outcomes: Vec<(u8, Outcome)>,
     /// Answers to its questions: number, who answers, and what.
     answers: Vec<(u8, NodeId, Vec<u8>)>,
@@ -35,7 +41,20 @@ impl NodeStation {
     /// A station that has not started.
     pub fn new(config: &Config, boot: Boot) -> Result<Self, ConfigError> {
         let node = Node::new(config, boot)?;
-        Ok(Self { node, tally: Tally::default(), outcomes: Vec::new(), answers: Vec::new(), collector: None })
+        Ok(Self {
+            node,
+            tally: Tally::default(),
+            outcomes: Vec::new(),
+            answers: Vec::new(),
+            collector: None,
+            kept: None,
+        })
+    }
+
+    /// The same, with a driver that keeps orders here.
+    #[must_use]
+    pub fn keeping(self, kept: KeptOrders) -> Self {
+        Self { kept: Some(kept), ..self }
     }
 
     /// The same, with a driver that measures, stores and logs.
@@ -85,14 +104,14 @@ impl NodeStation {
         self.collect(now);
     }
 
-    /// Gives it a command; none where it has too many without an outcome.
+    /// Gives it a command; none if it has too many without an outcome.
     pub fn submit(&mut self, now: Instant, command: Command) -> Option<u8> {
         let number = self.node.submit(now, command).ok();
         self.collect(now);
         number
     }
 
-    /// Lets it ask all nodes how they stand.
+    /// Has it ask all nodes for their state.
     pub fn ask(&mut self, now: Instant, Question { number, turn, known }: Question) {
         self.node.ask(now, number, turn, known);
         self.collect(now);
@@ -124,6 +143,11 @@ impl NodeStation {
         if let Some(collector) = &mut self.collector {
             collector.work(now, &mut self.node);
         }
+        if let Some(kept) = self.kept.as_ref().filter(|_| self.node.poll_kept(now)) {
+            let mut pieces = kept.borrow_mut();
+            pieces.clear();
+            self.node.orders().keep(&mut |piece| pieces.push(piece.to_vec()));
+        }
         self.outcomes.extend(std::iter::from_fn(|| self.node.poll_outcome()));
         let mut buf = [0; ANSWER_MAX];
         while let Some((from, number, length)) = self.node.poll_answer(&mut buf) {
@@ -149,6 +173,9 @@ thread_local! {
 
 impl Station for NodeStation {
     fn handle_start(&mut self, now: Instant) {
+        for piece in self.kept.iter().flat_map(|kept| kept.borrow().clone()) {
+            self.node.handle_kept(&piece);
+        }
         if let Some(collector) = &mut self.collector {
             collector.start(now, &mut self.node);
         }

@@ -1,8 +1,8 @@
 //! Frames that many nodes hear and one opens.
 //!
 //! A hello that thirty nodes hear would be deciphered thirty times, with the same key and the same outcome, and that is most of
-//! what a simulated node does. Whoever brings the very same bytes and keys as the one before gets the very same outcome; what
-//! differs in a single bit is deciphered.
+//! what a simulated node does. The same bytes and keys as last time give the same outcome without that; a difference of a
+//! single bit is deciphered.
 
 use common::link::frame::{Header, Refusal};
 use common::link::sealed::Sealed;

@@ -70,7 +70,8 @@ impl<W: Write> Capture<W> {
         self.frames
     }
 
-    /// Records one frame; the comment on it names its sender by this number. Its last two bytes are the checksum's, whatever is in them: the radio fills them in.
+    /// Records one frame; its comment names its sender by this number. Its last two bytes are the checksum's, whatever is in
+    /// them: the radio fills them in.
     pub fn record(&mut self, world_us: u64, from: NodeNumber, psdu: &[u8]) {
         let mut packet = Block::new(ENHANCED_PACKET);
         let interface = 0_u32;
@@ -86,7 +87,7 @@ impl<W: Write> Capture<W> {
                 packet.add(&psdu[..end]);
                 packet.add(&fcs(&psdu[..end]).to_le_bytes());
             }
-            // Too short for a checksum: no frame, but it was on the air.
+            // Too short for a checksum: not a frame, but it was on the air.
             None => packet.add(psdu),
         }
         packet.pad();

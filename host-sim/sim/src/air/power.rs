@@ -17,7 +17,7 @@ impl Power {
     /// No power at all.
     pub const NONE: Self = Self(0);
 
-    /// A power given in decibels above one milliwatt; what is stronger than any receiver stands counts as that strong.
+    /// A power given in decibels above one milliwatt, capped at what a receiver can stand.
     #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates at both ends")]
     pub fn from_dbm(dbm: f64) -> Self {
         // Rounded: no power is negative.
@@ -44,7 +44,7 @@ impl Power {
         self.as_f64() / other.as_f64()
     }
 
-    /// Whether it is at least so many times as strong as another.
+    /// Whether it is at least this many times as strong as another.
     pub fn is_at_least(self, ratio: f64, other: Self) -> bool {
         self.as_f64() >= ratio * other.as_f64()
     }

@@ -1,4 +1,5 @@
-//! A small station for tests, here and of whoever reads traces: it broadcasts who it is once in a while, and follows the lowest id that it has heard of.
+//! A small station for tests, here and of readers of traces: it broadcasts who it is once in a while, and follows the lowest
+//! id that it has heard of.
 
 use common::mac::phy::{FCS_BYTES, FRAME_MAX};
 use common::time::{Duration, Instant};

@@ -22,6 +22,7 @@
 //! {"time_us":900,"node":1,"event":"board","network":"0x960f","kind":"nrf52840-dk","chip":"00c0ffee00c0ffee","build":"0123456789abcdef","epoch":7}
 //! {"time_us":5000000,"node":1,"event":"reading","quantity":"air_temperature","value":2140,"per_unit":100,"unit":"°C"}
 //! {"time_us":9000000,"node":1,"event":"neighbour","peer":100,"heard":18,"expected":20,"mean_dbm":-71,"least_dbm":-75}
+//! {"time_us":9000050,"node":1,"event":"heard","id":102,"epoch":7,"number":1880,"rssi_dbm":-80}
 //! {"time_us":9000100,"node":1,"event":"call","message":"0704a0860105c1d200"}
 //! ```
 //!
@@ -37,7 +38,8 @@
 //!
 //! The writer of a trace chooses the nodes' numbers. A scenario numbers its nodes by id, and its attackers after them.
 //! A monitor numbers its boards in the order in which it met them. `from` is such a number; `leader`, `peer` and `id`
-//! are ids.
+//! are ids. `heard` is a frame of a node that this recording does not watch, by what its header says in clear; another
+//! recording may have the same frame.
 //!
 //! The same run produces the same bytes. Received power is in whole dBm, as a radio measures it. The checksum at the
 //! end of a frame is the radio's task, so it is not filled in.
@@ -188,6 +190,15 @@ pub enum Event {
         expected: u32,
         mean_dbm: i16,
         least_dbm: i16,
+    },
+    /// The node received a frame of one that has no number here.
+    Heard {
+        id: NodeId,
+        /// The number of the sender's boot.
+        epoch: u16,
+        /// The frame's number in it.
+        number: u32,
+        rssi_dbm: i16,
     },
     /// What the node's driver told the node, or got from it: the board's message as it came over its cable.
     Call {

@@ -13,7 +13,7 @@ use common::election::modified_bully::ModifiedBullyMsg;
 use common::election::ring::{RingMsg, Round};
 use common::election::timer_based::TimerMsg;
 use common::election::{Election, ElectionMsg};
-use common::members::Members;
+use common::members::{Members, Position};
 use common::names::Algorithm;
 use common::node::Node;
 use common::rng::Rng;
@@ -47,7 +47,7 @@ fn any_message(rng: &mut Rng, liar: &Node, algorithm: Algorithm, nodes: usize) -
         Algorithm::Frlle => frlle(rng, nodes),
         Algorithm::Ring => {
             let round = if is_so(rng) { Round::Election } else { Round::Coordinator };
-            let members = (0..6).fold(Members::default(), |set, _| set.with(small(rng) & 63));
+            let members = (0..6).fold(Members::default(), |set, _| set.with(Position(small(rng) & 63)));
             let (term, origin) = (Term(any(rng, 5)), anybody(rng, nodes));
             ElectionMsg::Ring(RingMsg { round, term, origin, members, hops: small(rng) })
         }

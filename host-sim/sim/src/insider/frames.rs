@@ -1,6 +1,6 @@
 //! The frames of a lying member, down to the bytes behind the header.
 //!
-//! What a field is not lied about is what the liar's own state says, so that a frame is wrong in some of its fields and right in
+//! Fields that are not lied about come from the liar's own state, so that a frame is wrong in some of its fields and right in
 //! the others.
 
 use common::config::{BROADCAST, Config};

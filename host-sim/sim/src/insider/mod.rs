@@ -16,7 +16,7 @@ use common::node::Node;
 use common::rng::Rng;
 use common::types::NodeId;
 
-/// A lie is so far ahead of the last number that anybody has heard. A frame of the liar may be on its way.
+/// A lie is this far ahead of the last number that anybody has heard. A frame of the liar may be on its way.
 const AHEAD: u32 = 64;
 
 /// One frame, with its checksum, and what it is about.
@@ -34,7 +34,7 @@ struct Said {
     about: &'static str,
 }
 
-/// Draws what a member says, which is configured like this; none where it only listens. The others tell which numbers of its
+/// Draws what a member says, which is configured like this; none if it only listens. The others tell which numbers of its
 /// they know.
 pub fn lie(rng: &mut Rng, liar: &Node, config: &Config, others: &[&Node]) -> Option<Lie> {
     let epoch = liar.links().epoch()?;

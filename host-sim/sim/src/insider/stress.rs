@@ -1,4 +1,4 @@
-//! Networks in which one member sends one lying frame and is gone: do the others get over it?
+//! Networks in which one member sends one lying frame and is gone: do the others recover?
 //!
 //! A run is an ordinary scenario, drawn from a seed and its number, so that everything replays. Algorithms take turns. The lie
 //! comes at any time from half a second on, in a third of the runs just after the leader has died, and the liar is any member or
@@ -16,10 +16,10 @@ use crate::scenario::input::read::read;
 use crate::scenario::report::outcome::Verdict;
 use crate::scenario::run::drive;
 
-/// How long a network may take to get over a lie.
+/// How long a network may take to recover from a lie.
 pub const HEALED_MS: u64 = 30_000;
 
-/// An agreement must last so long, and a run ends this long after the last moment at which one may come.
+/// An agreement must last this long, and a run ends this long after the last moment at which one may come.
 const HOLD_MS: u64 = 4_000;
 
 /// A run of the stress.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! where `D` is the diameter of the usable links in hops, `A` the most nodes that any node can hear, `M` the members of the
-//! ring (0 where there is none), and `p` the share of frames that are lost although a link is usable: independently, in
+//! ring (0 if there is none), and `p` the share of frames that are lost although a link is usable: independently, in
 //! bursts, or to the network next door. Where nodes walk, `D` is that of the longest line they could form, or 40.
 //!
 //! Where the loss is more than [`LOSS_MAX`] the channel is full, and where a node is the only way to more others than its table
@@ -37,7 +37,7 @@ pub const FIRM_DB: f64 = 5.0;
 /// The share of a run that one node may spend sending, in millionths.
 pub const AIRTIME_MAX_PPM: u64 = 50_000;
 
-/// Frames of a node and minute in a quiet network, where nothing is lost; the same for every number of nodes.
+/// Frames per node and minute in a quiet network, where nothing is lost; the same for every number of nodes.
 pub const QUIET_FRAMES_MAX: f64 = 100.0;
 
 /// Frames that a leader sends in a minute besides, so that its loss is noticed soon: a brief hello every 128 ms. Each

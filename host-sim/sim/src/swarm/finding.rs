@@ -83,7 +83,7 @@ pub struct Row {
     pub spontaneous: u64,
     /// Of the node that sent the most, in millionths of the time.
     pub airtime_ppm: u64,
-    /// Frames of a node and minute after the last change was settled, where that was long enough.
+    /// Frames per node and minute after the last change was settled, where that was long enough.
     pub quiet_frames: Option<f64>,
     pub failure: Option<Failure>,
 }
@@ -137,9 +137,9 @@ fn judge(row: &Row, outcome: Outcome, stranger: &Stranger, world: &World) -> (Fa
         return (Fate::Airtime, found(format!("a node spent {} ppm of the time sending", row.airtime_ppm)));
     }
     match row.quiet_frames {
-        Some(frames) if stranger.is_calm && frames > world.quiet_frames_max() => {
+        Some(frames) if stranger.is_calm && stranger.measuring.is_none() && frames > world.quiet_frames_max() => {
             let most = world.quiet_frames_max();
-            (Fate::Frames, found(format!("{frames:.0} frames a node and quiet minute, not at most {most:.0}")))
+            (Fate::Frames, found(format!("{frames:.0} frames per node and quiet minute, not at most {most:.0}")))
         }
         _ if is_asked => (Fate::Held, None),
         _ => (Fate::Degraded, None),

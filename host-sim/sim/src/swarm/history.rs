@@ -17,7 +17,7 @@ const EVENTS_MAX: usize = 12;
 /// The shortest blow.
 const SHORTEST_MS: u64 = 1_000;
 
-/// Nodes come and go for at most so long.
+/// Nodes come and go for at most this long.
 const CHURN_MAX_MS: u64 = 60_000;
 
 /// Long enough for an agreement to count.
@@ -47,6 +47,7 @@ impl Stranger {
         let settled_ms = self.within_ms + HOLD_MS;
         self.quiet_ms = HOLD_MS + lot.magnitude(5_000, 60_000.min(most_ms).max(5_000));
         let mut now_ms = self.walking.map_or(0, |walking| walking.until_ms) + lot.one_of(&[500, 3_000, settled_ms]);
+        let mut noisy_until_ms = 0;
         while !kinds.is_empty() && self.events.len() < EVENTS_MAX {
             let left_ms = most_ms.saturating_sub(now_ms + settled_ms + self.quiet_ms);
             if left_ms < SHORTEST_MS && !self.events.is_empty() {
@@ -58,10 +59,15 @@ impl Stranger {
             // Noise keeps nodes from sending that would hear each other well, which no component shows. So it is never left
             // alone for long enough to be agreed on; its end is.
             let for_ms = match kind {
+                // Nor are two of them that meet.
+                Feature::Noise if now_ms < noisy_until_ms => for_ms.min(noisy_until_ms - now_ms),
                 Feature::Noise => for_ms.min(self.within_ms - 1_000),
                 Feature::Churn => for_ms.min(CHURN_MAX_MS),
                 _ => for_ms,
             };
+            if kind == Feature::Noise {
+                noisy_until_ms = noisy_until_ms.max(now_ms + for_ms);
+            }
             let blow = self.draw_blow(kind, for_ms, lot);
             let event = Event { at_ms: now_ms, for_ms, blow };
             // Most are left alone; some meet the next one, and are not over when it comes.

@@ -13,7 +13,7 @@ impl Lot {
         Self(Rng::stream(seed, 0x0053_7741_5200 ^ purpose))
     }
 
-    /// True in so many of a hundred cases.
+    /// True in this many of a hundred cases.
     pub fn percent(&mut self, chance: u32) -> bool {
         self.0.below(100) < chance
     }
@@ -36,7 +36,7 @@ impl Lot {
         unit(&mut self.0)
     }
 
-    /// As many times the least as the greatest is: every order of magnitude is as likely as any other.
+    /// Between the least and the greatest, evenly by order of magnitude.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -49,7 +49,7 @@ impl Lot {
         ((least as f64 * factor).round() as u64).clamp(least, most)
     }
 
-    /// So many different ones of the first `count` nodes, in order.
+    /// This many different ones of the first `count` nodes, in order.
     pub fn some_of(&mut self, count: usize, wanted: usize) -> Vec<NodeIndex> {
         let mut all: Vec<NodeIndex> = NodeIndex::first(count).collect();
         self.shuffle(&mut all);

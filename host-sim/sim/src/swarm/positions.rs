@@ -22,7 +22,7 @@ enum Shape {
 }
 
 impl Stranger {
-    /// Draws the positions of so many nodes, and the walls between them.
+    /// Draws the positions of this many nodes, and the walls between them.
     pub(super) fn settle(&mut self, count: usize, lot: &mut Lot) {
         let has_walls = self.features.contains(&Feature::Walls);
         let shape = if has_walls {
@@ -93,7 +93,7 @@ fn grid(count: usize, spacing: u64, columns: usize) -> Vec<Position> {
     (0..count).map(position).collect()
 }
 
-/// As many to the area as a grid of that spacing has.
+/// As many per area as in a grid of that spacing.
 fn random(count: usize, spacing: u64, lot: &mut Lot) -> Vec<Position> {
     let side = columns_of(count) as u64 * spacing;
     (0..count).map(|_| at(signed(lot.between(0, side)), signed(lot.between(0, side)))).collect()

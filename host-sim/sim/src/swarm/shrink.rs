@@ -82,6 +82,9 @@ fn switch_off(stranger: &mut Stranger, feature: Feature) {
         Feature::Wifi => stranger.air.wifi = None,
         Feature::Clocks => (stranger.air.drift_ppm, stranger.air.wake_jitter_us) = (0, 0),
         Feature::Mobility => stranger.walking = None,
+        Feature::SlowRadio => stranger.air.is_slow = false,
+        Feature::Readings => stranger.measuring = None,
+        Feature::Levels => stranger.radii.clear(),
         Feature::Flash => {
             for event in &mut stranger.events {
                 if let Blow::Crash { flash, .. } = &mut event.blow {
@@ -95,7 +98,7 @@ fn switch_off(stranger: &mut Stranger, feature: Feature) {
     stranger.features.remove(&feature);
 }
 
-/// One blow lasts half as long, and all that follows comes so much earlier.
+/// One blow lasts half as long, and all that follows comes that much earlier.
 fn shorten(stranger: &mut Stranger, at: usize) {
     let half = stranger.events[at].for_ms / 2;
     if half < 1_000 {
@@ -115,6 +118,7 @@ fn without(stranger: &Stranger, gone: Range<usize>) -> Option<Stranger> {
     }
     let mut other = stranger.clone();
     other.positions.drain(gone.clone());
+    other.measuring.iter_mut().for_each(|measuring| measuring.nodes = measuring.nodes.min(nodes - gone.len()));
     let left = |list: &[NodeIndex]| -> Vec<NodeIndex> {
         let kept = list.iter().map(|node| node.0).filter(|node| !gone.contains(node));
         kept.map(|node| NodeIndex(if node >= gone.end { node - gone.len() } else { node })).collect()

@@ -40,10 +40,16 @@ pub enum Feature {
     Long,
     /// Members that say one thing that is not so, and are gone.
     Lies,
+    /// A radio that turns round as slowly as embassy-nrf's driver does.
+    SlowRadio,
+    /// Nodes measure, and the channel carries their readings besides.
+    Readings,
+    /// A hierarchy of any levels.
+    Levels,
 }
 
 impl Feature {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::Strewn,
         Self::Walls,
         Self::Dense,
@@ -65,6 +71,9 @@ impl Feature {
         Self::Noise,
         Self::Long,
         Self::Lies,
+        Self::SlowRadio,
+        Self::Readings,
+        Self::Levels,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -90,6 +99,9 @@ impl Feature {
             Self::Noise => "noise",
             Self::Long => "long",
             Self::Lies => "lies",
+            Self::SlowRadio => "slow radio",
+            Self::Readings => "readings",
+            Self::Levels => "levels",
         }
     }
 }
@@ -116,6 +128,7 @@ pub struct Air {
     pub wifi: Option<NextDoor>,
     pub drift_ppm: u64,
     pub wake_jitter_us: u64,
+    pub is_slow: bool,
 }
 
 /// Links that break down for a while: the mean times of both.
@@ -129,6 +142,13 @@ pub struct Fades {
 pub struct NextDoor {
     pub at: Position,
     pub duty_percent: u64,
+}
+
+/// The first nodes measure, each this often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measuring {
+    pub nodes: usize,
+    pub every_ms: u64,
 }
 
 /// Nodes that walk to one random point of a square after another.
@@ -188,10 +208,13 @@ pub struct Stranger {
     pub walls: Vec<Side>,
     pub air: Air,
     pub walking: Option<Walking>,
+    pub measuring: Option<Measuring>,
+    /// The radii of the hierarchy, where they are not the usual ones.
+    pub radii: Vec<u64>,
     pub events: Vec<Event>,
     /// How long agreement may take; [`bound`](super::bound) has the rule.
     pub within_ms: u64,
-    /// From the last change on, nothing happens for so long.
+    /// From the last change on, nothing happens for this long.
     pub quiet_ms: u64,
     /// Whether nobody may change its leader in that time, once agreement had its time to come.
     pub is_calm: bool,

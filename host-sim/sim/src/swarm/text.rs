@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::stranger::{Blow, Event, Position, Side, Stranger, Target};
+use super::stranger::{Blow, Event, Measuring, Position, Side, Stranger, Target};
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::Scenario;
 use crate::scenario::input::read::read;
@@ -62,6 +62,9 @@ impl Stranger {
                 let _ = writeln!(text, "{key} = {amount}");
             }
         }
+        if air.is_slow {
+            text.push_str("timing = \"embassy\"\n");
+        }
         if let Some(fades) = air.bursts {
             let _ = writeln!(
                 text,
@@ -73,6 +76,13 @@ impl Stranger {
             let _ = writeln!(text, "\n[radio.wifi]\nat = {}\nduty_percent = {}", point(wifi.at), wifi.duty_percent);
         }
         let _ = writeln!(text, "\n[protocol]\nkind = \"{}\"", self.algorithm.name());
+        if !self.radii.is_empty() {
+            let _ = writeln!(text, "radii = {:?}", self.radii);
+        }
+        if let Some(Measuring { nodes: count, every_ms }) = self.measuring {
+            let from: Vec<usize> = (1..=count).collect();
+            let _ = writeln!(text, "\n[collect]\nevery_ms = {every_ms}\nsample_ms = {every_ms}\nfrom = {from:?}");
+        }
         if let Some(walking) = self.walking {
             let _ = writeln!(
                 text,

@@ -1,4 +1,4 @@
-//! `ringleader bench elections`: how long whole nodes are without a leader.
+//! `ringleader bench elections`: how long whole nodes go without a leader.
 
 use std::process::ExitCode;
 

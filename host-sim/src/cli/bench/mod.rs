@@ -39,9 +39,9 @@ enum What {
     /// Measure how long whole nodes go without a leader, and what an election costs
     ///
     /// The leader fails on rings of 8 to 64 (HS) and grids of 16 to 64 (heights) that lose 0, 10 and 20 % of all frames. The
-    /// table shows how long it takes to detect the failure, to let go of the leader and to agree on another, what each takes at
-    /// least, how many frames were sent, and
-    /// how many times longer the wave took than the radio alone would need. A hundred seeds per row take some minutes.
+    /// table shows how long it takes to detect the failure, to let go of the leader and to agree on another, the least that
+    /// each can take, how many frames were sent, and how many times longer the wave took than the radio alone would need. A
+    /// hundred seeds per row take a few minutes.
     #[command(verbatim_doc_comment)]
     Elections(elections::Args),
     /// Measure emulated boards: speed relative to real time, and the load of an idle board

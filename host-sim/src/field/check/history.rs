@@ -183,6 +183,7 @@ impl Replay {
             | Event::Board { .. }
             | Event::Reading { .. }
             | Event::Neighbour { .. }
+            | Event::Heard { .. }
             | Event::Call { .. } => {}
         }
         if self.is_stale {

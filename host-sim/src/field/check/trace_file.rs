@@ -28,7 +28,7 @@ pub struct Trace {
     pub ids: BTreeMap<NodeNumber, NodeId>,
 }
 
-/// Reads a file. A last line that was cut, as by pulling the plug of the laptop, is left out and told.
+/// Reads a file. A last line that was cut off, as when a laptop loses power, is ignored with a note.
 pub fn read(path: &Path) -> anyhow::Result<Trace> {
     let name = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
@@ -40,7 +40,7 @@ pub fn read(path: &Path) -> anyhow::Result<Trace> {
                 records.push(record);
             }
             Err(_) if !line.ends_with('\n') && number > 1 => {
-                note!("{name}:{number}: the last line is cut; left out");
+                note!("{name}:{number}: the last line is incomplete; ignored");
             }
             Err(LineError { line, reason }) => bail!("{name}:{line}: {reason}"),
         }

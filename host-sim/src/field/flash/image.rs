@@ -38,7 +38,7 @@ impl Image {
             let at = usize::try_from(build_address.checked_sub(segment.address)?).ok()?;
             segment.bytes.get(at..)?.first_chunk().copied()
         });
-        let build = BuildId(build.context("its build id lies nowhere in flash")?);
+        let build = BuildId(build.context("its build id is not in flash")?);
         Ok(Self { elf, build, build_address, segments })
     }
 

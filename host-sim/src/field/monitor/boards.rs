@@ -12,7 +12,7 @@ use super::board_clock::BoardClock;
 use super::describe;
 use super::gathered::Gathered;
 use super::hearing::Hearing;
-use super::mac;
+use super::mac::{self, Header};
 use crate::field::provision::network;
 use crate::field::quantity::{self, Description};
 use crate::field::utc::Utc;
@@ -95,12 +95,12 @@ impl Boards {
         self.at_port.iter().find(|&(_, &at)| at == node).map(|(&port, _)| port)
     }
 
-    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     /// The number that the board at a port has in the trace.
     pub fn number(&self, port: PortIndex) -> Option<NodeNumber> {
         self.at_port.get(&port).copied()
     }
 
+    /// Whether the board at a port is already watched at another one, so that everything arrives twice.
     pub fn is_spare(&self, port: PortIndex) -> bool {
         self.spare.contains(&port)
     }
@@ -119,6 +119,14 @@ impl Boards {
         vec![Record { time_us: now_us, node: Some(node), event }]
     }
 
+    /// So many frames of the board at a port arrived damaged: each was a message.
+    pub fn miss(&mut self, now_us: u64, port: PortIndex, count: u32) -> Vec<Record> {
+        let Some(&node) = self.at_port.get(&port) else { return Vec::new() };
+        let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };
+        board.lost = board.lost.saturating_add(u64::from(count));
+        vec![Record { time_us: now_us, node: Some(node), event: note(format!("{LOST_NOTE}{count}")) }]
+    }
+
     /// Handles a board's message and returns the records for the trace. Until the board has said hello there are none.
     pub fn receive(&mut self, now_us: u64, port: PortIndex, message: &ToHost) -> Vec<Record> {
         if let ToHost::Hello(hello) = message {
@@ -130,7 +138,12 @@ impl Boards {
         let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };
         self.gathered.hear(board.id, message);
         let (time_us, event) = match message {
-            ToHost::Hello(_) | ToHost::Pong(_) | ToHost::LogTold { .. } | ToHost::Stored { .. } => return Vec::new(),
+            ToHost::Hello(_)
+            | ToHost::Pong(_)
+            | ToHost::LogTold { .. }
+            | ToHost::Stored { .. }
+            | ToHost::Journal(_)
+            | ToHost::JournalTold { .. } => return Vec::new(),
             ToHost::Notice { at_us, notice } => (board.time(now_us, *at_us), board.notice(*notice)),
             ToHost::Snapshot { at_us, snapshot } => {
                 let time_us = board.time(now_us, *at_us);
@@ -168,6 +181,7 @@ impl Boards {
             | ToHost::Warning(_)
             | ToHost::Submitted { .. }
             | ToHost::Logged { .. }
+            | ToHost::Copied { .. }
             | ToHost::Answer { .. } => (now_us, Some(note(describe::message(message)))),
         };
         event.map(|event| Record { time_us, node: Some(node), event }).into_iter().collect()
@@ -298,7 +312,12 @@ fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, NodeNumber>) -> Option<Eve
         Call::Frame { rssi_dbm, bytes } => Some(match mac::sender(bytes.as_slice()) {
             Some(id) => match senders.get(&id) {
                 Some(&from) => Event::Received { from, rssi_dbm: i16::from(*rssi_dbm) },
-                None => note(format!("heard node {id}, which nobody watches, at {rssi_dbm} dBm")),
+                None => match mac::header(bytes.as_slice()) {
+                    Some(Header { from, epoch, number }) => {
+                        Event::Heard { id: from, epoch, number, rssi_dbm: i16::from(*rssi_dbm) }
+                    }
+                    None => note(format!("heard node {id}, which nobody watches, at {rssi_dbm} dBm")),
+                },
             },
             None => return None,
         }),
@@ -307,7 +326,7 @@ fn on_the_air(call: &Call, senders: &BTreeMap<NodeId, NodeNumber>) -> Option<Eve
 }
 
 /// What a board says it is.
-fn identity(hello: &Hello) -> Event {
+pub fn identity(hello: &Hello) -> Event {
     Event::Board {
         network: network::shown(hello.pan),
         kind: hello.board.name().to_owned(),

@@ -34,13 +34,16 @@ pub fn weight(message: &ToHost) -> Weight {
             Notice::Event(_) | Notice::RingPlace(..) => Weight::Detail,
             _ => Weight::News,
         },
-        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } | ToHost::Logged { .. } => Weight::News,
+        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } => Weight::News,
+        ToHost::Logged { .. } | ToHost::Copied { .. } => Weight::News,
         ToHost::Snapshot { .. }
         | ToHost::Reading { .. }
         | ToHost::Call { .. }
         | ToHost::Pong(_)
         | ToHost::Answer { .. }
         | ToHost::LogTold { .. }
+        | ToHost::Journal(_)
+        | ToHost::JournalTold { .. }
         | ToHost::Stored { .. } => Weight::Detail,
     }
 }
@@ -73,7 +76,10 @@ pub fn message(message: &ToHost) -> String {
         ToHost::Answer { from, .. } => format!("node {from} has answered"),
         ToHost::Warning(warning) => self::warning(*warning).into(),
         ToHost::Logged { entry, .. } => logged(entry.as_slice()),
-        ToHost::LogTold { next, end } => format!("has told its log up to entry {next} of {end}"),
+        ToHost::Copied { entry } => format!("the leader has {}", logged(entry.as_slice())),
+        ToHost::LogTold { next, end } => format!("has sent its log up to entry {next} of {end}"),
+        ToHost::Journal(_) => "has sent an item of its journal".into(),
+        ToHost::JournalTold { next, end } => format!("has sent its journal up to item {next} of {end}"),
         ToHost::Stored { number, block, .. } => {
             let samples = BlockBytes::read(block.as_slice()).map_or(0, |block| block.samples_len);
             format!("stored its block {number} with {}", counted(samples, "sample"))
@@ -158,7 +164,7 @@ pub fn notice(notice: Notice) -> String {
         Notice::EpochNeeded => "only listens until a new epoch is stored".into(),
         Notice::RingPlace(left, right) => format!("is between {left} and {right} on the ring"),
         Notice::LeaderSilent(id) => format!("has not heard its leader {id} for too long"),
-        Notice::AtOdds => "was at odds with its neighbours for too long, and begins anew".into(),
+        Notice::AtOdds => "was at odds with its neighbours for too long, and starts over".into(),
         Notice::Guest(id) => format!("is a guest of {id}, which has no room for a link"),
         Notice::Fault(fault) => format!("DEFECT of the election core: {fault:?}"),
         Notice::Lost(count) => format!("the node dropped {}", counted(count, "notice")),
@@ -184,7 +190,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::Unwilling => "the other end no longer wants it",
         Reason::MadeRoom => "dropped to make room for another",
         Reason::Renamed => "this node changed its id",
-        Reason::AtOdds => "this node begins anew",
+        Reason::AtOdds => "this node starts over",
     }
 }
 
@@ -222,7 +228,7 @@ fn warning(warning: Warning) -> &'static str {
         Warning::BadConfig => "in the DEMO network, because its configuration is damaged; provision it again",
         Warning::StorageFailed => "cannot store anything and only listens; its flash may be worn out",
         Warning::ResetLoop => {
-            "ended soon after its start, and waits before it joins; press reset, or pull its plug, to end that"
+            "crashed soon after its start, and waits before it joins; press reset or pull the plug to end the wait"
         }
         Warning::RadioSilence => "its radio has heard nothing for a long time",
     }

@@ -1,5 +1,5 @@
-//! The readings of all nodes, as boards on cables tell them: those that a leader has in its log, and those that a board has stored
-//! itself. Entries come from several logs and more than once; the newest block of each node counts.
+//! The readings of all nodes, as boards on cables report them: those in a leader's log, copies that a leader sends, and those that
+//! a board has stored itself. Entries come from several logs and more than once; the newest block of each node counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ impl Gathered {
     /// Takes note of what a board with this id says.
     pub fn hear(&mut self, speaker: NodeId, message: &ToHost) {
         match message {
-            ToHost::Logged { entry, .. } => {
+            ToHost::Logged { entry, .. } | ToHost::Copied { entry } => {
                 let Some(entry) = LogEntry::read(entry.as_slice()) else { return };
                 match entry.contents {
                     Contents::Block(_) => {
@@ -79,7 +79,7 @@ impl Gathered {
         }
     }
 
-    /// A line for each node; empty where nothing was gathered yet.
+    /// A line for each node; empty if nothing was gathered yet.
     pub fn table(&self) -> String {
         let mut text = String::new();
         for (id, node) in &self.nodes {

@@ -9,6 +9,7 @@ pub mod describe;
 pub mod gathered;
 pub mod hearing;
 pub mod line;
+mod log_reader;
 pub mod mac;
 pub mod screen;
 pub mod watch;

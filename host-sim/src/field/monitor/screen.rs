@@ -24,7 +24,7 @@ pub struct Screen<W: Write> {
     columns: usize,
 }
 
-/// What terminals have that do not say.
+/// For terminals that do not report their width.
 pub const COLUMNS: usize = 80;
 
 impl<W: Write> Screen<W> {

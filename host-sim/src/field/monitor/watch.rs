@@ -8,12 +8,16 @@ use sim::air::trace::{Event, NodeNumber, Record};
 
 use super::boards::{Boards, PortIndex};
 use super::line::{self, Endpoint, Line};
+use super::log_reader::LogReader;
 
 /// How often to try to reopen a line that is gone.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// How often to ask boards for a snapshot.
 const ASK: Duration = Duration::from_secs(2);
+
+/// How often to ask for the readings of all nodes. A board counts as a reader for two such times and a half.
+const READ: Duration = Duration::from_secs(60);
 
 /// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
 const CALLS_WAIT: Duration = Duration::from_secs(20);
@@ -26,9 +30,11 @@ pub struct Options {
     pub frames: bool,
     /// Restart every board once, and record everything that its node is told and gives out.
     pub calls: bool,
+    /// Have the leader's readings sent to the first board, if it does not lead itself.
+    pub copies: bool,
 }
 
-/// A port is read so often before the others have their turn, and before what it said is handed on.
+/// How often a port is read before the others have their turn and what it said is passed on.
 const READS_MAX: u32 = 64;
 
 /// What can happen at a port.
@@ -63,8 +69,7 @@ struct Port {
     restart_at: Option<Instant>,
     next_try: Instant,
     is_wait_told: bool,
-    /// Whether the board was asked for its log since the port was opened.
-    is_log_asked: bool,
+    log: LogReader,
 }
 
 #[derive(Debug)]
@@ -72,8 +77,11 @@ pub struct Watch {
     ports: Vec<Port>,
     boards: Boards,
     options: Options,
+    /// What leaders have gathered is stored, so none of it may be missed.
+    keeps_logs: bool,
     start: Instant,
     next_ask: Instant,
+    next_read: Instant,
 }
 
 impl Watch {
@@ -88,10 +96,24 @@ impl Watch {
             restart_at: Some(start),
             next_try: start,
             is_wait_told: false,
-            is_log_asked: false,
+            log: LogReader::default(),
         };
         let ports = endpoints.into_iter().map(port).collect();
-        Self { ports, boards: Boards::default(), options, start, next_ask: start + ASK }
+        Self {
+            ports,
+            boards: Boards::default(),
+            options,
+            keeps_logs: false,
+            start,
+            next_ask: start + ASK,
+            next_read: start,
+        }
+    }
+
+    /// As [`new`](Self::new), for whoever stores what leaders have gathered, and says with
+    /// [`release_logs`](Self::release_logs) what is safe.
+    pub fn keeping_logs(endpoints: impl IntoIterator<Item = Endpoint>, options: Options) -> Self {
+        Self { keeps_logs: true, ..Self::new(endpoints, options) }
     }
 
     pub fn boards(&self) -> &Boards {
@@ -106,6 +128,15 @@ impl Watch {
     pub fn send(&mut self, port: PortIndex, message: &ToBoard) -> bool {
         let Some(line) = self.ports.get_mut(port.0).and_then(|port| port.line.as_mut()) else { return false };
         say(line, message).is_ok()
+    }
+
+    /// Everything that leaders have told so far is safe, and they may overwrite it.
+    pub fn release_logs(&mut self) {
+        for port in &mut self.ports {
+            if let (Some(line), Some(release)) = (&mut port.line, port.log.handle_committed()) {
+                let _ = say(line, &release);
+            }
+        }
     }
 
     /// Waits no longer than this for something to happen, and returns what did.
@@ -171,7 +202,15 @@ impl Watch {
                 Ok(None) => return,
                 Ok(Some(count)) => {
                     for &byte in buf.get(..count).unwrap_or_default() {
-                        let Some(message) = port.decoder.push(byte) else { continue };
+                        let message = port.decoder.push(byte);
+                        // Told where it happened: what follows is known to come after something that is missing.
+                        let damaged = port.decoder.damaged();
+                        if damaged > port.damaged_told {
+                            let records = self.boards.miss(time_us, number, damaged - port.damaged_told);
+                            port.damaged_told = damaged;
+                            happened.push(Happening { time_us, port: number, what: What::Damaged(damaged), records });
+                        }
+                        let Some(message) = message else { continue };
                         match message {
                             // From its node's start on, which comes soon after its hello.
                             ToHost::Hello(_) => {
@@ -191,26 +230,14 @@ impl Watch {
                         if self.boards.is_spare(number) {
                             continue;
                         }
-                        if let ToHost::LogTold { next, end } = &message
-                            && next < end
-                        {
-                            let _ = say(line, &ToBoard::ReadLog { from: *next });
+                        if let Some(ask) = read_on(&mut port.log, &message, self.keeps_logs) {
+                            let _ = say(line, &ask);
                         }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
                     }
-                    let damaged = port.decoder.damaged();
-                    if damaged > port.damaged_told {
-                        port.damaged_told = damaged;
-                        happened.push(Happening {
-                            time_us,
-                            port: number,
-                            what: What::Damaged(damaged),
-                            records: Vec::new(),
-                        });
-                    }
                 }
                 Err(error) => {
-                    (port.line, port.is_log_asked) = (None, false);
+                    (port.line, port.log) = (None, LogReader::default());
                     port.next_try = Instant::now() + RETRY;
                     // Its loss has been reported; do not report the wait as well.
                     port.is_wait_told = true;
@@ -229,6 +256,7 @@ impl Watch {
         }
         let now = Instant::now();
         self.next_ask = now + ASK;
+        self.read_all(now);
         for (at, port) in self.ports.iter_mut().enumerate() {
             let number = PortIndex(at);
             let Some(line) = port.line.as_mut() else { continue };
@@ -246,10 +274,34 @@ impl Watch {
                 let _ = say(line, &ToBoard::Reset { record: true });
                 port.restart_at = Some(now + CALLS_WAIT);
             }
-            if self.boards.at(number).is_some() && !std::mem::replace(&mut port.is_log_asked, true) {
-                let _ = say(line, &ToBoard::ReadLog { from: 0 });
+            if let Some(ask) = port.log.look(now) {
+                let _ = say(line, &ask);
             }
         }
+    }
+
+    /// Asks the first board for the readings of all nodes. One is enough, and a network has one reader at a time.
+    fn read_all(&mut self, now: Instant) {
+        if !self.options.copies || now < self.next_read {
+            return;
+        }
+        let known = |at: &usize| self.boards.at(PortIndex(*at)).is_some() && !self.boards.is_spare(PortIndex(*at));
+        let first = (0..self.ports.len()).find(known);
+        if first.is_some_and(|at| self.send(PortIndex(at), &ToBoard::ReadAll)) {
+            self.next_read = now + READ;
+        }
+    }
+}
+
+/// What to ask a board for after it has said this, so that its whole log is told.
+fn read_on(log: &mut LogReader, message: &ToHost, keeps: bool) -> Option<ToBoard> {
+    let now = Instant::now();
+    match message {
+        ToHost::Hello(_) => Some(log.start(now)),
+        ToHost::Lost(_) => log.handle_lost(now, keeps),
+        ToHost::LogTold { next, end } => log.handle_told(now, *next, *end),
+        ToHost::Logged { position, .. } => log.handle_logged(now, *position),
+        _ => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Boards' settings, the page that holds them, and the ways to bring it onto a board.
+//! Boards' settings, the page that holds them, and the ways to get it onto a board.
 
 pub mod cable;
 pub mod network;

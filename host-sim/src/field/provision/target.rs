@@ -31,7 +31,7 @@ impl Format {
     }
 }
 
-/// The steps that bring a page onto a board: write it, then reset the board.
+/// The steps that get a page onto a board: write it, then reset the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlashSteps {
     steps: [Vec<OsString>; 2],

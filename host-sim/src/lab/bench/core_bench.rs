@@ -37,7 +37,7 @@ pub struct BigRingReport {
     pub seconds: f64,
     /// The processor time of that; none if the system does not report it.
     pub processor_seconds: Option<f64>,
-    /// The whole time divided by the messages; none where there were none.
+    /// The whole time divided by the messages; none if there were none.
     pub ns_per_message: Option<f64>,
     /// Seconds to lay out the ring before.
     pub setup_seconds: f64,

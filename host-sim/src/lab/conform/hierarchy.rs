@@ -213,8 +213,8 @@ fn compare(verdict: &mut Verdict, net: &HierarchyNet, step: &Step) {
             None => verdict.compare("nodes", &Some(expected.id), &None),
         }
     }
-    // That a step is not quiescent is taken as given: a change may still have to be noticed at one end of a link, which no
-    // message in flight tells. Nothing can be said of the structure then.
+    // That a step is not quiescent is taken as given: one end of a link may still have to notice a change, which no message
+    // in flight shows. Nothing can be said of the structure then.
     if step.quiescent {
         verdict.compare("quiescent", &true, &net.is_quiet());
         verdict.compare("components", components, &component_list(net));

@@ -1,7 +1,7 @@
 //! The first impression: two small networks on the simulated air, told in beats.
 //!
 //! Boards appear, find each other and elect; the leader's plug is pulled; another takes over. First on a ring, then in a
-//! network whose nodes walk about. Whoever plays it decides how fast; here is only what is shown when.
+//! network whose nodes walk about. How fast it plays is up to the player; this only says what is shown when.
 
 pub mod screen;
 

@@ -12,7 +12,7 @@ use crate::view::network::{Network, Node};
 /// Okabe and Ito's colours, as near as the 256 colours of terminals come.
 const COLOURS: [u8; 8] = [32, 208, 36, 175, 214, 74, 136, 245];
 const DIM: u8 = 240;
-/// A board is shown to send for so long after a frame began, in simulated microseconds.
+/// A board is shown to send for this long after a frame began, in simulated microseconds.
 const SENDING_US: u64 = 60_000;
 /// Lines above and below the picture.
 const FRAME_LINES: usize = 6;
@@ -90,7 +90,7 @@ impl<'r> Screen<'r> {
         }
     }
 
-    /// The picture with its title and caption; of the boards only the first few where they are still appearing.
+    /// The picture with its title and caption; only the first few boards while they are still appearing.
     pub fn draw(&self, window: Window, time_us: u64, title: &str, caption: &str, appeared: usize) -> String {
         let columns = window.columns.clamp(20, 110);
         let lines = window.lines.saturating_sub(FRAME_LINES).clamp(5, 34);

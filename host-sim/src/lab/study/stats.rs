@@ -113,7 +113,7 @@ impl Group {
 }
 
 impl MeanAndMax {
-    /// Mean and maximum of these numbers; zero of none.
+    /// Mean and maximum of these numbers; zero if there are none.
     pub fn of(values: impl Iterator<Item = u64>) -> Self {
         let (sum, max, count) =
             values.fold((0, 0, 0_u64), |(sum, max, count), value| (sum + value, value.max(max), count + 1));

@@ -66,7 +66,7 @@ pub fn printed_steps(algorithm: Algorithm, case: Case) -> Option<Formula> {
     })
 }
 
-/// What the messages measured are, where it is known and not what is printed.
+/// What the messages measured are, if known and not what is printed.
 pub fn exact_messages(algorithm: Algorithm, case: Case) -> Option<Formula> {
     match (algorithm, case) {
         (Algorithm::Hs, Case::Best) => {
@@ -78,7 +78,7 @@ pub fn exact_messages(algorithm: Algorithm, case: Case) -> Option<Formula> {
     }
 }
 
-/// What the steps measured are, where it is known and not what is printed.
+/// What the steps measured are, if known and not what is printed.
 pub fn exact_steps(algorithm: Algorithm, case: Case) -> Option<Formula> {
     match (algorithm, case) {
         (Algorithm::Hs, _) => {

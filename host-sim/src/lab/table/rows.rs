@@ -71,7 +71,7 @@ fn row(algorithm: Algorithm, case: Case, n: u16, finding: Finding) -> Row {
     }
 }
 
-/// Why a cost is not what is printed; nothing where it is.
+/// Why a cost is not what is printed; nothing if it is.
 fn explain(cost: &str, measured: &Measured, printed: u64, exact: Option<Formula>, n: u16) -> String {
     let Measured { value, why, .. } = measured;
     if *value == printed {

@@ -159,7 +159,7 @@ impl Machine {
         self
     }
 
-    /// Runs for at most so many cycles.
+    /// Runs for at most this many cycles.
     fn run(&mut self, cycles: u64) -> Stop {
         let until = self.cpu.now() + cycles;
         self.cpu.run(&mut self.memory, &mut self.board, until)

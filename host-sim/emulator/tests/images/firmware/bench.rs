@@ -13,6 +13,8 @@ use emulator::network::{BoardIndex, Ether, Network};
 use emulator::phy::{Frame, Input, Output, Stamped, Tuning};
 use emulator::soc::{Chip, Surroundings};
 
+use crate::models::build_ahead;
+
 /// In cycles.
 pub const MS: u64 = 64_000;
 
@@ -37,7 +39,9 @@ pub fn program() -> Program {
     thread_local!(static PROGRAM: Program = {
         Program::parse(&images::elf("firmware").expect("the image builds")).expect("an image with a log")
     });
-    PROGRAM.with(Program::clone)
+    let program = PROGRAM.with(Program::clone);
+    build_ahead();
+    program
 }
 
 /// What is around the boards of most tests. Their slow crystal starts quickly, so that no test wastes time waiting for it.

@@ -10,6 +10,7 @@ mod erasing;
 mod fleet;
 mod holding;
 mod hostile_air;
+mod journal;
 mod logs;
 mod orders;
 mod power_cuts;

@@ -60,3 +60,38 @@ fn one_board_is_found_and_restarted_through_another() {
     assert_eq!(bench.snapshot(2).epoch, Some(2), "and only once, although it hears of the order again");
     assert_eq!(bench.snapshot(0).epoch, Some(1));
 }
+
+#[test]
+fn what_was_ordered_holds_although_all_boards_lose_their_power() {
+    let mut bench = boards(3);
+    bench.elect(30);
+    let sample = Command::Set { register: Register::SAMPLE, value: 1_000 };
+    assert_eq!(submit(&mut bench, 1, sample), Outcome::Applied { by: 3, of: 3 });
+    // It is in flash two seconds later.
+    bench.run_ms(2_500);
+    (0..3).for_each(|number| bench.network.power_off(number));
+    bench.run_ms(1_000);
+    (0..3).for_each(|number| bench.network.power_on(number));
+    bench.elect(30);
+    (0..3).for_each(|number| _ = bench.said(number));
+    bench.run_ms(6_000);
+    for number in 0..3 {
+        let count = measurements(&mut bench, number);
+        assert!((5..=7).contains(&count), "board {number} measured {count} times in six seconds");
+    }
+}
+
+#[test]
+fn a_board_is_made_leader_through_another() {
+    let mut bench = boards(3);
+    let leader = bench.elect(30);
+    let next = NodeId(leader.0 % 3 + 1);
+    let other = usize::from(next.0 % 3);
+    let elect = Command::Act { action: Action::Elect, target: next };
+    let outcome = submit(&mut bench, other, elect);
+    assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome}");
+    bench.run_ms(3_000);
+    for number in 0..3 {
+        assert_eq!(bench.snapshot(number).leader, Some(next), "board {number}");
+    }
+}

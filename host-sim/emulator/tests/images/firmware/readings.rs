@@ -220,3 +220,39 @@ fn a_full_store_declares_what_it_has_lost() {
     assert!(entries[1..].iter().all(|&(number, end)| kept.contains(&number) && end.is_none()), "{entries:?}");
     assert!(entries.len() > 3, "{entries:?}");
 }
+
+#[test]
+fn a_pc_at_a_board_that_does_not_lead_is_told_what_all_measure() {
+    let mut bench = boards(4);
+    let leader = bench.elect(30);
+    hurry(&mut bench);
+    let reader = (index(leader) + 1) % 4;
+    (0..4).for_each(|number| _ = bench.said(number));
+    bench.tell(reader, &ToBoard::ReadAll);
+    let (mut seen, mut stored) = (BTreeMap::new(), BTreeMap::new());
+    for second in 0..50 {
+        bench.run_ms(1_000);
+        for board in 0..4 {
+            for message in bench.said(board) {
+                match message {
+                    ToHost::Copied { entry } if board == reader => {
+                        let entry = LogEntry::read(entry.as_slice()).expect("an entry");
+                        let Contents::Block(block) = entry.contents else { panic!("{entry:?}") };
+                        assert!(entry.age < 2_000, "it is seconds old: {entry:?}");
+                        seen.insert(entry.key, block.to_vec());
+                    }
+                    // Long enough before the end, and after the leader has heard of the reader.
+                    ToHost::Stored { store, number, block } if (12..40).contains(&second) && board != reader => {
+                        let origin = NodeId(u16::try_from(board).unwrap_or(0) + 1);
+                        stored.insert(Key { origin, store, number }, block.as_slice().to_vec());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(stored.len() >= 6, "{} blocks", stored.len());
+    for (key, block) in &stored {
+        assert_eq!(seen.get(key), Some(block), "{key:?}");
+    }
+}

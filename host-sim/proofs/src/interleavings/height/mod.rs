@@ -25,10 +25,9 @@
 //!
 //! | nodes | events | successors | graphs and ids | states |
 //! |---|---|---|---|---|
-//! | 3 | 2 | 3 | all | see its output |
-//! | 3 | 4 | 2 | all | see its output |
-//! | 4 | 0 | 3 | all shapes, one assignment of ids each | see its output |
-//! | 4 | 2 | 2 | all shapes of up to four links, one assignment of ids each | see its output |
+//! | 3 | 0 | 3 | all | see its output |
+//! | 3 | 2 | 2 | all | see its output |
+//! | 4 | 0 | 2 | shapes of up to three links, one assignment of ids each | see its output |
 //!
 //! `RINGLEADER_DEEP=1` explores one more event on three nodes, two more for the others of them, and one more on four: some
 //! sixty million states.
@@ -56,12 +55,7 @@ fn explore(graphs: impl Iterator<Item = Graph>, events: u8, options: HeightOptio
 }
 
 /// The same, where up to so many nodes succeed a leader besides.
-fn explore_successions(
-    graphs: impl Iterator<Item = Graph>,
-    events: u8,
-    elections: u8,
-    options: HeightOptions,
-) -> Seen {
+fn explore_successions(graphs: impl Iterator<Item = Graph>, events: u8, elections: u8, options: HeightOptions) -> Seen {
     let HeightOptions { clock, .. } = options;
     // With a perfect clock the order of any two events matters.
     let search = if clock == ClockKind::Lamport { Search::Reduced } else { Search::Full };
@@ -76,7 +70,12 @@ fn explore_successions(
         }
     }
     let seen = walk.seen();
-    println!("{events} events, {elections} elections, {options:?}: {} states, {} events, {} ends", seen.states, seen.events, seen.ends.len());
+    println!(
+        "{events} events, {elections} elections, {options:?}: {} states, {} events, {} ends",
+        seen.states,
+        seen.events,
+        seen.ends.len()
+    );
     assert!(!seen.ends.is_empty(), "no run has ended");
     seen
 }
@@ -159,13 +158,15 @@ fn four_nodes_and_four_events_in_every_shape_unless_in_four_links() {
 
 #[test]
 fn three_nodes_and_two_or_three_successors() {
-    explore_successions(graphs(3), 2, 3, radio(ClockKind::Lamport));
-    explore_successions(graphs(3), events(4, 5), 2, radio(ClockKind::Lamport));
+    explore_successions(graphs(3), 0, 3, radio(ClockKind::Lamport));
+    explore_successions(graphs(3), events(2, 4), 2, radio(ClockKind::Lamport));
 }
 
 #[test]
-fn four_nodes_and_two_or_three_successors() {
-    explore_successions(shapes(4), 0, 3, radio(ClockKind::Lamport));
-    let sparse = shapes(4).filter(|graph| graph.edges().count() <= 4);
-    explore_successions(sparse, events(2, 3), 2, radio(ClockKind::Lamport));
+fn four_nodes_and_two_successors() {
+    let sparse = || shapes(4).filter(|graph| graph.edges().count() <= 3);
+    explore_successions(sparse(), 0, 2, radio(ClockKind::Lamport));
+    if is_deep() {
+        explore_successions(sparse(), 0, 3, radio(ClockKind::Lamport));
+    }
 }

@@ -43,7 +43,7 @@ const LANE_BITS: u32 = 2;
 pub(super) struct Block {
     /// Which four radios: the number of the first, divided by four and counted from the list's [`Base`].
     pub four: u32,
-    /// The power at each of them in the smallest units; zero where nothing arrives.
+    /// The power at each of them in the smallest units; zero if nothing arrives.
     pub powers: [i32; LANES],
 }
 

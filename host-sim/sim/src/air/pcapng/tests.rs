@@ -125,7 +125,7 @@ fn every_frame_of_a_run_is_recorded_with_its_checksum() {
     assert_eq!(recorded.len(), plain.0.len());
 }
 
-/// What Wireshark's command-line tool makes of a capture: the chosen fields of every frame; none where it is not installed.
+/// What Wireshark's command-line tool makes of a capture: the chosen fields of every frame; none if it is not installed.
 fn tshark(capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let file = std::env::temp_dir().join(format!("ringleader-{}.pcapng", std::process::id()));
     std::fs::write(&file, capture).unwrap();

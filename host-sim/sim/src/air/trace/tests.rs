@@ -61,7 +61,7 @@ fn a_leader_is_written_once_per_change() {
             _ => None,
         })
         .collect();
-    // Each follows itself at first, then 99 speaks, then 98; the last was switched off and on and begins anew.
+    // Each follows itself at first, then 99 speaks, then 98; the last was switched off and on and starts over.
     let expected = [(0, 100), (1, 99), (2, 98), (0, 99), (0, 98), (1, 98), (2, 98)];
     assert_eq!(changes, expected.map(|(node, id)| (NodeNumber(node), Some(NodeId(id)))));
 }
@@ -97,7 +97,7 @@ fn the_same_run_gives_the_same_bytes_and_every_line_can_be_read() {
     let count = |of: fn(&Event) -> bool| records.iter().filter(|record| of(&record.event)).count();
     assert_eq!(count(|event| matches!(event, Event::PowerOn {})), 4);
     assert_eq!(count(|event| matches!(event, Event::PowerOff {})), 1);
-    // Two stations speak three times. The third speaks once: its clock begins anew, and its next turn is too far off.
+    // Two stations speak three times. The third speaks once: its clock starts over, and its next turn is too far off.
     assert_eq!(count(|event| matches!(event, Event::Frame { .. })), 7);
     assert_eq!(count(|event| matches!(event, Event::Received { .. })), 12, "two hear five of them, one hears two");
     for (line, record) in first.iter().zip(&records) {

@@ -1,9 +1,9 @@
 //! What is to happen when: the queue of events.
 //!
-//! A frame has half a dozen events within milliseconds and one a second later; with one heap for all, each of the former would
-//! sift through everybody's latter, and cost more the more nodes there are. So only what is due next is kept in order: time is
-//! cut into short buckets, and what belongs to a later one waits with the others of that bucket, unsorted, until its time comes.
-//! The heap then holds a few milliseconds of events, however many nodes there are.
+//! A frame has half a dozen events within milliseconds and one a second later. In a single heap each of the former would sift
+//! through the latter of all nodes, and cost more the more nodes there are. So only what is due next is kept in order: time is
+//! cut into short buckets, and the events of a later bucket wait unsorted until its time comes. The heap then holds a few
+//! milliseconds of events, however many nodes there are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

@@ -1,4 +1,4 @@
-//! What goes wrong at receivers and timers whatever the radio model says: frames that are lost or reach a station with wrong
+//! What goes wrong at receivers and timers regardless of the radio model: frames that are lost or reach a station with wrong
 //! bits and a right checksum, and stations that wake late. Each has a random stream of its own.
 
 use common::mac::phy::{FCS_BYTES, fcs};

@@ -1,4 +1,4 @@
-//! A radio that is no station: it overhears frames, and puts on the air whatever it is told to.
+//! A radio that is not a station: it overhears frames, and sends whatever it is told to.
 
 use std::collections::VecDeque;
 
@@ -101,7 +101,7 @@ impl<S: Station> World<S> {
         (0..count).map(move |at| old.get(at).unwrap_or_else(|| &new[at - old.len()]).as_slice())
     }
 
-    /// Has an intruder send a frame now, without looking whether the channel is clear. False where it is still sending.
+    /// Has an intruder send a frame now, without looking whether the channel is clear. False if it is still sending.
     pub fn inject(&mut self, radio: RadioIndex, frame: RawFrame, watcher: &mut impl Watcher<S>) -> bool {
         if self.intruders.get(radio).is_none_or(|intruder| intruder.on_air.is_some()) {
             return false;

@@ -37,7 +37,7 @@ pub struct World<S> {
     medium: Medium,
     timing: RadioTiming,
     stations: PerNode<S>,
-    /// What each station asked for when it was last called: asking it before the next call, too, takes twice the time.
+    /// What each station asked for when it was last called: asking again before the next call would take twice the time.
     deadlines: PerNode<Instant>,
     clocks: PerNode<LocalClock>,
     radios: Radios,

@@ -243,7 +243,7 @@ impl<S: Station> World<S> {
         self.schedule(ends_us.max(self.now_us + 1), node, Event::PortSent);
     }
 
-    /// Retunes only where something differs, since every reach is computed anew afterwards.
+    /// Retunes only where something differs, since every reach is computed again afterwards.
     fn tune_port(&mut self, node: NodeIndex, channel: u8, tx_dbm: Option<f64>) {
         let before = self.medium.tuning(node.radio());
         let tuning = Tuning { channel, tx_dbm: tx_dbm.unwrap_or(before.tx_dbm) };

@@ -160,7 +160,7 @@ impl Radios {
         Room { csma: mac.has_room(), timed: mac.has_room_for_answer() }
     }
 
-    /// Power comes on: the MAC starts anew, with randomness of its own.
+    /// Power comes on: the MAC starts over, with randomness of its own.
     pub fn begin_life(&mut self, node: NodeIndex, now_us: u64) {
         let radio = &mut self.states[node];
         radio.on = true;

@@ -43,7 +43,7 @@ pub const BUILT_IN: [(&str, &str); 35] = [
     ("mixed", include_str!("../../../../../scenarios/mixed.toml")),
 ];
 
-/// A scenario that comes with the program; none where none has this name.
+/// A scenario that comes with the program; none if none has this name.
 pub fn built_in(name: &str) -> Option<Result<Scenario, Problem>> {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     Some(read(&format!("{name} (built in)"), text))

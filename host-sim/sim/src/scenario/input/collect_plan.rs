@@ -20,6 +20,8 @@ pub struct CollectPlan {
     pub from_us: u64,
     /// How many blocks a node's store has room for.
     pub store: usize,
+    /// Whose PC reads what all measure.
+    pub reader: Option<NodeIndex>,
 }
 
 impl CollectPlan {

@@ -21,7 +21,7 @@ pub struct CommandIndex(pub usize);
 pub fn parse_set(text: &str) -> Result<Command, String> {
     let names = || REGISTERS.iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
     let Some((name, value)) = text.split_once('=') else {
-        return Err(format!("\"{text}\" is no setting; write it as name=value, such as sample=1s"));
+        return Err(format!("\"{text}\" is not a setting; write name=value, such as sample=1s"));
     };
     let (name, value) = (name.trim(), value.trim());
     let found = Register::named(name).and_then(|register| Some((register, register.description()?)));

@@ -1,4 +1,4 @@
-//! Changes to the text of a scenario, as one who looks on makes them.
+//! Changes to the text of a scenario, as a viewer makes them.
 
 use toml::de::DeTable;
 

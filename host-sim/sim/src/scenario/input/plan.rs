@@ -32,12 +32,12 @@ pub struct Scenario {
     pub protocol: ProtocolPlan,
     pub mobility: Option<Mobility>,
     pub faults: Vec<Fault>,
-    /// What nodes measure of themselves, in the order of the file. Where there is nothing, no node measures.
+    /// What nodes measure of themselves, in the order of the file. If it is empty, no node measures.
     pub loads: Vec<LoadPlan>,
     /// What nodes measure and gather, if anything.
     pub collect: Option<CollectPlan>,
     pub commands: Vec<CommandPlan>,
-    /// Whether and when somebody asks all nodes how they stand.
+    /// Whether and when somebody asks all nodes for their state.
     pub fleet: Option<FleetPlan>,
     /// The nodes must agree within this time after every change.
     pub within_us: u64,

@@ -21,7 +21,7 @@ pub(in crate::scenario) struct Judge {
     components: Components,
     /// Something has moved or begun to send since the components were found.
     is_stale: bool,
-    /// How each component stands; nothing where they are new.
+    /// How each component stands; nothing if they are new.
     standings: Vec<Standing>,
     /// The components that the last change made, with the leader whom their first node followed until then.
     made: Vec<Option<NodeIndex>>,
@@ -47,7 +47,7 @@ impl Judge {
             reigns: Vec::new(),
             changes: Changes::default(),
             lateness: Lateness::new(within_us),
-            steadiness: Watch::default(),
+            steadiness: Watch::new(within_us),
         }
     }
 
@@ -55,7 +55,7 @@ impl Judge {
         &self.components
     }
 
-    /// Whether the components have to be found anew before the next check.
+    /// Whether the components have to be found again before the next check.
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
@@ -95,7 +95,7 @@ impl Judge {
         self.reigns
     }
 
-    /// Something has changed, from which on agreement must be found anew; `found` are the components after it.
+    /// Something has changed, from which on agreement must be found again; `found` are the components after it.
     pub fn begin_change(
         &mut self,
         now: u64,
@@ -110,7 +110,7 @@ impl Judge {
         let before = self.replace_components(found, observer);
         self.watch_links(&before, world, observer);
         self.changes.begin(now, what);
-        self.steadiness.note_change();
+        self.steadiness.note_change(now);
         self.agreed_since = None;
         let mut kept = self.kept(&before);
         self.made = vec![None; kept.len()];
@@ -120,14 +120,14 @@ impl Judge {
             }
         }
         if before.links == self.components.links && before.usable == self.components.usable {
-            // It was no link that changed, so it may concern anybody.
+            // What changed was not a link, so it may concern any node.
             kept.fill(None);
         }
         self.lateness.restart(now, &kept);
     }
 
-    /// The components may be others now, and nobody calls that a change: nodes that move and boards that begin to send are not
-    /// told each time. Gives those before.
+    /// The components may have changed without that counting as a change: nodes that move and boards that begin to send are not
+    /// reported each time. Returns the components before.
     pub fn set_components(&mut self, now: u64, found: Components, observer: &mut Observer) -> Components {
         let before = self.replace_components(found, observer);
         if before.usable != self.components.usable {
@@ -221,7 +221,7 @@ impl Judge {
         self.lateness.note_settled();
     }
 
-    /// Finds out how components stand; whether one of them has lost an agreement.
+    /// Assesses all components; returns whether one of them has lost an agreement.
     fn find_standings(&mut self, world: &World<Program>) -> bool {
         let is_linked = |a, b| world.station(a).is_linked(id_of(b)) && world.station(b).is_linked(id_of(a));
         let goes_by = |a, b| world.station(a).goes_by(id_of(b));
@@ -233,8 +233,8 @@ impl Judge {
         has_lost
     }
 
-    /// Whether everybody agrees who has to. A component that the last change has made, and that only faint links still join to
-    /// the leader it had, has yet to show what becomes of it.
+    /// Whether all agree that have to. A component that the last change has made, and that only faint links still join to its
+    /// former leader, is not settled yet.
     fn is_agreed(&self, world: &World<Program>) -> bool {
         let is_settled = |(at, standing): (usize, &Standing)| match standing {
             Standing::Agreed => true,

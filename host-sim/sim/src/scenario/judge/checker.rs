@@ -2,7 +2,8 @@
 //!
 //! Safety, at every node after every step: what follows from the rules whatever the air does.
 //! - Records stay within the radius of their level, and one of distance 0 names the node itself.
-//! - Within one life a node's leader pair only ever gets better, and is never from its own future.
+//! - Within one life a node's leader pair only ever gets better, and is never from its own future. Only a node that is alone may
+//!   give up its own, which nobody else follows.
 //! - No leader comes out of thin air: whatever pair a node follows, its leader has once had itself.
 //!   Where that leader is an emulated board, nobody can tell.
 //! - The engine finds no defect in itself.
@@ -31,6 +32,8 @@ pub struct View {
     pub time: u32,
     /// The leader it follows, where the algorithm has heights.
     pub leader: Option<LeaderPair>,
+    /// Whether its election knows of nobody else.
+    pub is_alone: bool,
     /// What it says about each level.
     pub records: Records,
     /// Defects that its engine reported.
@@ -40,7 +43,8 @@ pub struct View {
 #[derive(Clone, Debug, Default)]
 pub struct Safety {
     radii: Vec<u8>,
-    pairs: BTreeMap<NodeId, LeaderPair>,
+    /// What each node followed when it was last looked at, and whether it was alone.
+    pairs: BTreeMap<NodeId, (LeaderPair, bool)>,
     claimed: BTreeSet<(NodeId, u32)>,
     /// Nodes that do not show what they claim: boards tell their leader, not their height.
     opaque: BTreeSet<NodeId>,
@@ -70,7 +74,7 @@ impl Safety {
 
     /// Checks a node; the error says what is wrong.
     pub fn check(&mut self, view: &View) -> Result<(), String> {
-        let View { id, time, leader, records, faults } = *view;
+        let View { id, time, leader, is_alone, records, faults } = *view;
         for (level, record) in records.iter().enumerate() {
             let Some(record) = record else { continue };
             let radius = self.radii.get(level).copied().unwrap_or(0);
@@ -89,7 +93,8 @@ impl Safety {
             return Err(format!("the engine of node {id} reports {faults} defects of its own"));
         }
         let Some(leader) = leader.filter(|_| !self.is_corrupted) else { return Ok(()) };
-        if let Some(before) = self.pairs.insert(id, leader).filter(|before| leader > *before) {
+        let before = self.pairs.insert(id, (leader, is_alone));
+        if let Some((before, _)) = before.filter(|&(before, was_alone)| leader > before && !was_alone) {
             return Err(format!("node {id} went back from {} to {}", pair(before), pair(leader)));
         }
         if leader.elected_at > time {
@@ -119,7 +124,7 @@ mod tests {
 
     fn view(id: u16, time: u32, lid: u16, elected_at: u32) -> View {
         let leader = Some(LeaderPair { elected_at, lid: NodeId(lid) });
-        View { id: NodeId(id), time, leader, records: Records::default(), faults: 0 }
+        View { id: NodeId(id), time, leader, is_alone: false, records: Records::default(), faults: 0 }
     }
 
     #[test]
@@ -131,6 +136,7 @@ mod tests {
         safety.check(&view(2, 9, 2, 9)).unwrap();
         assert!(safety.check(&view(2, 9, 1, 5)).unwrap_err().contains("went back"));
         safety.reborn(NodeId(2));
+        safety.check(&View { is_alone: true, ..view(2, 9, 2, 9) }).unwrap();
         safety.check(&view(2, 9, 1, 5)).unwrap();
         assert!(safety.check(&view(4, 3, 4, 4)).unwrap_err().contains("before the election"));
         assert!(safety.check(&View { faults: 1, ..view(1, 5, 1, 5) }).unwrap_err().contains("defects"));

@@ -1,5 +1,5 @@
-//! Whether readings are collected as promised: each one that its origin has stored is once in the logs of all leaders together, or
-//! in a gap that its origin declared, once the origin has followed an agreed leader for a minute.
+//! Whether readings are collected as promised: each reading that its origin has stored is in the leaders' logs, taken together,
+//! exactly once, or in a gap that its origin declared, once the origin has followed an agreed leader for a minute.
 //!
 //! Checked at every entry of every log: that its origin stored just these bytes, and that the same log does not have them yet.
 //! Checked every second: that nothing is missing for too long. Two leaders may both have logged a reading, because the commit of

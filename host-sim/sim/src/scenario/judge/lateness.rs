@@ -14,7 +14,7 @@ use crate::scenario::run::drive::id_of;
 use crate::scenario::run::faults::names;
 use crate::scenario::run::program::Program;
 
-/// As many nodes of a group are named.
+/// The most nodes of a group that are named.
 const NAMED_MAX: usize = 12;
 
 /// A dispute that went on for too long.

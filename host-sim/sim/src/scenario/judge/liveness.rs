@@ -56,7 +56,7 @@ impl Liveness {
         }
     }
 
-    /// Assesses a component whose nodes have agreed since then, or do not agree. Some where it has taken too long.
+    /// Assesses a component whose nodes have agreed since then, or do not agree. Some if it has taken too long.
     pub fn assess(&mut self, now: u64, component: ComponentIndex, agrees_since: Option<u64>) -> Option<Overdue> {
         let accord = self.accords.get_mut(component.0)?;
         accord.agreed_since = agrees_since.map(|since| accord.agreed_since.unwrap_or(since));

@@ -217,6 +217,7 @@ impl OrdersWatch {
             superseded: count(|outcome| matches!(outcome, Some(Outcome::Superseded { .. }))),
             expired: count(|outcome| matches!(outcome, Some(Outcome::Expired | Outcome::Refused))),
             open: count(|outcome| outcome.is_none_or(|outcome| !outcome.is_final())),
+            holding: 0,
             latency_ms: Spread::of(latencies_ms.clone()),
             latencies_ms,
         })

@@ -16,8 +16,11 @@ pub(super) struct Watch {
     /// Frames of nodes so far, and those in the quiet time.
     frames: u64,
     quiet_frames: u64,
-    /// The quiet time and its frames when the last change came.
-    before_last: Quiet,
+    /// How long agreement may take.
+    within_us: u64,
+    /// From when on the last change must be agreed on, and the quiet time since, with its frames.
+    due_us: u64,
+    last: Quiet,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +39,12 @@ pub(super) struct Done {
 }
 
 impl Watch {
-    /// Time has passed with this many nodes on; by now they have done so much.
+    /// Agreement must come within this time.
+    pub fn new(within_us: u64) -> Self {
+        Self { within_us, due_us: within_us, ..Self::default() }
+    }
+
+    /// Time has passed with this many nodes on; by now they have done this much.
     pub fn pass(&mut self, now: u64, on: usize, Done { changes, frames }: Done, is_quiet: bool) {
         let node_us = (now - self.passed_us) * on as u64;
         self.node_us += node_us;
@@ -44,14 +52,19 @@ impl Watch {
             self.quiet_node_us += node_us;
             self.spontaneous += changes - self.changes;
             self.quiet_frames += frames - self.frames;
+            if self.passed_us >= self.due_us {
+                self.last.node_us += node_us;
+                self.last.frames += frames - self.frames;
+            }
         }
         self.passed_us = now;
         (self.changes, self.frames) = (changes, frames);
     }
 
     /// Something changes.
-    pub fn note_change(&mut self) {
-        self.before_last = Quiet { node_us: self.quiet_node_us, frames: self.quiet_frames };
+    pub fn note_change(&mut self, now: u64) {
+        self.due_us = now + self.within_us;
+        self.last = Quiet::default();
     }
 
     pub fn report(&self, leader_changes: u64) -> Steadiness {
@@ -61,8 +74,8 @@ impl Watch {
             spontaneous: self.spontaneous,
             quiet_node_ms: self.quiet_node_us / 1_000,
             quiet_frames: self.quiet_frames,
-            last_quiet_node_ms: (self.quiet_node_us - self.before_last.node_us) / 1_000,
-            last_quiet_frames: self.quiet_frames - self.before_last.frames,
+            last_quiet_node_ms: self.last.node_us / 1_000,
+            last_quiet_frames: self.last.frames,
         }
     }
 }
@@ -73,17 +86,19 @@ mod tests {
 
     #[test]
     fn only_what_happens_in_quiet_times_is_spontaneous() {
-        let mut watch = Watch::default();
+        let mut watch = Watch::new(1_000_000);
         let done = |changes| Done { changes, frames: 10 * changes };
         watch.pass(1_000_000, 4, done(4), false);
         watch.pass(3_000_000, 3, done(4), true);
-        watch.note_change();
+        watch.note_change(3_000_000);
         watch.pass(4_000_000, 3, done(6), true);
         watch.pass(5_000_000, 4, done(9), false);
-        let found = watch.report(9);
-        assert_eq!((found.leader_changes, found.spontaneous, found.quiet_frames), (9, 2, 20));
-        assert_eq!((found.node_ms, found.quiet_node_ms), (17_000, 9_000));
-        assert_eq!((found.last_quiet_node_ms, found.last_quiet_frames), (3_000, 20));
-        assert!((found.spontaneous_per_node_day() - 19_200.0).abs() < 1e-9, "two in nine seconds");
+        watch.pass(6_000_000, 4, done(10), true);
+        let found = watch.report(10);
+        assert_eq!((found.leader_changes, found.spontaneous, found.quiet_frames), (10, 3, 30));
+        assert_eq!((found.node_ms, found.quiet_node_ms), (21_000, 13_000));
+        let last = (found.last_quiet_node_ms, found.last_quiet_frames);
+        assert_eq!(last, (4_000, 10), "from when on the change must be agreed on");
+        assert!((found.spontaneous_per_node_day() - 3.0 * 86_400.0 / 13.0).abs() < 1e-6, "three in thirteen seconds");
     }
 }

@@ -25,7 +25,7 @@ pub struct Collected {
     /// Those that are in no log, and whose origin's flash was erased before they were.
     #[serde(default)]
     pub destroyed: u64,
-    /// Those that are in the logs of several leaders, of which whoever reads them keeps one.
+    /// Those that are in the logs of several leaders; a reader of the logs keeps one copy.
     #[serde(default)]
     pub copies: u64,
     /// From storing to the first log.
@@ -46,6 +46,11 @@ pub struct Collected {
     /// Frames and commits that relays gave up. Their origins send them again.
     #[serde(default)]
     pub dropped: u64,
+    /// Blocks of which the reader's PC was shown a copy, and copies that were dropped on the way.
+    #[serde(default)]
+    pub shown: u64,
+    #[serde(default)]
+    pub copies_dropped: u64,
     /// The share of the time in which a node sent such frames, in millionths; the mean over the nodes.
     #[serde(default)]
     pub airtime_ppm: u64,
@@ -92,7 +97,7 @@ impl Latency {
 }
 
 impl Collected {
-    /// All runs together; none where no run collected anything.
+    /// All runs together; none if no run collected anything.
     pub fn of<'c>(runs: impl Iterator<Item = &'c Self>) -> Option<Self> {
         let (mut sum, mut count) = (Self::default(), 0);
         for run in runs {
@@ -111,6 +116,8 @@ impl Collected {
                 (&mut sum.not_taken, run.not_taken),
                 (&mut sum.repeated, run.repeated),
                 (&mut sum.dropped, run.dropped),
+                (&mut sum.shown, run.shown),
+                (&mut sum.copies_dropped, run.copies_dropped),
                 (&mut sum.airtime_ppm, run.airtime_ppm),
                 (&mut sum.tx_nah, run.tx_nah),
             ] {

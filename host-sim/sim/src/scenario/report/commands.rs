@@ -15,6 +15,9 @@ pub struct Commands {
     pub expired: u64,
     /// Their origins had not been told the end: the run was over, or they had lost their power.
     pub open: u64,
+    /// Nodes that know of an order at the end.
+    #[serde(default)]
+    pub holding: u64,
     /// From the submission until every node of the origin's component had applied it, or a later order for the same register.
     pub latency_ms: Option<Spread>,
     /// Every such time.
@@ -47,6 +50,7 @@ impl Commands {
             sum.superseded += run.superseded;
             sum.expired += run.expired;
             sum.open += run.open;
+            sum.holding += run.holding;
             sum.latencies_ms.extend(&run.latencies_ms);
         }
         all.map(|all| Self { latency_ms: Spread::of(all.latencies_ms), latencies_ms: Vec::new(), ..all })

@@ -6,7 +6,7 @@ use super::spread::Spread;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
-    /// How often all nodes were asked how they stand.
+    /// How often all nodes were asked for their state.
     pub asked: u64,
     /// Those after which all nodes of the asker's component were listed within ten seconds.
     pub complete: u64,

@@ -102,7 +102,8 @@ pub struct Steadiness {
     /// The frames that nodes sent in that time.
     #[serde(default)]
     pub quiet_frames: u64,
-    /// The same two after the last change of the run.
+    /// The same two from when on the last change of the run must have been agreed on: until then links are still being made, and
+    /// heads found.
     #[serde(default)]
     pub last_quiet_node_ms: u64,
     #[serde(default)]
@@ -115,7 +116,7 @@ impl Steadiness {
         per_day(self.leader_changes, self.node_ms)
     }
 
-    /// The frames of a node and minute while nothing changed.
+    /// Frames per node and minute while nothing changed.
     pub fn quiet_frames_per_minute(&self) -> f64 {
         per_day(self.quiet_frames, self.quiet_node_ms) / 1_440.0
     }

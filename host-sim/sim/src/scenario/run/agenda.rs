@@ -48,7 +48,7 @@ pub enum Action {
     Remember,
     /// A node is told something.
     Command(CommandIndex),
-    /// Somebody asks all nodes how they stand.
+    /// Somebody asks all nodes for their state.
     Ask,
     /// Nodes are loaded otherwise from now on.
     Load(LoadIndex),

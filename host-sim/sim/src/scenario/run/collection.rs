@@ -39,7 +39,9 @@ impl Collection {
             from: Instant::from_micros(from_us),
             quantities: self.plan.quantities.clone(),
         });
-        Collector::new(self.flashes[node.0].clone(), Duration::from_micros(self.plan.every_us), sampling, seed)
+        let collector =
+            Collector::new(self.flashes[node.0].clone(), Duration::from_micros(self.plan.every_us), sampling, seed);
+        if self.plan.reader == Some(node) { collector.reading() } else { collector }
     }
 
     /// Logs count only once this desk has them.

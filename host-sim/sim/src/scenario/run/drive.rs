@@ -19,6 +19,7 @@ use crate::scenario::judge::collection::CollectionCheck;
 use crate::scenario::judge::components::Components;
 use crate::scenario::judge::observer::{DataSent, Observer, Recorders};
 use crate::scenario::report::collected::Collected;
+use crate::scenario::report::commands::Commands;
 use crate::scenario::report::outcome::{NodeUse, Outcome};
 use crate::scenario::run::agenda::Agenda;
 use crate::scenario::run::fleet::Questions;
@@ -31,7 +32,7 @@ pub(in crate::scenario) const SLICE_US: u64 = 10_000;
 /// What nodes have used is recorded this often.
 const METERED_US: u64 = 1_000_000;
 
-/// A scenario that is being played. What is wrong at present is the faults' business, and what to think of it the judge's.
+/// A scenario that is being played. What is wrong at present is kept by the faults, and what must hold by the judge.
 pub(in crate::scenario) struct Run<'s> {
     pub(super) scenario: &'s Scenario,
     pub(super) programs: Programs,
@@ -163,7 +164,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Something has changed, from which on agreement must be found anew.
+    /// Something has changed, from which on agreement must be found again.
     pub(super) fn change(&mut self, now: u64, what: String) {
         let found = self.find_components();
         self.observer.orders.note_change(now);
@@ -232,11 +233,20 @@ impl<'s> Run<'s> {
             collect: self.collected(&nodes, now),
             nodes,
             digest: self.observer.digest(),
-            commands: self.observer.orders.commands(),
+            commands: self.observer.orders.commands().map(|commands| Commands { holding: self.holding(), ..commands }),
             fleet: self.fleet(),
             reigns: self.judge.into_reigns(),
             follows: self.observer.follows,
         }
+    }
+
+    /// How many nodes know of an order.
+    fn holding(&self) -> u64 {
+        let knows = |node: &NodeIndex| match self.world.station(*node) {
+            Program::Node(station) => self.world.is_on(*node) && !station.node().orders().book().is_empty(),
+            Program::Soft(_) | Program::Board(_) => false,
+        };
+        NodeIndex::first(self.world.len()).filter(knows).count() as u64
     }
 
     /// What became of readings, and what that cost.
@@ -253,12 +263,15 @@ impl<'s> Run<'s> {
         let tx_nah = nodes.iter().zip(sent).map(charge).sum::<f64>().round() as u64 / count;
         let counters: Vec<_> =
             NodeIndex::first(self.world.len()).filter_map(|node| self.world.station(node).data_counters()).collect();
+        let flashes = NodeIndex::first(self.world.len()).filter_map(|node| self.world.station(node).flash());
         let sum = |of: fn(&Counters) -> u32| counters.iter().map(|one| u64::from(of(one))).sum();
         self.observer.collection.as_ref().map(|check| Collected {
             missed: sum(|one| one.missed),
             not_taken: sum(|one| one.not_taken),
             repeated: sum(|one| one.repeated),
             dropped: sum(|one| one.dropped.saturating_add(one.commits_dropped)),
+            copies_dropped: sum(|one| one.copies_lost),
+            shown: flashes.map(|flash| flash.borrow().shown().len() as u64).sum(),
             frames: sent.iter().map(|sent| sent.frames).sum(),
             airtime_ppm: airtime_us * 1_000_000 / now.max(1) / count,
             tx_nah,

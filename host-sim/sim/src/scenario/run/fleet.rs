@@ -1,4 +1,4 @@
-//! Asks nodes how all of them stand, as `ringleader fleet` does, and looks whether all are listed.
+//! Asks all nodes for their state, as `ringleader fleet` does, and checks that all are listed.
 
 use std::collections::BTreeSet;
 

@@ -13,7 +13,7 @@ use crate::scenario::run::agenda::Action;
 use crate::scenario::run::drive::Run;
 use crate::scenario::run::faults::names;
 
-/// The meters of all nodes; none where the scenario has no loads.
+/// The meters of all nodes; none if the scenario has no loads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loads {
     nodes: Vec<Measured>,

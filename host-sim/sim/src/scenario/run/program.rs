@@ -1,5 +1,9 @@
 //! What runs on the nodes of a scenario.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
 use common::config::{Boot, Config, ConfigError, NetworkKey, Protection};
 use common::data::Counters;
 use common::election::Election;
@@ -16,7 +20,7 @@ use common::types::NodeId;
 
 use crate::air::flash::{Desk, SharedFlash};
 use crate::air::index::NodeIndex;
-use crate::air::node_station::NodeStation;
+use crate::air::node_station::{KeptOrders, NodeStation};
 use crate::air::soft_state::{SoftState, SoftStateOptions, Tally};
 use crate::air::station::{Room, Sent, Station, Transmit};
 use crate::air::trace::Leads;
@@ -24,6 +28,7 @@ use crate::scenario::input::plan::{Flash, ProgramKind, ProtocolPlan, Scenario};
 use crate::scenario::judge::checker::View;
 use crate::scenario::judge::components::Admission;
 use crate::scenario::run::collection::Collection;
+use crate::scenario::run::drive::id_of;
 use crate::scenario::run::mirror::Mirror;
 
 /// The network of every scenario.
@@ -51,6 +56,10 @@ pub struct Programs {
     noise_dbm: f64,
     channel: u8,
     collection: Option<Collection>,
+    /// What nodes keep of orders.
+    kept: BTreeMap<NodeId, KeptOrders>,
+    /// Whose flash cannot be written in this life.
+    failing: BTreeSet<NodeId>,
 }
 
 impl Programs {
@@ -64,7 +73,8 @@ impl Programs {
 
     /// The programs of this many nodes.
     fn new(plan: &ProtocolPlan, nodes: u16, noise_dbm: f64, channel: u8) -> Self {
-        Self { plan: plan.clone(), nodes, noise_dbm, channel, collection: None }
+        let kept = (1..=nodes).map(|id| (NodeId(id), KeptOrders::default())).collect();
+        Self { plan: plan.clone(), nodes, noise_dbm, channel, collection: None, kept, failing: BTreeSet::new() }
     }
 
     pub fn of(scenario: &Scenario) -> Self {
@@ -87,6 +97,15 @@ impl Programs {
         if let Some(collection) = &mut self.collection {
             collection.boot(node, flash);
         }
+        let id = id_of(node);
+        if let Some(kept) = self.kept.get(&id).filter(|_| flash == Flash::Erased) {
+            kept.borrow_mut().clear();
+        }
+        if flash == Flash::Failing {
+            self.failing.insert(id)
+        } else {
+            self.failing.remove(&id)
+        };
     }
 
     /// Holds every node's configuration against what the core accepts.
@@ -96,7 +115,7 @@ impl Programs {
         (1..=self.nodes).try_for_each(|id| self.config(NodeId(id), algorithm, *cipher, radii).check())
     }
 
-    /// One life of a node. `epoch` is what its driver has stored for it; none where that failed.
+    /// One life of a node. `epoch` is what its driver has stored for it; none if that failed.
     ///
     /// # Panics
     ///
@@ -115,6 +134,11 @@ impl Programs {
                 // Each node and life has randomness of its own, as the boards' generators have.
                 let boot = Boot { epoch, seed: Rng::stream(seed, u64::from(id.0)).next_u64(), device: id.0 };
                 let station = NodeStation::new(&config, boot).expect("the scenario's reader has checked this");
+                let kept = self.kept.get(&id).map(|kept| {
+                    // What a failing flash holds can still be read.
+                    if self.failing.contains(&id) { Rc::new(RefCell::new(kept.borrow().clone())) } else { kept.clone() }
+                });
+                let station = station.keeping(kept.unwrap_or_default());
                 Program::Node(Box::new(match &self.collection {
                     Some(collection) => station.collecting(collection.collector(id, boot.seed)),
                     None => station,
@@ -123,7 +147,7 @@ impl Programs {
         }
     }
 
-    /// The configuration of a node that is a board; none where no board runs such a program.
+    /// The configuration of a node that is a board; none if no board runs such a program.
     pub fn board_config(&self, id: NodeId, channel: u8, power_dbm: i8) -> Option<Config> {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
         let ProgramKind::Node(algorithm) = *program else { return None };
@@ -239,6 +263,7 @@ impl Program {
             Self::Soft(station) => station.tally().faults,
             Self::Board(board) => board.tally().faults,
         };
+        let opaque = |id| View { id, time: 0, leader: None, is_alone: false, records: Default::default(), faults };
         let (height, time, records) = match self {
             Self::Soft(station) => {
                 let node = station.hierarchy();
@@ -247,19 +272,15 @@ impl Program {
             Self::Node(station) => match station.node().election() {
                 Election::Hierarchy(node) => (node.height(), node.time(), *node.records()),
                 Election::Height(node) => (node.height(), node.time(), Default::default()),
-                _ => {
-                    let (id, leader) = (station.node().id(), None);
-                    return View { id, time: 0, leader, records: Default::default(), faults };
-                }
+                _ => return opaque(station.node().id()),
             },
-            Self::Board(board) => {
-                return View { id: board.id(), time: 0, leader: None, records: Default::default(), faults };
-            }
+            Self::Board(board) => return opaque(board.id()),
         };
-        View { id: height.id, time, leader: Some(height.leader), records, faults }
+        let is_alone = matches!(self, Self::Node(station) if station.node().is_alone());
+        View { id: height.id, time, leader: Some(height.leader), is_alone, records, faults }
     }
 
-    /// A board has said something; true where that may matter to anybody.
+    /// A board has said something; true if that may matter to anybody.
     pub fn hear(&mut self, message: &ToHost) -> bool {
         match self {
             Self::Board(board) => board.hear(message),

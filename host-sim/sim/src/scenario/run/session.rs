@@ -1,4 +1,4 @@
-//! A run that is played piece by piece, for whoever wants to see it grow: a page, a stream.
+//! A run that is played piece by piece, to be shown as it grows: by a page, or as a stream.
 
 use std::io;
 

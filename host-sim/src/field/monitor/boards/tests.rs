@@ -94,7 +94,7 @@ fn a_reset_and_a_cable_are_told_apart() {
     boards.receive(1_000, FIRST, &leader(1_000, 5));
     assert_eq!(boards.lose(5_000, FIRST, false), [at(5_000, 0, Event::Unseen {})]);
     assert_eq!(boards.receive(6_000, FIRST, &leader(6_000, 5)), [], "whoever is at the port now has not said so");
-    // The same boot at another port: it was on all the time, and its leader is told anew.
+    // The same boot at another port: it was on all the time, and its leader is reported again.
     assert_eq!(boards.receive(9_000, FOURTH, &hello(0xC0, 5, 9, 9_000)), [at(9_000, 0, Event::Id { id: NodeId(5) })]);
     assert_eq!(boards.receive(9_100, FOURTH, &snapshot(9_100, 5, Some(5))), [at(9_100, 0, follows(5))]);
     // Another boot, although the cable was in.
@@ -141,6 +141,11 @@ fn frames_are_traced_like_the_simulators() {
     let heard =
         boards.receive(30, FIRST, &ToHost::Call { at_us: 30, call: Call::Frame { rssi_dbm: -80, bytes: stranger } });
     assert_eq!(heard, [at(30, 0, Event::Note { text: "heard node 9, which nobody watches, at -80 dBm".into() })]);
+    let unwatched = Bytes::new(&[0x41, 0x88, 1, 0xEF, 0xBE, 0xFF, 0xFF, 9, 0, 0x21, 3, 0, 2, 0, b'h']).unwrap();
+    let heard =
+        boards.receive(40, FIRST, &ToHost::Call { at_us: 40, call: Call::Frame { rssi_dbm: -80, bytes: unwatched } });
+    let event = Event::Heard { id: NodeId(9), epoch: 3, number: 0x201, rssi_dbm: -80 };
+    assert_eq!(heard, [at(40, 0, event)], "another laptop may have the same frame");
 }
 
 #[test]

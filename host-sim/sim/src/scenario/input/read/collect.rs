@@ -31,6 +31,7 @@ pub(super) fn read(
     let quantities = section.words("quantities", &series)?;
     let quantities = quantities.unwrap_or_else(|| vec![Quantity::DieTemperature, Quantity::Supply]);
     let store = section.integer("store", 33..1_000_001)?.and_then(|blocks| usize::try_from(blocks).ok());
+    let reader = section.integer("reader", 1..nodes as u64 + 1)?.and_then(|id| usize::try_from(id - 1).ok());
     let (from, from_us) = read_from(section, nodes)?;
     section.finish()?;
     let unique: BTreeSet<Quantity> = quantities.iter().copied().collect();
@@ -48,6 +49,13 @@ pub(super) fn read(
             format!("[collect] is for simulated nodes: node {} is a board, which measures by itself", board.0.0 + 1);
         return Err(section.problem(what));
     }
+    if let Some(reader) =
+        reader.map(NodeIndex).filter(|reader| from.as_ref().is_some_and(|from| !from.contains(reader)))
+    {
+        let what =
+            format!("must be a node that measures: its blocks say that it reads, and node {} has none", reader.0 + 1);
+        return Err(section.problem_at("reader", &what));
+    }
     let measuring = from.as_ref().map_or(nodes, BTreeSet::len);
     if measuring > ORIGINS_MAX {
         let what =
@@ -61,6 +69,7 @@ pub(super) fn read(
         from,
         from_us,
         store: store.unwrap_or(STORE),
+        reader: reader.map(NodeIndex),
     })
 }
 

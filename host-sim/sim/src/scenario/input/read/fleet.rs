@@ -1,4 +1,4 @@
-//! `[fleet]`: how often somebody asks all nodes how they stand.
+//! `[fleet]`: how often somebody asks all nodes for their state.
 
 use std::collections::BTreeMap;
 

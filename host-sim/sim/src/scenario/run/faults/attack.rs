@@ -39,7 +39,7 @@ impl Run<'_> {
     }
 }
 
-/// A frame of this kind; none where it needs another that was heard, and none was. Its radio computes the checksum, which is
+/// A frame of this kind; none if it needs another that was heard, and none was. Its radio computes the checksum, which is
 /// therefore right.
 fn make(trick: Trick, heard: Option<Vec<u8>>, rng: &mut Rng) -> Option<RawFrame> {
     let body = match trick {

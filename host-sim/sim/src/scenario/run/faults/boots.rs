@@ -23,7 +23,7 @@ pub(super) enum Stored {
 pub(super) struct Boots {
     lives: BTreeMap<NodeIndex, u64>,
     histories: BTreeMap<NodeIndex, History>,
-    /// Those that could not store the number of this boot.
+    /// Nodes that could not store the number of this boot.
     unstored: BTreeSet<NodeIndex>,
     /// Since when the nodes with power have it, in microseconds. One of them may still keep quiet.
     powered: BTreeMap<NodeIndex, u64>,
@@ -93,7 +93,7 @@ impl Boots {
         history.advance_epoch().unwrap_or(history.epoch)
     }
 
-    /// The driver stores the next epoch of a node that has used up the present one; none where its flash fails.
+    /// The driver stores the next epoch of a node that has used up the present one; none if its flash fails.
     pub fn renew(&mut self, node: NodeIndex) -> Option<u16> {
         if self.unstored.contains(&node) {
             return None;
@@ -117,7 +117,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    /// A node runs for so long, and boots again.
+    /// A node runs for this long, and boots again.
     fn life(boots: &mut Boots, lasts: u64) -> Duration {
         let node = NodeIndex(0);
         boots.power(5 * SECOND, node);

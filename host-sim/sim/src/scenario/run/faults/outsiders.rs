@@ -1,4 +1,4 @@
-//! Radios that are no nodes: jammers, attackers, the network next door.
+//! Radios that are not nodes: jammers, attackers, the network next door.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ impl Outsiders {
         let plan = &scenario.radio;
         let (mut jammers, mut attackers, mut liars) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let tuned = |tx_dbm, channel: Option<u8>| Tuning { channel: channel.unwrap_or(plan.channel), tx_dbm };
-        // From here on radios are no nodes.
+        // From here on radios are not nodes.
         let nodes = world.len();
         world.medium_mut().change_propagation(|air| air.nodes = nodes);
         // Before the faults: one more at the end of the list must not make another radio of it.

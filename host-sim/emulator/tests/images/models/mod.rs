@@ -8,8 +8,11 @@ mod model;
 mod sensor;
 mod usb;
 
+use std::sync::Once;
+
 use common::host_link::{ToBoard, ToHost};
 use common::names::Board;
+use emulator::images;
 
 use self::desk::Desk;
 use self::model::Model;
@@ -35,6 +38,18 @@ models! {
     microbit_v2: Model::of(Board::MicrobitV2).with("board-microbit-v2");
     xiao_nrf52840: Model::of(Board::XiaoNrf52840).with("board-xiao-nrf52840");
     feather_nrf52840: Model::of(Board::FeatherNrf52840).with("board-feather-nrf52840");
+}
+
+/// Builds all images in the background, so that no test waits for one while nothing else runs. Not if single tests were asked
+/// for: they build what they need.
+pub fn build_ahead() {
+    static BEGUN: Once = Once::new();
+    if std::env::args().len() == 1 {
+        BEGUN.call_once(|| {
+            // A failure is reported by whoever needs the image.
+            std::thread::spawn(|| MODELS.iter().for_each(|model| drop(images::elf_with("firmware", model.features))));
+        });
+    }
 }
 
 fn boots_elects_and_answers(model: Model) {

@@ -4,8 +4,8 @@
 //! hello ──> asking ──LogTold, all told──> following ──an entry is missing, messages were dropped──> asking
 //!              ^────LogTold, more────┘
 //! ```
-//! A board tells entries as it writes them. Whoever comes later, or misses one, asks. The board is told to let go only of what
-//! is on the disk, and only up to the first entry that is not.
+//! A board tells entries as it writes them. Whoever comes later, or misses one, asks. A board is told to let go only of what its
+//! reader has on a disk, and only up to the first entry that is not; a reader that keeps nothing releases nothing.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ impl LogReader {
     /// An entry has come; what to ask for, if others are missing.
     pub fn handle_logged(&mut self, now: Instant, position: u32) -> Option<ToBoard> {
         match self.asked {
-            Some(since) => (now.saturating_duration_since(since) > ANSWER_WAIT).then(|| self.ask(now)),
+            Some(_) => self.look(now),
             None if position > self.next => Some(self.ask(now)),
             None => {
                 self.next = self.next.max(position.saturating_add(1));
@@ -51,10 +51,19 @@ impl LogReader {
         (next < end && is_new).then(|| self.ask(now))
     }
 
-    /// The board dropped messages: entries may be among them, and so may the answer that is due.
-    pub fn handle_lost(&mut self, now: Instant) -> ToBoard {
-        self.next = self.released;
-        self.ask(now)
+    /// The board dropped messages: entries may be among them, and so may the answer that is due. Who keeps entries needs all
+    /// that it has not released; who only shows them would read the whole log again and again.
+    pub fn handle_lost(&mut self, now: Instant, keeps: bool) -> Option<ToBoard> {
+        if keeps {
+            self.next = self.released;
+        }
+        (keeps || self.asked.is_some()).then(|| self.ask(now))
+    }
+
+    /// Time has passed; what to ask for again, if an answer should have come.
+    pub fn look(&mut self, now: Instant) -> Option<ToBoard> {
+        let is_due = self.asked.is_some_and(|since| now.saturating_duration_since(since) > ANSWER_WAIT);
+        is_due.then(|| self.ask(now))
     }
 
     /// Everything that was told so far is on the disk; what the board is to know of that.
@@ -110,10 +119,28 @@ mod tests {
         assert_eq!(reader.handle_logged(now, 12), Some(read(10)), "where is 11?");
         assert_eq!(reader.handle_committed(), None);
         assert_eq!(reader.handle_told(now, 13, 13), None);
-        assert_eq!(reader.handle_lost(now), read(10), "what came since may have holes");
+        assert_eq!(reader.handle_lost(now, true), Some(read(10)), "what came since may have holes");
         assert_eq!(reader.handle_committed(), None);
         assert_eq!(reader.handle_logged(now + ANSWER_WAIT + Duration::from_secs(1), 13), Some(read(10)), "no answer");
         assert_eq!(reader.handle_told(now, 14, 14), None);
         assert_eq!(reader.handle_committed(), Some(release(14)));
+    }
+    #[test]
+    fn who_keeps_nothing_does_not_read_everything_again() {
+        let (now, mut reader) = (Instant::now(), LogReader::default());
+        reader.start(now);
+        assert_eq!(reader.handle_lost(now, false), Some(read(0)), "the answer may be among what was lost");
+        assert_eq!(reader.handle_told(now, 10, 10), None);
+        assert_eq!(reader.handle_lost(now, false), None);
+        assert_eq!(reader.look(now + ANSWER_WAIT * 2), None, "nothing is due");
+    }
+
+    #[test]
+    fn a_board_that_did_not_answer_is_asked_again() {
+        let (now, mut reader) = (Instant::now(), LogReader::default());
+        reader.start(now);
+        assert_eq!(reader.look(now), None);
+        assert_eq!(reader.look(now + ANSWER_WAIT * 2), Some(read(0)));
+        assert_eq!(reader.look(now + ANSWER_WAIT * 2), None);
     }
 }
