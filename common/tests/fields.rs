@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use common::config::BROADCAST;
 use common::data::block::{Block, Sample, Taken};
-use common::data::wire::{AnswerBytes, Ask, Commit, Gap, Key, Known, Records, write_commits};
+use common::data::wire::{AnswerBytes, Ask, Commit, Course, Gap, Key, Known, Records, write_commits};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::fields::{ACK, BODIES, Body, Count, Group, HEADER, KINDS, Shown, Unit};
 use common::link::frame::{HEADER_BYTES, Header, Kind, VERSION};
@@ -38,7 +38,7 @@ fn read_body(body: &Body, to_all: bool, mut bytes: &[u8]) -> Values {
             Count::Rest => u32::MAX,
             Count::Said(key) => said(&values, key),
         };
-        if group.when.is_some_and(|(key, value)| said(&values, key) != value) {
+        if group.when.is_some_and(|(key, wanted)| !wanted.contains(&said(&values, key))) {
             left = 0;
         }
         while left > 0 && !(group.count == Count::Rest && bytes.is_empty()) {
@@ -146,13 +146,18 @@ fn data_is_read_by_the_list_whatever_its_type() {
         sample: Sample { values: [Some(1), None, None, None, None, None, None, None] },
     };
     block.push(7, taken).expect("it fits");
-    let records = Records { turn: 2, hops_left: 9, key, age: 300, block: block.bytes() };
+    let records = Records { course: Course::ToLeader, turn: 2, hops_left: 9, key, age: 300, block: block.bytes() };
     let header = |turn, kind, hops| [("data_try", turn), ("data_type", kind), ("data_hops_left", hops)];
     let named = [("origin", 0x0102), ("store", 0xBEEF), ("block", 0x0003_0201), ("block_age", 300)];
     let rest = [("block_epoch", 7), ("block_clock", 0x1234_5678), ("block_clock_high", 5), ("samples", 1)];
     let samples = [("sample_byte", 0), ("sample_byte", 1), ("sample_byte", 2)];
     let expected = [&header(2, 1, 9)[..], &named, &rest, &samples].concat();
     assert_eq!(read_body(body("DATA"), false, &written(|buf| records.write(buf))), expected);
+    for (course, kind) in [(Course::FromReader, 6), (Course::ToReader, 7)] {
+        let expected = [&header(2, kind, 9)[..], &named, &rest, &samples].concat();
+        let records = Records { course, ..records };
+        assert_eq!(read_body(body("DATA"), false, &written(|buf| records.write(buf))), expected);
+    }
     let gap = Gap { turn: 0, hops_left: 9, key, end: 0x0003_0301 };
     let lost = [("gap_origin", 0x0102), ("gap_store", 0xBEEF), ("gap_first", 0x0003_0201), ("gap_end", 0x0003_0301)];
     assert_eq!(read_body(body("DATA"), false, &written(|buf| gap.write(buf))), [&header(0, 2, 9)[..], &lost].concat());

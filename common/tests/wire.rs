@@ -4,7 +4,7 @@
 
 use common::config::{BROADCAST, Boot, Config, NetworkKey, Protection};
 use common::data::block::{Block, BlockBytes, Sample, Taken};
-use common::data::wire::{ANSWER_MAX, AnswerBytes, Ask, Body, Commit, Gap, Key, Known, Records, write_commits};
+use common::data::wire::{ANSWER_MAX, AnswerBytes, Ask, Body, Commit, Course, Gap, Key, Known, Records, write_commits};
 use common::limits::{BUNDLE_MAX, HELLO_NAMES_MAX, NAMED_MAX, PARCEL_MAX};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::frame::{Answered, HEADER_BYTES, Header, Kind, Status, tag_of};
@@ -114,7 +114,8 @@ fn records() -> Vec<u8> {
         (sample.values[0], sample.values[1]) = (Some(die), Some(supply));
         block.push(3, Taken { clock_ms, sample }).expect("it fits");
     }
-    let records = Records { turn: 1, hops_left: 24, key: KEY_OF_BLOCK, age: 501, block: block.bytes() };
+    let records =
+        Records { course: Course::ToLeader, turn: 1, hops_left: 24, key: KEY_OF_BLOCK, age: 501, block: block.bytes() };
     written(|buf| records.write(buf))
 }
 

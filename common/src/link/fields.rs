@@ -54,8 +54,8 @@ pub struct Group {
     pub units: &'static [Unit],
     /// The field of the group that says how many bytes of contents follow it.
     pub contents: Option<&'static str>,
-    /// Only where this field of the same body has this value.
-    pub when: Option<(&'static str, u32)>,
+    /// Only where this field of the same body has one of these values.
+    pub when: Option<(&'static str, &'static [u32])>,
 }
 
 /// The body of one kind of frame.
@@ -148,19 +148,20 @@ pub const BODIES: &[Body] = &[
         name: "DATA",
         groups: &[
             once(DATA),
-            when(1, "Block", Count::Once, DATA_BLOCK),
-            when(1, "Sample bytes", Count::Rest, DATA_SAMPLES),
-            when(2, "Gap", Count::Once, DATA_GAP),
-            when(3, "Leader", Count::Once, DATA_LEADER),
-            when(3, "Commit", Count::Rest, DATA_COMMIT),
-            when(4, "Question", Count::Once, DATA_ASK),
-            when(5, "Answer", Count::Once, DATA_ANSWER),
-            when(5, "Answer's bytes", Count::Rest, DATA_ANSWER_BYTES),
+            when(&[1, 6, 7], "Block", Count::Once, DATA_BLOCK),
+            when(&[1, 6, 7], "Sample bytes", Count::Rest, DATA_SAMPLES),
+            when(&[2], "Gap", Count::Once, DATA_GAP),
+            when(&[3], "Leader", Count::Once, DATA_LEADER),
+            when(&[3], "Commit", Count::Rest, DATA_COMMIT),
+            when(&[4], "Question", Count::Once, DATA_ASK),
+            when(&[5], "Answer", Count::Once, DATA_ANSWER),
+            when(&[5], "Answer's bytes", Count::Rest, DATA_ANSWER_BYTES),
         ],
     },
 ];
 
-const DATA_TYPES: &[(u32, &str)] = &[(1, "RECORDS"), (2, "GAP"), (3, "COMMIT"), (4, "ASK"), (5, "ANSWER")];
+const DATA_TYPES: &[(u32, &str)] =
+    &[(1, "RECORDS"), (2, "GAP"), (3, "COMMIT"), (4, "ASK"), (5, "ANSWER"), (6, "RECORDS of a reader"), (7, "COPY")];
 const AGES: &[(u32, &str)] = &[(0x00FF_FFFF, "unknown")];
 
 const DATA: &[Unit] = &[
@@ -313,8 +314,8 @@ const fn repeated(title: &'static str, count: Count, units: &'static [Unit]) -> 
     Group { title, count, to_all: &[], units, contents: None, when: None }
 }
 
-const fn when(kind: u32, title: &'static str, count: Count, units: &'static [Unit]) -> Group {
-    Group { title, count, to_all: &[], units, contents: None, when: Some(("data_type", kind)) }
+const fn when(kinds: &'static [u32], title: &'static str, count: Count, units: &'static [Unit]) -> Group {
+    Group { title, count, to_all: &[], units, contents: None, when: Some(("data_type", kinds)) }
 }
 
 const fn to_all(title: &'static str, count: &'static str, ids: &'static [Unit], units: &'static [Unit]) -> Group {

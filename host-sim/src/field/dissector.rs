@@ -40,7 +40,10 @@ fn group(Group { title, count, to_all, units: own, contents, when }: &Group) -> 
         Count::Rest => "rest",
     };
     let contents = contents.map_or("nil".to_owned(), |key| format!("{key:?}"));
-    let when = when.map_or("nil".to_owned(), |(key, value)| format!("{{ key = {key:?}, value = {value} }}"));
+    let when = when.map_or("nil".to_owned(), |(key, values)| {
+        let values: Vec<String> = values.iter().map(|value| format!("[{value}] = true")).collect();
+        format!("{{ key = {key:?}, values = {{ {} }} }}", values.join(", "))
+    });
     format!(
         "    {{ title = {title:?}, count = {count:?}, contents = {contents}, when = {when},\n      to_all = {},\n      units = {} }},\n",
         units(to_all, "      "),

@@ -215,7 +215,7 @@ local function show_body(tree, tvb, body, to_all)
     elseif group.count ~= "once" then
       left = values[group.count]
     end
-    if group.when and values[group.when.key] ~= group.when.value then
+    if group.when and not group.when.values[values[group.when.key]] then
       left = 0
     end
     while left > 0 and not (group.count == "rest" and at >= length) do
