@@ -104,7 +104,6 @@ fn call() -> impl Strategy<Value = Call> {
         any::<(Option<u16>, u64, u16)>().prop_map(|(epoch, seed, device)| Call::Start { epoch, seed, device }),
         (any::<i8>(), bytes()).prop_map(|(rssi_dbm, bytes)| Call::Frame { rssi_dbm, bytes }),
         any::<bool>().prop_map(|busy| Call::Sent { busy }),
-        bytes().prop_map(Call::LoggedBefore),
         Just(Call::Timeout),
         any::<u8>().prop_map(Call::Rank),
         any::<u32>().prop_map(|value| Call::Submit(setting(value))),

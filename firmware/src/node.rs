@@ -237,9 +237,7 @@ impl Driver<'_> {
             };
             match found {
                 Found::Entry => {
-                    let parcel = collection::parcel();
-                    self.record(|| Call::LoggedBefore(Bytes::new(&parcel).unwrap_or_default()));
-                    if let Some(entry) = LogEntry::read(&parcel) {
+                    if let Some(entry) = LogEntry::read(&collection::parcel()) {
                         self.node.handle_logged_before(&entry);
                     }
                 }

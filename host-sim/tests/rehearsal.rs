@@ -1,6 +1,5 @@
 //! Emulated boards as serial ports: watched, provisioned and unplugged like real ones.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,9 +10,6 @@ use host_sim::field::monitor::boards::PortIndex;
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::table;
 use host_sim::field::monitor::watch::{Options, Watch};
-use sim::air::trace::{Event, Record};
-
-use crate::program::ringleader;
 
 /// Longer than anything takes that happens at all.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -113,36 +109,6 @@ fn emulated_boards_are_watched_and_provisioned_at_their_ports() {
     let (code, said) = desk.close();
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("node 2: ports/node-2") && said.contains("Not judged"), "{said}");
-}
-
-#[test]
-fn calls_recorded_at_ports_give_the_same_bytes() {
-    let desk = Desk::open("calls", TWO_BOARDS, 2);
-    let fleet = "network = \"garden\"\nkey_file = \"garden.key\"\n[[node]]\nid = 1\nport = \"ports/node-1\"\n\
-                 [[node]]\nid = 2\nport = \"ports/node-2\"\n";
-    std::fs::write(desk.folder.join("fleet.toml"), fleet).unwrap();
-    assert!(ringleader(&desk.folder, "key new garden.key").status.success());
-    // A machine with more to do than it can leaves boards no time to answer.
-    let provisioned = (0..3).any(|_| ringleader(&desk.folder, "provision --fleet fleet.toml --flash").status.success());
-    assert!(provisioned);
-    let mut monitor = Command::new(env!("CARGO_BIN_EXE_ringleader"));
-    monitor.args(["monitor", "--calls", "--json", "--record", "calls.jsonl", "--port", "ports/node-1"]);
-    monitor.args(["--port", "ports/node-2"]).current_dir(&desk.folder).stdout(Stdio::piped());
-    let mut child = monitor.spawn().unwrap();
-    // Until both have given out some frames since they were restarted for the record.
-    let mut counts = [0, 0];
-    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    while counts.iter().any(|count| *count < 400) {
-        let line = shown.next().expect("it goes on until it is ended");
-        let record: Record = serde_json::from_str(&line).unwrap();
-        counts[record.node.map_or(0, |node| node.0)] += usize::from(matches!(record.event, Event::Call { .. }));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let output = ringleader(&desk.folder, "replay calls.jsonl --calls --fleet fleet.toml");
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.matches("the same bytes").count() >= 2, "{said}");
-    assert!(!said.contains("DIFFERS") && !said.contains("dropped messages"), "{said}");
 }
 
 #[test]

@@ -274,8 +274,6 @@ pub enum Call {
     Chore,
     /// The node was told what came of that.
     Done(Did),
-    /// The node was told an entry of its log, before it was started.
-    LoggedBefore(Bytes<ENTRY_MAX>),
     /// The node was given a piece of what its board had kept of orders, before it was started.
     Kept(Bytes<KEPT_PIECE_MAX>),
     /// The node was told that a PC reads here.

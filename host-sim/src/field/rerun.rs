@@ -6,7 +6,7 @@
 use common::config::{Boot, Config};
 use common::data::Done;
 use common::data::block::Sample;
-use common::data::log_entry::{ENTRY_MAX, LogEntry};
+use common::data::log_entry::ENTRY_MAX;
 use common::data::origin::Recovered;
 use common::data::wire::ANSWER_MAX;
 use common::host_link::{Bytes, Call, Decoder, Did, ToHost};
@@ -71,19 +71,12 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Whether only what was in its flash was told so far: its start is yet to come.
-fn is_before(life: &Life) -> bool {
-    life.calls.iter().all(|(_, call)| is_recovered(call))
-}
-
 /// All boots that were recorded from their beginning, in order of nodes.
 pub fn lives(trace: &Trace) -> Vec<Life> {
     let mut lives: Vec<Life> = Vec::new();
     for node in &trace.in_use {
         // Begun and still complete.
         let (mut open, mut board): (Option<Life>, _) = (None, Identity::default());
-        // Something of what was in its flash is missing, so its next start is no beginning.
-        let mut is_spoilt = false;
         for record in trace.records.iter().filter(|record| record.node == Some(*node)) {
             match &record.event {
                 // A board that is provisioned meanwhile is another one from its next boot on.
@@ -93,11 +86,9 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
                 }
                 Event::Call { message } => {
                     let Some((at_us, call)) = decode(message) else { continue };
+                    // What was in its flash is told before the start.
+                    let is_before = |life: &Life| life.calls.iter().all(|(_, call)| is_recovered(call));
                     let is_first = is_recovered(&call) || matches!(call, Call::Start { .. });
-                    if is_spoilt {
-                        is_spoilt = !matches!(call, Call::Start { .. });
-                        continue;
-                    }
                     if is_first && !open.as_ref().is_some_and(is_before) {
                         let fresh = Life { board: board.clone(), calls: Vec::new(), is_cut: false };
                         lives.extend(open.replace(fresh));
@@ -107,9 +98,7 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
                     }
                 }
                 Event::Note { text } if text.starts_with(LOST_NOTE) => {
-                    is_spoilt = open.as_ref().is_some_and(is_before);
-                    let cut = open.take().filter(|_| !is_spoilt);
-                    lives.extend(cut.map(|life| Life { is_cut: true, ..life }));
+                    lives.extend(open.take().map(|life| Life { is_cut: true, ..life }));
                 }
                 _ => {}
             }
@@ -168,7 +157,7 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
 }
 
 const fn is_recovered(call: &Call) -> bool {
-    matches!(call, Call::Recovered { .. } | Call::Kept(_) | Call::LoggedBefore(_))
+    matches!(call, Call::Recovered { .. } | Call::Kept(_))
 }
 
 /// Repeats one recorded call to a node; false if the record is an output of the node.
@@ -186,11 +175,6 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Rank(rank) => node.handle_signal(now, Signal::Rank(*rank)),
         Call::Fitness(coefficient) => node.handle_signal(now, Signal::Fitness(*coefficient)),
         Call::Epoch(epoch) => node.handle_epoch(now, *epoch),
-        Call::LoggedBefore(entry) => {
-            if let Some(entry) = LogEntry::read(entry.as_slice()) {
-                node.handle_logged_before(&entry);
-            }
-        }
         Call::Recovered { store, next, base, oldest } => {
             node.handle_recovered(Recovered { store: *store, next: *next, base: *base, oldest: *oldest });
         }
