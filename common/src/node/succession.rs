@@ -61,7 +61,9 @@ impl Node {
     /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
     pub(super) fn is_lost_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
         let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
-        is_silent && self.leader == Some(peer) && !self.links.was_there(now, peer)
+        // Who goes by an heir has lost the leader before.
+        let is_leader = self.leader == Some(peer) || self.heir.is_of(peer);
+        is_silent && is_leader && !self.links.was_there(now, peer)
     }
 
     /// The seat of a leader that is lost.
