@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::data::block::Sample;
 use common::data::log_entry::{Contents, ENTRY_MAX, LogEntry};
 use common::data::origin::Recovered;
-use common::data::wire::{BODY_MAX, Gap, Key, Records};
+use common::data::wire::{BODY_MAX, Course, Gap, Key, Records};
 use common::data::{Chore, Done};
 use common::link::frame::Kind;
 use common::node::Node;
@@ -265,7 +265,7 @@ fn a_false_block_or_gap_costs_one_true_block_at_most() {
             Gap { turn: 0, hops_left: 5, key: key.with(0), end: key.number + 1 }.write(&mut buf)
         } else {
             let block = &[1, 0, 5, 0, 0, 0, 0, 1, 0, 1, 4];
-            Records { turn: 0, hops_left: 5, key, age: 0, block }.write(&mut buf)
+            Records { course: Course::ToLeader, turn: 0, hops_left: 5, key, age: 0, block }.write(&mut buf)
         };
         let epoch = ether.boards[liar].node.links().epoch().expect("it may send");
         say(&mut ether, [liar, leader], Kind::Data, (epoch, LIE), &buf[..length.expect("it fits")]);
