@@ -126,7 +126,7 @@ impl Node {
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
             orders: Orders::new(config.id, boot.epoch, boot.device),
-            keeping: Keeping::new(),
+            keeping: Keeping::NOTHING,
             orders_at: Instant::NEVER,
             actions: Vec::new(),
             about: About::default(),

@@ -53,9 +53,7 @@ pub struct Keeping {
 }
 
 impl Keeping {
-    pub const fn new() -> Self {
-        Self { revision: 0, digest: EMPTY, at: Instant::NEVER, paid_until: Instant::ZERO }
-    }
+    pub const NOTHING: Self = Self { revision: 0, digest: EMPTY, at: Instant::NEVER, paid_until: Instant::ZERO };
 
     /// When to look again; never, where there is nothing to write.
     pub const fn at(&self) -> Instant {
@@ -211,7 +209,7 @@ mod tests {
 
     #[test]
     fn only_registers_are_written_and_not_for_ever() {
-        let (mut orders, mut keeping) = (leader(), Keeping::new());
+        let (mut orders, mut keeping) = (leader(), Keeping::NOTHING);
         assert!(!keeping.is_due(NOW, &orders));
         assert!(orders.submit(NOW, Command::Act { action: Action::Identify, target: NodeId(0) }).is_ok());
         assert!(!keeping.is_due(NOW, &orders));
