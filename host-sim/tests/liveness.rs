@@ -130,3 +130,15 @@ fn whoever_keeps_a_link_that_has_become_faint_is_right() {
     assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);
     assert_eq!(outcome.components, 2, "no node would use such a link");
 }
+
+#[test]
+fn who_was_cut_off_alone_joins_the_others_and_unseats_nobody() {
+    let text = "name = \"t\"\nduration = \"90 s\"\n[topology]\nkind = \"grid\"\nnodes = 6\nspacing = \"12 m\"\n[radio]\nmodel = \"plain\"\n\
+                [[fault]]\nkind = \"partition\"\nnodes = [6]\nat = \"20 s\"\nfor = \"30 s\"\n\
+                [expect]\nleader = 1\nagreement_within = \"11 s\"\n";
+    let scenario = read("t.toml", text).unwrap();
+    for seed in 0..5 {
+        let outcome = run(&scenario, seed);
+        assert_eq!(outcome.verdict, Verdict::Ok, "seed {seed}: {:?}", outcome.failure);
+    }
+}

@@ -183,7 +183,7 @@ fn no_name_is_that_of_a_fleet_and_of_a_scenario() {
     let (mut fleets, mut scenarios) = (BTreeSet::new(), BTreeSet::new());
     for text in texts.map(|path| std::fs::read_to_string(path).unwrap()) {
         let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "`,;()".contains(c)).collect();
-        for pair in words.windows(2).filter(|pair| pair[1].ends_with(".toml")) {
+        for pair in words.windows(2).filter(|pair| Path::new(pair[1]).extension().is_some_and(|end| end == "toml")) {
             match pair[0] {
                 "--fleet" => drop(fleets.insert(pair[1].to_owned())),
                 "run" | "sweep" | "board" | "view" | "--scenario" => drop(scenarios.insert(pair[1].to_owned())),
@@ -198,13 +198,13 @@ fn no_name_is_that_of_a_fleet_and_of_a_scenario() {
 /// The names in a figure's legend, each with its colour. Those that share a line have the colour of the first.
 fn legend(figure: &str) -> BTreeMap<String, String> {
     let mut colours = BTreeMap::new();
-    let mut colour = String::new();
+    let mut colour = "";
     for line in figure.lines() {
         if let Some((_, rest)) = line.split_once("stroke=\"") {
-            colour = rest.split('"').next().unwrap().to_owned();
+            colour = rest.split('"').next().unwrap();
         } else if line.contains("text-anchor=\"start\"") {
             let name = line.split(['>', '<']).nth(2).unwrap().split(',').next().unwrap();
-            colours.insert(name.to_owned(), colour.clone());
+            colours.insert(name.to_owned(), colour.to_owned());
         }
     }
     colours

@@ -49,6 +49,16 @@ impl TimerBased {
         Self { circle: Circle::new(config), nodes, hop, best: None, leader: None }
     }
 
+    /// As [`Circle::age`]. Of two that stand in terms too far apart to compare, the one in the lower term joins, or they would
+    /// change places for ever; whoever has decided has said so with the whole way behind its message.
+    fn age(&self, msg: &TimerMsg) -> Age {
+        let is_apart = msg.term.ahead_of(self.circle.term).is_none();
+        if is_apart && msg.term < self.circle.term && msg.hops < self.nodes {
+            return Age::Stale;
+        }
+        self.circle.age(msg.term, self.is_decided())
+    }
+
     fn join(&mut self, term: Term) {
         self.circle.term = term;
         self.best = None;
@@ -108,7 +118,7 @@ impl Protocol for TimerBased {
     }
 
     fn on_message(&mut self, from: NodeId, msg: TimerMsg, cx: &mut Cx<'_, Self>) {
-        match self.circle.age(msg.term, self.is_decided()) {
+        match self.age(&msg) {
             Age::Stale => {
                 cx.note(Event::Stale);
                 if let Some(id) = self.best {

@@ -142,7 +142,7 @@ impl Beat {
 
 #[cfg(test)]
 mod tests {
-    use super::Beat;
+    use super::{Beat, CALLS, CALLS_APART};
     use crate::rng::Rng;
     use crate::time::{Duration, Instant};
 
@@ -161,6 +161,30 @@ mod tests {
             beat.sent(now, &mut rng);
         }
         beat.lead(now, false, &mut rng);
+        assert_eq!(beat.next(), Instant::NEVER);
+    }
+
+    #[test]
+    fn who_hands_over_calls_as_leader_and_again_when_it_follows() {
+        let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
+        let now = Instant::from_millis(1_000);
+        beat.step_down(now);
+        assert!(!beat.is_leaving(), "it leads nobody");
+        beat.lead(now, true, &mut rng);
+        beat.step_down(now);
+        for _ in 0..3 {
+            let due = beat.next();
+            beat.sent(due, &mut rng);
+            assert_eq!(beat.next(), due + CALLS_APART);
+        }
+        assert!(beat.is_leaving());
+        beat.lead(beat.next(), false, &mut rng);
+        assert!(!beat.is_leaving(), "its hellos name the heir by now");
+        for _ in 0..CALLS {
+            let due = beat.next();
+            assert_ne!(due, Instant::NEVER);
+            beat.sent(due, &mut rng);
+        }
         assert_eq!(beat.next(), Instant::NEVER);
     }
 

@@ -55,8 +55,8 @@ impl Node {
             self.links.take_memory_of(links);
         }
         if parts & 8 != 0 {
-            (self.leader, self.hold, self.odds_until, self.audit_at) = (leader, hold, odds_until, audit_at);
-            self.heir = heir;
+            (self.leader, self.hold, self.heir) = (leader, hold, heir);
+            (self.odds_until, self.audit_at) = (odds_until, audit_at);
         }
         if parts & 16 != 0 {
             self.data.take_memory_of(data);

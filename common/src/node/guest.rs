@@ -26,6 +26,12 @@ impl Node {
         }
     }
 
+    /// Whom a guest that is let in goes on following until its first neighbour has spoken, where that leader is known to be there.
+    pub(super) fn followed_until_told(&self, now: Instant) -> Option<NodeId> {
+        let is_waiting = self.keeps_states() && !self.is_alone() && !self.has_other(self.id());
+        self.leader.filter(|&leader| is_waiting && self.is_heard(now, leader))
+    }
+
     /// The neighbour whose guest this node is, and the leader that it names.
     pub(super) fn host(&self, now: Instant) -> Option<(NodeId, NodeId)> {
         let has_links = self.ring.is_some() || !self.engine.peers().is_empty();

@@ -41,6 +41,11 @@ impl Heir {
         self.until
     }
 
+    /// Whether it was named in place of this leader.
+    pub fn is_of(&self, leader: NodeId) -> bool {
+        self.until != Instant::NEVER && self.of == leader
+    }
+
     pub fn is_possible(&self, now: Instant) -> bool {
         self.until == Instant::NEVER || self.until <= now + HEARSAY
     }

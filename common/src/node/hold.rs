@@ -79,7 +79,7 @@ impl Node {
 
     /// Whether the election knows the state of another neighbour than this one. One whose link is up and that has said nothing yet
     /// is none: in a crowd its first message may take seconds.
-    fn has_other(&self, peer: NodeId) -> bool {
+    pub(super) fn has_other(&self, peer: NodeId) -> bool {
         match self.engine.protocol() {
             Election::Height(height) => height.neighbours().any(|other| other.id != peer),
             Election::Hierarchy(hierarchy) => hierarchy.neighbours().any(|other| other.id != peer),
@@ -96,8 +96,13 @@ impl Node {
             Election::Hierarchy(hierarchy) => hierarchy.lower_neighbours(&mut each),
             _ => return false,
         }
-        let leader = self.engine.protocol().leader().filter(|&leader| leader != self.id() && leader != peer);
-        is_only && leader.is_some_and(|leader| self.links.was_there(now - HEARD, leader))
+        let leader = self.engine.protocol().leader().filter(|&leader| leader != peer);
+        is_only && leader.is_some_and(|leader| self.is_heard(now, leader))
+    }
+
+    /// Whether a leader, another than this node, has given a sign of life just now.
+    pub(super) fn is_heard(&self, now: Instant, leader: NodeId) -> bool {
+        leader != self.id() && self.links.was_there(now - HEARD, leader)
     }
 
     /// Whether nothing was heard of a neighbour for so long that its link will not be back in a moment.

@@ -126,7 +126,7 @@ impl Node {
             audit_at: Instant::ZERO,
             unfinished: Instant::NEVER,
             orders: Orders::new(config.id, boot.epoch, boot.device),
-            keeping: Keeping::NOTHING,
+            keeping: Keeping::default(),
             orders_at: Instant::NEVER,
             actions: Vec::new(),
             about: About::default(),
@@ -341,8 +341,8 @@ impl Node {
             self.notices.push(notice);
         }
         let host = self.host(now);
-        let heir = self.heir(now);
-        let leader = host.map(|(_, leader)| leader).or(heir).or_else(|| self.leader_to_follow());
+        let followed = host.map(|(_, leader)| leader).or(self.heir(now)).or_else(|| self.followed_until_told(now));
+        let leader = followed.or_else(|| self.leader_to_follow());
         if leader != self.leader {
             self.leader = leader;
             self.notices.push(Notice::Leader(leader));

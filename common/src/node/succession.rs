@@ -61,7 +61,9 @@ impl Node {
     /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
     pub(super) fn is_lost_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
         let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
-        is_silent && self.leader == Some(peer) && !self.links.was_there(now, peer)
+        // Who goes by an heir has lost the leader before.
+        let is_leader = self.leader == Some(peer) || self.heir.is_of(peer);
+        is_silent && is_leader && !self.links.was_there(now, peer)
     }
 
     /// The seat of a leader that is lost.
@@ -134,8 +136,9 @@ impl Node {
             return;
         }
         self.hold = Hold::NOBODY;
-        // A node that is alone with a lost leader elects itself when it is told.
-        if is_vacant && self.engine.peers() != [leader] {
+        // A node that has heard nobody but a lost leader elects itself when it is told. Twice at once would be two elections, of
+        // which the first is over before anybody hears of it.
+        if is_vacant && self.has_other(leader) {
             self.links.has_taken_over(true);
             self.engine.handle_signal(now, Signal::Elect);
         }

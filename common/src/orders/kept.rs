@@ -52,9 +52,13 @@ pub struct Keeping {
     paid_until: Instant,
 }
 
-impl Keeping {
-    pub const NOTHING: Self = Self { revision: 0, digest: EMPTY, at: Instant::NEVER, paid_until: Instant::ZERO };
+impl Default for Keeping {
+    fn default() -> Self {
+        Self { revision: 0, digest: EMPTY, at: Instant::NEVER, paid_until: Instant::ZERO }
+    }
+}
 
+impl Keeping {
     /// When to look again; never, where there is nothing to write.
     pub const fn at(&self) -> Instant {
         self.at
@@ -209,7 +213,7 @@ mod tests {
 
     #[test]
     fn only_registers_are_written_and_not_for_ever() {
-        let (mut orders, mut keeping) = (leader(), Keeping::NOTHING);
+        let (mut orders, mut keeping) = (leader(), Keeping::default());
         assert!(!keeping.is_due(NOW, &orders));
         assert!(orders.submit(NOW, Command::Act { action: Action::Identify, target: NodeId(0) }).is_ok());
         assert!(!keeping.is_due(NOW, &orders));

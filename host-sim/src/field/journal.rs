@@ -141,7 +141,7 @@ impl Journal {
                 match entry {
                     Entry::Notice { notice, .. } => push(time_us, event(notice)),
                     Entry::Neighbours { neighbours, .. } => {
-                        neighbours.iter().for_each(|hearing| push(time_us, heard(hearing)));
+                        neighbours.iter().for_each(|&hearing| push(time_us, heard(hearing)));
                     }
                 }
             }
@@ -182,8 +182,8 @@ impl Journal {
     }
 }
 
-fn heard(hearing: &Hearing) -> Event {
-    let &Hearing { id, heard, expected, rssi_dbm } = hearing;
+fn heard(hearing: Hearing) -> Event {
+    let Hearing { id, heard, expected, rssi_dbm } = hearing;
     let dbm = i16::from(rssi_dbm);
     Event::Neighbour { peer: id, heard: heard.into(), expected: expected.into(), mean_dbm: dbm, least_dbm: dbm }
 }

@@ -150,7 +150,7 @@ pub(crate) mod tests {
             .collect();
         board.write_all(&said).unwrap();
         let heard = (1..=40).map(|_| {
-            talk.hear(Duration::from_secs(60), |message| match message {
+            talk.hear(Duration::from_mins(1), |message| match message {
                 ToHost::Pong(number) => Some(number),
                 _ => None,
             })

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use common::coefficient::Coefficient;
-use common::election::circle::RingConfig;
+use common::election::circle::{RingConfig, RingTimer};
 use common::election::frlle::{Frlle, FrlleConfig, FrlleMsg, FrlleRules};
 use common::notice::Event;
 use common::outbox::{Command, Dest, Outbox};
@@ -198,7 +198,7 @@ impl Run {
         let place = ring::place(&self.ids, at);
         let mut peers = [place.left, place.right];
         peers.sort_unstable();
-        let mut out = Outbox::<FrlleMsg, <Frlle as Protocol>::Timer>::new();
+        let mut out = Outbox::<FrlleMsg, RingTimer>::new();
         let mut cx = Cx { id: self.ids[at], now: self.now(), peers: &peers, rng: &mut self.rng, out: &mut out };
         handler(&mut self.nodes[at], &mut cx);
         assert!(!out.overflowed(), "defect in the core: a handler of FRLLE asked for too much");

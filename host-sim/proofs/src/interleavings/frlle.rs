@@ -10,7 +10,8 @@
 use std::hash::{Hash, Hasher};
 
 use common::coefficient::Coefficient;
-use common::election::frlle::{Frlle, FrlleBody, FrlleConfig, FrlleRules};
+use common::election::circle::RingTimer;
+use common::election::frlle::{Frlle, FrlleBody, FrlleConfig, FrlleMsg, FrlleRules};
 use common::outbox::Outbox;
 use common::protocol::{Cx, Protocol, Signal};
 use common::rng::Rng;
@@ -141,7 +142,7 @@ impl Space for Ring {
 /// The node as if it had heard the old leader at this time.
 fn with_heard(node: &Frlle, at: Instant) -> Frlle {
     let mut node = node.clone();
-    let (mut rng, mut out) = (Rng::new(0), Outbox::new());
+    let (mut rng, mut out) = (Rng::new(0), Outbox::<FrlleMsg, RingTimer>::new());
     let mut cx = Cx { id: OLD, now: at, peers: &[], rng: &mut rng, out: &mut out };
     node.on_signal(Signal::LeaderHeard, &mut cx);
     node

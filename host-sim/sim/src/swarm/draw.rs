@@ -166,7 +166,7 @@ impl Stranger {
         }
         if has(Feature::Levels) {
             let mut radii: Vec<u64> =
-                (0..1 + lot.index(LEVELS_MAX)).map(|_| lot.magnitude(1, u64::from(RADIUS_MAX))).collect();
+                (0..=lot.index(LEVELS_MAX)).map(|_| lot.magnitude(1, u64::from(RADIUS_MAX))).collect();
             radii.sort_unstable();
             self.radii = radii;
         }

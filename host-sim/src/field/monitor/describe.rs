@@ -34,8 +34,11 @@ pub fn weight(message: &ToHost) -> Weight {
             Notice::Event(_) | Notice::RingPlace(..) => Weight::Detail,
             _ => Weight::News,
         },
-        ToHost::Hello(_) | ToHost::Config(_) | ToHost::Submitted { .. } => Weight::News,
-        ToHost::Logged { .. } | ToHost::Copied { .. } => Weight::News,
+        ToHost::Hello(_)
+        | ToHost::Config(_)
+        | ToHost::Submitted { .. }
+        | ToHost::Logged { .. }
+        | ToHost::Copied { .. } => Weight::News,
         ToHost::Snapshot { .. }
         | ToHost::Reading { .. }
         | ToHost::Call { .. }

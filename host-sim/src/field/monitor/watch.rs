@@ -17,12 +17,13 @@ const RETRY: Duration = Duration::from_millis(500);
 const ASK: Duration = Duration::from_secs(2);
 
 /// How often to ask for the readings of all nodes. A board counts as a reader for two such times and a half.
-const READ: Duration = Duration::from_secs(60);
+const READ: Duration = Duration::from_mins(1);
 
 /// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
 const CALLS_WAIT: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each stands for an option of the command line")]
 pub struct Options {
     /// Boards are powered by their cables.
     pub cable_is_power: bool,

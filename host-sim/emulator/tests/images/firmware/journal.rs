@@ -16,7 +16,12 @@ use super::bench::{Bench, config, page_of, surroundings};
 fn boards(count: u16) -> Bench {
     let elf = images::elf_with("firmware", Some("board-nrf52840-dk,journal")).expect("the image builds");
     let program = Program::parse(&elf).expect("an image with a log");
-    let end = program.image().segments.iter().map(|segment| segment.address + segment.bytes.len() as u32).max();
+    let end = program
+        .image()
+        .segments
+        .iter()
+        .map(|segment| segment.address + u32::try_from(segment.bytes.len()).unwrap())
+        .max();
     assert!(end.is_some_and(|end| end <= FlashMap::NRF52840.journal().start), "the image leaves the journal alone");
     let board = |id: u16| {
         let number = u64::from(id);

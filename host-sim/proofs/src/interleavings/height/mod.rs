@@ -18,6 +18,17 @@
 //! | 4 | 4 | all shapes but those of four links, one assignment of ids each | Lamport, for radio | see its output |
 //! | 4 | 2 | all | both, both | 140 thousand |
 //!
+//! *Succession.* Whoever takes a leader for lost, by its own questions, by concurrence or wrongly, loses a link to it and may
+//! elect itself; vouching and objections decide whether and when, and to the heights that is any time. A link that is not told
+//! of yet is a channel event that comes later. So the walk lets any two or three nodes elect themselves at any moment, besides
+//! channel events with which a leader is lost and comes back.
+//!
+//! | nodes | events | successors | graphs and ids | states |
+//! |---|---|---|---|---|
+//! | 3 | 0 | 3 | all | see its output |
+//! | 3 | 2 | 2 | all | see its output |
+//! | 4 | 0 | 2 | shapes of up to three links, one assignment of ids each | see its output |
+//!
 //! `RINGLEADER_DEEP=1` explores one more event on three nodes, two more for the others of them, and one more on four: some
 //! sixty million states.
 
@@ -40,6 +51,11 @@ const BOTH_CLOCKS: [ClockKind; 2] = [ClockKind::Lamport, ClockKind::Perfect];
 
 /// Explores everything that up to this many events can lead to on these graphs.
 fn explore(graphs: impl Iterator<Item = Graph>, events: u8, options: HeightOptions) -> Seen {
+    explore_successions(graphs, events, 0, options)
+}
+
+/// The same, where up to so many nodes succeed a leader besides.
+fn explore_successions(graphs: impl Iterator<Item = Graph>, events: u8, elections: u8, options: HeightOptions) -> Seen {
     let HeightOptions { clock, .. } = options;
     // With a perfect clock the order of any two events matters.
     let search = if clock == ClockKind::Lamport { Search::Reduced } else { Search::Full };
@@ -47,14 +63,19 @@ fn explore(graphs: impl Iterator<Item = Graph>, events: u8, options: HeightOptio
     for graph in graphs {
         for (at, net) in starts(&graph, options).into_iter().enumerate() {
             let leaders: Vec<_> = net.nodes().map(|node| net.node(node).height().leader.lid.0).collect();
-            if let Err(run) = walk.explore(State::new(net, events)) {
+            if let Err(run) = walk.explore(State::with_elections(net, events, elections)) {
                 let links: Vec<_> = graph.edges().collect();
                 panic!("links {links:?}, start {at}, leaders {leaders:?}, {options:?}: {run}");
             }
         }
     }
     let seen = walk.seen();
-    println!("{events} events, {options:?}: {} states, {} events, {} ends", seen.states, seen.events, seen.ends.len());
+    println!(
+        "{events} events, {elections} elections, {options:?}: {} states, {} events, {} ends",
+        seen.states,
+        seen.events,
+        seen.ends.len()
+    );
     assert!(!seen.ends.is_empty(), "no run has ended");
     seen
 }
@@ -133,4 +154,19 @@ fn four_nodes_unless_in_four_links() {
 #[test]
 fn four_nodes_and_four_events_in_every_shape_unless_in_four_links() {
     explore(shapes(4).filter(|graph| graph.edges().count() != 4), 4, radio(ClockKind::Lamport));
+}
+
+#[test]
+fn three_nodes_and_two_or_three_successors() {
+    explore_successions(graphs(3), 0, 3, radio(ClockKind::Lamport));
+    explore_successions(graphs(3), events(2, 4), 2, radio(ClockKind::Lamport));
+}
+
+#[test]
+fn four_nodes_and_two_successors() {
+    let sparse = || shapes(4).filter(|graph| graph.edges().count() <= 3);
+    explore_successions(sparse(), 0, 2, radio(ClockKind::Lamport));
+    if is_deep() {
+        explore_successions(sparse(), 0, 3, radio(ClockKind::Lamport));
+    }
 }

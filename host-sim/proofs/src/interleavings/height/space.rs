@@ -1,6 +1,7 @@
 //! The space of runs: a network of heights, and what can happen to it next.
 
 use common::causal_clock::ClockKind;
+use common::protocol::Signal;
 use ideal::index::{Direction, Edge, NodeIndex};
 use ideal::net::{Channel, ROUND};
 
@@ -17,6 +18,8 @@ pub type Network = HeightNet<NODES>;
 pub struct State {
     pub net: Network,
     pub left: u8,
+    /// How many nodes may still elect themselves because they take a leader for lost.
+    pub elections: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub enum Action {
     Deliver(Direction),
     /// A channel goes down if it is up, and up if it is down.
     Flip(Direction),
+    /// A node succeeds a leader that it takes for lost, rightly or not.
+    Succeed(NodeIndex),
 }
 
 /// Which of the possible actions to try.
@@ -112,7 +117,7 @@ impl Space for Heights {
         actions.clear();
         let picture = Picture::of(&state.net);
         let free = state.left >= picture.disagreements() + 2;
-        if !free && self.search == Search::Reduced {
+        if !free && state.elections == 0 && self.search == Search::Reduced {
             let alone = picture.nodes().filter(|&x| picture.stands_alone(x));
             if let Some(x) = alone.min_by_key(|&x| picture.full[x].count_ones()) {
                 deliveries(&picture, x, actions);
@@ -120,6 +125,9 @@ impl Space for Heights {
             }
         }
         picture.nodes().for_each(|x| deliveries(&picture, x, actions));
+        if state.elections > 0 {
+            actions.extend(picture.nodes().map(Action::Succeed));
+        }
         for from in picture.nodes() {
             for to in picture.nodes().filter(|&to| to != from) {
                 if free || picture.disagrees(from, to) {
@@ -147,12 +155,17 @@ impl Space for Heights {
                 state.left -= 1;
                 state.settle();
             }
+            Action::Succeed(node) => {
+                net.signal(node, Signal::Elect);
+                state.elections -= 1;
+            }
         }
         state.net.reset_counts();
     }
 
     fn key(&self, state: &State) -> u64 {
-        fingerprint(&state.net, self.clock)
+        // Odd, so that no two counts give the same.
+        fingerprint(&state.net, self.clock) ^ u64::from(state.elections).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 
     fn left(&self, state: &State) -> u8 {
@@ -168,7 +181,12 @@ impl Space for Heights {
 impl State {
     /// A network to which up to this many channel events may still happen.
     pub fn new(net: Network, left: u8) -> Self {
-        let mut state = Self { net, left };
+        Self::with_elections(net, left, 0)
+    }
+
+    /// The same, where so many nodes may elect themselves besides.
+    pub fn with_elections(net: Network, left: u8, elections: u8) -> Self {
+        let mut state = Self { net, left, elections };
         state.settle();
         state
     }
