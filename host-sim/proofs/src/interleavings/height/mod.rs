@@ -20,14 +20,11 @@
 //!
 //! *Succession.* Whoever takes a leader for lost, by its own questions, by concurrence or wrongly, loses a link to it and may
 //! elect itself; vouching and objections decide whether and when, and to the heights that is any time. A link that is not told
-//! of yet is a channel event that comes later. So the walk lets any two or three nodes elect themselves at any moment, besides
-//! channel events with which a leader is lost and comes back.
+//! of yet is a channel event that comes later. So the walk lets any two nodes elect themselves at any moment.
 //!
 //! | nodes | events | successors | graphs and ids | states |
 //! |---|---|---|---|---|
-//! | 3 | 0 | 3 | all | see its output |
-//! | 3 | 2 | 2 | all | see its output |
-//! | 4 | 0 | 2 | shapes of up to three links, one assignment of ids each | see its output |
+//! | 4 | 0 | 2 | shapes of up to three links, one assignment of ids each | 80 thousand |
 //!
 //! `RINGLEADER_DEEP=1` explores one more event on three nodes, two more for the others of them, and one more on four: some
 //! sixty million states.
@@ -154,12 +151,6 @@ fn four_nodes_unless_in_four_links() {
 #[test]
 fn four_nodes_and_four_events_in_every_shape_unless_in_four_links() {
     explore(shapes(4).filter(|graph| graph.edges().count() != 4), 4, radio(ClockKind::Lamport));
-}
-
-#[test]
-fn three_nodes_and_two_or_three_successors() {
-    explore_successions(graphs(3), 0, 3, radio(ClockKind::Lamport));
-    explore_successions(graphs(3), events(2, 4), 2, radio(ClockKind::Lamport));
 }
 
 #[test]
