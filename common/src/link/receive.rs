@@ -148,7 +148,7 @@ impl Links {
                     if !hello.is_brief() {
                         self.compare(header.from, hello, above);
                     }
-                    if !more.is_empty() && self.is_present(self.table.find(header.from)) {
+                    if !more.is_empty() {
                         above.receive_hello(header.from, more);
                     }
                     true

@@ -76,10 +76,8 @@ impl Links {
             self.life.heir = hello.leader;
         }
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
-        if self.is_present(Some(slot)) {
-            self.hear_of_leader(now, header.from, hello, leader);
-            self.share_suspicion(now, hello);
-        }
+        self.hear_of_leader(now, slot, header.from, hello, leader);
+        self.share_suspicion(now, hello);
         self.note_twin(now, slot, name);
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
@@ -186,7 +184,7 @@ impl Links {
     /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins. To
     /// a node without links, whatever it hears may be a recording.
     fn is_heir(&self, slot: Slot, header: Header, hello: &Hello, leader: NodeId) -> bool {
-        let is_word = header.from == leader || header.from == hello.leader;
+        let is_word = header.from == leader || (self.life.has_left && header.from == hello.leader);
         let did_follow = |before: &Neighbour| before.leader == leader && before.last.epoch == header.epoch;
         let is_new = ![leader, self.id(), NodeId(0)].contains(&hello.leader);
         is_word && is_new && hello.links > 0 && self.table.links() > 0 && self.table.get(slot).is_some_and(did_follow)
@@ -195,11 +193,12 @@ impl Links {
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
     /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
     /// node lets go of it as well, without asking it: so all do at about the same time.
-    fn hear_of_leader(&mut self, now: Instant, from: NodeId, hello: &Hello, leader: NodeId) {
-        if hello.leader == leader {
+    fn hear_of_leader(&mut self, now: Instant, slot: Slot, from: NodeId, hello: &Hello, leader: NodeId) {
+        let is_present = self.is_present(Some(slot));
+        if is_present && hello.leader == leader {
             self.life.vouch(now, hello.age);
         }
-        if from == leader {
+        if is_present && from == leader {
             self.life.note_leaving(now, hello.age);
         }
         if from == leader && !hello.is_brief() {

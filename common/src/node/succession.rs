@@ -139,7 +139,6 @@ impl Node {
         // A node that has heard nobody but a lost leader elects itself when it is told. Twice at once would be two elections, of
         // which the first is over before anybody hears of it.
         if is_vacant && self.has_other(leader) {
-            self.links.has_taken_over(true);
             self.engine.handle_signal(now, Signal::Elect);
         }
         self.engine.handle_link_down(now, leader);

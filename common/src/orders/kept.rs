@@ -151,9 +151,9 @@ mod tests {
         orders
     }
 
-    fn set(orders: &mut Orders, number: u8, value: u32) {
+    fn set(now: Instant, orders: &mut Orders, number: u8, value: u32) {
         let register = Register::new(number).expect("there is one");
-        assert!(orders.submit(NOW, Command::Set { register, value }).is_ok());
+        assert!(orders.submit(now, Command::Set { register, value }).is_ok(), "{value}");
         while orders.poll_outcome().is_some() {}
     }
 
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back_and_nothing_is_done_again() {
         let mut orders = leader();
-        set(&mut orders, 0, 1_000);
+        set(NOW, &mut orders, 0, 1_000);
         assert!(orders.submit(NOW, Command::Act { action: Action::Restart, target: NodeId(0) }).is_ok());
-        set(&mut orders, 2, 0);
+        set(NOW, &mut orders, 2, 0);
         let again = rebooted(&pieces(&orders));
         assert_eq!((again.newest(), again.digest()), (orders.newest(), orders.digest()));
         assert_eq!(again.register(Register::SAMPLE), 1_000);
@@ -220,7 +220,7 @@ mod tests {
         assert!(!keeping.is_due(NOW + Duration::from_millis(1_000), &orders), "an action is not worth a write");
         let (mut now, mut writes) = (NOW, 0_u32);
         for step in 0..36_000_u32 {
-            set(&mut orders, 0, 1_000 + step);
+            set(now, &mut orders, 0, 1_000 + step);
             writes += u32::from(keeping.is_due(now, &orders));
             if step == 100 {
                 assert_eq!(writes, 8, "a few at once");
