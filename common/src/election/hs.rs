@@ -320,7 +320,12 @@ impl<U: Uid> Hs<U> {
     fn on_leader(&mut self, from: NodeId, uid: U, cx: &mut Cx<'_, Self>) {
         // Whoever knows the leader from others passes the announcement on all the same, once: not everybody hears others.
         let is_passed = core::mem::take(&mut self.is_hearsay) && self.leader == Some(uid);
-        if self.leader.is_none() || is_passed {
+        let was_missed = self.rules == HsRules::Known && uid < self.uid;
+        let is_news = self.leader.is_none() || is_passed;
+        if is_news && was_missed && self.circle.place.is_alone(cx.id) {
+            // There is nobody to tell, and no reason to wait.
+            self.begin(cx);
+        } else if is_news {
             if uid == self.uid {
                 self.win(cx);
             }
@@ -328,7 +333,7 @@ impl<U: Uid> Hs<U> {
             self.circle.settle(cx);
             let goes_left = self.rules == HsRules::Known && from == self.circle.place.right;
             self.announce(if goes_left { &[Side::Left] } else { &[Side::Right] }, uid, cx);
-            if self.rules == HsRules::Known && uid < self.uid {
+            if was_missed {
                 // The election went past this node.
                 self.begin_soon(cx);
             }
@@ -442,5 +447,27 @@ impl<U: Uid> Protocol for Hs<U> {
 
     fn outcome(&self) -> Outcome {
         Outcome { term: self.circle.term, leader: self.leader() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hs, HsMsg, HsRules, RingConfig, RingTimer};
+    use crate::outbox::Outbox;
+    use crate::protocol::{Cx, Protocol};
+    use crate::rng::Rng;
+    use crate::time::{Duration, Instant};
+    use crate::types::{NodeId, RingPlace, Term};
+
+    #[test]
+    fn who_is_alone_and_hears_of_a_lower_leader_asks_for_no_more_than_there_is_room_for() {
+        let (id, place) = (NodeId(7), RingPlace { left: NodeId(7), right: NodeId(7) });
+        let config = RingConfig { place, patience: Duration::from_millis(1_000) };
+        let mut hs = Hs::new(id, config).with_rules(HsRules::Known);
+        let (mut rng, mut out) = (Rng::new(1), Outbox::<HsMsg<NodeId>, RingTimer>::new());
+        let mut cx = Cx { id, now: Instant::from_millis(5_000), peers: &[], rng: &mut rng, out: &mut out };
+        hs.on_message(NodeId(3), HsMsg::Leader { term: Term(9), uid: NodeId(3) }, &mut cx);
+        assert!(!out.overflowed());
+        assert_eq!(hs.leader(), Some(id));
     }
 }

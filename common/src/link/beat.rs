@@ -4,6 +4,7 @@
 //! A brief hello names at most one neighbour, and so takes a third of the airtime. Its receivers learn how old the leader's
 //! sign of life is, and nothing of the links that it does not name.
 
+use super::life::{AGE_HEIR, AGE_MAX};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
@@ -79,8 +80,13 @@ impl Beat {
         self.calls = CALLS;
     }
 
-    pub fn is_leaving(&self) -> bool {
-        self.is_leaving
+    /// What this node says of itself in place of its age.
+    pub fn word(&self) -> Option<u8> {
+        match self {
+            Self { is_leaving: true, .. } => Some(AGE_MAX),
+            Self { leads: true, calls: 1.., .. } => Some(AGE_HEIR),
+            _ => None,
+        }
     }
 
     /// This node asks for the leader: at once.
@@ -142,6 +148,7 @@ impl Beat {
 
 #[cfg(test)]
 mod tests {
+    use super::life::{AGE_HEIR, AGE_MAX};
     use super::{Beat, CALLS, CALLS_APART};
     use crate::rng::Rng;
     use crate::time::{Duration, Instant};
@@ -169,7 +176,7 @@ mod tests {
         let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
         let now = Instant::from_millis(1_000);
         beat.step_down(now);
-        assert!(!beat.is_leaving(), "it leads nobody");
+        assert_eq!(beat.word(), None, "it leads nobody");
         beat.lead(now, true, &mut rng);
         beat.step_down(now);
         for _ in 0..3 {
@@ -177,15 +184,28 @@ mod tests {
             beat.sent(due, &mut rng);
             assert_eq!(beat.next(), due + CALLS_APART);
         }
-        assert!(beat.is_leaving());
+        assert_eq!(beat.word(), Some(AGE_MAX));
         beat.lead(beat.next(), false, &mut rng);
-        assert!(!beat.is_leaving(), "its hellos name the heir by now");
+        assert_eq!(beat.word(), None, "its hellos name the heir by now");
         for _ in 0..CALLS {
             let due = beat.next();
             assert_ne!(due, Instant::NEVER);
             beat.sent(due, &mut rng);
         }
         assert_eq!(beat.next(), Instant::NEVER);
+    }
+
+    #[test]
+    fn who_takes_over_says_so_for_as_long_as_it_calls() {
+        let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
+        beat.take_over();
+        assert_eq!(beat.word(), None, "it does not lead yet");
+        beat.lead(Instant::from_millis(1_000), true, &mut rng);
+        for _ in 0..CALLS {
+            assert_eq!(beat.word(), Some(AGE_HEIR));
+            beat.sent(beat.next(), &mut rng);
+        }
+        assert_eq!(beat.word(), None);
     }
 
     #[test]

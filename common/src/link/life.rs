@@ -14,6 +14,9 @@ const UNIT: Duration = Duration::from_millis(16);
 /// An age that says nothing: too old, or unknown.
 pub const AGE_MAX: u8 = u8::MAX;
 
+/// What a leader tells of itself while it calls as the heir of one that stepped down. Its own age is otherwise 0.
+pub const AGE_HEIR: u8 = AGE_MAX - 1;
+
 /// A leader that gave a sign of life within this many of its hellos is there.
 const RECENT_BEATS: u32 = 2;
 

@@ -3,6 +3,7 @@
 use super::body::{Hello, Name};
 use super::digest::digest;
 use super::frame::{FrameNumber, Header};
+use super::life::AGE_HEIR;
 use super::neighbour::Neighbour;
 use super::pool::Slot;
 use super::quality::Quality;
@@ -72,7 +73,7 @@ impl Links {
             return;
         };
         let name = hello.names.iter().find(|name| name.id == self.id()).copied();
-        if self.is_present(Some(slot)) && self.is_heir(slot, header, hello, leader) {
+        if self.is_heir(slot, header, hello, leader) {
             self.life.heir = hello.leader;
         }
         self.note_hello(now, slot, header, hello, rssi_dbm, leader);
@@ -184,7 +185,7 @@ impl Links {
     /// leader until now, or the leader's. Whoever has no links or a new epoch has not succeeded anybody: it is alone, or begins. To
     /// a node without links, whatever it hears may be a recording.
     fn is_heir(&self, slot: Slot, header: Header, hello: &Hello, leader: NodeId) -> bool {
-        let is_word = header.from == leader || (self.life.has_left && header.from == hello.leader);
+        let is_word = header.from == leader || (header.from == hello.leader && hello.age == AGE_HEIR);
         let did_follow = |before: &Neighbour| before.leader == leader && before.last.epoch == header.epoch;
         let is_new = ![leader, self.id(), NodeId(0)].contains(&hello.leader);
         is_word && is_new && hello.links > 0 && self.table.links() > 0 && self.table.get(slot).is_some_and(did_follow)

@@ -7,7 +7,6 @@ use super::body::{AckEntry, Entry, Hello, Parcel, Rel};
 use super::digest::digest;
 use super::exchange::{Flight, InFlight};
 use super::frame::{ACK_BYTES, Answered, HEADER_BYTES, Header, Kind, tag_of};
-use super::life::AGE_MAX;
 use super::pool::{PoolIndex, Slot, Slots};
 use super::security::TAG_BYTES;
 use super::timeout::due_by;
@@ -115,13 +114,13 @@ impl Links {
     }
 
     fn transmit_full(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX], above: &mut dyn Above) -> Option<usize> {
-        let is_leaving = self.hellos.beat.is_leaving();
+        let word = self.hellos.beat.word();
         self.hellos.trickle.sent(now);
         self.hellos.beat.sent(now, &mut self.rng);
         let slower = if self.is_only_leader(above.leader()) { 0 } else { self.crowd.slower() };
         self.hellos.trickle.slow(slower);
         let composed = self.hellos.compose(now, &self.table, self.patience, above.leader());
-        self.write_hello(now, composed, is_leaving, buf, above)
+        self.write_hello(now, composed, word, buf, above)
     }
 
     /// Writes a brief hello where one is due, or a whole one where there is nothing to leave out.
@@ -129,25 +128,25 @@ impl Links {
         if !self.hellos.beat.is_due(now) {
             return None;
         }
-        let is_leaving = self.hellos.beat.is_leaving();
+        let word = self.hellos.beat.word();
         let Some(composed) = self.hellos.compose_brief(now, &self.table, self.patience, above.leader()) else {
             return self.transmit_full(now, buf, above);
         };
         self.hellos.beat.sent(now, &mut self.rng);
-        self.write_hello(now, composed, is_leaving, buf, above)
+        self.write_hello(now, composed, word, buf, above)
     }
 
     fn write_hello(
         &mut self,
         now: Instant,
         composed: Hello,
-        is_leaving: bool,
+        word: Option<u8>,
         buf: &mut [u8; FRAME_MAX],
         above: &mut dyn Above,
     ) -> Option<usize> {
         let header = self.next_header(BROADCAST, Kind::Hello)?;
         self.life.follow(now, above.leader());
-        let age = if is_leaving { AGE_MAX } else { self.life.age(now, self.id()) };
+        let age = word.unwrap_or_else(|| self.life.age(now, self.id()));
         let digest = above.told().map_or(0, |told| digest(told, composed.number));
         let hello = Hello { digest, age, ..composed };
         let mut length = hello.write(buf.get_mut(HEADER_BYTES..)?).ok()?;
