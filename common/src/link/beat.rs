@@ -148,8 +148,8 @@ impl Beat {
 
 #[cfg(test)]
 mod tests {
-    use super::life::{AGE_HEIR, AGE_MAX};
     use super::{Beat, CALLS, CALLS_APART};
+    use crate::link::life::{AGE_HEIR, AGE_MAX};
     use crate::rng::Rng;
     use crate::time::{Duration, Instant};
 
