@@ -63,16 +63,15 @@ fn has(feature: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{feature}")).is_some()
 }
 
-/// An image with a journal leaves its pages alone (common/src/board/flash_map.rs).
+/// An image with a journal leaves its pages alone (`common/src/board/flash_map.rs`).
 fn without_journal(map: &str) -> String {
     let kilobytes = match (has("JOURNAL"), has("CHIP_NRF52833")) {
         (false, _) => return map.to_owned(),
         (true, true) => 32,
         (true, false) => 64,
     };
-    let shorter = |line: &str| match line.trim_start().starts_with("FLASH") {
-        true => format!("{line} - {kilobytes}K\n"),
-        false => format!("{line}\n"),
+    let shorter = |line: &str| {
+        if line.trim_start().starts_with("FLASH") { format!("{line} - {kilobytes}K\n") } else { format!("{line}\n") }
     };
     map.lines().map(shorter).collect()
 }

@@ -11,7 +11,7 @@
 //! heard nothing since, and its neighbours tell it the rest. Actions are kept only because the digest counts them: their time is over.
 //!
 //! Only another order for a register is worth a write. It is written a second later, together with what else has come by then; after
-//! [`BURST`] writes in a row there is one every [`EVERY`] at most. With a register or two, that is one erasure of a page in about fifty
+//! `BURST` writes in a row there is one every `EVERY` at most. With a register or two, that is one erasure of a page in about fifty
 //! writes.
 
 use super::book::Order;
