@@ -2,7 +2,7 @@
 //!
 //! Model: links that come up and go down, and deliver in order while up; an election that tells each node whether it leads and
 //! which neighbour is next on the way to the leader; clocks that run about alike. A node that restarts knows what its board has
-//! [kept](kept), or nothing.
+//! [kept], or nothing.
 //!
 //! - *State* (`book`): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
 //! - *Stamp* (`stamp`): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
