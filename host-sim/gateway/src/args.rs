@@ -82,7 +82,7 @@ pub struct Args {
     /// Publish every reading: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts:// where it was built with TLS
     #[arg(long, value_name = "URL")]
     mqtt: Option<String>,
-    /// With --mqtt mqtts://: trust the certificate in this file (PEM) instead of the system's authorities
+    /// With an encrypted broker (mqtts): trust the certificate in this file (PEM) instead of the system's authorities
     #[arg(long, value_name = "FILE", requires = "mqtt")]
     ca: Option<PathBuf>,
     /// With --mqtt: let Home Assistant discover every sensor

@@ -150,8 +150,8 @@ impl Field {
         let (lost, off_us) = self.off?;
         let leaders: BTreeSet<u64> = self.follows.values().map(|(leader, _)| *leader).collect();
         let is_healed = self.follows.len() == others && leaders.len() == 1 && !leaders.contains(&lost);
-        let last = self.follows.values().map(|(_, since)| *since).max()?;
-        is_healed.then(|| last.saturating_sub(off_us))
+        let newest_us = self.follows.values().map(|(_, since)| *since).max()?;
+        is_healed.then(|| newest_us.saturating_sub(off_us))
     }
 }
 
@@ -205,7 +205,7 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
     let mut field = Field::default();
     field.until(&lines, "all three follow somebody", |field| field.follows.len() == 3);
     field.until(&lines, "it loses its power, and two others follow another", |field| field.healed_us(2).is_some());
-    let field_us = field.healed_us(2).unwrap();
+    let healed_us = field.healed_us(2).unwrap();
     // Long enough after it for the check to call it lasting.
     let until_us = field.now_us + 5_000_000;
     field.until(&lines, "they go on", |field| field.now_us > until_us);
@@ -230,7 +230,7 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
     }
     elections.sort_by(f64::total_cmp);
     #[expect(clippy::cast_precision_loss, reason = "a minute is far below 2^52 microseconds")]
-    let field_ms = field_us as f64 / 1_000.0;
+    let field_ms = healed_us as f64 / 1_000.0;
     let is_like_it = elections[0] / 2.0 - behind_ms <= field_ms && field_ms <= elections[9] * 2.0 + behind_ms;
     assert!(is_like_it, "{field_ms} ms in the field, up to {behind_ms} ms behind; replayed {elections:?} ms");
 }
