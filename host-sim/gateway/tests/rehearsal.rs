@@ -218,6 +218,11 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     let replayed = desk.run("replay field.jsonl --out field.toml --report report.html");
     assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stderr));
+    // Nobody is told to lead there, so whoever does loses its power in place of the one that was told to here.
+    let replayed = std::fs::read_to_string(desk.folder.join("field.toml")).unwrap();
+    let (before, fault) = replayed.rsplit_once("nodes = [").expect("somebody loses its power");
+    let (_, after) = fault.split_once(']').unwrap();
+    std::fs::write(desk.folder.join("field.toml"), format!("{before}who = \"leader\"{after}")).unwrap();
     // One election in the field, among many that the field could have had: how close many come is for the tests of `replay`.
     let mut elections = Vec::new();
     for seed in 0..10 {
