@@ -49,7 +49,8 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) questions: Questions,
 }
 
-/// Runs a scenario with a seed. Nodes that are to be boards are simulated: there is no image for them here.
+/// Runs a scenario with a seed. Nodes that are marked as boards are simulated too, since there is no image for them
+/// here.
 pub fn run(scenario: &Scenario, seed: u64) -> Outcome {
     let mut boards = NoBoards;
     let mut run = Run::new(scenario, seed, Recorders::default(), &mut boards);

@@ -246,7 +246,7 @@ fn read_nodes(
     Ok(special)
 }
 
-/// Rejects moves that would have no effect. Whoever walks at random walks on from where it is put.
+/// Rejects moves that would have no effect. A node that walks at random continues from where it is put.
 fn check_moves(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
     for (fault, section) in scenario.faults.iter().zip(tables) {
         let (Harm::Move { to }, When::Once { at_us }) = (&fault.harm, fault.when) else { continue };
