@@ -139,17 +139,23 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
         topology,
     };
     root.finish()?;
+    check_mobility(&scenario, &root)?;
+    check_moves(&scenario, &faults)?;
+    check_boards(&scenario, &tables)?;
+    check_memories(&scenario, &faults)?;
+    check_core(&scenario, &root)?;
+    Ok(scenario)
+}
+
+/// Rejects walks in a world that knows no positions.
+fn check_mobility(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     if let (Model::Table(_), Some(_), Some(section)) =
         (&scenario.radio.model, &scenario.mobility, root.section("mobility")?)
     {
         let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
         return Err(section.problem_at("kind", what));
     }
-    check_moves(&scenario, &faults)?;
-    check_boards(&scenario, &tables)?;
-    check_memories(&scenario, &faults)?;
-    check_core(&scenario, &root)?;
-    Ok(scenario)
+    Ok(())
 }
 
 /// Reads a quantity that must be positive.
