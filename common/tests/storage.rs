@@ -113,7 +113,7 @@ fn network() -> Config {
     Config::ad_hoc(NodeId(1), 7, Protection::Ascon(NetworkKey::new([3; 16])))
 }
 
-/// What a board keeps of so many orders, behind the number of its network.
+/// What a board keeps of this many orders, after the number of its network.
 fn kept(network: &Config, orders: u8) -> Vec<u8> {
     let pieces = (0..orders).flat_map(|order| [order; KEPT_PIECE_MAX]);
     network.network().to_le_bytes().into_iter().chain(pieces).chain([0xEE; 15]).collect()

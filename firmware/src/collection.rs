@@ -46,7 +46,7 @@ pub enum Found {
     All(Option<Recovered>),
 }
 
-/// What came of a chore.
+/// The result of a chore.
 #[derive(Clone, Copy)]
 pub enum Finished {
     /// The oldest block that is left; none if storing failed.

@@ -65,7 +65,7 @@ pub enum Told {
     ReadAll,
     /// The board has measured; see [`collection::take_sample`].
     Measured,
-    /// What came of the node's last chore.
+    /// The result of the node's last chore.
     Done(Finished),
 }
 

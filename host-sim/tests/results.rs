@@ -1,18 +1,22 @@
-//! The summaries in docs/results.md and README.md are made again here, as far as they are counts and quick to make: what is
-//! printed there is what the code does.
+//! The summaries in README.md, docs/results.md and docs/results are made again here, as far as they are counts and quick to
+//! make: what is printed there is what the code does.
 
 use std::path::Path;
 use std::process::Command;
 
 use common::causal_clock::ClockKind;
 use common::layout::{LAYOUT, NODE, Row as Layout};
+use host_sim::lab::bench::air_bench::{Model, measure as measure_air};
 use host_sim::lab::bench::elections::{Row, cases};
 use host_sim::lab::study::change::{Change, Schedule};
 use host_sim::lab::study::stats::Group;
 use host_sim::lab::study::{Request, Rules, measure};
+use host_sim::lab::table::measure_all;
 use sim::scenario::report::shard::Seeds;
 
 const RESULTS: &str = "docs/results.md";
+const CORE: &str = "docs/results/core.md";
+const FAILOVER: &str = "docs/results/failover.md";
 
 fn page(name: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)).expect("a page of the project")
@@ -25,19 +29,60 @@ fn words(row: &str) -> Vec<String> {
     plain.collect::<String>().split_whitespace().map(str::to_owned).collect()
 }
 
-/// A row must stand in the page, whatever its columns' widths.
-fn must_stand(page: &str, row: &str, command: &str) {
+/// A row must begin with these words in the page of this name, whatever its columns' widths.
+fn must_stand(name: &str, row: &str, command: &str) {
     let wanted = words(row);
-    let stands = page.lines().any(|line| line.starts_with('|') && words(line) == wanted);
-    assert!(stands, "{RESULTS} is out of date: it has no row\n  {row}\nas `{command}` prints it");
+    let stands = page(name).lines().any(|line| words(line).starts_with(&wanted));
+    assert!(stands, "{name} is out of date: it has no row\n  {row}\nas `{command}` prints it");
 }
 
 #[test]
 fn the_bytes_of_states_and_messages_are_as_printed() {
-    let page = page(RESULTS);
     for Layout { name, state, encoded_max, message, engine } in LAYOUT {
-        must_stand(&page, &format!("{name} {state} {encoded_max} {message} {engine}"), "ringleader bench core");
+        must_stand(CORE, &format!("{name} {state} {encoded_max} {message} {engine}"), "ringleader bench core");
     }
+}
+
+#[test]
+fn the_rows_that_are_not_as_biswas_et_al_print_them_are_listed_and_no_others() {
+    let rows = measure_all(|_| ()).expect("every election ends");
+    let differ: Vec<_> = rows.iter().filter(|row| row.n == 100 && !(row.messages_equal && row.steps_equal)).collect();
+    for row in &differ {
+        let costs = format!(
+            "{} {} {} / {} {} / {}",
+            row.algorithm.title(),
+            row.case.name(),
+            row.measured_messages,
+            row.formula_messages,
+            row.measured_steps,
+            row.formula_steps
+        );
+        must_stand(RESULTS, &costs, "ringleader table");
+    }
+    let page = page(RESULTS);
+    let listed = page.lines().skip_while(|line| !line.starts_with("| algorithm | case |")).skip(2);
+    assert_eq!(
+        listed.take_while(|line| line.starts_with('|')).count(),
+        differ.len(),
+        "a row of {RESULTS} is as printed now"
+    );
+}
+
+#[test]
+fn the_air_hands_out_as_many_frames_as_are_printed() {
+    let air = measure_air(100, 60, 20.0, Model::Usual, Model::Usual.noise_dbm(), 1);
+    #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
+    let a_reception = |count: u64| count as f64 / air.received as f64;
+    let ratios = format!("{:.2} {:.2}", a_reception(air.arrivals), a_reception(air.in_range));
+    let page = page(RESULTS);
+    let row = page.lines().map(words).find(|row| row.starts_with(&words("100 × 60"))).expect("a row of 100 nodes");
+    // Between these counts stand times, which depend on the machine.
+    let counts = [&row[3..4], &row[6..8]].concat().join(" ");
+    assert_eq!(
+        counts,
+        format!("{} {ratios}", air.received),
+        "{RESULTS} is out of date; `ringleader bench air` prints this"
+    );
 }
 
 #[test]
@@ -69,7 +114,7 @@ fn the_cost_of_a_lost_leader_is_as_printed() {
             rounds.max,
             agreed.mean / (3.0 * cell.diameter.mean)
         );
-        must_stand(&page(RESULTS), &row, "ringleader study --sizes 100 --change leader-lost --seeds 50");
+        must_stand(RESULTS, &row, "ringleader study --sizes 100 --change leader-lost --seeds 50");
     }
 }
 
@@ -79,7 +124,7 @@ fn elections_on_small_rings_take_what_is_printed() {
     let rows: Vec<Row> = small.map(|case| Row::measure(&case, Seeds { from: 0, to: 50 }, 2)).collect();
     assert_eq!(rows.len(), 3, "no loss, 10 and 20 %");
     for row in rows {
-        must_stand(&page(RESULTS), &row.line(), "ringleader bench elections --seeds 50 --only ring8");
+        must_stand(FAILOVER, &row.line(), "ringleader bench elections --seeds 50 --only ring8");
     }
 }
 

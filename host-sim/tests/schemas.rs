@@ -1,4 +1,5 @@
-//! What `--json` prints fits its schema. `RINGLEADER_WRITE_SCHEMAS=1` makes the schemas anew from what is printed; look at
+//! What `--json` prints fits its schema. `RINGLEADER_WRITE_SCHEMAS=1` regenerates the schemas from what is printed;
+//! look at
 //! the difference before you commit it.
 
 use std::collections::BTreeSet;

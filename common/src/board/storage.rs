@@ -181,7 +181,7 @@ impl<F: NorFlash> Store<F> {
         Ok(())
     }
 
-    /// The orders that were stored last, piece by piece; none where they are another network's.
+    /// The orders that were stored last, piece by piece; none if they are another network's.
     pub async fn orders(&mut self, config: &Config) -> Result<impl Iterator<Item = &[u8]>, StoreError> {
         let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &ORDERS).await?;
         let (&network, kept) = bytes.and_then(<[u8]>::split_first_chunk).unwrap_or((&[0; 4], &[]));

@@ -6,10 +6,10 @@ use crate::limits::NEIGHBOURS_MAX;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// Nodes wait up to this long before they answer, because all are asked at nearly the same time.
+/// Nodes wait a random time up to this before they answer, because all are asked almost at once.
 const SPREAD_US: u32 = 200_000;
 
-/// Before an answer that found no room in the queue is tried again.
+/// How long to wait before retrying an answer that found no room in the queue.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 impl Data {

@@ -1,12 +1,12 @@
-//! Puts right what cannot be right, whatever made it so: memory that flipped, or a defect.
+//! Repairs state that cannot be right, whether a memory error or a defect made it so.
 //!
-//! What a node keeps custody of, and what it has logged, is in its flash and is read again at a boot. All else is passing: what waits
-//! longer than anything can is forgotten, because it comes again.
+//! Blocks in a node's custody and blocks that it has logged are in flash and are read again at boot. Everything else is
+//! transient: whatever has waited longer than is possible is dropped, because it will be sent again.
 
 use super::Data;
 use crate::time::{Duration, Instant};
 
-/// Nothing waits for longer than this.
+/// Nothing can wait longer than this.
 const AHEAD_MAX: Duration = Duration::from_millis(120_000);
 
 impl Data {

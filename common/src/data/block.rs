@@ -3,9 +3,9 @@
 //! ```text
 //! epoch 2 | clock of the first sample in ms 5 | samples 1 | samples × { ms since the last varint, series 1, values }
 //! ```
-//! A value is the difference to the last one of its series in the block, the first one to zero, as a zigzag varint. Twelve
-//! samples of two quantities that change slowly fit. The epoch is that of the boot in which the samples were taken, and its
-//! clock began at zero with that boot.
+//! A value is the difference from the last one of its series in the block (the first: from zero), as a zigzag varint.
+//! There is room for twelve samples of two quantities that change slowly. The epoch names the boot in which the samples
+//! were taken; the clock began at zero with that boot.
 
 use heapless::Vec;
 
@@ -22,7 +22,7 @@ pub struct Sample {
     pub values: [Option<i32>; SERIES_MAX],
 }
 
-/// A sample of a block.
+/// One sample as it is read from a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// When, by the clock of the board that took it.
@@ -30,7 +30,7 @@ pub struct Taken {
     pub sample: Sample,
 }
 
-/// A block that samples are added to.
+/// A block that still accepts samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     bytes: Vec<u8, BLOCK_MAX, u8>,
@@ -98,7 +98,7 @@ impl Block {
     }
 }
 
-/// Small numbers of either sign as small numbers without one.
+/// Zigzag: maps small numbers of either sign to small unsigned ones.
 const fn zigzag(number: i32) -> u32 {
     (number.cast_unsigned() << 1) ^ (number >> 31).cast_unsigned()
 }
@@ -107,7 +107,7 @@ const fn unzigzag(number: u32) -> i32 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
-/// A block that was read.
+/// A decoded block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockBytes<'b> {
     pub epoch: u16,

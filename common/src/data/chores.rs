@@ -1,5 +1,5 @@
-//! What the driver does with its flash for collection: it stores this node's blocks and brings them back, and a leader's driver logs
-//! those of all.
+//! What the driver does with its flash for collection: it stores this node's blocks and reads them back, and a leader's
+//! driver logs the blocks of all nodes.
 
 use super::log_entry::{self, Contents, LogEntry};
 use super::marks::Standing;
@@ -9,8 +9,8 @@ use super::{Data, Doing, GATHER, HOPS_MAX, count, gap_commit, older, wire};
 use crate::data::block::BlockBytes;
 use crate::time::{Duration, Instant};
 
-/// What the driver is to do with its flash. It does one thing at a time and says what came of it with
-/// [`Done`] before it asks for the next.
+/// What the driver is to do with its flash. It does one chore at a time, and reports its result with [`Done`] before it
+/// asks for the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chore {
     /// Store the block in the buffer under this number, together with `base`.
@@ -23,7 +23,7 @@ pub enum Chore {
     Release { base: u32 },
 }
 
-/// What came of a chore.
+/// The result of a chore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done<'b> {
     Stored(bool),

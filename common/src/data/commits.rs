@@ -1,5 +1,5 @@
-//! Commits that wait to be sent back to their origins. Best effort: one that finds no room or no way is dropped and counted,
-//! because its block comes again and is committed again.
+//! Commits that wait to be sent back to their origins. Best effort: a commit that finds no room or no way is dropped
+//! and counted. Its block will be sent again, and committed again.
 
 use heapless::Vec;
 

@@ -1,4 +1,4 @@
-//! Which DATA frame is sent next, to whom, and what its answer, or the lack of one, means.
+//! Which DATA frame is sent next and to whom, and what follows from its answer or from silence.
 
 use super::ways::Ways;
 use super::wire::{self, AGE_UNKNOWN, Body, Key};
@@ -6,27 +6,28 @@ use super::{Data, count, older};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// Gaps before a frame that got no answer is sent again, in milliseconds; half of it and up to as much again.
+/// Gaps before a frame that got no answer is sent again, in milliseconds. The wait is half of it plus a random part of
+/// up to as much again.
 const GAPS_MS: [u32; 7] = [10, 20, 40, 80, 160, 320, 640];
 
 /// A frame is given up after this many misses; its origin sends it again.
 const MISSES_MAX: u8 = 12;
 
-/// How long a frame waits that was not taken, and up to as much again; doubled up to four times.
+/// How long a refused frame waits, plus a random part of up to as much again; doubled up to four times.
 const NOT_TAKEN_MS: u32 = 30;
 const DOUBLINGS_MAX: u8 = 4;
 
-/// Once a neighbour has missed this many frames in a row, the links are to ask it whether it is there.
+/// Once a neighbour has missed this many frames in a row, the link layer asks it whether it is still there.
 const DOUBTED: u8 = 5;
 
-/// A node that has sent a frame sends no other for this long, and up to as long again: the neighbour passes it on meanwhile, and
-/// would collide with the next one. Each frame without an answer makes the pause longer by half, each answer halves it. So it grows
-/// where more than about 63 % of the frames get no answer: there the channel is full, and whoever goes on at the same pace fills it
-/// with frames that collide.
+/// After a frame, a node sends no other for this long, plus a random part of up to as much again: the neighbour passes
+/// the frame on meanwhile, and would collide with the next one. Each frame without an answer lengthens the pause by
+/// half, each answer halves it. So the pause grows where more than about 63 % of the frames get no answer: there the
+/// channel is full, and sending at the same pace would only add collisions.
 pub(super) const PAUSE_US: u32 = 6_000;
 const PAUSE_MAX_US: u32 = 400_000;
 
-/// The frame that the links are sending.
+/// The frame that the link layer is sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     Nothing,
@@ -35,7 +36,7 @@ pub enum Sending {
     Question { asker: NodeId, to: NodeId },
 }
 
-/// What came of a DATA frame.
+/// What became of a DATA frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Taken,
@@ -209,7 +210,7 @@ impl Data {
     }
 }
 
-/// The time before a frame is sent again.
+/// How long to wait before a frame is sent again.
 fn spread(misses: u8, chance: u64) -> Duration {
     let at = usize::from(misses).saturating_sub(1).min(GAPS_MS.len() - 1);
     let gap = u64::from(GAPS_MS.get(at).copied().unwrap_or(6));

@@ -1,12 +1,13 @@
 //! Copies of what the leader logs, for a *reader*: a node whose PC wants to see the readings of all nodes.
 //!
-//! A PC sees what the board on its cable has: all readings, if that board leads. If it does not, its blocks say that it reads, and
-//! the leader sends it a copy of each block that it logs from then on, until [`READS_FOR`] after the last block that said so. Relays
-//! remember the reader whose blocks they have passed on; copies go back the way that those came, as commits do. There is one reader at
-//! a time: another one has to wait until nothing more was heard of the first for that long.
+//! A PC sees what the board on its cable has: all readings, if that board leads. Otherwise the board marks its own
+//! blocks as those of a reader, and the leader sends it a copy of each block that it logs, until [`READS_FOR`] after
+//! the last marked one. Relays remember the reader whose blocks they have passed on; copies go back the same way, as
+//! commits do. There is one reader at a time: the next has to wait until nothing has been heard of the first for that
+//! long.
 //!
-//! Best effort: the log has every block, and a copy that finds no room or no way is dropped and counted. Copies take no more than half
-//! of a queue, so that they do not keep blocks from reaching the log.
+//! Best effort: the log has every block, and a copy that finds no room or no way is dropped and counted. Copies take at
+//! most half of a queue, so that they do not keep blocks from reaching the log.
 
 use super::log_entry::{Contents, ENTRY_MAX, LogEntry};
 use super::queue::Queued;
@@ -17,10 +18,10 @@ use crate::Full;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// How long a node counts as a reader: two of its blocks may be late.
+/// How long a node counts as a reader after a marked block: long enough for two of its blocks to be late.
 const READS_FOR: Duration = Duration::from_millis(150_000);
 
-/// The node that is sent copies.
+/// The node that copies are sent to.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader {
     id: NodeId,

@@ -3,8 +3,8 @@
 //! ```text
 //! kind 1 | origin 2 store 2 number 3 | epoch of the leader 2 | its clock in ms 5 | age in 10 ms 3 | block, or end of the gap 3
 //! ```
-//! The age is that of the block's first sample when the entry was written. So a reader that can date the leader's clock can date
-//! the samples, although no clocks are synchronised.
+//! The age is that of the block's first sample when the entry was written. So a PC that knows when the leader's clock
+//! began can date the samples, although no clocks are synchronised.
 
 use super::block::BlockBytes;
 use super::wire::{AGE_UNKNOWN, Key};

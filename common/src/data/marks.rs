@@ -1,13 +1,14 @@
 //! What a leader has logged of each store: the newest number and the fifteen before it.
 //!
-//! An origin has at most [`WINDOW_MAX`] blocks under way, beginning with its first that no leader has committed. So where a block
-//! is logged, all that are sixteen or more numbers before it were committed by somebody, or declared lost, and sixteen bits tell
-//! every block that may still come from every one that need not be logged again. That also holds for marks that are rebuilt
-//! from a log after a restart.
+//! An origin has at most [`WINDOW_MAX`] blocks under way, beginning with its first that no leader has committed. So
+//! when a block is logged, all that are sixteen or more numbers before it were committed by some leader or declared
+//! lost, and sixteen bits suffice to tell the blocks that may still come from those that must not be logged again. That
+//! also holds for marks that are rebuilt from a log after a restart.
 //!
-//! A member that lies may send a block that its origin has not reached, and all before it would seem to be settled. So a
-//! number that does not follow those that are logged is only a *claim*, which settles nothing but itself, until a block near
-//! it comes. An origin whose blocks went to another leader meanwhile sends the next one soon; whoever lied once does not.
+//! A lying member may send a block that its origin has not reached, and everything before it would seem settled. So a
+//! number that does not follow those that are logged is only a *claim*, which settles nothing but itself until a block
+//! near it comes. An honest origin, whose blocks went to another leader meanwhile, soon sends the next one; a single
+//! lie has no successor.
 
 use heapless::Vec;
 
@@ -16,14 +17,15 @@ use crate::Full;
 use crate::limits::{ORIGINS_MAX, WINDOW_MAX};
 use crate::types::NodeId;
 
-/// Numbers that a mark tells apart.
+/// How many numbers a mark tells apart.
 const BITS: u32 = 16;
 
-/// A block follows another where it is no further ahead: what may still be under way before the other is not settled by it.
+/// A block follows another if it is at most this far ahead. Anything further would settle blocks that may still be
+/// under way.
 #[expect(clippy::cast_possible_truncation, reason = "a window is a few blocks")]
 const NEAR: u32 = BITS - WINDOW_MAX as u32;
 
-/// A number as it is on the air, and three bytes long here too: a leader has many marks.
+/// A number in three bytes, as on the air, because a leader has many marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Short([u8; 3]);
 
@@ -54,7 +56,7 @@ struct Mark {
     bits: u16,
 }
 
-/// How a block stands to the log.
+/// How a block relates to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     New,

@@ -1,7 +1,7 @@
 //! Collection: what boards measure reaches the leader's log, each block once, whatever fails on the way.
 //!
-//! Model: links come and go, leaders die, boards lose their power at any moment; flash keeps what was stored. Frames are lost and
-//! repeated. Nobody forges them (see `docs/security.md`).
+//! Model: links come and go, leaders die, boards lose power at any moment; flash keeps what was stored. Frames are lost
+//! and repeated, but not forged (see `docs/security.md`).
 //!
 //! A node's samples become blocks ([`block`]), which its driver stores. The node keeps custody of them ([`origin`]) until a leader
 //! says that it has them in its log. Frames with blocks go from neighbour to neighbour towards the leader ([`ways`], `queue`);
@@ -9,8 +9,8 @@
 //! keep copies in memory only and promise nothing. Questions to everybody, and their answers, go the same way (`questions`). The
 //! bytes are in [`wire`], and `docs/collection.md` describes all of it.
 //!
-//! DATA frames have a queue and retries of their own. They wait for everything the election has to send, they rest after a change
-//! of leader, and nothing that happens to them ends a link or changes what is thought of it.
+//! DATA frames have a queue and retries of their own. They wait for everything that the election has to send and pause
+//! after a change of leader. Nothing that happens to them ends a link or counts towards its quality.
 
 mod asking;
 mod audit;
@@ -48,16 +48,17 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// Hops that a frame may take: more than any way to a leader has. Ways are free of loops but for the moment of a change.
+/// How many hops a frame may take: more than any way to a leader has. It bounds loops, which exist only for a moment
+/// while ways change.
 const HOPS_MAX: u8 = 24;
 
-/// How long data rests after a change of leader, and up to half as long again.
+/// How long data pauses after a change of leader, plus a random part of up to half as long again.
 const REST_MS: u32 = 1_000;
 
-/// How long a leader waits for more commits that go the same way.
+/// How long a leader waits for more commits that go the same way, to send them in one frame.
 const GATHER: Duration = Duration::from_millis(600);
 
-/// What has happened since the boot.
+/// Counters since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Counters {
@@ -279,7 +280,7 @@ const fn gap_commit(key: Key, end: u32) -> wire::Commit {
     wire::Commit { key: key.with(end), bits: 0 }
 }
 
-/// An age, after more time.
+/// Adds elapsed time to an age.
 fn older(age: u32, by: Duration) -> u32 {
     let more = u32::try_from(by.as_micros() / 10_000).unwrap_or(AGE_UNKNOWN);
     if age == AGE_UNKNOWN { age } else { age.saturating_add(more).min(AGE_UNKNOWN) }

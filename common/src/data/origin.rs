@@ -1,14 +1,14 @@
-//! A node's own samples, from the moment they are taken until a leader has logged them.
+//! A node's own samples, from the moment when they are taken until a leader has logged them.
 //!
 //! ```text
 //! samples -> open block -> closed block -> stored -> under way (at most four) -> committed -> may be overwritten
 //!                                            |  overwritten before that: part of a gap, which is declared instead
 //! ```
-//! Custody stays here: a block is sent again until a commit comes, with waits that double. `base` is the first block that is
-//! neither committed nor in a declared gap, `oldest` the first that the store still has, `next` the one that is stored next.
-//! Where `oldest` is above `base`, the blocks between them are lost, and nothing else is sent until a leader has logged that.
-//! The driver keeps `base` with every block it stores, so that after a restart it is at worst too low: then a gap is declared
-//! that names blocks which were committed after all, and that loses nothing.
+//! Custody stays here: a block is sent again until a commit comes, with waits that double. `base` is the first block
+//! that is neither committed nor in a declared gap, `oldest` the first that the store still has, `next` the number of
+//! the next to be stored. If `oldest` is above `base`, the blocks between them are lost, and nothing else is sent until
+//! a leader has logged that. The driver stores `base` with every block, so after a restart it is at worst too low: then
+//! a gap is declared that also names committed blocks, which loses nothing.
 
 use super::block::{Block, Sample, Taken};
 use super::wire::{Commit, NUMBER_MAX};
@@ -19,16 +19,16 @@ use crate::time::{Duration, Instant};
 const WINDOW: u8 = 4;
 const _: () = assert!(WINDOW as usize == WINDOW_MAX);
 
-/// How long a commit is waited for at first, and at most.
+/// How long to wait for a commit: at first, and at most.
 const COMMIT_WAIT_MS: u64 = 2_000;
 const COMMIT_WAIT_MAX_MS: u64 = 60_000;
 
-/// The time between blocks doubles at most this often under backpressure, and never beyond a minute because of it: what is
-/// not stored is lost with the power.
+/// Under backpressure the time between blocks doubles at most this often, and never beyond a minute: samples that are
+/// not yet in a stored block are lost with the power.
 const STRETCH_MAX: u8 = 3;
 const EVERY_MAX: Duration = Duration::from_millis(60_000);
 
-/// What a store tells about itself after a boot.
+/// What a store contains after a boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// Its name, drawn when it was set up.
@@ -42,7 +42,7 @@ pub struct Recovered {
     pub oldest: u32,
 }
 
-/// What is to be sent next.
+/// What to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Block(u32),

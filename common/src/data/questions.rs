@@ -1,10 +1,11 @@
-//! Questions to everybody, on their way through the network, and the way back for the answers.
+//! Questions to all nodes, on their way through the network, and the way back for the answers.
 //!
-//! A question goes to every linked neighbour, each of which takes it once and passes it on. Answers go back to the neighbour that
-//! the question came from first, hop by hop. That needs neither a leader nor routes, so it also works where the election does not.
-//! The asker asks again, in another turn, and says whom it has heard from: the others answer again.
+//! A question goes to every linked neighbour, each of which takes it once and passes it on. Answers go back hop by hop,
+//! each to the neighbour from which the question came first. That needs neither a leader nor routes, so it works even
+//! where the election does not. The asker then asks again, in another turn, and says who has answered; only the others
+//! answer again.
 //!
-//! Best effort: of more questions at once than there is room for, the oldest is forgotten.
+//! Best effort: when there are more questions than room, the oldest is forgotten.
 
 use heapless::Vec;
 
@@ -13,8 +14,8 @@ use crate::limits::{NEIGHBOURS_MAX, QUESTIONS_MAX};
 use crate::time::Instant;
 use crate::types::NodeId;
 
-/// A neighbour that does not take a question after this many misses, over all neighbours, is passed over: somebody else may
-/// reach it, and the next turn will.
+/// After this many misses over all neighbours, those that have not taken a question are passed over: another node may
+/// reach them, or the next turn will.
 const MISSES_MAX: u8 = 24;
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
-//! DATA frames that wait at a node: its own blocks and gaps, and those of others, on their way to the leader or, at the leader,
-//! to its log; answers on their way to the asker, and copies for a reader. Best effort: a full queue takes nothing more, and tells the
-//! senders so.
+//! DATA frames that wait at a node: its own blocks and gaps and those of others on their way to the leader (at the
+//! leader, to its log), answers on their way to the asker, and copies for a reader. Best effort: a full queue refuses
+//! frames and tells their senders.
 
 use heapless::Vec;
 
@@ -9,14 +9,14 @@ use crate::Full;
 use crate::limits::{DATA_QUEUE_MAX, TAKEN_MAX};
 use crate::time::Instant;
 
-/// A node's own frames take no more slots than this, and leave this many for those of others.
+/// A node's own frames take at most this many slots, and leave this many for those of others.
 const OWN_MAX: usize = 4;
 const LEFT_FOR_OTHERS: usize = 2;
 
-/// A copy for a reader is taken only where fewer frames wait than this.
+/// A copy for a reader is accepted only if fewer frames than this wait.
 const COPIES_UP_TO: usize = DATA_QUEUE_MAX / 2;
 
-/// A frame that waits.
+/// A waiting frame.
 #[derive(Clone, Debug)]
 pub struct Queued {
     /// What it says, with the age it had when it came.
@@ -99,7 +99,7 @@ impl Queue {
     }
 }
 
-/// Spreads what names a try of a block over 32 bits.
+/// Hashes the name of a block and its try to 32 bits.
 fn hash(Key { origin, store, number }: Key, turn: u8) -> u32 {
     let mixed = (u32::from(origin.0) << 16 | u32::from(store)).wrapping_mul(0x85EB_CA6B);
     let mixed = (mixed ^ mixed >> 13 ^ (number << 4 | u32::from(turn))).wrapping_mul(0xC2B2_AE35);

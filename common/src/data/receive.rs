@@ -1,4 +1,4 @@
-//! What a node makes of the DATA frames of its neighbours: it passes blocks on or logs them, and learns what was logged.
+//! Handles the DATA frames of neighbours: passes blocks on or logs them, and learns what was logged.
 
 use super::marks::Standing;
 use super::wire::{BODY_MAX, Body, CommitBytes, Course, Gap, Key, Records};
@@ -6,10 +6,10 @@ use super::{Data, count, gap_commit};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// How long a relay waits for more commits that go the same way.
+/// How long a relay waits for more commits that go the same way, to send them in one frame.
 const GATHER: Duration = Duration::from_millis(40);
 
-/// What a node makes of a DATA frame.
+/// How a node answers a DATA frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Taken,
@@ -18,7 +18,7 @@ pub enum Verdict {
     Malformed,
 }
 
-/// What a relay needs of a frame on its way up.
+/// What a relay needs to know of a frame on its way to the leader.
 #[derive(Clone, Copy, Debug)]
 struct Upward {
     key: Key,

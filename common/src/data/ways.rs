@@ -1,4 +1,5 @@
-//! Which way DATA frames go: up to the leader by how well neighbours took frames before, and back along the way that blocks came.
+//! Which way DATA frames go: to the leader by way of neighbours that took frames well before, and back the way that
+//! blocks came.
 
 use heapless::Vec;
 
@@ -6,7 +7,7 @@ use crate::limits::{NEIGHBOURS_MAX, ORIGINS_MAX};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// What the node knows of ways: its election, or the routes of its ring.
+/// What the node knows of the way to the leader, from its election or from the routes of its ring.
 pub trait Ways {
     /// Calls back for every neighbour that is nearer to the leader, with about how many hops that one has left.
     fn up(&self, each: &mut dyn FnMut(NodeId, u8));
@@ -15,23 +16,23 @@ pub trait Ways {
     fn to(&self, node: NodeId) -> Option<NodeId>;
 }
 
-/// A way back that no block has come for this long may have changed.
+/// A way back is forgotten after this long without a block, since it may have changed.
 const STALE: Duration = Duration::from_millis(600_000);
 
-/// A neighbour that has missed this many frames in a row is left alone for a while, twice as long with each further one. Another
-/// one is tried meanwhile; where there is none, nothing is sent. So whoever loses its leader does not fill the channel with
-/// frames that nobody answers, before the election has even begun.
+/// A neighbour that has missed this many frames in a row is left alone for a while, twice as long with each further
+/// miss. Another is tried meanwhile; if there is none, nothing is sent. So a node that has lost its leader does not
+/// fill the channel with frames that nobody answers, before the election has even begun.
 const MISSES: u8 = 3;
 const REST_MS: u64 = 100;
 const DOUBLINGS_MAX: u8 = 5;
 
-/// If no neighbour is nearer to the leader, this long passes before the next look.
+/// How long to wait before looking again if no neighbour is nearer to the leader.
 const NO_WAY: Duration = Duration::from_millis(250);
 
-/// A share of frames that were taken: 255 is all.
+/// The share of frames that were accepted; 255 is all.
 const ALL: u8 = u8::MAX;
 
-/// How well a neighbour takes frames.
+/// How well a neighbour accepts frames.
 #[derive(Clone, Copy, Debug)]
 struct Taker {
     id: NodeId,

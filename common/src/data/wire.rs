@@ -8,11 +8,11 @@
 //! ASK      try4 type4 = 4 | hops left 1 | asker 2 number 1 | known 16
 //! ANSWER   try4 type4 = 5 | hops left 1 | asker 2 number 1 | from 2 | what it answers, 1 to 98
 //! ```
-//! A *reader* is a node whose PC wants to see the readings of all; the leader sends it copies. A copy has the last four bits of the
-//! reader's id, and goes to the reader that the relays know of.
+//! A *reader* is a node whose PC wants to see the readings of all nodes; the leader sends it copies. A copy carries the
+//! last four bits of the reader's id; relays send it towards the reader that they know.
 //!
-//! An origin counts how often it has sent a block, so that relays can tell its next try from a frame whose acknowledgement was lost.
-//! All numbers are little-endian.
+//! The *try* counts how often the origin has sent the block, so that relays can tell a new try from a frame that was
+//! repeated because its acknowledgement was lost. All numbers are little-endian.
 
 use heapless::Vec;
 use postcard::experimental::max_size::MaxSize;
@@ -24,7 +24,7 @@ use crate::config::BROADCAST;
 use crate::limits::{BLOCK_MAX, COMMITS_MAX};
 use crate::types::NodeId;
 
-/// The most bytes of a body: what a frame has room for.
+/// The longest body: what fits into a frame.
 pub const BODY_MAX: usize = 105;
 
 /// Bytes of a RECORDS body before its block.
@@ -41,7 +41,7 @@ const ANSWER: u8 = 5;
 const READER: u8 = 6;
 const COPY: u8 = 7;
 
-/// What tells the copy of a block from the block, among the frames that wait.
+/// Distinguishes the copy of a block from the block itself among waiting frames.
 const COPY_BIT: u32 = 1 << 25;
 
 /// Bytes of an ANSWER body before what it answers.
@@ -57,7 +57,7 @@ const TURN_AT: u8 = 4;
 /// Bytes of an entry of a COMMIT.
 const COMMIT_BYTES: usize = 9;
 
-/// Stands for an unknown age: the samples are from before their board's last boot, or older than 46 hours.
+/// An unknown age: the samples are from before their board's last boot, or older than 46 hours.
 pub const AGE_UNKNOWN: u32 = 0x00FF_FFFF;
 
 /// The number of a block at its origin; the last one is never used.
@@ -85,7 +85,7 @@ pub enum Body<'b> {
     Answer(AnswerBytes<'b>),
 }
 
-/// A question to everybody: who are you, and how do you stand?
+/// A question to all nodes for their status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The asker's try, 4 bits.
@@ -111,8 +111,8 @@ pub struct AnswerBytes<'b> {
     pub contents: &'b [u8],
 }
 
-/// Nodes that have answered, a bit for each. Two nodes may share a bit, so that one of them keeps silent for nothing; in the next
-/// try they have others.
+/// The nodes that have answered, one bit each. Two nodes may share a bit, so that one of them keeps silent by mistake;
+/// each try assigns the bits anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Known(pub [u8; 16]);
@@ -137,7 +137,7 @@ impl Known {
     }
 }
 
-/// Where a block is going.
+/// Where a block is headed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     ToLeader = RECORDS as isize,
@@ -171,7 +171,7 @@ pub struct Gap {
     pub end: u32,
 }
 
-/// A leader has logged blocks of one origin.
+/// Tells one origin which of its blocks a leader has logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub key: Key,
@@ -179,7 +179,7 @@ pub struct Commit {
     pub bits: u16,
 }
 
-/// The entries of a COMMIT in the frame that it came in.
+/// The entries of a COMMIT, borrowed from its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitBytes<'b> {
     pub hops_left: u8,
@@ -336,7 +336,7 @@ impl CommitBytes<'_> {
     }
 }
 
-/// Writes a COMMIT; the number of bytes.
+/// Writes a COMMIT and returns its length.
 pub fn write_commits(
     buf: &mut [u8],
     hops_left: u8,

@@ -98,7 +98,7 @@ impl Lcr {
     fn on_candidate(&mut self, id: NodeId, cx: &mut Cx<'_, Self>) {
         let term = self.circle.term;
         if id > cx.id {
-            // Nobody larger than the leader took part in this election: such an id would go round for ever.
+            // No node with a larger id than the leader took part in this election: such an id would circulate for ever.
             if self.leader.is_none_or(|leader| id <= leader) {
                 self.circle.send(Side::Right, LcrMsg::Candidate(term, id), cx);
             }

@@ -6,7 +6,7 @@
 //!
 //! Model: as for Bully. Losing the chosen node between its answer and its announcement starts the detector again. A node
 //! that leads already answers an election with COORDINATOR: a grant would be nothing new to it, and the detector, who may
-//! have returned from elsewhere, would wait for an announcement in vain.
+//! have returned from elsewhere, would wait for an announcement that never comes.
 //!
 //! ```text
 //!  Following ──lost──► Asking ──answers collected──► Granted ──COORDINATOR──► Following

@@ -110,7 +110,7 @@ pub enum ToHost {
     /// The end of an answer to [`ToBoard::ReadJournal`].
     #[cfg(feature = "journal")]
     JournalTold {
-        /// Whoever wants more asks for it from here on.
+        /// Where to continue asking for more.
         next: u32,
         /// The number of the item that will be written next: where `next` has come so far, all were told.
         end: u32,
@@ -280,7 +280,7 @@ pub enum Call {
     Read,
 }
 
-/// What came of something that a node wanted done with the flash.
+/// The result of a chore that a node wanted done with the flash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Did {

@@ -1,15 +1,15 @@
-//! Sending to one neighbour and waiting for its acknowledgement: one frame at a time, again after growing gaps.
+//! Sending to one neighbour and waiting for its acknowledgement: one frame at a time, repeated after growing gaps.
 
 use crate::time::{Duration, Instant};
 
 /// Gaps before the second, third, ... attempt, in milliseconds; the last one repeats.
 const GAPS_MS: [u32; 6] = [3, 8, 24, 64, 128, 128];
 
-/// Frames of others put off an attempt by no more than this: twice the longest gap. In a wave of messages that takes longer,
+/// Frames of others put an attempt off by at most this: twice the longest gap. If a wave of messages takes longer,
 /// sending again is right.
 const POSTPONED_MAX_MS: u8 = 250;
 
-/// Nor by more than this many times the gap before it: whoever has just begun to repeat soon repeats again.
+/// Nor by more than this many times the gap before it, so that early repetitions stay quick.
 const POSTPONED_GAPS: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Arq {
         self.due = due;
     }
 
-    /// Others have the channel for so long, which puts the next attempt off, but not without end.
+    /// Others occupy the channel for this long, which puts the next attempt off, within limits.
     pub fn postpone(&mut self, now: Instant, length: Duration) {
         // An answer that was asked for comes at once or not at all.
         if self.attempts == 0 || self.is_asked || self.due <= now || self.due == Instant::NEVER {

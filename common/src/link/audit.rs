@@ -1,8 +1,8 @@
-//! Puts right what cannot be right, whatever made it so: memory that flipped, or a defect.
+//! Repairs state that cannot be right, whether a memory error or a defect made it so.
 //!
-//! Everything that the links know either follows from the frames that come, which go on coming, or is looked at here: ends of
-//! links that belong to another boot, times that lie further ahead than any can, frames that wait for what will not come, and
-//! messages for nobody. So whatever state the links are in, they are in a right one a few hellos after this.
+//! Everything that the links know either follows from frames that keep coming, or is checked here: ends of links that
+//! belong to another boot, times that lie further ahead than possible, frames that wait for what will not come, and
+//! messages for nobody. So any state of the links heals within a few hellos.
 
 use super::Links;
 use super::pool::{Slot, Slots};
@@ -13,12 +13,12 @@ use crate::time::{Duration, Instant};
 /// No deadline of a frame lies further ahead: the longest gap between two attempts, in the largest crowd, and as much again.
 const FRAME_AHEAD_MAX: Duration = Duration::from_millis(8_000);
 
-/// The longest time that an answer is waited for.
+/// The longest wait for an answer.
 const QUIET_AHEAD_MAX: Duration = Duration::from_millis(100);
 
 impl Links {
     pub fn audit(&mut self, now: Instant) {
-        // Whoever was asked for an epoch may have failed to store it, and a node without one is mute.
+        // The driver may have failed to store the epoch that it was asked for, and a node without one is mute.
         if self.epoch().is_none() {
             self.notices.push(Notice::EpochNeeded);
         }
@@ -49,7 +49,7 @@ impl Links {
             let session = self.new_session();
             self.table.get_mut(slot).into_iter().for_each(|neighbour| neighbour.session = session.clone());
         } else if is_up && outstanding > waiting {
-            // It waits for the acknowledgement of messages that are not there.
+            // It waits for the acknowledgement of messages that do not exist.
             self.take_down(now, slot, Reason::AtOdds);
         } else if is_up {
             let is_awaited = self.exchange.is_under_way(Slots::of(slot));
@@ -59,7 +59,7 @@ impl Links {
                 neighbour.arq.due = now;
             }
             if is_changed || (is_stuck && !is_awaited) {
-                // What is due next has to be worked out again.
+                // The next deadline has to be worked out again.
                 self.table.get_mut(slot);
             }
         } else {

@@ -1,5 +1,5 @@
-//! Brief hellos, between those of [`trickle`](super::trickle): a leader's, so that its loss is noticed soon, and a word that
-//! cannot wait, on whether the leader is there.
+//! Brief hellos between those of [`trickle`](super::trickle): a leader's, so that its loss is noticed soon, and urgent
+//! ones on whether the leader is there.
 //!
 //! A brief hello names at most one neighbour, and so takes a third of the airtime. Its receivers learn how old the leader's
 //! sign of life is, and nothing of the links that it does not name.
@@ -8,18 +8,18 @@ use super::life::{AGE_HEIR, AGE_MAX};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 
-/// A leader's brief hellos come up to this part of their distance early or late, so that two leaders do not go on speaking at
-/// once.
+/// A leader's brief hellos vary by up to this part of their distance, so that those of two leaders do not keep
+/// colliding.
 const JITTER: u32 = 8;
 
-/// Who hands over or takes over says so this often, this far apart: one of so many arrives.
+/// A leader that hands over, or an heir that takes over, says so this often and this far apart: one of so many arrives.
 const CALLS: u8 = 8;
 const CALLS_APART: Duration = Duration::from_millis(6);
 
-/// Whoever objects does so within this time, so that not all that hear the leader speak at once.
+/// Objections come after a random time of up to this, so that not all nodes that hear the leader speak at once.
 const SPREAD_US: u32 = 40_000;
 
-/// A word on the leader waits this long after the hello before, which told the same.
+/// How long an urgent hello waits after the hello before, which told the same.
 const PAUSE: Duration = Duration::from_millis(64);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Beat {
     every: Duration,
     /// Whether this node leads others.
     leads: bool,
-    /// How many more come in quick succession, because of who leads.
+    /// How many more hellos follow in quick succession, because the leader changes.
     calls: u8,
     /// Whether they say that this node steps down.
     is_leaving: bool,
@@ -57,7 +57,7 @@ impl Beat {
     pub fn lead(&mut self, now: Instant, leads: bool, rng: &mut Rng) {
         if self.leads != leads {
             self.leads = leads;
-            // Who has stepped down goes on calling, and now names its heir.
+            // A leader that has stepped down keeps calling, and now names its heir.
             if !leads {
                 self.calls = if self.is_leaving { CALLS } else { 0 };
             }
@@ -94,7 +94,7 @@ impl Beat {
         self.due = self.due.min(now);
     }
 
-    /// This node knows better than one that asks for the leader.
+    /// This node objects to one that asks for the leader: it has heard the leader more recently.
     pub fn object(&mut self, now: Instant, rng: &mut Rng) {
         let spread = Duration::from_micros(u64::from(rng.below(SPREAD_US)));
         self.due = self.due.min(now.max(self.sent_at + PAUSE) + spread);
@@ -122,7 +122,7 @@ impl Beat {
         self.due = if self.speaks() { now + self.apart(rng) } else { Instant::NEVER };
     }
 
-    /// Whether there is a next one, whatever anybody asks.
+    /// Whether a next one is due without anybody asking.
     fn speaks(&self) -> bool {
         self.leads || self.calls > 0
     }
@@ -136,7 +136,7 @@ impl Beat {
         Duration::from_micros(every - u64::from(jitter) + u64::from(rng.below(2 * jitter)))
     }
 
-    /// Brings times to where they may lie.
+    /// Bounds times that cannot be right.
     pub fn audit(&mut self, now: Instant) {
         self.sent_at = self.sent_at.min(now);
         let is_too_late = self.due > now + self.every.times(2) + PAUSE;

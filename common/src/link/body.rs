@@ -77,7 +77,7 @@ pub struct AckEntry {
     pub ack: u8,
 }
 
-/// A message as it lies in a frame.
+/// A message as a frame carries it.
 pub type Parcel = Vec<u8, PARCEL_MAX, u8>;
 
 /// A frame with messages.
@@ -259,7 +259,8 @@ impl Rel {
     }
 }
 
-/// A REL in the frame that it came in: checked once as a whole, then read piece by piece, so that nothing is copied.
+/// A received REL, borrowed from its frame: checked once as a whole, then read piece by piece, so that nothing is
+/// copied.
 #[derive(Clone, Copy, Debug)]
 pub struct RelBytes<'b> {
     /// Whether everybody in [`entries`](Self::entries) is to answer at once, one after the other.

@@ -1,4 +1,4 @@
-//! Links whose memory went wrong, for tests of how a network heals.
+//! Corrupts the memory of links, for tests of how a network heals.
 
 use super::Links;
 
@@ -7,7 +7,7 @@ impl Links {
     /// rhythm of hellos, tokens, the leader's signs of life, the crowd and the load. What belongs to the contract with the driver
     /// stays, and so do the numbers of frames: whoever counts those again is refused as a replay, as it must be.
     pub(crate) fn take_memory_of(&mut self, other: Self) {
-        // Every field is named, so that nobody adds one without asking whether it heals.
+        // Names every field, so that whoever adds one has to decide whether it heals.
         let Self {
             crowd,
             life,

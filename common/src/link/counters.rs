@@ -1,4 +1,4 @@
-//! What the links count from boot to boot.
+//! What the links count since boot.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How many nodes can be heard, linked or not: hellos are said the less often, the more there are.
+//! How many nodes can be heard, linked or not: the more there are, the rarer the hellos.
 //!
 //! A node that hears a hundred others cannot keep a list of them. It keeps a set of [`BITS`] bits instead, in which every
 //! sender of this network sets the one that its id hashes to (linear counting, Whang et al. 1990), for the present stretch of
@@ -8,10 +8,11 @@ use crate::bits::Bits;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// Bits of a set: twice as many nodes as that fill it but for a seventh, and more than those need not be told apart.
+/// Bits of a set. Twice as many nodes leave a seventh of it free; larger crowds need not be told apart.
 const BITS: u32 = 128;
 
-/// So many bits are set by 40, 80, 160 and 320 nodes: 128 · (1 − e^(−n / 128)). From each on, hellos are half as frequent.
+/// How many bits 40, 80, 160 and 320 nodes set: 128 · (1 − e^(−n / 128)). From each of these counts on, hellos are half
+/// as frequent.
 /// Forty nodes that each send a hello of 2.2 ms each second take less than a tenth of the channel.
 const CROWDED: [u32; 4] = [34, 60, 91, 118];
 

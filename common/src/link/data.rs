@@ -3,8 +3,9 @@
 //! ```text
 //! idle -> with the driver -> sent, answer awaited -> answered or missing -> told to the layer above -> idle
 //! ```
-//! They have no session, no numbers and no retries here: what is in them may arrive twice or not at all, and the layer above
-//! knows what to do. They are sent only when the election has nothing to send, and nothing that becomes of them changes a link.
+//! They have no session, no numbers and no retries here: their contents may arrive twice or not at all, and the layer
+//! above copes with that. They are sent only when the election has nothing to send, and their fate never changes a
+//! link.
 
 use super::exchange::InFlight;
 use super::frame::{ACK_BYTES, Answered, HEADER_BYTES, Header, Kind, Status, tag_of};
@@ -20,9 +21,8 @@ use crate::types::NodeId;
 /// How long after the answer's slot a node still waits: for its end, and for clocks that differ.
 const ANSWER_WAIT: Duration = Duration::from_micros(700);
 
-/// A leader next to this node that was not heard for as long as two of its hellos take may be dead, and then its neighbours have
-/// more urgent things to say; or the channel is so full that its hellos do not get through. Either way DATA waits, and looks again
-/// this much later.
+/// How long DATA waits before it looks again, when a neighbouring leader has been silent for two of its hellos. Either
+/// the leader is dead, and its neighbours have more urgent things to say, or the channel is too full for its hellos.
 const LOOK_AGAIN: Duration = Duration::from_millis(16);
 
 /// A frame that the driver has, or whose answer is awaited.
@@ -104,8 +104,9 @@ impl Links {
         };
     }
 
-    /// DATA was heard of a neighbour. It answers the question whether it is there, but where nobody asks it does not count as a
-    /// sign of life: silence is reckoned from the last hello, or whoever talks much would be missed later when it is gone.
+    /// DATA was heard from a neighbour. If the neighbour is being asked whether it is there, that is an answer.
+    /// Otherwise it is no sign of life: silence counts from the last hello, or the loss of a talkative node would be
+    /// noticed later.
     fn may_be_there(&mut self, now: Instant, slot: Slot) {
         if let Some(neighbour) = self.table.touch(slot).filter(|neighbour| neighbour.arq.is_probe) {
             neighbour.heard_at = now;
@@ -124,7 +125,7 @@ impl Links {
         true
     }
 
-    /// A DATA frame for this node. Only those of linked neighbours are taken. Whether it makes sense.
+    /// A DATA frame for this node, accepted only from linked neighbours. Returns whether it makes sense.
     pub(super) fn on_data(
         &mut self,
         now: Instant,
@@ -150,8 +151,8 @@ impl Links {
         status.is_some()
     }
 
-    /// A neighbour has answered no DATA frame for a while. Where its last hello is not recent either, it is asked whether it is
-    /// there, a little sooner than silence alone would have it; only what comes of that question can end the link.
+    /// A neighbour has answered no DATA frame for a while. If its last hello is not recent either, it is asked whether
+    /// it is there, a little sooner than for silence alone. Only the outcome of that question can end the link.
     pub fn ask_whether_there(&mut self, now: Instant, id: NodeId) {
         let neighbour = self.table.find(id).and_then(|slot| self.table.get_mut(slot));
         if let Some(neighbour) = neighbour.filter(|neighbour| neighbour.session.is_up())

@@ -1,9 +1,9 @@
 //! Whether neighbours have heard what a node has told them.
 //!
-//! Links deliver everything in order, so they have, unless a memory has gone wrong at either end: then a node may go by what
-//! nobody says any more, and nobody would ever say it again. So every hello says in two bits what the sender's election has
-//! told. Two bits are the same by chance one time in four; but they are mixed with the hello's number, so that they are others
-//! in every hello, and a difference shows within a few.
+//! Links deliver everything in order, so they have, unless memory is corrupted at either end: then a node may go by
+//! something that nobody says any more, and nobody would ever correct it. So every hello sums up in two bits what the
+//! sender's election has told. Two bits agree by chance one time in four. They are therefore mixed with the hello's
+//! number, which changes them in every hello, and a difference shows within a few.
 
 /// The largest digest.
 pub const DIGEST_MAX: u8 = 3;

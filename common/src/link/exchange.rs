@@ -29,7 +29,7 @@ pub struct Flight {
     pub answers: u8,
 }
 
-/// An acknowledgement to be sent at a time.
+/// An acknowledgement to be sent at a set time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub bytes: [u8; ACK_BYTES],
@@ -111,7 +111,7 @@ impl Exchange {
         }
     }
 
-    /// Ignores an answer that a neighbour may still send: it would be taken for one to the messages that replace these.
+    /// Ignores an answer that a neighbour may still send: it would seem to answer the messages that replace these.
     pub fn no_longer_asked(&mut self, slot: Slot) {
         if let Some(InFlight::Rel(flight)) = &mut self.in_flight {
             flight.to = flight.to.without(Slots::of(slot));

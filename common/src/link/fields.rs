@@ -1,4 +1,4 @@
-//! What lies where in a frame, as a list: for whoever shows frames to people, and for tests of what is written and read.
+//! The layout of frames as a list, for tools that show frames to people, and for tests of what is written and read.
 //!
 //! A *unit* is a little-endian number of one to four bytes, and a *field* is some bits of it. Units follow each other; a
 //! *group* of them is repeated as often as a field before it says, or until the end. No board needs any of this.
@@ -32,7 +32,7 @@ pub struct Unit {
     pub fields: &'static [Field],
 }
 
-/// How often a group is there.
+/// How often a group is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     Once,

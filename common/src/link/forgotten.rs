@@ -1,14 +1,16 @@
-//! The last frame numbers of neighbours that this node has forgotten: what was recorded of them is not taken for new.
+//! The last frame numbers of neighbours that this node has forgotten, so that recordings of them are not taken for new
+//! frames.
 //!
-//! A node cannot remember everybody that it has ever heard, and it need not: whoever repeats frames of a neighbour that is not
-//! in this list either only makes this node ask that neighbour whether it is there ([`session`](super::session)). A board whose
-//! flash was erased counts from the beginning; it is let in again after [`REFUSALS_MAX`] of its frames.
+//! A node cannot remember everybody that it has ever heard, and it need not. An attacker who replays frames of a
+//! neighbour that is not in this list either only makes this node challenge that neighbour
+//! ([`session`](super::session)). A board whose flash was erased counts from the beginning; it is let in again after
+//! [`REFUSALS_MAX`] of its frames.
 
 use super::frame::{COUNTER_MAX, FrameNumber};
 use crate::limits::FORGOTTEN_MAX;
 use crate::types::NodeId;
 
-/// So many frames of a forgotten neighbour are refused before it may be one that counts anew.
+/// How many frames of a forgotten neighbour are refused before it is taken for one that counts from the beginning.
 const REFUSALS_MAX: u32 = 8;
 
 /// How often frames were refused is kept above this many bits, which hold the counter.
@@ -52,7 +54,7 @@ impl Forgotten {
         *first = Trace { id, epoch: last.epoch, packed: last.counter & COUNTER_MAX };
     }
 
-    /// Whether a frame of somebody that is no neighbour is an old one.
+    /// Whether a frame of a node that is no neighbour is an old one.
     pub fn refuses(&mut self, id: NodeId, number: FrameNumber) -> bool {
         let Some(trace) = self.traces.iter_mut().find(|trace| trace.id == id) else { return false };
         if number > trace.number() || trace.packed >> REFUSALS_AT >= REFUSALS_MAX {

@@ -89,8 +89,8 @@ impl Hellos {
         Hello { is_full, names, ..self.nameless(table, leader) }
     }
 
-    /// Writes a brief hello, which names only the leader, and only where this node asks for it. None where that would leave
-    /// out nobody.
+    /// Writes a brief hello, which names at most the leader, and that only if this node asks for it. `None` if it would
+    /// leave nobody out.
     pub fn compose_brief(&mut self, now: Instant, table: &Table, patience: Patience, leader: NodeId) -> Option<Hello> {
         let (sought, links) = (patience.watch.of, table.links());
         let asked = table.iter().find(|(_, other)| {

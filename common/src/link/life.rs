@@ -1,6 +1,6 @@
-//! When the leader is known to have been there: at its last frame that this node heard, or that somebody whom it heard had
-//! heard. Hellos carry the age of that sign of life, and whoever hears a younger one than its own takes it over. So a leader
-//! that one node does not hear is vouched for by those that do, and silence is a matter of the neighbourhood, not of one link.
+//! When the leader last gave a sign of life: a frame that this node heard, or that others heard and told of. Hellos
+//! carry the age of that sign, and a node that hears of a younger one takes it over. So nodes that hear the leader
+//! vouch for it to those that do not, and silence is a matter of the neighbourhood, not of one link.
 //!
 //! Few watch a leader closely: those that it names first in its hellos, its successors ([`rank`](Life::rank)).
 
@@ -8,7 +8,7 @@ use super::patience::Watch;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// What hellos count the age in.
+/// The unit of the age in hellos.
 const UNIT: Duration = Duration::from_millis(16);
 
 /// An age that says nothing: too old, or unknown.
@@ -20,7 +20,8 @@ pub const AGE_HEIR: u8 = AGE_MAX - 1;
 /// A leader that gave a sign of life within this many of its hellos is there.
 const RECENT_BEATS: u32 = 2;
 
-/// Whoever did not watch it takes its own loss of the link for the leader's only after so many.
+/// A node that did not watch the leader concludes only after this many from the loss of its link that the leader is
+/// lost.
 const LONG_BEATS: u32 = 8;
 
 /// How long others have to object once they are asked: an objection comes within 40 ms, unless its sender has just said hello.
@@ -30,19 +31,19 @@ const OBJECTION: Duration = Duration::from_millis(80);
 /// leader ten times.
 pub const SUCCESSORS: u8 = 3;
 
-/// The rank of whoever is no successor.
+/// The rank of a node that is no successor.
 const NO_RANK: u8 = u8::MAX;
 
 /// A leader is watched closely only this long after this node began to follow it: while a network forms, or heals, leaders
 /// change and the channel is busy.
 const NEW: Duration = Duration::from_millis(3_000);
 
-/// A successor that asked a leader nearly as often as it would ask a dead one, and was wrong, does not watch for this long. Its
-/// link fades, as links do in bursts, and the next fade may be longer.
+/// How long a successor does not watch after it was wrong: it had asked a living leader nearly as often as it would ask
+/// a dead one. Its link fades, as links do in bursts, and the next fade may be longer.
 const BLIND: Duration = Duration::from_millis(15_000);
 
-/// Each time that it is wrong again, it does not watch for twice as long, up to half an hour: on a channel where that happens all
-/// the time, a leader that is lost a second sooner is not worth the leaders that are unseated for nothing.
+/// The pause doubles each time that it is wrong again, up to half an hour: on a channel where that happens all the
+/// time, noticing a loss a second sooner is not worth the leaders that are unseated for nothing.
 const BLIND_DOUBLINGS: u8 = 7;
 
 /// It is trusted again as in the beginning once it has watched for this many times as long as it was blind.
@@ -74,7 +75,7 @@ pub struct Life {
 }
 
 impl Life {
-    /// Of nobody, where leaders say hello this often.
+    /// The state without a leader, where leaders say hello this often.
     pub const fn new(beat: Duration) -> Self {
         Self {
             of: NodeId(0),
@@ -194,8 +195,8 @@ impl Life {
         }
     }
 
-    /// This node nearly took a leader for lost that is there. While a leader is new it is not watched, and everybody has much to
-    /// say: an answer that comes late then tells nothing of the link.
+    /// This node nearly took a living leader for lost. That does not count while the leader is new and not watched:
+    /// everybody has much to say then, and a late answer says nothing about the link.
     pub fn blind(&mut self, now: Instant) {
         if self.since + NEW > now || self.blind_until > now {
             return;
@@ -212,7 +213,7 @@ impl Life {
         BLIND.times(1 << u32::from(self.wrong.saturating_sub(1)))
     }
 
-    /// The age to tell; of oneself it is nothing, and none is younger.
+    /// The age to tell. A leader's own is 0, since no sign of life is younger.
     pub fn age(&self, now: Instant, own: NodeId) -> u8 {
         if self.of == own {
             return 0;

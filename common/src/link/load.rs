@@ -1,9 +1,9 @@
 //! How busy the channel is, as far as this node hears it, and how long hurried hellos therefore wait.
 //!
-//! News of a ring makes hellos come sooner, and each of them is news to others. Where few hear each other that is what makes a
-//! ring settle fast. In a crowd everybody's hurry fills the channel, links break for want of acknowledgements, and that is
-//! news again. So a hello that is hurried waits the longer after the one before, the busier the channel is: whatever the
-//! number of nodes, their hurry leaves most of the channel to messages.
+//! News of a ring makes hellos come sooner, and each of them is news to others. Where few nodes hear each other, that
+//! makes a ring settle fast. In a crowd it fills the channel, links break for lack of acknowledgements, and that is
+//! news again. So the busier the channel, the longer a hurried hello waits after the one before. Whatever the number of
+//! nodes, hurried hellos leave most of the channel to messages.
 
 use crate::time::{Duration, Instant};
 
@@ -46,7 +46,8 @@ impl Load {
         self.heard_us.min(WINDOW_US) * left / WINDOW_US
     }
 
-    /// The most that a message waits which the next one may replace: nothing, but on a channel that is more than a third full.
+    /// The longest wait of a message that the next one may replace: nothing, unless the channel is more than a third
+    /// full.
     pub fn rest(&self, now: Instant) -> Duration {
         Duration::from_micros(self.pause(now).as_micros().saturating_sub(REST_FREE.as_micros()))
     }

@@ -39,13 +39,14 @@ const PATIENCE_DOUBTED: u8 = 6;
 /// frames are lost; after 24 attempts one exchange in forty thousand has failed, as after ten where one in five is lost.
 const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
 
-/// By how many eighths of its interval later a silent neighbour is asked whether it is there, by how many of eight hellos arrive.
-/// Hellos are up to one and a half intervals apart. Where one in five is lost, every second question came after a single lost
-/// hello, and questions and answers were more than half of what a quiet network sent. A leader is asked as soon as ever.
+/// How many eighths of its interval later a silent neighbour is asked whether it is there, by how many of eight hellos
+/// arrive. Hellos are up to one and a half intervals apart. Without this, where one in five is lost, every second
+/// question would follow a single lost hello, and questions and answers would be more than half of what a quiet network
+/// sends. A leader is asked without this delay.
 const SUSPECT_LOSSY: [u8; 8] = [24, 24, 24, 16, 16, 8, 8, 0];
 
-/// It is asked no later than by this, or by one interval: whoever lost its only link must elect within the ten seconds that any
-/// network has.
+/// The most that this delays the question, besides one interval: a node that lost its only link must elect within the
+/// ten seconds that any network has.
 const SUSPECT_LATER_MAX: Duration = Duration::from_millis(2_300);
 
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
@@ -70,8 +71,8 @@ const SUSPECT_INTERVAL_MIN: Duration = Duration::from_millis(512);
 /// How often a challenge is sent before this node waits for the neighbour's next hello.
 const CHALLENGES_MAX: u8 = 6;
 
-/// More than this many of eight hellos make nobody a better successor: an order that changes with every lost hello makes two
-/// believe that it is their turn.
+/// More than this many of eight hellos make no better successor: if the order changed with every lost hello, two nodes
+/// would believe that it is their turn.
 const SUCCESSOR_HEARD: u8 = 4;
 
 /// When a neighbour, or all of them together, next need attention.
@@ -341,7 +342,7 @@ impl Neighbour {
         self.breaks > 0 && self.quality.eighths() == 0 && now < self.held_until
     }
 
-    /// Ends what only lasts a while: the shunning of twins, and the memory of old breaks.
+    /// Ends what is temporary: the shunning of twins, and the memory of old breaks.
     pub fn calm(&mut self, now: Instant) {
         self.is_twin &= now < self.held_until;
         if now.since(self.held_until) >= CALM {

@@ -109,7 +109,7 @@ impl Links {
         let known = slot.and_then(|slot| self.table.get(slot)).filter(|neighbour| !neighbour.may_be_another(now));
         if known.is_some_and(|neighbour| header.number() <= neighbour.last) {
             count(&mut self.counters.replayed);
-            // It may be a twin: of two boards with one id, one has the lower numbers.
+            // The sender may be a twin: of two boards with one id, one has the lower numbers.
             if let Some(slot) = slot {
                 self.note_device(now, slot, header.device);
                 self.answer_twin(now, slot, header, body, arrival);
@@ -126,7 +126,7 @@ impl Links {
             self.life.hear(now, header.from);
         }
         self.watch();
-        // Hellos go before data, so however much of that is on the channel, they are not late because of it.
+        // Hellos precede DATA, so no amount of DATA on the channel makes them late.
         if header.kind != Kind::Data {
             self.load.hear(now, airtime);
         }
@@ -236,7 +236,7 @@ impl Links {
             Belongs::Up => {}
         }
         self.acknowledged(now, slot, entry.ack);
-        // Where the ends did not count alike, the link is down, and these messages belong to no session any more.
+        // If the ends did not count alike, the link is down, and these messages no longer belong to any session.
         if !self.table.linked_slots().contains(slot) {
             return Status::NoSession;
         }
@@ -321,7 +321,7 @@ impl Links {
         let Some(neighbour) = self.table.get_mut(slot) else { return };
         neighbour.heard_at = now;
         if !neighbour.session.is_up() {
-            // Whatever it says, it is there.
+            // Whatever the acknowledgement says, its sender is there.
             neighbour.is_proven = true;
             neighbour.settle();
             if status != Status::NoSession {

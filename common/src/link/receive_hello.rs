@@ -127,7 +127,7 @@ impl Links {
         if is_missed || is_new {
             self.hellos.trickle.reset(now, &mut self.rng);
         }
-        // A node without a link waits for nothing but this node's word that it is wanted.
+        // A node without a link is only waiting to hear that it is wanted.
         if !is_linked && i_want && hello.links == 0 && name.is_some() {
             self.hurry(now);
         }
@@ -154,13 +154,13 @@ impl Links {
             neighbour.quality.note_hello(hello.number, rssi_dbm)
         } else {
             neighbour.quality.restart(hello.number, rssi_dbm);
-            // The breaks came from the restart, not from the link.
+            // The restart caused the breaks, not the link.
             neighbour.breaks = 0;
             0
         };
         neighbour.accept(now, header.number());
         neighbour.device = header.device;
-        // Whoever announces a longer interval than any node has would be missed only then.
+        // Bounded: the loss of a node that announces a longer interval than any node has would be noticed only then.
         neighbour.interval_log2 = hello.interval_log2.min(longest);
         neighbour.leader = hello.leader;
         neighbour.is_alone = hello.links == 0;
@@ -268,7 +268,7 @@ impl Links {
         let is_beside = self.table.is_preferred(header.from);
         let is_useful = is_strong && (dissents || is_beside || self.table.links() < LINKS_ENOUGH);
         let names_me = hello.names.iter().any(|name| name.id == self.id() && name.token != 0);
-        // Nobody is sent away for a newcomer that this node has no use for.
+        // No neighbour makes way for a newcomer that this node has no use for.
         let newcomer = Newcomer { dissents, is_strong, names_me, is_beside };
         let weakest = || self.table.weakest(now, newcomer).filter(|_| is_useful);
         let slot = self.table.free().or_else(weakest)?;

@@ -1,7 +1,7 @@
 //! A frame as it came from the air, and how it is opened.
 //!
-//! A board decrypts a frame where its radio put it, with nothing copied: that is what a slice of bytes does here. A
-//! simulator, in which many nodes receive one frame, brings a frame that remembers what came of opening it.
+//! A board decrypts a frame where its radio put it, without copying: a slice of bytes does that. In a simulator many
+//! nodes receive one frame; it brings its own type, which remembers the result of opening it.
 
 use super::frame::{Header, Refusal};
 use super::security::Keys;

@@ -55,7 +55,7 @@ impl Nonce {
     }
 }
 
-/// A tag that does not belong to these bytes.
+/// The tag does not match the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forged;
 

@@ -1,8 +1,9 @@
-//! Puts right what cannot be right between the links and the election, whatever made it so: memory that flipped, or a defect.
+//! Repairs what cannot be right between the links and the election, whether a memory error or a defect made it so.
 //!
-//! Once a second the links look at themselves; here the election, or the ring between them, is told of every link that it does not
-//! know of, and loses those that are not there. Then the election looks at itself ([`Signal::Audit`]), and neighbours whose hellos do not fit what this node
-//! has heard of them ([`digest`](crate::link::digest)) are asked to say it again.
+//! Once a second the links check themselves. Then the election, or the ring between them, is told of every link that it
+//! does not know, and loses those that do not exist. Finally the election checks itself ([`Signal::Audit`]), and
+//! neighbours whose hellos contradict what this node has heard from them ([`digest`](crate::link::digest)) are asked to
+//! say it again.
 
 use heapless::Vec;
 
@@ -15,11 +16,11 @@ use crate::protocol::{Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// How far apart two looks are.
+/// The time between two audits.
 pub(super) const EVERY: Duration = Duration::from_millis(1_000);
 
 impl Node {
-    /// Looks at everything where it is time to.
+    /// Audits everything if it is time to.
     pub(super) fn audit(&mut self, now: Instant) {
         if self.audit_at > now && self.audit_at <= now + EVERY {
             return;
@@ -51,19 +52,20 @@ impl Node {
         ring.audit_links(now, |id| table.find(id).is_some());
         let leader = self.engine.protocol().leader();
         if leader.is_some_and(|leader| !ring.is_member(leader)) {
-            // Nobody of this ring takes a message that names it, so this node could not even begin another election.
+            // No member takes a message that names a stranger as leader, so this node could not even begin another
+            // election.
             self.engine = self.wanted.engine(self.engine.id(), self.boot, Some(ring.order()));
             self.engine.handle_start(now);
         }
         ring.audit_told(self.engine.peers(), self.engine.protocol().place());
-        // Of a leader that the election does not count among its peers, it would never learn that it is gone.
+        // The election never learns that a leader is gone that it does not count among its peers.
         let leader = self.engine.protocol().leader().filter(|&leader| leader != self.engine.id());
         if leader.is_some_and(|leader| !ring.is_alive(leader) && !self.engine.peers().contains(&leader)) {
             self.engine.handle_signal(now, Signal::LeaderLost);
         }
     }
 
-    /// Forgets what is waited for longer than it can be.
+    /// Drops holds, heirs and deadlines that lie further ahead than they can.
     fn bound_waits(&mut self, now: Instant) {
         if !self.hold.is_possible(now) {
             self.hold = Hold::NOBODY;
@@ -97,7 +99,7 @@ impl Node {
             self.engine.handle_link_down(now, peer);
         }
         for peer in missing {
-            // Both ends begin anew: neither can know what the other has said.
+            // Both ends start over: neither can know what the other has said.
             self.links.end(now, peer, Reason::AtOdds);
         }
     }

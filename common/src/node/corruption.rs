@@ -1,9 +1,9 @@
-//! A node whose memory went wrong, for tests of how a network heals.
+//! Corrupts a node's memory, for tests of how a network heals.
 //!
-//! Any bit of a memory may flip, and any part of it may be overwritten. Here a node's election, ring, links, what it waits for,
-//! and what passes through its orders and its collection each forget what they know for what they knew at another time, one without
-//! the other, so that nothing fits together any more; and the election is told things that nobody ever said. Only configuration,
-//! keys, the numbers of frames, what is in flash, and the book of orders stay right: no neighbour could tell a node of those.
+//! Any bit of a memory may flip, and any part of it may be overwritten. Here election, ring, links, deadlines, and what
+//! passes through orders and collection are each set back, independently, to a state of another time, so that nothing
+//! fits together any more. The election is also told things that nobody ever said. Only configuration, keys, the
+//! numbers of frames, what is in flash, and the book of orders stay intact: no neighbour could restore those.
 
 use super::Node;
 use crate::election::ElectionMsg;
@@ -12,7 +12,7 @@ use crate::names::Algorithm;
 use crate::rng::Rng;
 use crate::time::Instant;
 
-/// Times that heights may have after years.
+/// Times as heights may have them after years.
 const TIME_MAX: u32 = 1 << 24;
 
 /// The most messages that nobody sent.
@@ -21,7 +21,7 @@ const LIES_MAX: u32 = 8;
 impl Node {
     /// Corrupts the memory with what the node itself knew at another time, and with lies.
     pub fn corrupt(&mut self, now: Instant, rng: &mut Rng, other: Self) {
-        // Every field is named, so that nobody adds one without asking whether it heals.
+        // Names every field, so that whoever adds one has to decide whether it heals.
         let Self {
             links,
             engine,
@@ -98,7 +98,8 @@ impl Node {
     }
 }
 
-/// A clock at its end can go nowhere, and with random bytes most would be: that is a bound, and no state to heal from.
+/// A clock at its end cannot advance, and random bytes would put most clocks there. That is a limit and not a state to
+/// heal from.
 fn bound_times(msg: &mut ElectionMsg) {
     let (stamp, level, leader) = match msg {
         ElectionMsg::Height(update) => (&mut update.stamp, &mut update.level, &mut update.leader),

@@ -1,4 +1,4 @@
-//! Collection, as a node does it: what its driver stores and logs, and which way DATA frames go.
+//! The node's side of collection: what its driver stores and logs, and which way DATA frames go.
 
 use super::Node;
 use crate::data::block::Sample;
@@ -41,19 +41,21 @@ impl Ways for NodeWays<'_> {
 }
 
 impl Node {
-    /// What the driver has found in its store after the boot, before it calls [`handle_start`](Self::handle_start). Without
-    /// this the node gathers no samples; it passes on those of others all the same.
+    /// Tells the node what the driver found in its store after boot. To be called before
+    /// [`handle_start`](Self::handle_start); otherwise the node collects no samples of its own, but still passes on
+    /// those of others.
     pub fn handle_recovered(&mut self, recovered: Recovered) {
         self.data.recover(recovered);
     }
 
-    /// An entry of this board's log, found after the boot. All of them are told, in any order.
+    /// Tells the node of an entry that was found in this board's log after boot. To be called for every entry, in any
+    /// order.
     pub fn handle_logged_before(&mut self, entry: &LogEntry<'_>) {
         self.data.recover_log(entry);
     }
 
-    /// How often samples become a block that is stored and sent, whether it is full or not. What the network orders
-    /// ([`Register::SEND`]) stands above it.
+    /// Sets how often samples become a block that is stored and sent, full or not. An order of the network
+    /// ([`Register::SEND`]) takes precedence.
     pub fn set_collection(&mut self, now: Instant, every: Duration) {
         self.data.set_every(now, every);
     }
@@ -67,14 +69,14 @@ impl Node {
         self.data.sample(now, sample);
     }
 
-    /// A PC wants to see the readings of all nodes here, for the next two minutes and a half.
+    /// A PC wants to see the readings of all nodes here. Holds for two and a half minutes.
     pub fn handle_reader(&mut self, now: Instant) {
         self.finish();
         self.data.read(now);
         self.work(now);
     }
 
-    /// The next copy for that PC, as an entry of a log by this node's clock: how many bytes of `buf` it takes.
+    /// Writes the next copy for that PC to `buf`, as a log entry by this node's clock, and returns its length.
     pub fn poll_copy(&mut self, now: Instant, buf: &mut [u8; ENTRY_MAX]) -> Option<usize> {
         self.data.poll_copy(now, buf)
     }
@@ -85,12 +87,12 @@ impl Node {
         self.data.poll_chore(now, buf)
     }
 
-    /// What came of the last [chore](Self::poll_chore).
+    /// Reports the result of the last [chore](Self::poll_chore).
     pub fn handle_done(&mut self, now: Instant, done: Done<'_>) {
         self.data.done(now, done);
     }
 
-    /// The store had to overwrite blocks that no leader has: it has none before this one any more.
+    /// The store had to overwrite blocks that no leader has; this is the first that it still has.
     pub fn handle_overwritten(&mut self, oldest: u32) {
         self.data.overwritten(oldest);
     }

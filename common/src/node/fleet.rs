@@ -1,4 +1,4 @@
-//! How a node tells others how it stands: what an answer to a question to everybody holds, and the calls of asker and answerer.
+//! Status over the air: the contents of an answer, and the calls of the node that asks and of those that answer.
 //!
 //! ```text
 //! snapshot, seconds since the boot, supply in mV, build (postcard) | neighbours × { id 2 | linked 1 bit, strength below 0 dBm 7 bits }
@@ -39,15 +39,15 @@ pub struct Heard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hearing {
     pub id: NodeId,
-    /// Hellos that arrived,
+    /// How many of its recent hellos arrived.
     pub heard: u8,
-    /// of so many that were sent: the last 32 at most.
+    /// How many it sent meanwhile; at most the last 32 count.
     pub expected: u8,
-    /// The mean of late.
+    /// The recent mean.
     pub rssi_dbm: i8,
 }
 
-/// How a node stands, as it told another.
+/// The status of a node, as it reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     pub snapshot: Snapshot,
@@ -61,7 +61,7 @@ pub struct Report {
 const HEARD_BYTES: usize = 3;
 const LINKED: u8 = 0x80;
 
-/// Counts beyond this are told as this, where all of them would not fit: three bytes each.
+/// The greatest count that takes three bytes. If the counts would not fit otherwise, greater ones are reported as this.
 const COUNT_MAX: u32 = (1 << 21) - 1;
 
 #[derive(Serialize, Deserialize, MaxSize)]
@@ -72,7 +72,7 @@ struct Fixed {
 }
 
 impl Report {
-    /// Writes it; the number of bytes.
+    /// Writes the report and returns its length.
     pub fn write(&self, buf: &mut [u8; ANSWER_MAX]) -> usize {
         let Self { snapshot, uptime_s, about, .. } = *self;
         let mut used = write_fixed(&Fixed { snapshot, uptime_s, about }, buf);
@@ -90,7 +90,7 @@ impl Report {
         used
     }
 
-    /// Reads one; none where it is not whole.
+    /// Reads a report; `None` if it is incomplete.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (Fixed { snapshot, uptime_s, about }, rest) = postcard::take_from_bytes(bytes).ok()?;
         let (named, []) = rest.as_chunks::<HEARD_BYTES>() else { return None };
@@ -151,21 +151,21 @@ fn bounded(mut counters: Counters) -> Counters {
 }
 
 impl Node {
-    /// What the driver knows of its board, for whoever asks. Told anew where it changes.
+    /// Tells the node what the driver knows of its board, for its answers. To be called again when that changes.
     pub fn set_about(&mut self, about: About) {
         self.about = about;
     }
 
-    /// Asks all nodes that links lead to how they stand, this one included. Whoever asks again, because not all have answered,
-    /// says the same number, the next turn, and whom it knows.
+    /// Asks all nodes that links lead to for their status, this one included. To ask again because some have not
+    /// answered, use the same number, the next turn, and the nodes that have.
     pub fn ask(&mut self, now: Instant, number: u8, turn: u8, known: Known) {
         self.finish();
         self.data.ask(now, number, turn, known);
         self.work(now);
     }
 
-    /// The next answer: who gives it, the number of the question, and how many bytes of `buf` it takes, for
-    /// [`Report::read`].
+    /// Writes the next answer to `buf`, for [`Report::read`]. Returns who gave it, the number of the question, and the
+    /// length.
     pub fn poll_answer(&mut self, buf: &mut [u8; ANSWER_MAX]) -> Option<(NodeId, u8, usize)> {
         self.data.poll_answer(buf)
     }
@@ -181,7 +181,7 @@ impl Node {
         })
     }
 
-    /// How this node stands.
+    /// This node's status.
     pub fn report(&self, now: Instant) -> Report {
         let table = self.links.table();
         let heard = |neighbour: &Neighbour, is_linked| {
@@ -205,7 +205,7 @@ impl Node {
         }
     }
 
-    /// Apart, because questions are rare and the stack of everything else is short.
+    /// A function of its own, because questions are rare and its locals would enlarge the stack of every call.
     #[inline(never)]
     fn answer_now(&mut self, now: Instant) {
         let linked: Vec<NodeId, TABLE_MAX, u8> = self.linked().collect();

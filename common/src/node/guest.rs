@@ -1,14 +1,14 @@
-//! A node that nobody has room for. A hub has as many links as a hello can name; whoever comes after that, and hears nobody
-//! else, is its guest: it follows the leader that the hub names, and takes no part in elections.
+//! Guests: nodes that nobody has room for. A hub has as many links as a hello can name. A node that comes after that
+//! and hears nobody else is its guest: it follows the leader that the hub names and takes no part in elections.
 //!
 //! A node without an epoch is nobody's guest: it says nothing, so nobody can have refused it.
 //!
 //! The hub must have links of its own, which no guest has. So a guest never follows another guest's word, and a leader that is
 //! gone is not kept alive by nodes that heard of it from each other.
 //!
-//! A node without links has elected itself, as it must; and the last elected wins. So a guest that is let in, or a node that has
-//! strayed and is back, would unseat the leader of everybody else. It has led nobody: where the first link that it gets is to
-//! somebody that has others, it steps down, and joins them as after a restart.
+//! A node without links has elected itself, as it must, and the last elected wins. So a guest that is let in, or a node
+//! that strayed and is back, would unseat everybody else's leader. But it has led nobody: if the first link that it
+//! gets is to a node that has others, it steps down and joins them as after a restart.
 
 use super::Node;
 use crate::protocol::Signal;
@@ -16,7 +16,7 @@ use crate::time::Instant;
 use crate::types::NodeId;
 
 impl Node {
-    /// A link has come up, of which the election is yet to hear.
+    /// A link has come up that the election does not know yet.
     pub(super) fn join(&mut self, now: Instant, peer: NodeId) {
         let table = self.links.table();
         let other = table.find(peer).and_then(|slot| table.get(slot));
@@ -26,7 +26,8 @@ impl Node {
         }
     }
 
-    /// Whom a guest that is let in goes on following until its first neighbour has spoken, where that leader is known to be there.
+    /// The leader that a guest keeps following after it was let in, until its first neighbour has spoken, if that
+    /// leader is known to be there.
     pub(super) fn followed_until_told(&self, now: Instant) -> Option<NodeId> {
         let is_waiting = self.keeps_states() && !self.is_alone() && !self.has_other(self.id());
         self.leader.filter(|&leader| is_waiting && self.is_heard(now, leader))

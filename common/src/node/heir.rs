@@ -1,9 +1,9 @@
 //! A leader's own hello says that it follows another: its heir.
 //!
-//! Pairs of leaders only get better, so a leader has adopted a pair that beats its own, and everybody who follows it will adopt
-//! that pair, or one that is better still, when an Update of a neighbour brings it. Where that Update is lost it takes a tenth of
-//! a second until it is repeated. The leader's hellos reach more nodes than it has links; so whoever hears one goes by the heir
-//! until its own election knows.
+//! Leader pairs only get better: a leader that follows another has adopted a pair that beats its own, and all its
+//! followers will adopt that pair or a better one when a neighbour's Update brings it. If that Update is lost, its
+//! repetition takes a tenth of a second. The leader's hellos reach more nodes than it has links. So a node that hears
+//! one goes by the heir until its own election has caught up.
 //!
 //! ```text
 //!               leader's hello names another             own election has another leader
@@ -12,18 +12,17 @@
 //!       └──────────────────────────────────────────┘ nothing came for HEARSAY
 //! ```
 //!
-//! It is a word on whom to follow and no more: the election is told nothing, and neighbours learn nothing of it but the name in a
-//! hello.
+//! This only decides whom the node follows: the election is told nothing, and neighbours see only the name in a hello.
 
 use super::Node;
 use crate::protocol::Protocol;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// How long a node goes by what its leader says of another: an Update that is repeated several times has come by then.
+/// How long a node goes by an heir: long enough for an Update to arrive that is repeated several times.
 const HEARSAY: Duration = Duration::from_millis(500);
 
-/// Whom a leader has named in its place.
+/// The node that a leader has named in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heir {
     /// The leader that did.

@@ -1,19 +1,20 @@
-//! A link has fallen, and the election is not told yet. To it that is no more than a slow channel: once the same link is up
-//! again, both ends say anew what they last said.
+//! Holds back the news of a fallen link from the election. To the election, a held link is no more than a slow channel:
+//! once the same link is up again, both ends repeat what they last said.
 //!
-//! *The last link.* A node without links elects itself, as it must: and since the last elected wins, it unseats the leader of
-//! everybody else as soon as it has a link again. Most last links that fall are back within a second, or another is up by
-//! then. So the election hears of the fall only after [`GRACE`]; another link counts once its first message has come. A
-//! neighbour that has been silent for twice as long gets none. The election waits
-//! for longer while a neighbour that does have links is heard to follow the same leader: then nothing is wrong with that
-//! leader, and a link will come. What it said before the fall does not count, or a node that has lost everybody would follow a
-//! leader for as long as it remembers them. (Neighbours without links do not count, so nobody can keep a leader alive by
-//! hearsay.)
+//! *The last link.* A node without links elects itself, as it must, and since the last elected wins, it unseats
+//! everybody else's leader as soon as it has a link again. Most last links that fall are back within a second, or
+//! another is up by then. So the election hears of the fall only after [`GRACE`]; another link counts once its first
+//! message has come. A neighbour that has been silent for twice as long gets no grace. The election waits longer while
+//! a neighbour that has links is heard to follow the same leader: then nothing is wrong with that leader, and a link
+//! will come. What the neighbour said before the fall does not count, or a node that has lost everybody would follow
+//! its leader for as long as it remembers them. (Neighbours without links do not count either, so hearsay alone keeps
+//! no leader alive.)
 //!
-//! *The last way.* A node that has other neighbours, and none of them nearer to the leader, searches for another way; and where
-//! those few have none either, they elect one of themselves, who unseats the leader of everybody else as soon as they have a link
-//! to them. In a crowd links are slow to come, and small islands many. So whoever hears of the leader itself, by a sign of life
-//! that never grows younger, counts on that link for as long: nothing is wrong with the leader, and a way will come.
+//! *The last way.* A node with other neighbours, none of them nearer to the leader, searches for another way. If these
+//! few have none either, they elect one of themselves, who unseats everybody else's leader as soon as they have a link
+//! to the rest. In a crowd, links are slow to come and small islands are common. So a node that hears of the leader
+//! itself, by a sign of life that relaying never makes younger, counts on that link for as long: nothing is wrong with
+//! the leader, and a way will come.
 //!
 //! *The leader's link,* lost in silence: see [`succession`](super::succession).
 
@@ -24,13 +25,14 @@ use crate::protocol::{Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// How long a node without links still counts on the last one: the time that a new link takes where frames are lost.
+/// How long a node without links still counts on the last one: as long as a new link takes where frames are lost.
 const GRACE: Duration = Duration::from_millis(2_000);
 
-/// The most that it waits because of what it hears. Whoever hears others and is not heard by them gets no link at all.
+/// The longest wait because of what is heard. It is limited because a node that hears others but is not heard by them
+/// never gets a link.
 const HELD_MAX: Duration = Duration::from_millis(10_000);
 
-/// Who has heard of the leader since then knows that it is there.
+/// A node that has heard of the leader within this time knows that it is there.
 const HEARD: Duration = Duration::from_millis(1_000);
 
 /// The neighbour whose link has fallen, until the election is told.
@@ -48,12 +50,12 @@ pub struct Hold {
 impl Hold {
     pub const NOBODY: Self = Self { peer: NodeId(0), since: Instant::ZERO, until: Instant::NEVER, is_seat: false };
 
-    /// When the election is told; never, where it has been.
+    /// When the election is told; never if it has been told.
     pub fn until(&self) -> Instant {
         self.until
     }
 
-    /// Whether it can be held at this time.
+    /// Whether this can be true of a hold at this time.
     pub fn is_possible(&self, now: Instant) -> bool {
         self.until == Instant::NEVER || (self.since <= now && self.until <= now + GRACE)
     }
@@ -77,8 +79,8 @@ impl Node {
         self.hold.is_of(peer)
     }
 
-    /// Whether the election knows the state of another neighbour than this one. One whose link is up and that has said nothing yet
-    /// is none: in a crowd its first message may take seconds.
+    /// Whether the election knows the state of any neighbour but this one. A neighbour whose link is up but that has
+    /// not spoken yet does not count: in a crowd its first message may take seconds.
     pub(super) fn has_other(&self, peer: NodeId) -> bool {
         match self.engine.protocol() {
             Election::Height(height) => height.neighbours().any(|other| other.id != peer),
@@ -100,19 +102,19 @@ impl Node {
         is_only && leader.is_some_and(|leader| self.is_heard(now, leader))
     }
 
-    /// Whether a leader, another than this node, has given a sign of life just now.
+    /// Whether a leader other than this node has just given a sign of life.
     pub(super) fn is_heard(&self, now: Instant, leader: NodeId) -> bool {
         leader != self.id() && self.links.was_there(now - HEARD, leader)
     }
 
-    /// Whether nothing was heard of a neighbour for so long that its link will not be back in a moment.
+    /// Whether a neighbour has been silent for so long that its link will not be back in a moment.
     fn is_long_gone(&self, now: Instant, peer: NodeId) -> bool {
         let table = self.links.table();
         let neighbour = table.find(peer).and_then(|slot| table.get(slot));
         neighbour.is_some_and(|neighbour| now.since(neighbour.heard_at) > GRACE.times(2))
     }
 
-    /// The link of this neighbour is up again before the election was told of its fall.
+    /// This neighbour's link is up again before the election was told of its fall.
     pub(super) fn is_held_again(&mut self, now: Instant, peer: NodeId) -> bool {
         let is_held = self.hold.is_of(peer);
         if is_held {
@@ -122,7 +124,7 @@ impl Node {
         is_held
     }
 
-    /// Tells the election of a last link where it is time to, or another neighbour `has_spoken`.
+    /// Tells the election of a held link if it is time to, or if another neighbour `has_spoken`.
     pub(super) fn let_go(&mut self, now: Instant, has_spoken: bool) {
         let Hold { peer, since, until, is_seat } = self.hold;
         if is_seat {

@@ -49,8 +49,8 @@ use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace};
 
-/// What a message of a link is for: its first byte. An election's message without more asks the receiver to say again what it
-/// has told.
+/// The purpose of a link's message: its first byte. An empty election message asks the receiver to repeat what it has
+/// told.
 const FOR_ELECTION: u8 = 0;
 
 /// A message of ring mode.
@@ -85,13 +85,13 @@ pub struct Node {
     heir: Heir,
     /// Until when neighbours may go on naming other leaders after one was refused; never, where none was.
     odds_until: Instant,
-    /// When everything is looked at next.
+    /// When the next audit is due.
     audit_at: Instant,
-    /// When the frame came that ring and election have not seen yet; never, where there is none.
+    /// When the frame arrived that ring and election have not seen yet; never if there is none.
     unfinished: Instant,
     orders: Orders,
     keeping: Keeping,
-    /// When orders that wait for room look again; never, where none do.
+    /// When orders that wait for room try again; never if none wait.
     orders_at: Instant,
     /// What the driver is to do.
     actions: Vec<Action, DEEDS_MAX, u8>,
@@ -164,7 +164,7 @@ impl Node {
     /// Shows ring and election the last frame, if they have not seen it yet.
     fn finish(&mut self) {
         let now = core::mem::replace(&mut self.unfinished, Instant::NEVER);
-        // Most frames are hellos that change nothing.
+        // Saves work: most frames are hellos that change nothing.
         let has_news = self.hold.is_seat
             || self.links.left_at().is_some()
             || self.links.has_heir()
@@ -189,7 +189,7 @@ impl Node {
         if let Some(ring) = &mut self.ring {
             ring.timeout(now);
         }
-        // On a ring the election may have to wait for room; it is told as soon as it no longer has to.
+        // On a ring the election may have to wait for room. Its timeouts are delivered as soon as there is some.
         if !self.engine.has_words() {
             self.engine.handle_timeout(now);
         }
@@ -220,7 +220,7 @@ impl Node {
     }
 
     /// Writes the next frame to send to `buf`.
-    // Smaller on a board by itself than within its caller.
+    // Out of line, the image is smaller.
     #[cfg_attr(target_os = "none", inline(never))]
     pub fn poll_transmit(&mut self, now: Instant, buf: &mut [u8; FRAME_MAX]) -> Option<Transmit> {
         if let Some(answer) = self.links.poll_answer(buf) {
@@ -258,12 +258,12 @@ impl Node {
         let held = Some(self.hold.until().min(self.take_over_at()).min(self.heir.until()))
             .filter(|&until| until != Instant::NEVER);
         let due = earlier(earlier(self.links.poll_timeout(), ring), earlier(election, held));
-        // Whatever else is wrong, everything is looked at in time: a deadline that went wrong may lie in another life.
+        // The audit bounds every other deadline: a corrupted one may lie years ahead.
         let due = earlier(due, Some(self.audit_at));
         earlier(earlier(due, self.orders_due()), self.data_due())
     }
 
-    /// Until when other nodes answer each other. A driver whose frame waits for a clear channel does not assess it before.
+    /// Until when other nodes acknowledge frames. A driver does not assess the channel before that.
     pub fn quiet_until(&self) -> Instant {
         self.links.quiet_until()
     }
@@ -317,7 +317,7 @@ impl Node {
         }
     }
 
-    /// Carries everything between the links and the election until neither has anything more to say.
+    /// Passes messages and events between the links and the election until neither has any left.
     fn work(&mut self, now: Instant) {
         if let Some(ring) = &mut self.ring {
             ring.set_pace(self.links.pace(now));
@@ -375,7 +375,7 @@ impl Node {
                 if let Some(ring) = &mut self.ring {
                     ring.link_up(now, *peer);
                 } else if !self.is_held_again(now, *peer) {
-                    // To the election one that was held was never down.
+                    // To the election, a held link was never down.
                     self.join(now, *peer);
                     if self.engine.handle_link_up(now, *peer).is_err() {
                         self.links.end(now, *peer, Reason::Overrun);

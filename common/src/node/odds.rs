@@ -1,22 +1,23 @@
-//! A node that stays at odds with its neighbours begins anew.
+//! A node that stays at odds with its neighbours starts over.
 //!
-//! Linked neighbours that run heights agree on a leader within moments of the last Update. Where one has refused the other's
-//! Update, and hellos still name different leaders long after, something is wrong that no Update will mend: a clock that a
-//! liar has moved out of reach of the others. A restart would mend it; so the node does what a restart does, with the same
-//! epoch: another election, and every link anew, over which everybody says what it is.
+//! Linked neighbours that run heights agree on a leader moments after the last Update. If one has refused the other's
+//! Update and their hellos still name different leaders long after, something is wrong that no Update will repair, such
+//! as a clock that a liar has moved out of the others' reach. A restart would repair it. So the node does what a
+//! restart does, with the same epoch: it begins another election and sets up every link again, over which both ends
+//! tell their state.
 
 use super::Node;
 use super::hold::Hold;
 use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 
-/// How long neighbours may disagree: many times what an election takes.
+/// How long neighbours may disagree: many times as long as an election takes.
 const AT_ODDS: Duration = Duration::from_millis(12_000);
 
 /// The longest that can be.
 pub const LATEST: Duration = Duration::from_millis(16_000);
 
-/// Up to this much longer, so that the two ends do not begin anew at the same moment.
+/// A random delay of up to this much, so that the two ends do not start over at the same moment.
 const APART_MS: u32 = 4_000;
 
 impl Node {
@@ -28,7 +29,7 @@ impl Node {
         }
     }
 
-    /// Begins anew where a neighbour was refused long ago and linked ones still name other leaders.
+    /// Starts over if a neighbour was refused long ago and linked neighbours still name other leaders.
     pub(super) fn watch_odds(&mut self, now: Instant) {
         if self.odds_until > now {
             return;

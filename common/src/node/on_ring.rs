@@ -1,4 +1,4 @@
-//! A node in ring mode: carries what the ring keeper, the links and the election have for each other.
+//! A node in ring mode: passes messages and events between the ring keeper, the links and the election.
 
 use super::hold::Hold;
 use super::{FOR_RING, Node};
@@ -14,9 +14,9 @@ use crate::types::NodeId;
 const RESERVED_SLOTS: usize = 8;
 
 impl Node {
-    /// Carries everything between ring, election and links until none of them has anything more to say, or what the election
-    /// says has to wait for room. The election is told nothing new before its last words are on their way: a swarm of
-    /// members is then as many small bursts, and none of them overflows.
+    /// Passes everything between ring, election and links until none of them has anything left, or the election's
+    /// messages have to wait for room. The election is told nothing new before its last messages are on their way. So a
+    /// swarm of members becomes many small bursts, none of which overflows.
     pub(super) fn collect_ring(&mut self, now: Instant) {
         loop {
             let (leader, outcome) = (self.engine.protocol().leader(), self.engine.protocol().outcome());
@@ -45,8 +45,8 @@ impl Node {
         }
     }
 
-    /// A link fell. Where it was the leader's, and nobody is known to have heard the leader lately, the leader is condemned as soon
-    /// as this node may judge that.
+    /// A link fell. If it was the leader's, and nobody is known to have heard the leader lately, the leader is
+    /// condemned as soon as this node may judge that.
     pub(super) fn doubt_leader(&mut self, now: Instant, peer: NodeId, reason: Reason) {
         if self.is_lost_leader(now, peer, reason) {
             self.hold = Hold { peer, since: now, until: self.links.gone_at(now), is_seat: true };
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// Condemns a leader that is doubted where it is time to, and nobody has heard it since.
+    /// Condemns a doubted leader when it is time to, unless somebody has heard it since.
     pub(super) fn condemn_leader(&mut self, now: Instant) {
         let Hold { peer, since, until, .. } = self.hold;
         if until > now {

@@ -1,4 +1,4 @@
-//! A node's orders: carries what they, the links and the election have for each other.
+//! A node's orders: passes messages and events between them, the links and the election.
 
 use heapless::Vec;
 
@@ -14,12 +14,12 @@ use crate::types::NodeId;
 /// A full pool ends a link, and the election's messages go first; so orders leave half of it free.
 const LEFT_FREE: usize = POOL_MAX / 2;
 
-/// How long orders wait for room in the pool before they look again.
+/// How long orders wait before they look again for room in the pool.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 impl Node {
-    /// Gives the network a command, which the leader is to order. Its [`Outcome`] is told by [`poll_outcome`](Self::poll_outcome),
-    /// with the number that this returns.
+    /// Gives the network a command, for the leader to order. [`poll_outcome`](Self::poll_outcome) reports its
+    /// [`Outcome`] with the number that this returns.
     pub fn submit(&mut self, now: Instant, command: Command) -> Result<u8, SubmitError> {
         self.finish();
         self.orders.set_standing(now, self.standing());
@@ -51,7 +51,8 @@ impl Node {
         self.orders.register(register)
     }
 
-    /// A piece of what its driver has kept of orders, after the boot and before [`handle_start`](Self::handle_start).
+    /// Restores a piece of what the driver has kept of orders. To be called after boot and before
+    /// [`handle_start`](Self::handle_start).
     pub fn handle_kept(&mut self, piece: &[u8]) {
         self.orders.recover(piece);
         self.keeping.settle(&self.orders);
@@ -68,7 +69,7 @@ impl Node {
         &self.orders
     }
 
-    /// Tells the orders how this node stands, does what they say, and sends what they have to send.
+    /// Tells the orders this node's standing, does what they say, and sends their messages.
     pub(super) fn carry_orders(&mut self, now: Instant) {
         if self.orders.is_idle() {
             self.orders_at = Instant::NEVER;
@@ -83,7 +84,8 @@ impl Node {
                 self.engine.handle_signal(now, Signal::Elect);
                 self.collect(now);
             } else {
-                // Where there is no room, the driver has not collected the last ones, which were the same or will restart it.
+                // If there is no room, the driver has not collected the last deeds, which were the same or will restart
+                // it.
                 let _ = self.actions.push(action);
             }
         }
@@ -97,8 +99,8 @@ impl Node {
         self.orders_at = if self.orders.has_words(now) { now + LOOK_AGAIN } else { Instant::NEVER };
     }
 
-    /// When orders want to be looked at. What is due and waits for room is not due before the next look, or the node would be woken
-    /// again and again.
+    /// When the orders need a call. Messages that wait for room are not due before the next try, or the node would be
+    /// woken without end.
     pub(super) fn orders_due(&self) -> Option<Instant> {
         let due = if self.orders_at == Instant::NEVER { self.orders.poll_timeout() } else { self.orders_at };
         Some(due.min(self.keeping.at())).filter(|&due| due != Instant::NEVER)

@@ -1,4 +1,4 @@
-//! The state of a node for people: one value that fits a frame to the host.
+//! The state of a node as people want to see it, in one value that fits a frame to the host.
 
 use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};

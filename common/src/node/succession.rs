@@ -1,10 +1,11 @@
-//! The leader gives no sign of life: somebody succeeds it before anybody searches for it.
+//! Succession: when the leader gives no sign of life, a successor takes over before anybody searches for it.
 //!
-//! A search among heights asks everybody for another way to the leader, and ends only where every link has carried it there and
-//! back. But who had a link to the leader and lost it in silence, which nobody objected to, knows more than that the way is
-//! gone. So the election is not told of that link yet. The leader's first successor elects itself at once, the second a
-//! [`STEP`] later, and so on; everybody else waits longer. Whoever adopts another leader meanwhile, or is told a younger sign of
-//! life, tells its election of the broken link, and that is all. A successor that hears of another leader stands back.
+//! With heights, a search asks everybody for another way to the leader, and ends only when it has crossed every link
+//! both ways. But a node that lost its link to the leader in silence, and heard no objection, knows more than that the
+//! way is gone. So it does not tell its election of that link yet. The leader's first successor elects itself at once,
+//! the second a [`STEP`] later, and so on; everybody else waits longer. A node that adopts another leader meanwhile, or
+//! hears of a younger sign of life, only tells its election of the broken link. A successor that hears of another
+//! leader stands back.
 //!
 //! ```text
 //!              a later leader's Update, or an objection: the link is down, nothing more
@@ -26,13 +27,14 @@ use crate::protocol::{Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// How much longer each successor waits than the one before it: an election of that one has reached it by then.
+/// How much longer each successor waits than the one before it, whose election would have reached it by then.
 const STEP: Duration = Duration::from_millis(60);
 
-/// Up to this much longer, because two may have heard of different ranks.
+/// A random delay of up to this much, because two nodes may believe that they have the same rank.
 const APART_US: u32 = 30_000;
 
-/// How long everybody else waits, and up to as much again, so that one elects itself before the next would.
+/// How long everybody else waits, plus a random part of up to as much again, so that one elects itself before the next
+/// would.
 const GRACE: Duration = Duration::from_millis(300);
 
 const GRACE_US: u32 = 300_000;
@@ -61,7 +63,7 @@ impl Node {
     /// Whether a link that fell was the leader's, and nobody is known to have heard the leader lately.
     pub(super) fn is_lost_leader(&self, now: Instant, peer: NodeId, reason: Reason) -> bool {
         let is_silent = matches!(reason, Reason::Silent | Reason::Unacknowledged);
-        // Who goes by an heir has lost the leader before.
+        // A node that goes by an heir has already lost the leader.
         let is_leader = self.leader == Some(peer) || self.heir.is_of(peer);
         is_silent && is_leader && !self.links.was_there(now, peer)
     }
@@ -78,16 +80,16 @@ impl Node {
         Hold { peer: leader, since: now, until, is_seat: true }
     }
 
-    /// Says that this node will lead no more, and goes on leading until another does. Whom that falls to learns it from the next
-    /// hellos.
+    /// Announces that this node will stop leading. It leads on until another does; its successor learns of it from the
+    /// next hellos.
     pub(super) fn step_down(&mut self, now: Instant) {
         if self.leader == Some(self.id()) {
             self.links.step_down(now);
         }
     }
 
-    /// On a ring, whoever has a link to a leader that steps down lets go of it, as if it had been silent for long: the ring
-    /// closes over it while it is still there.
+    /// On a ring, a node with a link to a leader that steps down gives that link up as if the leader had long been
+    /// silent: the ring closes over it while it is still there.
     pub(super) fn part(&mut self, now: Instant) {
         if self.ring.is_some()
             && self.links.left_at().is_some()
@@ -118,7 +120,8 @@ impl Node {
         }
     }
 
-    /// Succeeds a lost leader where it is this node's turn; lets go of its link where somebody else has, or it is back.
+    /// Succeeds a lost leader if it is this node's turn. Gives its link up if another node has succeeded, or the leader
+    /// is back.
     pub(super) fn succeed(&mut self, now: Instant) {
         if self.ring.is_some() {
             self.condemn_leader(now);
@@ -136,8 +139,8 @@ impl Node {
             return;
         }
         self.hold = Hold::NOBODY;
-        // A node that has heard nobody but a lost leader elects itself when it is told. Twice at once would be two elections, of
-        // which the first is over before anybody hears of it.
+        // A node that knows nobody but a lost leader elects itself when it is told of the loss. Electing itself here as
+        // well would be two elections, the first of which is over before anybody hears of it.
         if is_vacant && self.has_other(leader) {
             self.engine.handle_signal(now, Signal::Elect);
         }

@@ -1,7 +1,7 @@
-//! What a node knows: the last order for each register, and the last few actions. It stands in the order of the stamps.
+//! What a node knows: the last order for each register and the last few actions, sorted by stamp.
 //!
-//! An order replaces an earlier one for the same register and never a later one, whatever way it came. So two nodes that have
-//! told each other everything know the same, in whatever order they did.
+//! An order replaces an earlier one for the same register and never a later one, however it arrived. So two nodes that
+//! have told each other everything know the same, in whatever order they told it.
 
 use heapless::Vec;
 
@@ -12,7 +12,7 @@ use crate::bits::fold;
 use crate::limits::ACTIONS_MAX;
 use crate::time::Instant;
 
-/// Orders that a node remembers.
+/// The orders that a node remembers.
 pub const BOOK_MAX: usize = REGISTERS_MAX + ACTIONS_MAX;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

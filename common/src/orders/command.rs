@@ -1,4 +1,4 @@
-//! What a network can be told: registers to set and actions to take, each described once, by name, with unit and range.
+//! What a network can be told: registers to set and actions to take, each described once with its name, unit and range.
 //!
 //! Id, network, channel and key are not among them and never will be: one wrong byte would strand a board.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::NodeId;
 
-/// Registers that a network keeps: one frame names them all in four bits each.
+/// How many registers a network has: a register's number takes four bits.
 pub const REGISTERS_MAX: usize = 16;
 
 /// A setting of the whole network. Its number is on the wire.
@@ -46,7 +46,8 @@ const fn free(name: &'static str) -> Description {
     Description { name, unit: RegisterUnit::Number, least: 0, most: u32::MAX, usual: 0, about }
 }
 
-/// Every register that has a meaning, by its number. The others are stored and passed on for those that know them.
+/// Every register that has a meaning, by number. Others are stored and passed on, for nodes with a firmware that knows
+/// them.
 pub const REGISTERS: &[Description] = &[
     time("sample", [1_000, 3_600_000, 5_000], "how often boards measure"),
     time("send", [10_000, 86_400_000, 60_000], "how often boards send what they have measured"),
@@ -104,7 +105,7 @@ impl fmt::Display for Register {
     }
 }
 
-/// What nodes do once when they are told to.
+/// What nodes do once, when they are told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Action {
@@ -165,7 +166,8 @@ impl fmt::Display for Command {
     }
 }
 
-/// Who gave a command, and as which of its own. A retry has the same key, so that no leader orders it twice.
+/// Identifies a command by its origin and the origin's count. A retry has the same key, so that no leader orders it
+/// twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Key {

@@ -1,4 +1,4 @@
-//! How orders spread: what is sent to whom, and what is made of it.
+//! How orders spread: what is sent to whom, and what the receiver does with it.
 
 use super::book::{Book, Order};
 use super::links::{Peers, Slot};
@@ -8,7 +8,7 @@ use super::{Orders, Outgoing, REMIND, age, count, time_of};
 use crate::causal_clock::is_near;
 use crate::time::{Duration, Instant};
 
-/// Where somebody knows of another past, all are told this node's newest stamp within this time.
+/// When a neighbour turns out to have another past, all neighbours are told this node's newest stamp within this time.
 const REMIND_SOON: Duration = Duration::from_millis(1_000);
 
 impl Orders {

@@ -1,18 +1,19 @@
-//! What a board keeps of orders over a power cut, and when it writes it.
+//! What a board keeps of orders through a power cut, and when it writes that.
 //!
-//! A network that loses its power as a whole has nobody left to ask, so every board keeps its book and its newest stamp in flash. They
-//! are kept in the form in which neighbours tell them, one piece after the other:
+//! When a whole network loses power there is nobody left to ask, so every board keeps its book and its newest stamp in
+//! flash. They are kept as the messages in which neighbours tell them, one piece after the other:
 //!
 //! ```text
 //! a MERGE of one entry (22 bytes) for each order of the book, ascending | a SYNC (15 bytes): newest stamp, and the book's digest
 //! ```
 //!
-//! What is kept is a state in which the node has once been as a whole. So a board that comes back is no different from one that has
-//! heard nothing since, and its neighbours tell it the rest. Actions are kept only because the digest counts them: their time is over.
+//! What is kept is a complete state that the node once had. So a board that comes back is no different from one that
+//! has heard nothing since, and its neighbours tell it the rest. Actions are kept only because the digest covers them;
+//! they have expired.
 //!
-//! Only another order for a register is worth a write. It is written a second later, together with what else has come by then; after
-//! `BURST` writes in a row there is one every `EVERY` at most. With a register or two, that is one erasure of a page in about fifty
-//! writes.
+//! Only a new order for a register is worth a write. It is written a second later, with whatever else has come by then;
+//! after `BURST` writes in a row there is at most one every `EVERY`. With one or two registers in use, a page is erased
+//! once in about fifty writes.
 
 use super::book::Order;
 use super::command::Command;
@@ -30,16 +31,16 @@ pub const KEPT_PIECE_MAX: usize = 22;
 /// Bytes of all that a board keeps of orders.
 pub const KEPT_MAX: usize = BOOK_MAX * KEPT_PIECE_MAX + 15;
 
-/// How long a change waits for others.
+/// How long a change waits for others, to share a write.
 const SETTLE: Duration = Duration::from_millis(1_000);
 
 /// How far apart writes are in the long run.
 const EVERY: Duration = Duration::from_millis(60_000);
 
-/// How many writes may follow each other sooner.
+/// How many writes may follow each other more quickly.
 const BURST: u32 = 8;
 
-/// When what is known is written to flash.
+/// Decides when the orders are written to flash.
 #[derive(Clone, Debug)]
 pub struct Keeping {
     /// What was looked at last.
@@ -93,7 +94,7 @@ impl Keeping {
     }
 }
 
-/// The digest of registers of which none was set.
+/// The digest of registers none of which was ever set.
 const EMPTY: u32 = 0x811C_9DC5;
 
 impl Orders {

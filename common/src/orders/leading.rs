@@ -1,5 +1,5 @@
-//! The leader's side: it numbers commands, knows which it has numbered, and hears how far everybody has come. And what others do
-//! for it: they report, and pass on commands, results and reports.
+//! The leader's side: it numbers commands, knows which ones it has numbered, and hears how far every node has come.
+//! Also what the others do for it: they report, and pass on commands, results and reports.
 
 use heapless::Vec;
 
@@ -13,22 +13,23 @@ use crate::limits::{MARKS_MAX, PATHS_MAX, RELAYED_MAX, ROSTER_MAX};
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
-/// Rows of others that wait to be reported on.
+/// How many rows of other nodes may wait to be passed on.
 const PENDING_MAX: usize = 2 * ROWS_MAX;
 
-/// A node waits this long with its report, and up to as much again, so that one report tells of several nodes.
+/// How long a node delays its report, plus a random part of up to as much again, so that one report covers several
+/// nodes.
 const REPORT_AFTER_MS: u64 = 60;
 
-/// Reports of others are passed on after this time.
+/// How long reports of others are delayed, for the same reason.
 const PASS_ON_AFTER: Duration = Duration::from_millis(30);
 
-/// Somewhere on the way a link may have fallen with a report in it, so every node reports once more.
+/// When every node reports once more, since a link on the way may have fallen with a report in it.
 const REPORT_AGAIN: Duration = Duration::from_millis(1_500);
 
-/// No way to the leader is longer.
+/// More hops than any way to the leader has.
 pub(super) const HOPS_MAX: u8 = 32;
 
-/// A command that was ordered under the present mandate.
+/// A command that was ordered under the current mandate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Mark {
     key: Key,

@@ -1,7 +1,7 @@
-//! The neighbours over whose links orders go, and how far each is known to have come.
+//! The neighbours that orders go to, and how far each is known to have come.
 //!
-//! A link delivers in order while it is up. So what was sent over it will be known at its other end, or the link falls, and
-//! then nothing is known of that end any more.
+//! A link delivers in order while it is up. So whatever was sent over it will be known at the other end, unless the
+//! link falls; then what is known of that end is forgotten.
 
 use crate::Full;
 use crate::limits::NEIGHBOURS_MAX;

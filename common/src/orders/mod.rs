@@ -7,20 +7,21 @@
 //! - *State* (`book`): the last order for each of sixteen registers, and the last eight actions, each with its stamp.
 //! - *Stamp* (`stamp`): mandate and index. A leader takes a mandate later than any it has seen, at its election and before its
 //!   next order after it has seen a later one, and counts its orders under it from 1 on.
-//! - *Newest stamp*: the latest mandate that a node has seen, and up to which index it has applied its orders. Within it, orders
-//!   are applied only behind that index and in the order of their own; those that a later one for the same register has made moot
-//!   may be left out. It only rises: an order of an earlier mandate cannot change a register that a later one has set (fencing).
-//! - *Flood* ([`flood`](self)): what is new goes to every neighbour that is not known to have it. Neighbours whose link comes up
-//!   tell each other their newest stamps and a digest; if these differ, each tells the other what that one may lack. So parts
-//!   of a network that ordered on their own agree after a merge: register by register the later stamp stands.
-//! - *Submission* (`submitting`): travels to the leader hop by hop, is sent again until it is ordered or expires, and ends with an
-//!   [`Outcome`] in any case.
+//! - *Newest stamp*: the latest mandate that a node has seen, and up to which index it has applied its orders. Within a
+//!   mandate, orders are applied by ascending index; those that a later one for the same register has superseded may be
+//!   left out. It only rises: an order of an earlier mandate cannot change a register that a later one has set
+//!   (fencing).
+//! - *Flood* ([`flood`](self)): news goes to every neighbour that is not known to have it. Neighbours whose link comes
+//!   up tell each other their newest stamps and a digest; if these differ, each tells the other what it may lack. So
+//!   parts of a network that ordered on their own agree after a merge: register by register the later stamp stands.
+//! - *Submission* (`submitting`): a command travels to the leader hop by hop, is sent again until it is ordered or
+//!   expires, and always ends with an [`Outcome`].
 //! - *Reports* (`leading`): nodes tell the leader how far they have come, so that it can say how many have applied an order.
 //!
-//! An action is carried out only by nodes that ran when it was ordered, and within a minute. So nobody restarts again because
-//! it hears, after its restart, of the order to do so.
+//! An action is carried out only by nodes that were running when it was ordered, and only within a minute. So a node
+//! that hears of an order to restart after its restart does not restart again.
 //!
-//! Nothing is sent in a network in which nobody has ordered anything.
+//! Nothing is sent in a network that was never given a command.
 //!
 //! # The driver contract
 //!

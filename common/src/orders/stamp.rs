@@ -1,9 +1,9 @@
-//! When an order was given, in the one sense that matters: under whose mandate, and as which of its orders.
+//! When an order was given, in the only sense that matters: under whose mandate, and at which index.
 //!
-//! A leader orders under a *mandate*: a number, its id, and its boot. The number is later than every mandate that the leader has
-//! seen and, among heights, no earlier than its own election, so mandates stand in the order of the leaders that follow each
-//! other. Nobody uses one twice: within a boot the numbers of a node rise, and another boot is another mandate. Numbers are
-//! compared as causal times are, by how far one is ahead, since they start over.
+//! A leader orders under a *mandate*: a number, its id, and its boot. The number is later than every mandate that the
+//! leader has seen and, with heights, no earlier than its own election, so mandates are ordered as the leaders follow
+//! each other. No mandate is used twice: within a boot the numbers of a node rise, and another boot makes another
+//! mandate. Numbers wrap around and are compared, like causal times, by how far one is ahead.
 
 use core::cmp::Ordering;
 
@@ -61,7 +61,7 @@ impl PartialOrd for Mandate {
     }
 }
 
-/// Which order it is. The later one is the greater one.
+/// Identifies an order. The later one is greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, MaxSize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Stamp {

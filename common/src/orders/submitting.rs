@@ -1,5 +1,5 @@
-//! The origin's side: a command is sent to the leader until that has ordered it, followed until all have applied it, and ends
-//! with an outcome in any case.
+//! The origin's side: sends a command until the leader has ordered it, then waits until all have applied it. Every
+//! command ends with an outcome.
 //!
 //! ```text
 //!   Waiting ──── own key in an order, or the leader says so ────► Ordered ──── all have applied it, or time is up ───► Applied
@@ -23,17 +23,18 @@ use crate::types::NodeId;
 /// The first retry comes after this time, the next after twice that, and so on.
 const RETRY: Duration = Duration::from_millis(400);
 
-/// How often that doubles.
+/// How often that time doubles.
 const DOUBLINGS_MAX: u8 = 3;
 
-/// A command that nobody is known to have ordered by then has expired. Leaders order none that is older than thirty seconds, so
-/// that none is ordered after its origin has said that.
+/// A command that is not known to be ordered by then has expired. Leaders refuse commands older than thirty seconds, so
+/// none is ordered after its origin has reported it as expired.
 const EXPIRES: Duration = Duration::from_millis(32_000);
 
-/// Once a command is ordered, everybody has this long to apply it, before those that have are counted for the last time.
+/// How long nodes have to apply an ordered command before those that have are counted for the last time.
 const COUNTED: Duration = Duration::from_millis(10_000);
 
-/// All that are known may have applied it before the last has said that it is there at all; so nobody counts before this time.
+/// Nodes are not counted before this time: all known nodes may have applied a command before the last has even reported
+/// that it exists.
 const SETTLED: Duration = Duration::from_millis(2_000);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

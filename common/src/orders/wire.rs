@@ -9,8 +9,8 @@
 //! REPORT  6 | number 4 | rows × { id 2, index 2 }
 //! ```
 //! A mandate is number 4, leader 2, epoch 2; a key is origin 2, device 1, epoch 2, number 1. Codes 0 to 15 set the register of
-//! that number; 16, 17 and 18 are identify, restart and elect, whose value is target 2, age 1, 0. Ages count quarters of a
-//! second, and 255 is older than that counts. Flag 1 only asks what became of a command. Numbers are little-endian.
+//! that number; 16, 17 and 18 are identify, restart and elect, whose value is target 2, age 1, 0. Ages count quarters
+//! of a second; 255 is anything older. Flag 1 only asks what became of a command. Numbers are little-endian.
 
 use heapless::Vec;
 
@@ -20,7 +20,7 @@ use crate::Full;
 use crate::limits::PARCEL_MAX;
 use crate::types::NodeId;
 
-/// Bytes of the longest message: a link's, without the byte that says what it is for.
+/// Bytes of the longest message: that of a link, without the byte for the purpose.
 pub const ORDERS_MESSAGE_MAX: usize = PARCEL_MAX - 1;
 
 /// Entries in one message.
@@ -39,10 +39,10 @@ const REPORT: u8 = 6;
 const ENTRY_BYTES: usize = 13;
 const ONLY_ASKS: u8 = 1;
 
-/// A message as bytes.
+/// An encoded message.
 pub type Bytes = Vec<u8, ORDERS_MESSAGE_MAX, u8>;
 
-/// An order as it travels.
+/// An order as it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     pub index: u16,
@@ -72,7 +72,7 @@ pub struct Submit {
     pub command: Command,
 }
 
-/// What a leader says of a command.
+/// What a leader reports of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Unknown,

@@ -1,9 +1,9 @@
-//! Puts right what cannot be right, whatever made it so: memory that flipped, or a defect.
+//! Repairs state that cannot be right, whether a memory error or a defect made it so.
 //!
-//! Once a hello. Everything in a keeper either follows from what neighbours tell, which they go on telling, or is looked at
-//! here: deadlines that lie further ahead than any can, routes over links that are down, members that are alive without a route
-//! and without being waited for. So whatever state a keeper is in, it is a right one a few hellos later; a route whose number
-//! does not become newer takes as long as [`routes`](super::routes) puts up with that.
+//! Runs once per hello. Everything in a keeper either follows from what neighbours keep telling, or is checked here:
+//! deadlines that lie further ahead than possible, routes over links that are down, members that count as alive without
+//! a route and without being waited for. So any state heals within a few hellos; only a route whose number never
+//! becomes newer lasts as long as [`routes`](super::routes) tolerates that.
 
 use super::RingKeeper;
 use crate::members::{Members, Position};
@@ -33,8 +33,8 @@ impl RingKeeper {
         }
     }
 
-    /// What the election believes of the ring: who is alive and, where it asks, between whom this node stands. It is told again
-    /// where that differs.
+    /// Compares what the election believes of the ring (who is alive and, if it asks, between whom this node stands)
+    /// with the facts, and tells it again if they differ.
     pub fn audit_told(&mut self, alive: &[NodeId], place: Option<RingPlace>) {
         self.roster.audit_told(alive, place);
     }
@@ -60,7 +60,7 @@ impl RingKeeper {
     }
 }
 
-/// Brings a deadline that lies too far ahead to where it may lie.
+/// Bounds a deadline that lies too far ahead.
 pub(super) fn bound(deadline: &mut Instant, now: Instant) {
     bound_by(deadline, now, AHEAD_MAX);
 }

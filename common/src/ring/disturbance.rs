@@ -1,14 +1,15 @@
 //! Whether the election should be begun again because something was lost.
 //!
-//! Owns the pace. Losses come in swarms, since one broken link or full queue loses many messages; one new election answers
-//! all of them, if it comes after the last.
+//! Owns the pace. Losses come in bursts, since one broken link or full queue loses many messages; one new election
+//! makes up for all of them, if it comes after the last.
 
 use super::audit::bound;
 use super::{SETTLE, take_due};
 use crate::time::{Duration, Instant};
 
-/// The least time between two disturbances. It doubles with each one that comes within `CALM` times the gap after the one before,
-/// up to `DOUBLINGS_MAX` times: where elections lose messages because elections fill the channel, fewer of them come through.
+/// The least time between two disturbances. It doubles with each one that follows within `CALM` gaps of the one before,
+/// up to `DOUBLINGS_MAX` times: where elections themselves fill the channel and so lose messages, more of them would
+/// only make it worse.
 pub const DISTURB_GAP: Duration = Duration::from_millis(150);
 
 /// What each member adds to it: an election has to go round.
@@ -23,7 +24,7 @@ pub(super) struct Disturbance {
     /// When the next disturbance is raised.
     raise_at: Instant,
     raised_at: Instant,
-    /// How long an election takes: the least time between two that this node sets off.
+    /// How long an election takes, and so the least time between two that this node starts.
     gap: Duration,
     doublings: u8,
 }
@@ -34,14 +35,14 @@ impl Disturbance {
         Self { raise_at: Instant::NEVER, raised_at: Instant::ZERO, gap, doublings: 0 }
     }
 
-    /// Something was lost: the election is to begin again, soon and not too often.
+    /// Something was lost: the election is to begin again, soon but not too often.
     pub fn disturb(&mut self, now: Instant) {
         if self.raise_at == Instant::NEVER {
             self.raise_at = self.next(now + SETTLE);
         }
     }
 
-    /// The first time from this one on at which another election may be set off.
+    /// The earliest time, not before this one, at which another election may be started.
     pub fn next(&self, from: Instant) -> Instant {
         if self.raised_at == Instant::ZERO {
             return from;
@@ -49,7 +50,7 @@ impl Disturbance {
         from.max(self.raised_at + self.gap.times(1 << u32::from(self.doublings.min(DOUBLINGS_MAX))))
     }
 
-    /// An election is set off, by this or by anything else.
+    /// An election was started, for this or any other reason.
     pub fn note(&mut self, now: Instant) {
         let calm = self.gap.times(CALM << u32::from(self.doublings.min(DOUBLINGS_MAX)));
         let is_calm = self.raised_at == Instant::ZERO || now >= self.raised_at + calm;

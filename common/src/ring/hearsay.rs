@@ -1,25 +1,28 @@
 //! What the members of a ring tell each other of their elections: the leader that the last one gave, and its number.
 //!
-//! Owns how far this node is, and what it has heard that is news to it. An announcement that goes from ring neighbour to ring
-//! neighbour is as good as its weakest hop, and a node that has missed it used to wait for the end of its patience and begin
-//! another election, which everybody else had to join. Now every hello says how its sender's election ended. Whoever hears that,
-//! of the election that it is in or of a later one, follows the same leader ([`Outcome::is_behind`]), as after an announcement:
-//! a ring whose members hear each other agrees, whatever is lost on the way round.
+//! Owns how far this node is, and what it has heard that is news to it. An announcement that passes from ring neighbour
+//! to ring neighbour is only as reliable as its weakest hop, and a node that missed it would begin another election at
+//! the end of its patience, which everybody else would have to join. So every hello says how its sender's election
+//! ended. A node that hears this of its present election or of a later one follows the same leader
+//! ([`Outcome::is_behind`]), as after an announcement. So a ring whose members hear each other agrees, whatever is lost
+//! on the way round.
 //!
-//! On the air the number of an election has two bytes. The other two are those of this node's own, since neighbours are never
-//! far apart; where memory went wrong and they are, messages of the election, which have all four, tell.
+//! On the air the number of an election has two bytes. The receiver adds the upper two of its own, since neighbours are
+//! never far apart. If corrupted memory moves them apart, the messages of the election, which carry all four bytes,
+//! reveal it.
 
 use crate::types::{NodeId, Outcome, Term};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Hearsay {
     own: Outcome,
-    /// What the election is still to be told.
+    /// What the election has not been told yet.
     heard: Outcome,
 }
 
 impl Hearsay {
-    /// This node is this far. True where it follows another leader than before, so that others may want to know.
+    /// This node's election has come this far. Returns true if it follows another leader than before, which others
+    /// should learn.
     pub fn set(&mut self, own: Outcome) -> bool {
         let is_news = own != self.own && own.leader.is_some();
         self.own = own;
@@ -35,7 +38,8 @@ impl Hearsay {
         self.own.leader
     }
 
-    /// A member says that its election, of this number, gave this leader. True where that member is behind this node.
+    /// A member says that its election, with this number, ended with this leader. Returns true if that member is behind
+    /// this node.
     pub fn hear(&mut self, number: u16, leader: Option<NodeId>) -> bool {
         let ahead = number.wrapping_sub(low_bits(self.own.term)).cast_signed();
         let told = Outcome { term: Term(self.own.term.0.wrapping_add_signed(i32::from(ahead))), leader };

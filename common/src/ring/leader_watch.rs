@@ -1,9 +1,10 @@
 //! Watches the leader: is it still heard, and does a neighbour follow another one?
 //!
-//! Owns the deadlines of both suspicions, and which member they are about. It does not keep the leader: the driver tells the
-//! keeper of it ([`set_leader`](super::RingKeeper::set_leader)) before every output, and the deadlines start over when it is
-//! another one. Each suspicion is only for what no algorithm should let happen: a leader that is reachable but has stopped
-//! beating, and neighbours that go on naming different leaders. They are raised again after the same time if nothing changes.
+//! Owns the deadlines of both suspicions, and which member they concern. It does not keep the leader: the driver tells
+//! the keeper before every output ([`set_leader`](super::RingKeeper::set_leader)), and the deadlines start over when
+//! the leader changes. Each suspicion covers something that no algorithm should let happen: a leader that is reachable
+//! but whose numbers have stopped rising, and neighbours that go on naming different leaders. If nothing changes, they
+//! are raised again after the same time.
 
 use super::audit::bound_by;
 use super::number::Number;
@@ -84,7 +85,7 @@ impl LeaderWatch {
         member == self.watched && self.new_until != Instant::NEVER && now < self.new_until
     }
 
-    /// The leader is gone, however new it is.
+    /// The leader is gone, even if it is new.
     pub fn condemn(&mut self) {
         self.new_until = Instant::NEVER;
     }

@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(TICK_MS as u64);
 const WAIT_BASE_MS: usize = 150;
 const WAIT_MEMBER_MS: usize = 12;
 
-/// The time between hurried hellos that the wait reckons with, and the number of hellos that a longer one adds to it.
+/// The time between hurried hellos that the wait assumes, and how many hellos a longer one adds to the wait.
 const PAUSE_USUAL: Duration = Duration::from_millis(150);
 const PACE_HELLOS: u64 = 2;
 
@@ -27,11 +27,11 @@ const PACE_HELLOS: u64 = 2;
 /// way.
 const WANTED_FACTOR: u8 = 2;
 
-/// And in any case this many times as long. Nobody needs to know that a member is gone, since what goes round passes it; but
-/// everybody pays for one that is given up and found again.
+/// The wait is in any case this many times as long. Nobody needs to know at once that a member is gone, since messages
+/// pass it anyway; but everybody pays for a member that is given up and found again.
 const DETOUR_FACTOR: u8 = 4;
 
-/// A leader that is condemned is waited for so long: others have as long to say that they have a way to it.
+/// How long to wait for a condemned leader, so that others can say that they have a way to it.
 const CONDEMNED_TICKS: u8 = 1;
 
 /// This many ticks after giving up a member, the node says once more that it has no route to it.
@@ -43,11 +43,11 @@ const CARRIED_TICKS: u8 = 24;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Losses {
-    /// When waits are counted next.
+    /// When waits are next counted down.
     tick_at: Instant,
-    /// Ticks that each member is still waited for; 0 where it is not.
+    /// For how many ticks each member is still waited for; 0 if it is not.
     waits: [u8; MEMBERS_MAX],
-    /// Members without a route of which a neighbour has one that needs a newer number.
+    /// Members without a route to which a neighbour has one that needs a newer number.
     wanted: Members,
     /// Members to which something could not be sent, or may have been lost on its way.
     missed: Members,
@@ -93,7 +93,7 @@ impl Losses {
         self.wait_ticks.saturating_add(self.pace_ticks)
     }
 
-    /// Hellos that are hurried come this far apart: whoever knows a detour takes so much longer to tell it.
+    /// Hurried hellos come this far apart, so a neighbour that knows a detour takes that much longer to tell of it.
     pub fn set_pace(&mut self, pause: Duration) {
         let more = pause.as_micros().saturating_sub(PAUSE_USUAL.as_micros()) * PACE_HELLOS / TICK.as_micros();
         self.pace_ticks = u8::try_from(more).unwrap_or(u8::MAX);
@@ -123,7 +123,7 @@ impl Losses {
         }
     }
 
-    /// A neighbour has no route to a member. Where it was the one that had, the longer wait is pointless.
+    /// A neighbour has no route to a member. If it was the one that had, the longer wait is pointless.
     pub fn want_no_longer(&mut self, now: Instant, neighbour: Position, member: Position) {
         if self.helper == neighbour && self.wanted.contains(member) {
             self.wanted = self.wanted.without(member);
@@ -147,9 +147,9 @@ impl Losses {
         self.set_wait(member, 0);
     }
 
-    /// The wait for a member is over. True where a neighbour had a route and no newer number came with it: telling the
-    /// neighbours once more that there is no route here makes those speak that have one. That is done a little later,
-    /// because an election may be about to pass.
+    /// The wait for a member is over. Returns true if a neighbour had a route and no newer number came with it: saying
+    /// once more that there is no route here makes neighbours speak that have one. That is done a little later, because
+    /// an election may be about to pass.
     pub fn give_up(&mut self, now: Instant, member: Position) -> bool {
         let was_wanted = self.wanted.contains(member);
         if was_wanted {

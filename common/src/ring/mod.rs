@@ -13,11 +13,13 @@
 //!
 //! What keeps elections going:
 //! - *Heartbeat.* Every member gives its own announcements a newer number each heartbeat. A node that hears no newer number of
-//!   the leader for [`SILENCE`] times [`Timings::leader_silence`], and more on a large ring, reports [`RingOutput::LeaderSilent`]. That is for a
-//!   leader that has lost its voice; the neighbours of one that is gone notice long before.
+//!   the leader for [`SILENCE`] times [`Timings::leader_silence`], and more on a large ring, reports
+//!   [`RingOutput::LeaderSilent`]. That is for a leader that no longer announces itself; the neighbours of one that is
+//!   gone notice long before.
 //! - *Disturbance.* A node that knows that a message was or may have been lost reports [`RingOutput::Disturbed`], so that the
 //!   election is begun again instead of waiting for the end of its patience.
-//! - *Hearsay.* Every hello says how its sender's election ended, and whoever has missed that learns it ([`RingOutput::Outcome`]).
+//! - *Hearsay.* Every hello says how its sender's election ended, so a node that missed the end learns it
+//!   ([`RingOutput::Outcome`]).
 //! - *Dispute.* Every hello names the leader that its sender follows. Neighbours that keep naming different ones report
 //!   [`RingOutput::Disputed`]. No algorithm should need it; it bounds what a defect or bad luck can do.
 //!

@@ -1,9 +1,9 @@
 //! What this node tells its neighbours of the ring's members in its hellos.
 //!
-//! Owns the order in which members are told of, and what is still to be told. A hello has room for a few members only. This
-//! node and its leader are in every hello, because their numbers are the heartbeat. Members whose route has changed come
-//! next, and each of them is told of twice, because a hello may be lost. The room that is left goes to all members in
-//! turn, so that whoever missed both still learns in the end.
+//! Owns the order in which members are told of, and what is still to be told. A hello has room for a few members only.
+//! This node and its leader are in every hello, because their numbers are the heartbeat. Members whose route has
+//! changed come next, each in two hellos, because one may be lost. The remaining room goes to all members in turn, so
+//! that a neighbour that missed both still learns in the end.
 
 use super::routes::Routes;
 use super::wire::{self, Entry, Lead};
@@ -22,11 +22,11 @@ pub(super) struct News {
     /// The position from which members are told of in turn.
     turn: Position,
     in_hurry: bool,
-    /// A member that is asked for a newer number, and how often hellos are still to tell so.
+    /// A member that is asked for a newer number, and how many more hellos are to ask.
     asked: Option<(Entry, u8)>,
 }
 
-/// Hellos that ask for a newer number, each heartbeat.
+/// How many hellos ask for a newer number in each heartbeat.
 const ASKED_TIMES: u8 = 2;
 
 impl News {

@@ -31,7 +31,7 @@ impl Number {
         }
     }
 
-    /// The number after this one.
+    /// The next number of the same boot.
     #[must_use]
     pub fn next(self) -> Self {
         Self { count: self.count.wrapping_add(1), ..self }

@@ -20,8 +20,8 @@ impl RingKeeper {
         self.carry(now, envelope, payload);
     }
 
-    /// A neighbour's hello told this of the ring. Routes are taken only over links; how an election ended is worth knowing
-    /// whoever says it.
+    /// A neighbour's hello told this of the ring. Routes are accepted only over links; how an election ended is worth
+    /// knowing from anybody.
     pub fn receive_hello(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
         let Some(from) = self.roster.position(from) else { return };
         let Some((lead, entries)) = wire::told(bytes) else {
@@ -40,7 +40,7 @@ impl RingKeeper {
     fn receive_entry(&mut self, now: Instant, from: Position, entry: Entry) {
         let Entry { position, number, .. } = entry;
         if position == self.roster.own() {
-            // Others remember a number from before this node restarted: it goes on from there.
+            // Others remember a number from before this node restarted: this node continues from there.
             if number.is_newer_than(self.routes.number(position)) {
                 self.routes.set_own(position, number.next());
                 self.tell_of(position);
@@ -66,7 +66,7 @@ impl RingKeeper {
                 self.tell_of_newer(position);
             }
             Verdict::Helps => {
-                // Where this number does not help, the next one will.
+                // If this number does not help, the next one will.
                 self.lacked = self.lacked.with(position);
                 self.tell_of(position);
             }
@@ -79,7 +79,7 @@ impl RingKeeper {
         }
     }
 
-    /// There is a newer number of a member. Where a neighbour had no route to it, this may be what it waits for.
+    /// There is a newer number of a member. A neighbour without a route to it may be waiting for just that.
     fn tell_of_newer(&mut self, member: Position) {
         if self.lacked.contains(member) {
             self.lacked = self.lacked.without(member);
@@ -87,9 +87,10 @@ impl RingKeeper {
         }
     }
 
-    /// Somebody remembers a newer number of a member than this node's route has, and has no route itself: a memory from before
-    /// the member restarted, from before its numbers wrapped around, or a wrong one. Nobody with such a memory takes a route
-    /// before the member has gone beyond it, so it is asked to, from node to node along those that have a route.
+    /// A node without a route remembers a newer number of a member than this node's route has: one from before the
+    /// member restarted or its numbers wrapped around, or a wrong one. A node with such a memory takes no route until
+    /// the member has gone beyond that number. So the member is asked to do so, from node to node along those that have
+    /// a route.
     fn ask_for_newer(&mut self, entry: Entry) {
         let Entry { position, number, hops } = entry;
         let has_route = self.routes.next(position).is_some();
@@ -134,7 +135,7 @@ impl RingKeeper {
     /// An envelope is for this node.
     fn take_in(&mut self, now: Instant, from: Position, number: u8, payload: &[u8]) {
         if !self.roster.is_alive(from) {
-            // This node could not answer. Once there is a route, it asks the sender to say it again.
+            // This node cannot answer. Once there is a route, it asks the sender to repeat the message.
             count(&mut self.counters.refused);
             self.losses.refuse(from);
             return;
@@ -188,8 +189,9 @@ impl RingKeeper {
         self.losses.carry(now, next);
         Ok(())
     }
-    /// The envelope as it can be delivered. Where there is no route to its receiver, and it is for whoever stands on that side of
-    /// the sender, it goes to the first member behind the receiver that there is a route to, or to this node.
+    /// The envelope with a receiver that it can be delivered to. If there is no route to its receiver, and it is for
+    /// whichever member stands on that side of the sender, it goes to the first member behind the receiver that has a
+    /// route, or to this node.
     fn address(&self, envelope: Envelope) -> Option<Envelope> {
         let is_reached = |position: Position| position == self.roster.own() || self.routes.next(position).is_some();
         if is_reached(envelope.to) {

@@ -1,6 +1,6 @@
 //! Who is on the ring, who of them is alive, and between whom this node stands.
 //!
-//! Owns what the driver has been told of that, so that every change is told once, and only when it has settled.
+//! Owns what the driver has been told, so that every change is told once, and only when it has settled.
 
 use super::audit::bound;
 use super::{SETTLE, take_due};
@@ -8,14 +8,14 @@ use crate::members::{Members, Position, RingOrder};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, RingPlace, Side};
 
-/// This part of the time between hurried hellos is waited for the rest of a swarm.
+/// How long to wait for the rest of a group that returns together, as a part of the time between hurried hellos.
 const PAUSE_PARTS: u64 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Roster {
-    /// When the place is worked out anew.
+    /// When the place is next worked out.
     settle_at: Instant,
-    /// How long to wait for others after a member was found.
+    /// How long to wait for further members after one was found.
     settle: Duration,
     alive: Members,
     /// Members that the driver believes alive.
@@ -47,7 +47,8 @@ impl Roster {
         self.is_place_new = true;
     }
 
-    /// On a busy channel a swarm of members takes longer to come, and each election that it sets off makes it busier.
+    /// On a busy channel a group of members takes longer to return, and each election that it starts makes the channel
+    /// busier.
     pub fn set_pace(&mut self, pause: Duration) {
         self.settle = Duration::from_micros(pause.as_micros() / PAUSE_PARTS).max(SETTLE);
     }
@@ -105,8 +106,8 @@ impl Roster {
         }
     }
 
-    /// A member is gone. The place is due at once, since an election may follow: whoever else is to go has been waited for
-    /// as long.
+    /// A member is gone. The place is worked out at once, since an election may follow: others that are gone have been
+    /// waited for just as long.
     pub fn remove(&mut self, now: Instant, member: Position) {
         self.alive = self.alive.without(member);
         self.settle_at = now;
@@ -123,7 +124,7 @@ impl Roster {
         }
     }
 
-    /// The driver believes these members alive, and this node to stand in this place, where it asks.
+    /// The driver believes that these members are alive and, if it asks, that this node stands in this place.
     pub fn audit_told(&mut self, alive: &[NodeId], place: Option<RingPlace>) {
         let positions = alive.iter().filter_map(|&id| self.position(id));
         self.told = positions.fold(Members::of(self.own), Members::with);

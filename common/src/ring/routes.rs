@@ -11,7 +11,7 @@
 //! comes that way ([`Verdict::Wanted`]). Every member issues one each heartbeat, so nobody needs to ask for it: on a shared
 //! channel the requests of many, each passed on hop by hop, were found to cost far more than they gain.
 //!
-//! A route whose number has not become newer for many heartbeats leads nowhere, whatever made it, and is given up.
+//! A route whose number has not become newer for many heartbeats leads nowhere, however it came about, and is given up.
 
 use super::number::{NUMBER_BYTES, Number};
 use super::wire::{Entry, NO_WAY, NOBODY};
@@ -176,7 +176,7 @@ impl Routes {
         self.drop_routes(|route, position| route.exists() && route.age >= age_max && position != own, lost);
     }
 
-    /// Puts right this node's own entry, forgets those beyond the ring, and gives up routes over links that are down.
+    /// Repairs this node's own entry, forgets those beyond the ring, and gives up routes over links that are down.
     pub fn audit(
         &mut self,
         own: Position,

@@ -1,4 +1,4 @@
-//! What a keeper does because time has passed: it gives up members that it has waited for.
+//! What a keeper does when time has passed: it gives up members that it has waited for.
 
 use super::{RingKeeper, count};
 use crate::members::Position;
@@ -19,7 +19,7 @@ impl RingKeeper {
 
     /// The time that [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
     pub fn timeout(&mut self, now: Instant) {
-        // Losses come first: whoever is given up changes the place at once.
+        // Losses come first: giving up a member changes the place at once.
         self.losses.timeout(now).iter().for_each(|member| self.give_up(now, member));
         self.roster.timeout(now);
         if self.disturbance.timeout(now) {

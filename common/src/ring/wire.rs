@@ -19,10 +19,10 @@ use crate::types::Side;
 /// Stands for no position.
 pub const NOBODY: Position = Position(255);
 
-/// Stands for no number of hops: there is no route.
+/// In place of a number of hops: there is no route.
 pub const NO_WAY: u8 = 255;
 
-/// Stands for no number of hops: somebody remembers this number and has no route, so the member is asked for a newer one.
+/// In place of a number of hops: a node without a route remembers this number, so the member is asked for a newer one.
 pub const ASKED: u8 = 254;
 
 /// No route is longer: it passes every member once.
@@ -33,7 +33,7 @@ const _: () = assert!(MEMBERS_MAX <= HOPS_MAX as usize + 1);
 const RIGHT: u8 = 0x40;
 const LEFT: u8 = 0x80;
 
-/// Bytes of the longest message: a link's, without the byte that says what it is for.
+/// Bytes of the longest message: that of a link, without the byte for the purpose.
 const MESSAGE_MAX: usize = PARCEL_MAX - 1;
 
 const LEAD_BYTES: usize = 3;
@@ -53,7 +53,7 @@ pub struct Entry {
     pub hops: u8,
 }
 
-/// What an envelope says on its outside.
+/// The part of an envelope before the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     pub to: Position,
@@ -98,7 +98,7 @@ impl Entries<'_> {
 }
 
 impl<'b> Message<'b> {
-    /// Reads a message; none where the bytes are not exactly one.
+    /// Reads a message; `None` if the bytes are not exactly one.
     pub fn decode(bytes: &'b [u8]) -> Option<Self> {
         match bytes {
             [3, to, from, way, number, payload @ ..] if payload.len() <= PAYLOAD_MAX => {
@@ -136,7 +136,7 @@ pub fn fitting(room: usize) -> usize {
     room.saturating_sub(LEAD_BYTES) / ENTRY_BYTES
 }
 
-/// Reads what a hello tells of the ring; none where it is cut short.
+/// Reads what a hello tells of the ring; `None` if it is cut short.
 pub fn told(bytes: &[u8]) -> Option<(Lead, Entries<'_>)> {
     let (&[leader, low, high], entries) = bytes.split_first_chunk::<LEAD_BYTES>()?;
     let is_whole = entries.len().is_multiple_of(ENTRY_BYTES);

@@ -220,7 +220,7 @@ impl Driven {
         self.receive(header, &body, -60);
     }
 
-    /// Whoever was asked answers, most of the time.
+    /// Nodes that were asked usually answer.
     fn answer(&mut self, operation: u8) {
         let Some((answered, asked)) = self.asked.take() else { return };
         let status = match operation >> 5 {
@@ -252,7 +252,8 @@ fn asked(header: Header, frame: &mut [u8]) -> Vec<NodeId> {
     if to.is_some() || rel.answer { rel.entries().map(|entry| entry.id).collect() } else { Vec::new() }
 }
 
-/// Throws bytes at a node as a frame. Only whoever has the key makes a frame that is accepted. How often a link came up.
+/// Throws bytes at a node: as a frame without the key, which it must not accept, and as the body of a member's frame. Returns
+/// how often a link came up.
 pub fn frame_bytes(bytes: &[u8]) -> u32 {
     let mut driven = Driven::new(IdSource::Provisioned);
     driven.pass(Duration::from_millis(300));

@@ -8,7 +8,7 @@ use crate::end::Frame;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tape {
     frames: Vec<Frame>,
-    /// So many of them are not later than the last that the other node has accepted.
+    /// How many of them are no later than the last that the other node has accepted.
     old: usize,
     /// Whether the last of them is still under way.
     is_under_way: bool,

@@ -273,7 +273,7 @@ impl Pair {
             Action::Reboot(node) => {
                 state.left.reboots -= 1;
                 state.ends[node].reboot();
-                // Whoever has rebooted waits for no answer, and gives none any more.
+                // A node that has rebooted awaits no answer and owes none.
                 state.answers = [None; 2];
                 state.tapes[1 - node].rewind();
             }

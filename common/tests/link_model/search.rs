@@ -31,7 +31,7 @@ fn fingerprint(state: &State) -> u64 {
 /// What a search came to: how many states there are, or the shortest way to one that breaks a promise, and which.
 pub type Found = Result<usize, (Vec<Action>, &'static str)>;
 
-/// Visits every state. A search of more than `most` states is too long, which is an error of whoever set the bounds.
+/// Visits every state. More than `most` states mean that the test's bounds are too wide.
 pub fn search(pair: &Pair, most: usize) -> Found {
     let mut known = HashSet::<u64, BuildHasherDefault<AsIs>>::default();
     // How each state was reached: from which, by what.

@@ -35,7 +35,7 @@ fn known(net: &Net, board: usize, other: usize) -> &Neighbour {
     net.links[board].table().iter().find(|(_, known)| known.id == id).expect("a neighbour").1
 }
 
-/// A hello of a board, made by whoever has the key, with a number that the board has not reached.
+/// A hello of a board, forged with the key, with a number that the board has not reached.
 fn made_hello(net: &Net, from: usize, counter: u32, number: u8, links: u8) -> Vec<u8> {
     let (from, device) = (net.links[from].id(), net.links[from].id().0);
     let epoch = 1;

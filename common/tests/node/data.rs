@@ -271,7 +271,7 @@ fn a_false_block_or_gap_costs_one_true_block_at_most() {
         say(&mut ether, [liar, leader], Kind::Data, (epoch, LIE), &buf[..length.expect("it fits")]);
         ether.switch_off(liar);
         measure(&mut ether, 60);
-        // The leader's marks are made anew from its log.
+        // The leader's marks are rebuilt from its log.
         ether.switch_off(leader);
         ether.switch_on(leader);
         measure(&mut ether, 60);

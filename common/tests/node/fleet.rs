@@ -1,4 +1,4 @@
-//! Whoever asks all nodes for their state gets an answer of each.
+//! A node that asks all nodes for their status gets an answer from each.
 
 use std::collections::BTreeMap;
 

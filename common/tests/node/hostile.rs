@@ -1,4 +1,4 @@
-//! Whoever has no key can do nothing but jam: forged, replayed, truncated, flipped and random frames at running nodes.
+//! Without the key an attacker can only jam: forged, replayed, truncated, flipped and random frames at running nodes.
 
 use common::election::Algorithm;
 use common::node::snapshot::Counters;

@@ -73,7 +73,7 @@ pub struct Radio {
 
 #[interrupt]
 fn RADIO() {
-    // Whoever waits looks at the events and asks for interrupts again if it needs them.
+    // The waiting task checks the events and enables interrupts again if it needs them.
     RADIO.intenclr().write(|w| w.0 = u32::MAX);
     WAKER.wake();
 }

@@ -41,7 +41,7 @@ const FAILURES_MAX: u8 = 3;
 /// A radio that has worked for this long since its last failure is not failing in a row.
 const WORKED: Duration = Duration::from_millis(10_000);
 
-/// A frame for the node. Whoever has read it gives the buffer back.
+/// A frame for the node, which returns the buffer when it has read it.
 pub struct Received {
     /// When it ended.
     pub at: Instant,

@@ -43,7 +43,7 @@ pub fn has_started() -> bool {
     TIMER0.events_compare(SEND_AT).read() != 0
 }
 
-/// Does not start the transmitter any more.
+/// No longer starts the transmitter.
 pub fn disarm() {
     PPI.chenclr().write(|w| w.set_ch(SEND, true));
 }

@@ -39,35 +39,35 @@ Exit codes:
   0  it was ended, or its time was up
   1  bad input, or something could not be stored (a full disk): what was not stored was not confirmed";
 
-/// Collect readings of boards: into a database, files, an MQTT broker, metrics
+/// Collect the readings of boards into a database, and pass them to files, an MQTT broker and metrics
 ///
-/// Boards on serial ports tell what they measure; each reading is stored once, by its network, node, device, boot and
-/// number. It runs until Ctrl-C.
+/// Boards on serial ports report what they measure. Each reading is stored once, by its network, node, device, boot and
+/// number. Runs until Ctrl-C.
 #[derive(Debug, Parser)]
 #[command(name = "ringleader gateway", bin_name = "ringleader gateway", version, max_term_width = 100, after_help = DETAILS)]
 pub struct Args {
     #[command(flatten)]
     ports: Ports,
-    /// Instead of boards on ports: those of this scenario (a file or a built-in name); simulated where it has [collect],
-    /// otherwise emulated
+    /// Use the nodes of this scenario (a file or a built-in name) instead of boards on ports; simulated if it has
+    /// [collect], otherwise emulated
     #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["port", "socket"])]
     scenario: Option<String>,
-    /// With --scenario: the image that the boards run, instead of the one that is built from the sources
+    /// With --scenario: run this image instead of building one from the sources
     #[arg(long, value_name = "FILE", requires = "scenario")]
     elf: Option<PathBuf>,
-    /// With a simulated --scenario: as fast as it goes, instead of in real time
+    /// With a simulated --scenario: run as fast as possible instead of in real time
     #[arg(long, requires = "scenario")]
     fast: bool,
-    /// Instead of boards: this many made-up readings, as fast as they are taken, to measure this machine
+    /// Store this many made-up readings as fast as possible, instead of those of boards, to measure this machine
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["port", "socket", "scenario"])]
     flood: Option<u64>,
-    /// The database, an SQLite file; made if it is missing
+    /// The database, an SQLite file; created if it does not exist
     #[arg(long, value_name = "FILE")]
     db: PathBuf,
-    /// Name a network, as in the fleet file; boards only know its number. May be repeated
+    /// The name of a network, as in the fleet file, since boards only know its number; may be repeated
     #[arg(long, value_name = "NAME")]
     network: Vec<String>,
-    /// Make the board at the first port the leader, where readings of all arrive (heights and hierarchy)
+    /// Make the board at the first port the leader, which has the readings of all (heights and hierarchy)
     #[arg(long, conflicts_with_all = ["scenario", "flood"])]
     lead: bool,
     /// Write every reading to this file, one JSON object per line
@@ -79,7 +79,7 @@ pub struct Args {
     /// Write every reading in InfluxDB's line protocol; `-` is standard output, for Telegraf's execd
     #[arg(long, value_name = "FILE")]
     influx: Option<PathBuf>,
-    /// Publish every reading: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts:// where it was built with TLS
+    /// Publish every reading: mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts:// if built with TLS
     #[arg(long, value_name = "URL")]
     mqtt: Option<String>,
     /// With an encrypted broker (mqtts): trust the certificate in this file (PEM) instead of the system's authorities
@@ -88,7 +88,7 @@ pub struct Args {
     /// With --mqtt: let Home Assistant discover every sensor
     #[arg(long, requires = "mqtt")]
     home_assistant: bool,
-    /// With --mqtt: the name of this gateway, where a broker has several
+    /// With --mqtt: the name of this gateway, if a broker has several
     #[arg(long, value_name = "NAME", default_value = "gateway")]
     name: String,
     /// Serve the latest values as OpenMetrics at this address, such as 127.0.0.1:9464
@@ -149,7 +149,7 @@ impl Args {
         }
         let Tally { stored, known } = result?;
         let known = if known > 0 { format!(" ({known} had been stored before)") } else { String::new() };
-        // Standard output may be somebody's input.
+        // Standard output may be another program's input.
         if self.influx.as_deref().is_some_and(|path| path == std::path::Path::new("-")) {
             note!("{} stored{known}", counted(stored, "reading"));
             return Ok(());

@@ -1,4 +1,4 @@
-//! The gateway: readings of boards into one SQLite file, and from there to everybody who wants them.
+//! The gateway: stores the readings of boards in one SQLite file, and passes them on from there.
 //!
 //! ```text
 //! Source --readings--> Spool (SQLite) --rows after a cursor--> Outputs: JSONL, CSV, line protocol, MQTT
@@ -6,9 +6,9 @@
 //!    +---- committed -----+
 //! ```
 //!
-//! The database is log and spool at once. A source is told that a reading is committed only after the transaction that holds
-//! it, so whoever keeps readings until then loses none, whatever ends this program. The same reading twice is one row: its
-//! key says so. Each output is a cursor into the rows and goes on where it was.
+//! The database is log and spool at once. A source hears that a reading is committed only after its transaction, so a
+//! board that keeps readings until then loses none, however this program ends. A reading that arrives twice has the
+//! same key and is one row. Each output is a cursor into the rows and continues where it was.
 
 pub mod args;
 pub mod outputs;

@@ -1,15 +1,16 @@
-//! A reading with its key, as it is stored and handed on.
+//! A reading with its key, as it is stored and passed to outputs.
 
 use host_sim::field::utc::Utc;
 
-/// What makes a reading one of a kind, together with its quantity.
+/// Identifies a reading, together with its quantity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The network's name, where it is known.
     pub network: String,
     /// The id of the node that measured.
     pub node: u16,
-    /// A piece of its chip's serial number, or the name of its store: boards are exchanged under one id.
+    /// Part of its chip's serial number, or the name of its store. The id is not enough: a replaced board may get the
+    /// same one.
     pub device: u16,
     /// The number of its boot.
     pub epoch: u16,
@@ -27,11 +28,11 @@ pub struct Reading {
     pub unit: String,
     /// When it was measured.
     pub time: Utc,
-    /// Otherwise it was measured at that time at the latest: before a reboot, whose length nobody knows.
+    /// If false, the time is an upper bound: the reading was taken before a reboot of unknown length.
     pub is_known: bool,
 }
 
-/// Blocks of a node's store that were overwritten before anybody had them, as the node itself says.
+/// Blocks of a node's store that were overwritten before any leader had them, as the node itself reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     pub network: String,
@@ -43,7 +44,7 @@ pub struct Gap {
     pub end: u32,
 }
 
-/// A text of others made fit for a topic, a tag or a label: letters, digits, `-` and `_`.
+/// Makes foreign text fit for a topic, a tag or a label: letters, digits, `-` and `_`.
 pub fn plain(text: &str) -> String {
     let word = |c: char| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     text.chars().map(word).collect()

@@ -1,4 +1,4 @@
-//! The gateway's loop: read, store, say so, hand on.
+//! The gateway's loop: read, store, confirm, pass on.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::outputs::text_file::TextFile;
 use crate::source::{Batch, Source};
 use crate::spool::Spool;
 
-/// Readings of this long go into one transaction: a sync of the disk costs more than a hundred rows.
+/// Readings of this long share a transaction, because a sync of the disk costs more than a hundred rows.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// The most that go into one.
+/// The most readings in one transaction.
 const GATHER_MAX: usize = 5_000;
 
 /// What a gateway did.
@@ -25,8 +25,8 @@ pub struct Tally {
     pub known: usize,
 }
 
-/// Runs until it is interrupted, the source is over or the time is up. An error means that something could not be stored
-/// or handed on; nothing was said to be committed that is not.
+/// Runs until it is interrupted, the source ends or the time is up. An error means that something could not be stored
+/// or passed on; nothing is ever confirmed that is not stored.
 pub fn run(
     source: &mut impl Source,
     database: &Path,
@@ -42,7 +42,7 @@ pub fn run(
     while !interrupt.is_set() && !source.is_over() && until.is_none_or(|until| Instant::now() < until) {
         let batch = gather(source)?;
         if batch.is_empty() {
-            // Whoever waits for an answer may have sent nothing that is worth a row.
+            // A source that waits for an answer may have sent nothing to store.
             source.committed(&batch)?;
             continue;
         }

@@ -1,8 +1,8 @@
 //! The database: every reading once, and how far each output has got.
 //!
-//! One table of readings, unique by their key; one of the latest value of each quantity, for whoever asks now; one of
-//! cursors. Rows are numbered in the order in which they were committed and never change, so a number is a place to go on
-//! from. Written with a write-ahead log and a sync at every commit.
+//! Its tables are readings, unique by their key; the latest value of each quantity, for outputs that ask now; and
+//! cursors. Rows are numbered in the order in which they were committed and never change, so an output can continue
+//! after a number. The database keeps a write-ahead log and syncs at every commit.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::reading::{Gap, Key, Reading};
 
-/// A second connection writes only cursors, and those are short.
+/// Long enough for any lock to be released: a second connection writes only cursors, which takes moments.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 /// Raised whenever the tables change.
@@ -51,7 +51,7 @@ CREATE TABLE cursors (
 ) WITHOUT ROWID;
 ";
 
-/// What the second one has more: whether a time is that of the measurement or its latest possible, and what nodes lost.
+/// What the second version adds: whether a time is exact or only the latest possible, and what nodes have lost.
 const SINCE_2: &str = "
 ALTER TABLE readings ADD COLUMN time_known INTEGER NOT NULL DEFAULT 1;
 CREATE TABLE gaps (
@@ -70,12 +70,12 @@ const INSERT: &str = "INSERT OR IGNORE INTO readings \
 
 const INSERT_GAP: &str = "INSERT OR IGNORE INTO gaps (network, node, device, first, end) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// A reading from before does not replace a later one.
+/// An earlier reading that arrives late does not replace a later one.
 const RENEW: &str = "INSERT INTO latest (network, node, quantity, value, unit, time_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
     ON CONFLICT DO UPDATE SET value = excluded.value, unit = excluded.unit, time_us = excluded.time_us \
     WHERE excluded.time_us >= latest.time_us";
 
-/// A reading and its place.
+/// A reading and the number of its row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     pub row: i64,
@@ -87,7 +87,7 @@ pub struct Stored {
 pub struct Cursor {
     /// The last row that it has.
     pub row: i64,
-    /// How long its file was then.
+    /// The length of its file at that row.
     pub bytes: u64,
 }
 
@@ -107,7 +107,8 @@ pub struct Spool {
     database: Connection,
 }
 
-/// Keeps a second gateway away: both would move the same cursors. Dropped, or with the program, it is gone.
+/// Keeps a second gateway away, since both would move the same cursors. The lock ends when it is dropped or the program
+/// ends.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, not read")] File);
 
@@ -151,12 +152,12 @@ impl Spool {
         Ok(Self { database })
     }
 
-    /// Stores readings in one transaction, and returns how many of them were new. After this they are on the disk.
+    /// Stores readings in one transaction and returns how many of them were new. When it returns they are on the disk.
     pub fn store(&mut self, readings: &[Reading]) -> anyhow::Result<usize> {
         self.store_all(readings, &[])
     }
 
-    /// The same, and with them what nodes say they have lost.
+    /// Like [`Self::store`], together with what nodes report as lost.
     pub fn store_all(&mut self, readings: &[Reading], gaps: &[Gap]) -> anyhow::Result<usize> {
         let change = self.database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut new = 0;
@@ -191,7 +192,7 @@ impl Spool {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Everything that nodes say they have lost.
+    /// Everything that nodes report as lost.
     pub fn gaps(&self) -> anyhow::Result<Vec<Gap>> {
         let mut query = self.database.prepare_cached(
             "SELECT network, node, device, first, end FROM gaps ORDER BY network, node, device, first",
@@ -241,7 +242,7 @@ impl Spool {
         Ok(())
     }
 
-    /// All outputs that ever had a cursor, with it.
+    /// All outputs that ever had a cursor, each with its cursor.
     pub fn cursors(&self) -> anyhow::Result<Vec<(String, i64)>> {
         let mut query = self.database.prepare_cached("SELECT output, row FROM cursors ORDER BY output")?;
         let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;

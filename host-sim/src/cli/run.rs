@@ -336,7 +336,7 @@ fn change_text(change: &Change, is_start: bool) -> String {
             let wave = wave.map(|wave| format!(" ({wave} ms without the old leader)")).unwrap_or_default();
             format!("elected in {election} ms{wave}, total {all} ms")
         }
-        // No link was lost: whoever led was still there.
+        // No link was lost, so the leader was still there.
         (Some(all), None) => {
             let gap = change.wave_ms().filter(|_| !is_start);
             let gap = gap.map(|gap| format!("{gap} ms without an agreed leader, ")).unwrap_or_default();

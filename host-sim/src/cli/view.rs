@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be seen: a scenario or a recording.
+/// What to show: a scenario or a recording.
 fn what(what: &str, args: &Args) -> anyhow::Result<Served> {
     let known = BUILT_IN.iter().find(|(name, _)| *name == what);
     let path = Path::new(what);

@@ -17,7 +17,7 @@ pub fn program(elf: Option<&Path>, with_log: bool) -> anyhow::Result<Program> {
     program.with_context(|| format!("{} is not a firmware image", path.display()))
 }
 
-/// As [`program`], for whoever makes programs of it in other threads.
+/// Like [`program`], for callers that make programs of it in other threads.
 pub fn bytes(elf: Option<&Path>) -> anyhow::Result<(PathBuf, Vec<u8>)> {
     let path = elf.map_or_else(built, |path| Ok(path.to_path_buf()))?;
     let bytes = fs::read(&path).with_context(|| format!("cannot read the image {}", path.display()))?;

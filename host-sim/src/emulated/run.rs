@@ -37,7 +37,7 @@ pub struct Hooks<'h> {
     pub log: Option<LogHook<'h>>,
     pub progress: Option<ProgressHook<'h>>,
     pub line: Option<LineHook<'h>>,
-    /// Set by whoever wants the run to end early.
+    /// Set from outside to end the run early.
     pub stop: Option<&'h AtomicBool>,
 }
 
@@ -55,7 +55,7 @@ pub fn run_boards(
     Ok((outcome, watched.fleet.reports()))
 }
 
-/// The boards of a scenario, without power, for whoever plays it: nRF52840s that run this ELF file.
+/// The boards of a scenario, still without power: nRF52840s that run this ELF file.
 pub fn boards(scenario: &Scenario, seed: u64, elf: &[u8]) -> anyhow::Result<Box<dyn Boards>> {
     let program = Program::without_log(elf).context("not a firmware image")?;
     let (all, record) = (!scenario.has_boards(), BTreeSet::new());

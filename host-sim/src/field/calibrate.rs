@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, ensure};
 use serde::Serialize;
 
-use super::links::Matrix;
+use super::links::{Ends, Link, Matrix};
 
 /// A number and how far it may be off, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -67,8 +67,8 @@ const TURNS: usize = 100;
 
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
 pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) -> anyhow::Result<Calibration> {
-    let losses: BTreeMap<(u16, u16), f64> =
-        matrix.links.iter().map(|link| ((link.from, link.to), link.loss_db(power_dbm))).collect();
+    let ends = |link: &Link| Ends { from: link.from, to: link.to };
+    let losses: BTreeMap<Ends, f64> = matrix.links.iter().map(|link| (ends(link), link.loss_db(power_dbm))).collect();
     let pairs = pairs(&losses, positions);
     let count = pairs.len() as f64;
     ensure!(pairs.len() >= 4, "at least four links must have both ends on the sketch; {} of them do", pairs.len());
@@ -97,8 +97,8 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
     let at_1m_variance = sigma * sigma / count + mean_x * mean_x * slope + of_nodes;
     let differences: Vec<f64> = losses
         .iter()
-        .filter(|((from, to), _)| from < to && positions.contains_key(from) && positions.contains_key(to))
-        .filter_map(|(&(from, to), loss)| losses.get(&(to, from)).map(|back| loss - back))
+        .filter(|(Ends { from, to }, _)| from < to && positions.contains_key(from) && positions.contains_key(to))
+        .filter_map(|(&Ends { from, to }, loss)| losses.get(&Ends { from: to, to: from }).map(|back| loss - back))
         .collect();
     let asymmetry: f64 = differences.iter().map(|difference| difference.powi(2)).sum();
     Ok(Calibration {
@@ -113,13 +113,14 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
 /// 95 of 100 values lie within this many standard deviations.
 const SURE: f64 = 1.96;
 
-fn pairs(losses: &BTreeMap<(u16, u16), f64>, positions: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {
-    let ends: BTreeSet<[u16; 2]> = losses.keys().map(|&(a, b)| [a.min(b), a.max(b)]).collect();
+fn pairs(losses: &BTreeMap<Ends, f64>, positions: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {
+    let ends: BTreeSet<[u16; 2]> = losses.keys().map(|&Ends { from, to }| [from.min(to), from.max(to)]).collect();
     let pair = |ends: [u16; 2]| {
         let [a, b] = ends;
         let ([ax, ay], [bx, by]) = (positions.get(&a)?, positions.get(&b)?);
         let metres = (ax - bx).hypot(ay - by);
-        let ways: Vec<f64> = [(a, b), (b, a)].iter().filter_map(|way| losses.get(way).copied()).collect();
+        let directions = [Ends { from: a, to: b }, Ends { from: b, to: a }];
+        let ways: Vec<f64> = directions.iter().filter_map(|ends| losses.get(ends).copied()).collect();
         let loss_db = ways.iter().sum::<f64>() / if ways.len() == 2 { 2.0 } else { 1.0 };
         (metres > 0.0).then(|| Pair { ends, distance: 10.0 * metres.log10(), loss_db })
     };

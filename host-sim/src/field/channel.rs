@@ -12,7 +12,7 @@ use sim::air::oqpsk::ln_good_bit;
 use sim::air::trace::Event;
 
 use super::check::trace_file::Trace;
-use super::links::id;
+use super::links::{Ends, id};
 
 /// Below this share of frames that arrive, their strength is no longer taken for the link's.
 const FAITHFUL: f64 = 0.9;
@@ -89,9 +89,9 @@ pub struct Channel {
 
 impl Channel {
     /// From every frame that was recorded, and what links came to by sender and receiver.
-    pub fn of(trace: &Trace, links: &BTreeMap<(u16, u16), Tally>) -> Self {
+    pub fn of(trace: &Trace, links: &BTreeMap<Ends, Tally>) -> Self {
         let mut shares: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
-        for ((_, to), tally) in links {
+        for (Ends { to, .. }, tally) in links {
             if tally.expected >= FEW && tally.mean_dbm().is_some_and(|mean| mean > NOISE_DBM + CLEAR_DB) {
                 shares.entry(*to).or_default().push(tally.share());
             }
@@ -176,11 +176,11 @@ fn median(numbers: &mut [f64]) -> f64 {
 }
 
 /// From one frame to the next, so that a link that changes slowly does not count as one that varies.
-fn jitter_db(trace: &Trace, links: &BTreeMap<(u16, u16), Tally>) -> f64 {
+fn jitter_db(trace: &Trace, links: &BTreeMap<Ends, Tally>) -> f64 {
     let (mut last, mut squares, mut count) = (BTreeMap::new(), 0.0, 0_u32);
     for record in &trace.records {
         let (Event::Received { from, rssi_dbm }, Some(node)) = (&record.event, record.node) else { continue };
-        let link = (id(trace, *from), id(trace, node));
+        let link = Ends { from: id(trace, *from), to: id(trace, node) };
         if links.get(&link).is_none_or(|tally| tally.heard < FEW || tally.share() < FAITHFUL) {
             continue;
         }

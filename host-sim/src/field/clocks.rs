@@ -39,11 +39,11 @@ struct FrameName {
 /// When each frame was over, by one laptop's clock.
 type Frames = BTreeMap<FrameName, i64>;
 
-/// For each recording what has to be added to its times; none where it shares no frames with others.
+/// For each recording, what to add to its times; `None` if it shares no frames with others.
 pub fn corrections(traces: &[Trace], began: &[Utc]) -> Vec<Option<Correction>> {
     let all: Vec<Frames> = traces.iter().zip(began).map(|(trace, began)| frames(trace, *began)).collect();
     let mut known: Vec<Option<Correction>> = vec![None; all.len()];
-    // Whoever shares most is right by definition: somebody has to be.
+    // The recording that shares the most frames is the reference; the choice is arbitrary, but there has to be one.
     let shared = |a: usize| -> usize { (0..all.len()).filter(|&b| b != a).map(|b| compare(&all[a], &all[b]).1).sum() };
     let Some(reference) = (0..all.len()).max_by_key(|&at| (shared(at), std::cmp::Reverse(at))) else { return known };
     known[reference] = Some(Correction { late_us: 0, frames: shared(reference) });

@@ -66,7 +66,7 @@ pub fn tell(endpoint: &Endpoint, order: Order) -> anyhow::Result<Hello> {
             Err(silence) => Err(silence.into()),
         };
     }
-    // Messages are handled in order, so whoever answers this one has taken the one before it.
+    // Messages are handled in order, so a board that answers this one has received the one before it.
     talk.say(&ToBoard::Ping(PING))?;
     talk.answer(ANSWER_WAIT, |said| (said == ToHost::Pong(PING)).then_some(()))?;
     Ok(board)

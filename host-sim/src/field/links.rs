@@ -26,6 +26,13 @@ const FEW: u64 = 5;
 /// A board that hears somebody says so every ten seconds. Where it says nothing for this long, it hears nothing.
 const SILENT_US: u64 = 30_000_000;
 
+/// From which node to which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ends {
+    pub from: u16,
+    pub to: u16,
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
@@ -66,7 +73,7 @@ pub struct Matrix {
 }
 
 /// What links came to in each piece of the time.
-type Pieces = BTreeMap<(u16, u16), BTreeMap<u64, Tally>>;
+type Pieces = BTreeMap<Ends, BTreeMap<u64, Tally>>;
 
 impl Link {
     /// The share that did not arrive.
@@ -90,14 +97,14 @@ impl Matrix {
                 sum
             })
         };
-        let tallies: BTreeMap<(u16, u16), Tally> =
+        let tallies: BTreeMap<Ends, Tally> =
             pieces.iter().map(|(&link, pieces)| (link, whole(pieces))).filter(|(_, tally)| tally.heard > 0).collect();
         let channel = Channel::of(trace, &tallies);
         let watched: BTreeSet<u16> = trace.in_use.iter().map(|&node| id(trace, node)).collect();
         let mut nodes = watched.clone();
-        nodes.extend(tallies.keys().map(|&(from, _)| from));
+        nodes.extend(tallies.keys().map(|ends| ends.from));
         let unwatched = nodes.difference(&watched).copied().collect();
-        let links = tallies.iter().filter_map(|(&(from, to), tally)| {
+        let links = tallies.iter().filter_map(|(&Ends { from, to }, tally)| {
             Some(Link {
                 from,
                 to,
@@ -181,13 +188,13 @@ pub fn id(trace: &Trace, node: NodeNumber) -> u16 {
 /// What boards say about their neighbours, and what their silence says.
 fn told(trace: &Trace) -> Pieces {
     let mut pieces = Pieces::new();
-    let mut last: BTreeMap<(u16, u16), u64> = BTreeMap::new();
+    let mut last: BTreeMap<Ends, u64> = BTreeMap::new();
     let sent = sent(trace);
     for record in &trace.records {
         if let (Event::Neighbour { peer: NodeId(peer), heard, expected, mean_dbm, least_dbm }, Some(node)) =
             (&record.event, record.node)
         {
-            let link = (*peer, id(trace, node));
+            let link = Ends { from: *peer, to: id(trace, node) };
             let pieces = pieces.entry(link).or_default();
             if let Some(since) = last.insert(link, record.time_us) {
                 note_silence(pieces, &sent, link, since..record.time_us);
@@ -197,9 +204,9 @@ fn told(trace: &Trace) -> Pieces {
             tally.add(u64::from(*heard), u64::from(*expected), *mean_dbm, *least_dbm);
         }
     }
-    let ends = |link: (u16, u16)| off(trace, link.0).min(off(trace, link.1));
+    let end = |link: Ends| off(trace, link.from).min(off(trace, link.to));
     for (link, since) in last {
-        note_silence(pieces.entry(link).or_default(), &sent, link, since..ends(link));
+        note_silence(pieces.entry(link).or_default(), &sent, link, since..end(link));
     }
     pieces
 }
@@ -222,16 +229,11 @@ fn off(trace: &Trace, node: u16) -> u64 {
 }
 
 /// A link was not reported for so long that nothing can have arrived.
-fn note_silence(
-    pieces: &mut BTreeMap<u64, Tally>,
-    sent: &BTreeMap<u16, Vec<u64>>,
-    (from, _): (u16, u16),
-    silent: Range<u64>,
-) {
+fn note_silence(pieces: &mut BTreeMap<u64, Tally>, sent: &BTreeMap<u16, Vec<u64>>, link: Ends, silent: Range<u64>) {
     if silent.end.saturating_sub(silent.start) < SILENT_US {
         return;
     }
-    for at_us in sent.get(&from).into_iter().flatten().filter(|at_us| silent.contains(at_us)) {
+    for at_us in sent.get(&link.from).into_iter().flatten().filter(|at_us| silent.contains(at_us)) {
         pieces.entry(at_us / PIECE_US).or_default().expected += 1;
     }
 }
@@ -248,12 +250,12 @@ fn counted(trace: &Trace) -> Pieces {
             Event::PowerOn {} => drop(on.insert(node)),
             Event::Frame { .. } => {
                 for &to in on.iter().filter(|&&to| to != node) {
-                    let link = pieces.entry((id(trace, node), id(trace, to))).or_default();
+                    let link = pieces.entry(Ends { from: id(trace, node), to: id(trace, to) }).or_default();
                     link.entry(piece).or_default().expected += 1;
                 }
             }
             Event::Received { from, rssi_dbm } => {
-                let link = pieces.entry((id(trace, *from), id(trace, node))).or_default();
+                let link = pieces.entry(Ends { from: id(trace, *from), to: id(trace, node) }).or_default();
                 link.entry(piece).or_default().add(1, 0, *rssi_dbm, *rssi_dbm);
             }
             _ => {}
@@ -263,7 +265,7 @@ fn counted(trace: &Trace) -> Pieces {
 }
 
 /// How a link was at the start, and how it changed: pieces are put together while they are alike.
-fn changes((from, to): (u16, u16), pieces: &BTreeMap<u64, Tally>, channel: &Channel) -> Vec<Change> {
+fn changes(Ends { from, to }: Ends, pieces: &BTreeMap<u64, Tally>, channel: &Channel) -> Vec<Change> {
     let mut parts: Vec<(u64, Tally)> = Vec::new();
     for (&piece, tally) in pieces {
         let Some((_, part)) = parts.last_mut() else {

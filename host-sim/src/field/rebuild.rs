@@ -32,7 +32,7 @@ pub fn scenario(name: &str, trace: &Trace, matrix: &Matrix, links: &str, power_d
         let Some(node) = record.node else { continue };
         let kind = match record.event {
             Event::PowerOff {} => "crash",
-            // Whoever is on from the start needs no fault for it.
+            // A node that is on from the start needs no fault for that.
             Event::PowerOn {} if record.time_us > 0 && was_off(trace, record.time_us, node) => "restart",
             _ => continue,
         };

@@ -40,7 +40,7 @@ pub struct Life {
     pub is_cut: bool,
 }
 
-/// What came of running a boot again.
+/// The result of running a boot again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Same {
     /// What the node was told.
@@ -141,7 +141,7 @@ pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, D
             }
             same.frames += 1;
         }
-        // The record may end between a call and what came of it.
+        // The record may end between a call and its result.
         if calls.peek().is_some()
             && let Some(more) = given(&mut node, now)
         {

@@ -1,6 +1,6 @@
 //! Boards on cables, as a page sees them: what they reported so far and what comes, and orders to them.
 //!
-//! One thread owns the cables. Whoever shows a page waits for news here, and hands orders over to that thread.
+//! One thread owns the cables. Threads that serve a page wait for news here, and pass orders to that thread.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -73,7 +73,7 @@ impl Live {
             for Told { node, order, outcome } in told.try_iter() {
                 let port = watch.boards().port_of(node);
                 let sent = port.map(|port| watch.send(port, &order.message()));
-                // Whoever asked may be gone.
+                // The caller may be gone.
                 let _ = outcome.send(match sent {
                     Some(true) => Ok(()),
                     Some(false) => Err("the board accepts nothing: its cable may be out".to_owned()),

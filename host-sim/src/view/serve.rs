@@ -158,7 +158,7 @@ impl Shared {
         http::answer(&mut stream, status, kind, &body)
     }
 
-    /// The path behind the random part, for whoever may ask.
+    /// The path behind the random part, if the request is authorised.
     fn admit<'r>(&self, request: &'r Request) -> Result<&'r str, &'static str> {
         let hosts = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
         let is_own =

@@ -92,7 +92,8 @@ impl FakeBoard {
 
 impl Drop for FakeBoard {
     fn drop(&mut self) {
-        // The terminal's number is soon given to another test's board. Whoever waits for this port must not open that one.
+        // The terminal's number is soon reused for another test's board, which a monitor that waits for this port must
+        // not open.
         if std::fs::read_link(&self.port).is_ok_and(|target| target == self.terminal) {
             let _ = std::fs::remove_file(&self.port);
         }

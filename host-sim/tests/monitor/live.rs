@@ -74,7 +74,7 @@ fn a_page_is_told_what_boards_report_and_they_what_it_wants() {
     let led = |record: &Record| record.event == Event::Leader { leader: Some(NodeId(5)) };
     let record = await_record(&mut stream, led);
     assert_eq!(record.node, Some(NodeNumber(0)));
-    // Whoever opens the page later sees all of it.
+    // A browser that opens the page later sees all of it.
     await_record(&mut request(&address, "GET", "/live", ""), led);
     assert_eq!(post(&address, "/tell", r#"{"node":0,"order":"identify"}"#), r#"{"does":"blinks"}"#);
     board.await_command(&ToBoard::Identify);

@@ -64,12 +64,12 @@ fn csv(reading: &Reading) -> String {
     format!("{time},{network},{},{},{},{},{quantity},{value},{unit}\n", key.node, key.device, key.epoch, key.seq)
 }
 
-/// Quoted where a comma, a quote or a line break would be taken for the table's own.
+/// Quotes a field that contains a comma, a quote or a line break.
 fn cell(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
-/// One measurement, `ringleader`, with the quantity as its field: a point a reading.
+/// One point per reading: the measurement `ringleader`, with the quantity as its field.
 fn influx(reading: &Reading) -> String {
     let Reading { key, quantity, value, time, .. } = reading;
     let network = tag(&key.network);

@@ -16,10 +16,10 @@ use crate::spool::{Latest, Spool};
 
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Whoever connects and says nothing is not waited for.
+/// How long to wait for a client that connects and sends nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Serves in a thread of its own, as long as the program runs; returns the address that it listens at.
+/// Serves in its own thread for as long as the program runs; returns the address that it listens on.
 pub fn serve(address: &str, database: &Path) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind(address).with_context(|| format!("cannot listen at {address}"))?;
     let bound = listener.local_addr()?;
@@ -44,7 +44,7 @@ fn answer(mut stream: TcpStream, spool: &Spool) -> anyhow::Result<()> {
         ("GET", _) => http::answer(&mut stream, "404 Not Found", "text/plain", "the metrics are at /metrics\n"),
         _ => http::answer(&mut stream, "405 Method Not Allowed", "text/plain", "only GET\n"),
     };
-    // Whoever asked may have gone.
+    // The client may have gone.
     sent.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })?;
     Ok(())
 }

@@ -7,9 +7,9 @@
 //!    └── 1 s, 2 s ... 30 s ──┘
 //! ```
 //!
-//! A connection begins where the cursor is, and the cursor moves only past what the broker has acknowledged. What was on
-//! its way when a connection broke is published again; a retained message that comes twice is the same message. The thread
-//! has a connection of its own to the database, so a broker that is slow or gone holds nobody up.
+//! A connection begins at the cursor, and the cursor moves only past what the broker has acknowledged. What was in
+//! flight when a connection broke is published again; a retained message that comes twice does no harm. The thread has
+//! its own connection to the database, so a slow or missing broker delays nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -26,45 +26,45 @@ use rumqttc::{Client, ConnectionError, Event, LastWill, MqttOptions, Outgoing, P
 use super::topics;
 use crate::spool::{Cursor, Spool, Stored};
 
-/// Messages on their way at once; brokers usually take 20 to 100.
+/// How many messages may be in flight; brokers usually accept 20 to 100.
 const WINDOW: usize = 20;
 
-/// Rows that are read at once.
+/// How many rows are read at once.
 const ROWS: usize = 500;
 
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(30);
 
-/// How often to look for new rows, and whether to end.
+/// How often to check for new rows, and whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long the last messages may take once the gateway ends.
+/// How long the last messages may take once the gateway stops.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// The name of the cursor.
 pub const CURSOR: &str = "mqtt";
 
-/// Where the broker is, and how to appear there.
+/// Where the broker is, and how to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broker {
     pub host: String,
     pub port: u16,
     pub user: Option<(String, String)>,
     pub security: Security,
-    /// Names this gateway where a broker has several.
+    /// Names this gateway if a broker has several.
     pub gateway: String,
     /// Tell Home Assistant of every sensor.
     pub discovery: bool,
 }
 
-/// Whether others on the way can read along.
+/// Whether and how the connection is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Security {
     Plain,
     /// Encrypted, to a broker whose certificate one of the system's authorities has signed.
     Tls,
-    /// Or the one whose certificate this is, as PEM.
+    /// Encrypted, to the broker with this certificate (PEM) or one that it has signed.
     TlsBy(Vec<u8>),
 }
 
@@ -137,7 +137,7 @@ pub struct Publisher {
 
 impl Publisher {
     pub fn start(broker: Broker, database: &Path) -> anyhow::Result<Self> {
-        // Whoever has chosen ciphers before has chosen for all.
+        // The choice is global; if it was made before, this does nothing.
         #[cfg(feature = "tls")]
         let _ = rustls::crypto::ring::default_provider().install_default();
         let spool = Spool::open(database)?;
@@ -150,7 +150,7 @@ impl Publisher {
         Ok(Self { end, thread: Some(thread) })
     }
 
-    /// Publishes what is left, if the broker takes it in time, and says goodbye.
+    /// Publishes what is left, if the broker takes it in time, and disconnects.
     pub fn finish(mut self) {
         self.end.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -194,11 +194,11 @@ fn keep_publishing(broker: &Broker, spool: &Spool, end: &AtomicBool) {
 struct Session {
     client: Client,
     events: Receiver<Result<Event, ConnectionError>>,
-    /// Handed to the client; the row of each, if it is a reading.
+    /// Passed to the client; each with its row, if it is a reading.
     queued: VecDeque<Option<i64>>,
-    /// On their way to the broker, by the number that its answer will name.
+    /// In flight to the broker, by the number that its answer will carry.
     flying: BTreeMap<u16, Option<i64>>,
-    /// The last row that was handed over.
+    /// The last row that was passed to the client.
     handed: i64,
     /// Topics that Home Assistant knows of.
     discovered: BTreeSet<String>,
@@ -282,7 +282,7 @@ impl Session {
 
     fn hand_over(&mut self, topic: String, message: &str, row: Option<i64>) -> anyhow::Result<()> {
         if self.client.try_publish(topic, QoS::AtLeastOnce, true, message).is_err() {
-            // There is always room, so the connection has ended, and has said why.
+            // There is always room, so a failure means that the connection has ended, which was reported.
             self.events.try_iter().collect::<Result<Vec<_>, _>>()?;
             bail!("the connection is gone");
         }
@@ -312,7 +312,7 @@ impl Session {
         }
     }
 
-    /// The last row before which everything is at the broker.
+    /// The last row up to which the broker has everything.
     fn acknowledged(&self) -> i64 {
         let open = self.queued.iter().chain(self.flying.values()).filter_map(|row| *row).min();
         open.map_or(self.handed, |first| first - 1)
@@ -324,7 +324,7 @@ impl Session {
         while !(self.queued.is_empty() && self.flying.is_empty()) && Instant::now() < deadline {
             self.wait_for_event()?;
         }
-        // Only what has been said counts; how the broker hangs up does not.
+        // Only acknowledgements count; how the broker closes the connection does not.
         let _ = self.client.try_disconnect();
         while Instant::now() < deadline && self.events.recv_timeout(LOOK).is_ok_and(|event| event.is_ok()) {}
         Ok(())

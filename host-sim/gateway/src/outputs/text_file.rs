@@ -1,8 +1,8 @@
 //! Readings as lines of a file, or of standard output.
 //!
-//! The cursor holds how long the file was when it was written. Whatever is behind that was written by a program that was
-//! ended before it could say so; it is cut off and written again. So every reading is in the file once. A file that is
-//! gone or shorter is written anew from the first reading.
+//! The cursor records the file's length. Anything beyond it was written by a gateway that was killed before it could
+//! move the cursor; it is cut off and written again. So every reading is in the file once. A file that is missing or
+//! shorter is written again from the first reading.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -13,15 +13,15 @@ use anyhow::{Context, ensure};
 use super::lines::Format;
 use crate::spool::{Cursor, Spool};
 
-/// Rows that are read at once.
+/// How many rows are read at once.
 const ROWS: usize = 1_000;
 
 #[derive(Debug)]
 pub struct TextFile {
-    /// Of its cursor.
+    /// The name of its cursor.
     name: String,
     format: Format,
-    /// Standard output if there is none.
+    /// `None` is standard output.
     file: Option<File>,
     path: PathBuf,
     cursor: Cursor,
@@ -45,7 +45,7 @@ impl TextFile {
     fn ready_file(&mut self, is_known: bool, spool: &Spool) -> anyhow::Result<()> {
         let there = std::fs::metadata(&self.path).map_or(0, |file| file.len());
         ensure!(is_known || there == 0, "it exists and was not written from this database: choose another name");
-        // Before the file: one that is there without a cursor is somebody else's.
+        // Checked before opening: a file without a cursor is not this gateway's.
         spool.set_cursor(&self.name, self.cursor)?;
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(&self.path)?;
         if there < self.cursor.bytes || self.cursor.bytes == 0 {

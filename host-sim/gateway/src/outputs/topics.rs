@@ -1,4 +1,4 @@
-//! Topics and messages on the broker, and what Home Assistant wants to know of a sensor to show it by itself.
+//! Topics and messages on the broker, and what Home Assistant needs to discover a sensor.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub fn message(reading: &Reading) -> String {
     lines::json(reading).to_string()
 }
 
-/// Where the gateway says whether it is there: `online` or `offline`.
+/// The topic that says whether the gateway is `online` or `offline`.
 pub fn availability(gateway: &str) -> String {
     format!("ringleader/{}/state", plain(gateway))
 }
@@ -52,7 +52,7 @@ pub fn discovery(reading: &Reading, gateway: &str) -> (String, String) {
     if let Some(class) = class {
         config["device_class"] = Value::from(class);
     } else {
-        // How the node itself is doing, and nothing about the world around it.
+        // These describe the node itself, not the world around it.
         config["entity_category"] = Value::from("diagnostic");
     }
     (format!("homeassistant/sensor/{id}/config"), config.to_string())

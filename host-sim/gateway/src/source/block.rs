@@ -1,7 +1,8 @@
-//! Entries of leaders' logs as readings: the way of everything that nodes collect, whoever hands it over.
+//! Turns entries of leaders' logs into readings. Everything that nodes collect comes this way, from boards or simulated
+//! nodes.
 //!
-//! The store that a block comes from stands where a board on a cable has a piece of its serial number, and a reading's number
-//! is that of its block and its place there. So the same block from two leaders, or sent again, is stored once.
+//! The block's store takes the place of a serial number, and a reading's number combines the number of its block with
+//! its position there. So a block that comes from two leaders, or twice, is stored once.
 
 use common::data::block::BlockBytes;
 use common::data::log_entry::{Contents, LogEntry};
@@ -13,18 +14,18 @@ use host_sim::field::utc::Utc;
 use super::Batch;
 use crate::reading::{Gap, Key, Reading};
 
-/// A block has at most so many samples: their number in it is a byte.
+/// The most samples in a block: a sample's position is one byte.
 const SAMPLES_MAX: u64 = 256;
 
-/// When something was, as far as it is known.
+/// When something happened, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     At(Utc),
-    /// Then at the latest.
+    /// At this time or earlier.
     Before(Utc),
 }
 
-/// What an entry of a leader's log holds; none where it cannot be read.
+/// What an entry of a leader's log holds; `None` if it cannot be read.
 pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
     let LogEntry { key, age, contents, .. } = LogEntry::read(entry)?;
     match contents {
@@ -32,7 +33,7 @@ pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
             let block = BlockBytes::read(bytes)?;
             let first = match when {
                 When::At(logged) if age != AGE_UNKNOWN => When::At(logged.before_us(u64::from(age) * 10_000)),
-                // Samples from before a reboot are as far from each other as they were, and none is younger than the entry.
+                // Samples from before a reboot keep their distances, and none is younger than the entry.
                 When::At(logged) | When::Before(logged) => When::Before(logged.before_us(lasts_us(block))),
             };
             Some(stored(network, key, block, first))
@@ -45,7 +46,7 @@ pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
     }
 }
 
-/// What a block holds, whose first sample was taken then.
+/// The readings of a block whose first sample was taken at that time.
 pub fn stored(network: &str, key: BlockKey, block: BlockBytes<'_>, first: When) -> Batch {
     let (first, is_known) = match first {
         When::At(first) => (first, true),

@@ -1,7 +1,7 @@
-//! Boards on cables: what each tells of its own sensors, and what those that lead have gathered from all.
+//! Boards on cables: what each reports of its own sensors, and what leaders have collected from all nodes.
 //!
-//! What a board gathers stays in its log until the gateway has it on the disk. What it measures itself and only tells here is
-//! not kept: its number within the boot is the time by the board's clock, microseconds since the start.
+//! What a board collects stays in its log until the gateway has it on the disk. What it only reports over the cable is
+//! kept nowhere else: there, a reading's number is the time by the board's clock, in microseconds since its boot.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -30,13 +30,13 @@ pub struct Cables {
     began: Utc,
     /// Names of networks; boards only know their numbers.
     networks: Vec<String>,
-    /// Boards that collect: what samples hold comes from there, and not from what they tell besides.
+    /// Boards that collect. Their samples come with the log, so what they report besides is ignored.
     collecting: BTreeSet<PortIndex>,
     lead: Option<Lead>,
 }
 
 impl Cables {
-    /// With `is_to_lead` the board at the first port is to lead its network.
+    /// With `is_to_lead`, makes the board at the first port lead its network.
     pub fn new(endpoints: Vec<Endpoint>, networks: Vec<String>, is_to_lead: bool) -> Self {
         Self {
             watch: Watch::keeping_logs(endpoints, Options::default()),
@@ -77,7 +77,7 @@ impl Cables {
         Some(Reading { key, quantity: name, value, unit: unit.to_owned(), time, is_known: true })
     }
 
-    /// What a board has gathered or stored.
+    /// What a board has collected or stored.
     fn collected(&mut self, happening: &Happening) -> Batch {
         let port = happening.port;
         let Some(board) = self.watch.boards().at(port) else { return Batch::default() };

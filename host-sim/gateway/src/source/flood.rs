@@ -1,4 +1,4 @@
-//! Made-up readings as fast as they are taken, to measure what a machine and its disk can do.
+//! Made-up readings, as fast as the gateway accepts them, to measure what a machine and its disk can do.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use host_sim::field::utc::Utc;
 use super::{Batch, Source};
 use crate::reading::{Key, Reading};
 
-/// How many come at once, as from a hub full of boards.
+/// How many arrive at once, as from a hub full of boards.
 const AT_ONCE: u64 = 50;
 
 /// Readings of ten nodes.
@@ -23,19 +23,19 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// So many readings of a network of this name.
+    /// A source of this many readings, of a network with this name.
     pub fn new(network: String, count: u64) -> Self {
         Self { network, began: Utc::now(), next: 0, end: count, committed: 0 }
     }
 
-    /// How many it was told are committed.
+    /// How many have been reported as committed.
     pub fn committed(&self) -> u64 {
         self.committed
     }
 
     fn reading(&self, number: u64) -> Reading {
         let node = u16::try_from(number % NODES).unwrap_or(0) + 1;
-        // Another run begins later, and its readings are others.
+        // A later run starts at a later time, so its readings have other keys.
         let seq = u64::try_from(self.began.0).unwrap_or(0) + number;
         let key = Key { network: self.network.clone(), node, device: node, epoch: 1, seq };
         let value = f64::from(u32::try_from(number % 4_000).unwrap_or(0)) / 100.0;

@@ -1,7 +1,7 @@
 //! `--lead`: makes the board on the cable the leader, and keeps it so.
 //!
-//! Among heights anybody may elect itself, and the later election wins; in a hierarchy it also needs the best rank. A ring
-//! elects by its members' ids, so there is nothing to ask it for.
+//! With heights any node may elect itself, and the later election wins; in a hierarchy it also needs the best rank. A
+//! ring elects by its members' ids, so a board cannot be made its leader.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use common::host_link::ToBoard;
 use common::names::Algorithm;
 use common::types::NodeId;
 
-/// An election among many nodes takes seconds, and networks are not asked for another meanwhile.
+/// How long to wait before asking again: an election among many nodes takes seconds.
 const AGAIN: Duration = Duration::from_secs(20);
 
-/// The rank that leads before all others.
+/// The best rank there is.
 const BEST_RANK: u8 = 0;
 
 #[derive(Clone, Debug, Default)]
@@ -26,14 +26,14 @@ pub struct Lead {
 pub enum Wanted {
     Nothing,
     Say(Vec<ToBoard>),
-    /// This algorithm cannot be told; to be said once.
+    /// This algorithm cannot be told who leads. Reported once.
     Refuse(Algorithm),
 }
 
 impl Lead {
     /// The board is there, has this id and algorithm, and follows that leader.
     pub fn look(&mut self, now: Instant, id: NodeId, algorithm: Algorithm, leader: Option<NodeId>) -> Wanted {
-        // Whoever has no leader yet is about to find one.
+        // A board without a leader is about to find one.
         let is_due = self.asked.is_none_or(|asked| now.saturating_duration_since(asked) >= AGAIN);
         if leader.is_none_or(|leader| leader == id) || !is_due {
             return Wanted::Nothing;

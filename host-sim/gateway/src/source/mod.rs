@@ -15,7 +15,7 @@ use crate::reading::{Gap, Reading};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     pub readings: Vec<Reading>,
-    /// Of what nodes say they have lost.
+    /// What nodes report as lost.
     pub gaps: Vec<Gap>,
 }
 
@@ -37,18 +37,18 @@ impl From<Vec<Reading>> for Batch {
 }
 
 pub trait Source {
-    /// Waits no longer than this, and returns what has arrived.
+    /// Waits for at most this long and returns what has arrived.
     fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch>;
 
-    /// This is on the disk: whoever has kept it may let go.
+    /// These readings are on the disk, so boards need not keep them any longer.
     fn committed(&mut self, batch: &Batch) -> anyhow::Result<()>;
 
-    /// Whether nothing more comes before it is told what is committed.
+    /// Whether it sends nothing more until it hears what is committed.
     fn is_waiting(&self) -> bool {
         false
     }
 
-    /// Whether nothing will come any more.
+    /// Whether it has ended for good.
     fn is_over(&self) -> bool {
         false
     }

@@ -21,7 +21,8 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// `ringleader` is the program that runs boards; `image` an ELF file instead of the one that it builds.
+    /// `ringleader` is the program that runs the boards; `image` is an ELF file to use instead of the one that it
+    /// builds.
     pub fn start(
         ringleader: &Path,
         scenario: &str,
@@ -47,7 +48,7 @@ impl Emulated {
     }
 }
 
-/// The ports that the boards are at, as `ringleader board --pty` tells them before it begins.
+/// The ports of the boards, as `ringleader board --pty` prints them before it begins.
 fn ports(said: impl std::io::Read) -> anyhow::Result<Vec<PathBuf>> {
     let mut ports = Vec::new();
     for line in BufReader::new(said).lines() {
@@ -78,7 +79,7 @@ impl Drop for Emulated {
     fn drop(&mut self) {
         let _ = self.boards.kill();
         let _ = self.boards.wait();
-        // It had no time to take its ports away.
+        // It was killed, so it could not remove its ports.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,7 +1,7 @@
-//! Simulated nodes that collect (`[collect]` in a scenario), and the gateway at whoever leads them.
+//! Simulated nodes that collect (`[collect]` in a scenario), with the gateway attached to their leader.
 //!
-//! What a leader logs goes to the gateway first, and the leader commits it to its origin only when the gateway has it on the
-//! disk, as with a board. The network waits for that: no simulated time passes meanwhile.
+//! As with boards, a leader commits a block to its origin only when the gateway has it on the disk. No simulated time
+//! passes while the network waits for that.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -22,10 +22,11 @@ use sim::scenario::run::session::Session;
 use super::block::{self, When};
 use super::{Batch, Source};
 
-/// How exactly the time of an entry is known, and how often a network in real time waits for the clock on the wall.
+/// The steps in which the network advances: how precisely an entry's time is known, and how often a network in real
+/// time waits for the wall clock.
 const SLICE_US: u64 = 10_000;
 
-/// An entry of a log, and when it was logged, since the start.
+/// An entry of a log, and when it was logged, counted from the start.
 struct Logged {
     at_us: u64,
     entry: Vec<u8>,
@@ -37,7 +38,7 @@ pub struct Simulated {
     began: Utc,
     entries: Receiver<Logged>,
     committed: Sender<()>,
-    /// The network waits to be told what is committed.
+    /// Whether the network waits to hear what is committed.
     is_waiting: bool,
     /// Until it has ended.
     nodes: Option<JoinHandle<std::io::Result<Outcome>>>,
@@ -64,7 +65,7 @@ impl Simulated {
         Ok(Self { network, began: Utc::now(), entries, committed, is_waiting: false, nodes: Some(nodes) })
     }
 
-    /// The network has ended; what came of it.
+    /// The network has ended, with this result.
     fn finish(&mut self) -> anyhow::Result<()> {
         let Some(nodes) = self.nodes.take() else { return Ok(()) };
         let outcome = nodes.join().map_err(|_| anyhow!("the simulated nodes stopped"))??;
@@ -95,7 +96,7 @@ fn play(scenario: &Scenario, pace: Pace, tell: &Sender<Logged>, answers: Receive
     loop {
         now_us.set(session.now_us() + SLICE_US);
         let is_more = session.advance(now_us.get());
-        // The gateway has gone, and with it whoever wants to know.
+        // The gateway is gone, so nobody wants to know.
         if !is_more || !is_heard.get() {
             return session.finish();
         }

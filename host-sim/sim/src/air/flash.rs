@@ -15,7 +15,7 @@ use common::data::wire::Key;
 /// Blocks that are overwritten together: those of a page.
 const PAGE: usize = 32;
 
-/// What happened in a flash, for whoever checks collection.
+/// What happened in a flash, for the judge of collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlashEvent {
     Stored { store: u16, number: u32, block: Vec<u8> },

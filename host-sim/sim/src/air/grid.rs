@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::index::RadioIndex;
 use super::propagation::Point;
 
-/// Strips for each reach: so narrow that few points are looked at in vain, so wide that there are not many to look into.
+/// How many strips a reach takes: narrow enough to visit few points out of reach, wide enough to visit few strips.
 const STRIPS: f64 = 8.0;
 
 #[derive(Clone, Copy, Debug)]

@@ -30,7 +30,7 @@ pub struct NodeStation {
     node: Node,
     tally: Tally,
     collector: Option<Box<Collector>>,
-    /// What its driver keeps of orders over power cuts; none where it keeps nothing.
+    /// What its driver keeps of orders through power cuts; `None` if it keeps nothing.
     kept: Option<KeptOrders>,
     outcomes: Vec<(u8, Outcome)>,
     /// Answers to its questions: number, who answers, and what.

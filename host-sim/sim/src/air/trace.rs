@@ -62,7 +62,7 @@ pub trait Leads {
     fn leader(&self) -> Option<NodeId>;
 }
 
-/// A node's number in a trace or a capture, which whoever writes it chooses.
+/// A node's number in a trace or a capture, chosen by the writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeNumber(pub usize);

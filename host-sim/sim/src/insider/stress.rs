@@ -29,7 +29,7 @@ pub struct Case {
     pub run: u64,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub algorithm: &'static str,

@@ -1,7 +1,7 @@
-//! Scenarios: networks on the simulated air, what happens to them, and what must come of it.
+//! Scenarios: networks on the simulated air, what happens to them, and what must hold.
 //!
 //! A scenario passes through four rooms: [`input`] reads a text into a plan, [`run`](mod@run) plays the plan, [`judge`] says
-//! what must hold and whether it did, [`report`] holds what came of it.
+//! what must hold and whether it did, [`report`] holds the results.
 
 pub mod input;
 pub mod judge;

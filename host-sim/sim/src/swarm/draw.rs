@@ -14,7 +14,7 @@ pub const NODES_MAX: u64 = 300;
 /// Walking takes at most this long.
 const WALK_MAX_MS: u64 = 60_000;
 
-/// All nodes together send a block each so many milliseconds, at most: a block takes 4 ms of each hop.
+/// The shortest interval, in milliseconds, at which all nodes together send a block: a block takes 4 ms of each hop.
 const BLOCK_MS: u64 = 200;
 
 /// A reading is given up after 24 hops, and ways are not always the shortest.

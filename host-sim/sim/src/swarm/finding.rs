@@ -62,7 +62,7 @@ impl Fate {
     }
 }
 
-/// What came of a seed.
+/// The result of a seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub seed: u64,
@@ -88,7 +88,7 @@ pub struct Row {
     pub failure: Option<Failure>,
 }
 
-/// Runs a stranger and says what came of it.
+/// Runs a stranger and returns its result.
 pub fn examine(stranger: &Stranger, world: &World) -> Row {
     let outcome = drive::run(&stranger.scenario(), stranger.seed);
     let steadiness = outcome.steadiness;

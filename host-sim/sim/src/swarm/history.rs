@@ -95,7 +95,7 @@ impl Stranger {
                 let ppm = lot.one_of(&[-20_000, -1_000, 1_000, 20_000]);
                 Blow::Drift { nodes: some(count, lot), ppm }
             }
-            // Whoever gets more wrong than this has no channel; while it lasts it is as good as loss.
+            // A node that gets more wrong than this has no channel, so as long as it lasts it counts as loss.
             Feature::CorruptFrames => Blow::CorruptFrames { percent: lot.one_of(&[1, 5, 10]) },
             Feature::CorruptState => Blow::CorruptState { who: self.victim(lot) },
             Feature::Lies => Blow::Lie { who: self.victim(lot) },

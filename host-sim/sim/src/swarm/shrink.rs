@@ -13,7 +13,7 @@ use crate::air::index::NodeIndex;
 /// No more runs than this are tried.
 pub const TRIES_MAX: usize = 400;
 
-/// Shrinks a stranger that fared like this; also what came of the smallest one. `progress` hears of each try.
+/// Shrinks a stranger with this result, and returns the smallest one with its own result. `progress` hears of each try.
 pub fn shrink(stranger: &Stranger, row: &Row, mut progress: impl FnMut(usize)) -> (Stranger, Row) {
     let (mut best, mut best_row) = (stranger.clone(), row.clone());
     let mut tries = 0;

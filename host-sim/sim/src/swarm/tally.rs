@@ -1,4 +1,4 @@
-//! What came of many strangers, by class.
+//! The results of many strangers, by class.
 
 use std::collections::BTreeMap;
 

@@ -119,7 +119,7 @@ impl Boards {
         vec![Record { time_us: now_us, node: Some(node), event }]
     }
 
-    /// So many frames of the board at a port arrived damaged: each was a message.
+    /// How many frames of the board at a port arrived damaged; each was a message that is lost.
     pub fn miss(&mut self, now_us: u64, port: PortIndex, count: u32) -> Vec<Record> {
         let Some(&node) = self.at_port.get(&port) else { return Vec::new() };
         let Some(board) = self.known.get_mut(node.0) else { return Vec::new() };

@@ -25,7 +25,7 @@ pub struct Window {
     pub has_colours: bool,
 }
 
-/// A network that goes on with time, and what belongs to showing it.
+/// A network that advances with time, and what is needed to show it.
 #[derive(Clone, Debug)]
 pub struct Screen<'r> {
     records: &'r [Record],
@@ -107,7 +107,7 @@ impl<'r> Screen<'r> {
                 dots(&mut canvas, from, to, colour);
             }
         }
-        // Where labels meet, whoever leads lies on top, and next whoever is off.
+        // Where labels overlap, a leader's is on top, and below it those of nodes that are off.
         let mut above = numbers.clone();
         above.sort_by_key(|number| self.network.nodes.get(number).map(|node| (node.leads(), !node.is_on)));
         for &number in &above {

@@ -107,7 +107,7 @@ fn run_clique<P: Protocol>(live: u16, detectors: Starters, node: impl Fn() -> P)
         let newcomer = net.add(NodeId(id), 0, node());
         newcomer.earlier().for_each(|other| net.join(other, newcomer));
     }
-    // Its links stay up for the others, which find out by asking it in vain.
+    // Its links stay up for the others, which notice only when it does not answer.
     let last = NodeIndex(live.into());
     net.crash(last);
     for at in last.earlier().filter(|&at| detectors.include(net.id(at))).collect::<Vec<_>>() {

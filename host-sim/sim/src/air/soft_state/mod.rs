@@ -141,7 +141,7 @@ impl SoftState {
         (self.hierarchy().height(), *self.hierarchy().records())
     }
 
-    /// Passes an input to the engine, and sees to it that changes are announced soon.
+    /// Passes an input to the engine, and has changes announced soon.
     fn feed(&mut self, now: Instant, input: impl FnOnce(&mut Engine<Hierarchy>)) {
         let before = self.state();
         input(&mut self.engine);

@@ -19,7 +19,7 @@ use crate::scenario::run::program::Program;
 /// Who agrees with whom, since when, and whether that came in time.
 pub(in crate::scenario) struct Judge {
     components: Components,
-    /// Something has moved or begun to send since the components were found.
+    /// Whether something has moved or begun to send since the components were found.
     is_stale: bool,
     /// How each component stands; nothing if they are new.
     standings: Vec<Standing>,
@@ -65,7 +65,7 @@ impl Judge {
         self.is_stale = true;
     }
 
-    /// The nodes that follow a leader on whom all of their component have agreed for a while, and that have a link to anybody.
+    /// The nodes with a link that follow a leader on whom their whole component has agreed for a while.
     pub fn followers_of_agreed(&self, world: &World<Program>) -> BTreeSet<NodeIndex> {
         let settled = self
             .components
@@ -95,7 +95,7 @@ impl Judge {
         self.reigns
     }
 
-    /// Something has changed, from which on agreement must be found again; `found` are the components after it.
+    /// Something has changed, so agreement must be found again; `found` are the components after it.
     pub fn begin_change(
         &mut self,
         now: u64,
@@ -191,11 +191,11 @@ impl Judge {
             && self.find_standings(world);
         let Some(changed_us) = self.changes.last_us() else { return };
         self.changes.note_reactions(observer);
-        // Where the last node has just come to agree, that moment and not the end of the slice.
+        // If the last node has just come to agree, its moment counts and not the end of the slice.
         let leader_us = observer.leader_us;
         let began = if leader_us + SLICE_US > now { leader_us.max(changed_us) } else { now };
         if self.is_agreed(world) {
-            // An agreement on another leader is another one, however soon it came.
+            // An agreement on another leader is a new one, however soon it came.
             self.agreed_since = self.agreed_since.filter(|&since| leader_us <= since || self.changes.is_settled());
             let since = *self.agreed_since.get_or_insert(began);
             if now >= since + HOLD_US {
@@ -233,8 +233,8 @@ impl Judge {
         has_lost
     }
 
-    /// Whether all agree that have to. A component that the last change has made, and that only faint links still join to its
-    /// former leader, is not settled yet.
+    /// Whether all agree that have to. A component is not settled yet if the last change has made it and only faint
+    /// links still join it to its former leader.
     fn is_agreed(&self, world: &World<Program>) -> bool {
         let is_settled = |(at, standing): (usize, &Standing)| match standing {
             Standing::Agreed => true,

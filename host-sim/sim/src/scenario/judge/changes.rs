@@ -3,7 +3,7 @@
 use crate::scenario::judge::observer::Observer;
 use crate::scenario::report::outcome::Change;
 
-/// A change, and what has come of it so far.
+/// A change, and its effects so far.
 #[derive(Clone, Debug)]
 struct Entry {
     at_us: u64,
@@ -13,7 +13,7 @@ struct Entry {
     agreed_us: Option<u64>,
 }
 
-/// All changes; the last one is being dealt with.
+/// All changes; the last one is not settled yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes(Vec<Entry>);
 

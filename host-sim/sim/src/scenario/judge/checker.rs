@@ -4,11 +4,11 @@
 //! - Records stay within the radius of their level, and one of distance 0 names the node itself.
 //! - Within one life a node's leader pair only ever gets better, and is never from its own future. Only a node that is alone may
 //!   give up its own, which nobody else follows.
-//! - No leader comes out of thin air: whatever pair a node follows, its leader has once had itself.
-//!   Where that leader is an emulated board, nobody can tell.
+//! - No leader is made up: whatever pair a node follows, that leader itself once had. If the leader is an emulated
+//!   board, this cannot be checked.
 //! - The engine finds no defect in itself.
 //!
-//! Where a scenario has corrupted a memory, nothing is promised of leader pairs from then on.
+//! Once a scenario has corrupted a memory, leader pairs are no longer checked.
 //!
 //! That there is one leader is no safety property: while links break, each part rightly has one of its own.
 //!
@@ -43,12 +43,12 @@ pub struct View {
 #[derive(Clone, Debug, Default)]
 pub struct Safety {
     radii: Vec<u8>,
-    /// What each node followed when it was last looked at, and whether it was alone.
+    /// What each node followed when it was last checked, and whether it was alone.
     pairs: BTreeMap<NodeId, (LeaderPair, bool)>,
     claimed: BTreeSet<(NodeId, u32)>,
     /// Nodes that do not show what they claim: boards tell their leader, not their height.
     opaque: BTreeSet<NodeId>,
-    /// Where memories have gone wrong, leaders may come from anywhere, and go back.
+    /// Once a memory is corrupted, leaders may come from anywhere, and pairs may get worse.
     is_corrupted: bool,
 }
 
@@ -62,7 +62,7 @@ impl Safety {
         self.opaque.insert(id);
     }
 
-    /// From now on nothing is promised of where leaders come from.
+    /// From now on leaders may come from anywhere.
     pub fn note_corruption(&mut self) {
         self.is_corrupted = true;
     }

@@ -4,10 +4,11 @@
 //! link. A path is usable if all its links are. The nodes that usable paths join make a component, and a component agrees if
 //! all its nodes follow one leader that is on, follows itself, and belongs to the component.
 //!
-//! A link is *faint* if it is at least 2 dB above the noise both ways and not usable. Such a link may come up or not, stay for
-//! an hour or for a second. So nobody has to agree across one, and whoever does has not agreed: a component all of whose nodes
-//! follow a leader beyond faint links that are up is *held*, which is neither agreement nor dispute, for as long as those
-//! links are up at both ends. A node without any link that goes by what it hears over a faint one is held too.
+//! A link is *faint* if it is at least 2 dB above the noise both ways and not usable. Such a link may come up or not,
+//! and stay for an hour or for a second. So no agreement is required across it, and none counts: a component all of
+//! whose nodes follow a leader beyond faint links that are up is *held*, which is neither agreement nor dispute, for as
+//! long as those links are up at both ends. A node without any link that goes by what it hears over a faint one is held
+//! too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use crate::air::index::NodeIndex;
 /// A link this far above the noise is usable.
 const USABLE_DB: f64 = 8.0;
 
-/// A link this far above the noise may be there or not.
+/// A link this far above the noise may come up or not.
 const FAINT_DB: f64 = 2.0;
 
 /// Which links a program takes up, whatever the noise: the link layer refuses neighbours that it hears too faintly.

@@ -25,7 +25,7 @@ pub(super) struct Late {
     /// Since when there was no agreement.
     since_us: u64,
     failure: Failure,
-    /// When there was an agreement after all, if ever.
+    /// When there was an agreement after all, if there was one.
     settled_us: Option<u64>,
 }
 
@@ -42,12 +42,12 @@ impl Lateness {
         Self { liveness: Liveness::new(within_us), within_us, late: None }
     }
 
-    /// From now on there is as much time as ever to agree, for every component that was not there before like this; of the
-    /// others, `kept` says which they were. What was too late before stays too late.
+    /// From now on every component that did not exist before in this form has the full time to agree; `kept` says which
+    /// ones the others were. What was too late before stays too late.
     pub fn restart(&mut self, now: u64, kept: &[Option<ComponentIndex>]) {
         self.liveness.restart(now, kept);
         if let Some(late) = &mut self.late {
-            // Where it is another component now, nobody knows when this one settled.
+            // If it is another component now, it is unknown when this one settled.
             let now_at = |before| kept.iter().position(|kept| *kept == Some(before)).map(ComponentIndex);
             late.component = late.component.and_then(now_at);
         }
@@ -63,7 +63,8 @@ impl Lateness {
         self.liveness.hold(component);
     }
 
-    /// Looks at a component whose nodes agree since then, or do not. The first one to take too long is described.
+    /// Assesses a component whose nodes have agreed since then, or do not agree. Describes the first one that takes too
+    /// long.
     pub fn assess(
         &mut self,
         now: u64,

@@ -38,7 +38,7 @@ pub struct Recorders {
     pub detail: bool,
 }
 
-/// Something that never may happen.
+/// Something that must never happen.
 #[derive(Clone, Debug)]
 pub struct Violation {
     pub at_us: u64,
@@ -120,7 +120,7 @@ impl Observer {
         self.safety.set_opaque(id);
     }
 
-    /// Something happened that never may.
+    /// Something happened that must never happen.
     pub fn object(&mut self, world_us: u64, node: NodeIndex, what: String) {
         self.violation.get_or_insert(Violation { at_us: world_us, node, what });
     }
@@ -147,7 +147,7 @@ impl Observer {
         self.called_us = None;
     }
 
-    /// A node's power comes or goes; to be said before the world does it.
+    /// A node's power comes or goes. To be called before the world applies it.
     pub fn power(&mut self, world_us: u64, node: NodeIndex, on: bool) {
         if let Some(trace) = &mut self.trace {
             trace.id(world_us, number(node.radio()), id_of(node));
@@ -176,7 +176,7 @@ impl Observer {
         }
     }
 
-    /// Something begins or ends to be in the way of signals.
+    /// An obstacle to signals appears or disappears.
     pub fn obstacle(&mut self, world_us: u64, obstacle: &Obstacle, on: bool) {
         if let (Some(_), Some(trace)) = (&self.scenery, &mut self.trace) {
             trace.write(world_us, None, obstacle.event(on));
@@ -188,7 +188,7 @@ impl Observer {
         self.scenery.is_some()
     }
 
-    /// Hands on what was recorded so far.
+    /// Flushes what was recorded so far.
     pub fn flush(&mut self) {
         if let Some(trace) = &mut self.trace {
             trace.flush();
@@ -332,7 +332,7 @@ impl Watcher<Program> for Observer {
             self.seen.resize(node.0 + 1, None);
         }
         let seen = &mut self.seen[node.0];
-        // Most of what a station is given changes nothing of this.
+        // Saves work: most of what a station receives changes nothing here.
         if *seen == Some(now) {
             return;
         }

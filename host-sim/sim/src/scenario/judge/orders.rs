@@ -1,9 +1,9 @@
-//! Whether orders are what they promise, at every node after every step, and what became of the commands of a scenario.
+//! Whether orders keep their promises, at every node after every step, and what became of the commands of a scenario.
 //!
 //! Safety:
-//! - One stamp is one order: whoever knows an order of that stamp knows the same command of the same origin.
-//! - Prefix: whoever has applied a mandate up to an index has applied the last order up to there for every register, or a later
-//!   one; it may lack one only that a later order has made moot.
+//! - One stamp is one order: all nodes that know an order of that stamp know the same command of the same origin.
+//! - Prefix: a node that has applied a mandate up to an index has applied, for every register, the last order up to
+//!   there or a later one. It may lack only what a later order has superseded.
 //! - Fencing: within a life, the newest stamp and those of registers only rise.
 //!
 //! Liveness: ten seconds after the last change of the network or the last command, all nodes of a component know the same.
@@ -51,7 +51,7 @@ pub struct OrdersWatch {
     tracked: Vec<Tracked>,
     /// The last change or command, or the last time at which all agreed since.
     agreed_us: u64,
-    /// Whether a member has lied: then there may be orders that nobody gave, and only that all agree can be asked for.
+    /// Whether a member has lied: then there may be orders that nobody gave, and only agreement is required.
     is_lied_to: bool,
     pub failure: Option<(u64, String)>,
 }
@@ -145,7 +145,7 @@ impl OrdersWatch {
         let newest = orders.newest();
         let mut last: BTreeMap<Register, Stamp> = BTreeMap::new();
         let mut is_moot: BTreeMap<Register, bool> = BTreeMap::new();
-        // Mandates stand in their own order, which starts over, so this looks at all of them.
+        // Mandates have an order of their own, which wraps around, so this looks at all of them.
         for (stamp, (command, _)) in self.log.iter().filter(|(stamp, _)| stamp.mandate == newest.mandate) {
             let Command::Set { register, .. } = *command else { continue };
             if stamp.index <= newest.index {

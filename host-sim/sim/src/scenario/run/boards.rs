@@ -1,6 +1,6 @@
 //! Nodes of a scenario that run somewhere else: boards, with a radio of their own on the same air.
 //!
-//! A run knows them through [`Boards`] only; whoever has boards implements it.
+//! A run knows them only through the trait [`Boards`], which the provider of boards implements.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -52,7 +52,7 @@ pub trait Boards {
     /// Called after all boards have been heard, a hundred times in every second of the world.
     fn handle_slice(&mut self, _now_us: u64) {}
 
-    /// Whether whoever has the boards wants the run to end here.
+    /// Whether the provider of the boards wants the run to end here.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -166,7 +166,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes note of what the boards have said, and of what became of them.
+    /// Notes what the boards have said and what became of them.
     pub(super) fn listen_to_boards(&mut self, now: u64) {
         for number in 0..self.boards.nodes().len() {
             let node = self.boards.nodes()[number];

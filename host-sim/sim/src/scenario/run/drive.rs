@@ -32,7 +32,7 @@ pub(in crate::scenario) const SLICE_US: u64 = 10_000;
 /// What nodes have used is recorded this often.
 const METERED_US: u64 = 1_000_000;
 
-/// A scenario that is being played. What is wrong at present is kept by the faults, and what must hold by the judge.
+/// A scenario that is being played. The faults know what is wrong at the moment, and the judge knows what must hold.
 pub(in crate::scenario) struct Run<'s> {
     pub(super) scenario: &'s Scenario,
     pub(super) programs: Programs,
@@ -49,7 +49,8 @@ pub(in crate::scenario) struct Run<'s> {
     pub(super) questions: Questions,
 }
 
-/// Runs a scenario with a seed. Nodes that are to be boards are simulated: there is no image for them here.
+/// Runs a scenario with a seed. Nodes that are marked as boards are simulated too, since there is no image for them
+/// here.
 pub fn run(scenario: &Scenario, seed: u64) -> Outcome {
     let mut boards = NoBoards;
     let mut run = Run::new(scenario, seed, Recorders::default(), &mut boards);
@@ -150,7 +151,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Whether the scenario has been played to its end or was stopped, or something happened that never may.
+    /// Whether the run is over: played to its end, stopped, or ended by something that must never happen.
     pub(super) fn is_over(&self) -> bool {
         self.world.now_us() >= self.scenario.duration_us
             || self.observer.violation.is_some()
@@ -164,14 +165,14 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Something has changed, from which on agreement must be found again.
+    /// Something has changed, so agreement must be found again.
     pub(super) fn change(&mut self, now: u64, what: String) {
         let found = self.find_components();
         self.observer.orders.note_change(now);
         self.judge.begin_change(now, what, found, &self.world, &mut self.observer);
     }
 
-    /// Whether every reading gets where it must.
+    /// Checks that every reading gets where it must.
     fn check_collection(&mut self, now: u64) {
         let Some(check) = &mut self.observer.collection else { return };
         let missing = check.assess(now, &self.judge.followers_of_agreed(&self.world));

@@ -119,7 +119,7 @@ impl Programs {
     ///
     /// # Panics
     ///
-    /// Where [`Self::check`] would have failed; whoever reads a scenario asks that first.
+    /// If [`Self::check`] would fail, which the reader of a scenario calls first.
     pub fn program(&self, id: NodeId, epoch: Option<u16>, seed: u64) -> Program {
         let ProtocolPlan { program, cipher, radii } = &self.plan;
         match *program {

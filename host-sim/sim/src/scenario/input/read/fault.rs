@@ -85,19 +85,8 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
         Kind::Crash => read_crash(section, nodes)?,
         Kind::Restart => Harm::Restart { who: read_who(section, nodes)?, flash: read_flash(section)? },
         Kind::Wall => read_wall(section)?,
-        Kind::Partition => {
-            let cut_off = read_nodes(section, nodes)?.ok_or_else(|| section.missing("nodes"))?;
-            Harm::Partition { group: cut_off.into_iter().collect(), lasts_us: read_length(section)? }
-        }
-        Kind::Jam => {
-            let position = section.point("place")?;
-            let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
-            let lasts_us = read_length(section)?;
-            let channel = super::radio::channel(section)?;
-            let position = position.ok_or_else(|| section.missing("place"))?;
-            let lasts_us = lasts_us.ok_or_else(|| section.missing("for"))?;
-            Harm::Jam { position, power_dbm, channel, lasts_us }
-        }
+        Kind::Partition => read_partition(section, nodes)?,
+        Kind::Jam => read_jam(section)?,
         Kind::Drift => {
             let ppm = drift(section)?.ok_or_else(|| section.missing("drift"))?;
             Harm::Drift { who: read_who(section, nodes)?, ppm, lasts_us: read_length(section)? }
@@ -132,6 +121,21 @@ pub(super) fn read(section: &Section<'_>, nodes: usize) -> Result<Fault, Problem
 /// Reads how long a fault lasts; `None` if it is permanent.
 fn read_length(section: &Section<'_>) -> Result<Option<u64>, Problem> {
     Ok(positive(section, "for", Unit::Time)?.map(micros))
+}
+
+fn read_partition(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {
+    let cut_off = read_nodes(section, nodes)?.ok_or_else(|| section.missing("nodes"))?;
+    Ok(Harm::Partition { group: cut_off.into_iter().collect(), lasts_us: read_length(section)? })
+}
+
+fn read_jam(section: &Section<'_>) -> Result<Harm, Problem> {
+    let position = section.point("place")?;
+    let power_dbm = section.quantity("power", Unit::Power)?.unwrap_or(10.0);
+    let lasts_us = read_length(section)?;
+    let channel = super::radio::channel(section)?;
+    let position = position.ok_or_else(|| section.missing("place"))?;
+    let lasts_us = lasts_us.ok_or_else(|| section.missing("for"))?;
+    Ok(Harm::Jam { position, power_dbm, channel, lasts_us })
 }
 
 fn read_crash(section: &Section<'_>, nodes: usize) -> Result<Harm, Problem> {

@@ -139,17 +139,23 @@ pub(super) fn parse_with(file: &str, text: &str, files: Files<'_>) -> Result<Sce
         topology,
     };
     root.finish()?;
+    check_mobility(&scenario, &root)?;
+    check_moves(&scenario, &faults)?;
+    check_boards(&scenario, &tables)?;
+    check_memories(&scenario, &faults)?;
+    check_core(&scenario, &root)?;
+    Ok(scenario)
+}
+
+/// Rejects walks in a world that knows no positions.
+fn check_mobility(scenario: &Scenario, root: &Section<'_>) -> Result<(), Problem> {
     if let (Model::Table(_), Some(_), Some(section)) =
         (&scenario.radio.model, &scenario.mobility, root.section("mobility")?)
     {
         let what = "moves nodes, but where they are does not matter to model = \"table\"; use another model, or kind = \"static\"";
         return Err(section.problem_at("kind", what));
     }
-    check_moves(&scenario, &faults)?;
-    check_boards(&scenario, &tables)?;
-    check_memories(&scenario, &faults)?;
-    check_core(&scenario, &root)?;
-    Ok(scenario)
+    Ok(())
 }
 
 /// Reads a quantity that must be positive.
@@ -246,7 +252,7 @@ fn read_nodes(
     Ok(special)
 }
 
-/// Rejects moves that would have no effect. Whoever walks at random walks on from where it is put.
+/// Rejects moves that would have no effect. A node that walks at random continues from where it is put.
 fn check_moves(scenario: &Scenario, tables: &[Section<'_>]) -> Result<(), Problem> {
     for (fault, section) in scenario.faults.iter().zip(tables) {
         let (Harm::Move { to }, When::Once { at_us }) = (&fault.harm, fault.when) else { continue };

@@ -1,5 +1,5 @@
-//! Faults that are active. Several may affect one thing at the same time: here is what they amount to together, and what is
-//! left when one of them ends.
+//! Faults that are active. Several may affect one thing at the same time; this file knows their combined effect, and
+//! what is left when one of them ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +92,7 @@ impl Corruption {
         take_out(&mut self.0, &share);
     }
 
-    /// What they come to: each has its share of what the others leave right.
+    /// The combined share: each corrupts its share of what the others leave intact.
     pub fn share(&self) -> f64 {
         self.0.iter().fold(0.0, |all, share| all + share * (1.0 - all))
     }

@@ -172,7 +172,8 @@ impl Run<'_> {
         }
     }
 
-    /// Nodes go that have said so. Nobody is to miss them, so agreement is judged as if nothing had happened.
+    /// Nodes that have handed over lose their power. Nobody should miss them, so agreement is judged as if nothing had
+    /// happened.
     fn stop(&mut self, now: u64, nodes: Vec<NodeIndex>) {
         for &node in &nodes {
             if self.world.is_on(node) {
@@ -267,7 +268,7 @@ impl Run<'_> {
                 self.programs.program(id_of(node), epoch, seed)
             };
             self.observer.reborn(node, id_of(node));
-            // A board knows itself when to keep quiet, and what stores nothing does not know.
+            // A board decides itself when to keep quiet, and a program that stores nothing cannot.
             let is_node = matches!(program, Program::Node(_)) && flash == Flash::Kept;
             let quiet = if is_node { self.faults.boots.hold_off(node).as_micros() } else { 0 };
             self.world.replace(node, program);

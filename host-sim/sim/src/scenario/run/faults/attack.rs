@@ -8,7 +8,7 @@ use crate::scenario::input::plan::{FaultIndex, Harm, Trick};
 use crate::scenario::run::agenda::{Action, exponential};
 use crate::scenario::run::drive::Run;
 
-/// A length byte has seven bits; whoever sets the eighth lies.
+/// A length byte has seven bits; an attacker may set the eighth as well.
 const LENGTH_FLAG: u8 = 128;
 
 impl Run<'_> {

@@ -9,7 +9,7 @@ use common::time::Duration;
 use crate::air::index::NodeIndex;
 use crate::scenario::input::plan::Flash;
 
-/// What a driver makes of its flash at a boot.
+/// What a driver reads from its flash at a boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
     Epoch(u16),

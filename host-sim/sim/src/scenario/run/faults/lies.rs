@@ -1,4 +1,4 @@
-//! Members that say one thing that is not so, and are gone.
+//! Members that say one false thing and are gone.
 
 use common::node::Node;
 
@@ -11,8 +11,8 @@ use crate::scenario::run::faults::names;
 use crate::scenario::run::program::Program;
 
 impl Run<'_> {
-    /// Nodes lie and lose their power. Those that follow may believe it, so nothing is promised of where leaders and orders come
-    /// from after this.
+    /// Nodes lie and lose their power. Others may believe it, so from then on leaders and orders may come from
+    /// anywhere.
     pub(in crate::scenario) fn lie(&mut self, now: u64, fault: FaultIndex, who: &Who, lasts_us: Option<u64>) {
         let liars: Vec<NodeIndex> = self.targets(who).into_iter().filter(|&node| self.world.is_on(node)).collect();
         for &liar in &liars {

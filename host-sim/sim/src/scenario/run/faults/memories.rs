@@ -1,4 +1,4 @@
-//! Nodes whose memory goes wrong.
+//! Corrupts the memory of nodes.
 //!
 //! What nodes knew is kept half-way to each corruption, and once more when it strikes. So what a node finds in its memory is from
 //! another time, and perhaps from another life.
@@ -21,8 +21,8 @@ impl Run<'_> {
         }
         let memories = std::mem::take(&mut self.faults.memories);
         self.remember();
-        // Told first, because whom a node follows after this has its cause here. From here on, leaders may come out of thin
-        // air.
+        // Reported first, because it is the cause of whom a node follows from then on. After this, leaders may come
+        // from anywhere.
         self.change(now, format!("the memory of {} goes wrong", names(&struck)));
         self.observer.note_corruption();
         for &node in &struck {
