@@ -79,6 +79,7 @@ struct StackLimits {
     bottom: u32,
 }
 
+#[derive(Clone)]
 pub struct Board {
     program: Program,
     cpu: Cpu,

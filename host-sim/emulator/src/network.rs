@@ -39,7 +39,7 @@ pub trait Ether {
 }
 
 /// What a radio did that the air has not been told yet.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Message {
     board: BoardIndex,
     /// Counts all messages, so that those of one board at one cycle keep their order.
@@ -61,7 +61,7 @@ impl PartialOrd for Message {
 }
 
 /// Boards on one clock, without an air: the caller lends one to every step.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Boards {
     all: Vec<Board>,
     messages: BinaryHeap<Reverse<Message>>,
@@ -201,6 +201,7 @@ struct Turn {
 }
 
 /// Boards with an air of their own. Its builder knows the boards by their order, and may name one by a plain number.
+#[derive(Clone)]
 pub struct Network<E> {
     boards: Boards,
     ether: E,

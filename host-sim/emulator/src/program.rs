@@ -1,7 +1,7 @@
 //! An image, prepared for the boards that run it.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::cpu::{Slots, decode_all};
 use crate::loader::{Image, LoadError};
@@ -10,16 +10,16 @@ use crate::log::Dictionary;
 /// An image with its decoded instructions and its log dictionary, shared by all boards that run it.
 #[derive(Clone)]
 pub struct Program {
-    image: Rc<Image>,
+    image: Arc<Image>,
     decoded: Slots,
-    dictionary: Option<Rc<Dictionary>>,
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 impl Program {
     pub fn parse(elf: &[u8]) -> Result<Self, ProgramError> {
         let image = Image::parse(elf).map_err(ProgramError::Image)?;
         let dictionary = Dictionary::parse(elf).map_err(ProgramError::Log)?;
-        Ok(Self { dictionary: dictionary.map(Rc::new), ..Self::new(image) })
+        Ok(Self { dictionary: dictionary.map(Arc::new), ..Self::new(image) })
     }
 
     /// For boards whose logs nobody reads: they are not decoded.
@@ -30,7 +30,7 @@ impl Program {
 
     fn new(image: Image) -> Self {
         let decoded = decode_all(&image.beginning_of_flash());
-        Self { image: Rc::new(image), decoded, dictionary: None }
+        Self { image: Arc::new(image), decoded, dictionary: None }
     }
 
     pub(crate) fn decoded(&self) -> &Slots {

@@ -8,7 +8,7 @@
 //! Slot 0 is for code outside flash.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::cycles::cost;
 use super::decode::{decode, is_wide};
@@ -31,8 +31,9 @@ const EMPTY: RamSlot = RamSlot { address: u32::MAX, bits: 0, decoded: Decoded::N
 
 /// The decoded instructions of an image. All boards that run it share them: one table fits the caches of a PC, sixteen
 /// would not.
-pub type Slots = Rc<[Decoded]>;
+pub type Slots = Arc<[Decoded]>;
 
+#[derive(Clone)]
 pub struct Code {
     /// Slot 0, and one for every halfword of flash as far as there is code. Shared until a board changes its flash.
     pub slots: Slots,
@@ -41,7 +42,7 @@ pub struct Code {
 
 impl Default for Code {
     fn default() -> Self {
-        Self { slots: Rc::new([Decoded::NOT_YET]), ram: vec![EMPTY; RAM_SLOTS] }
+        Self { slots: Arc::new([Decoded::NOT_YET]), ram: vec![EMPTY; RAM_SLOTS] }
     }
 }
 
@@ -101,7 +102,7 @@ impl Code {
 
     /// The slots for writing: a copy if other boards share them.
     fn own(&mut self) -> &mut [Decoded] {
-        Rc::make_mut(&mut self.slots)
+        Arc::make_mut(&mut self.slots)
     }
 
     /// Forgets the instructions decoded from a part of flash.
@@ -117,7 +118,7 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use super::{Code, decode_all};
 
@@ -125,10 +126,10 @@ mod tests {
     fn shared_slots_are_copied_when_one_board_changes_them() {
         // Three times NOP, then the first half of a long instruction at the very end.
         let shared = decode_all(&[0x00, 0xBF, 0x00, 0xBF, 0x00, 0xBF, 0x00, 0xF0]);
-        let mut one = Code { slots: Rc::clone(&shared), ..Code::default() };
-        let other = Code { slots: Rc::clone(&shared), ..Code::default() };
+        let mut one = Code { slots: Arc::clone(&shared), ..Code::default() };
+        let other = Code { slots: Arc::clone(&shared), ..Code::default() };
         one.forget(&(0x1000..0x2000));
-        assert!(Rc::ptr_eq(&one.slots, &other.slots), "nothing was decoded there");
+        assert!(Arc::ptr_eq(&one.slots, &other.slots), "nothing was decoded there");
         one.forget(&(2..4));
         assert_eq!([0, 2, 4].map(|address| one.known(address).is_some()), [false, false, true]);
         assert_eq!([0, 2, 4].map(|address| other.known(address).is_some()), [true; 3]);

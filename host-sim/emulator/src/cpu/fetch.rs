@@ -35,6 +35,7 @@ pub enum Source {
     Flash,
 }
 
+#[derive(Clone)]
 pub struct Fetch {
     pub source: Source,
     /// The line that the last instruction came from.

@@ -29,6 +29,7 @@ pub const fn bit(number: u8) -> u64 {
     1 << (number & 63)
 }
 
+#[derive(Clone)]
 pub struct Interrupts {
     pub pending: u64,
     pub active: u64,

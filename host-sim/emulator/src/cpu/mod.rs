@@ -34,7 +34,7 @@ mod tests;
 pub use cycles::Cycles;
 pub use stop::{Stop, Trouble};
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::io::{Io, Width};
 use crate::memory::Memory;
@@ -63,7 +63,7 @@ enum Sleep {
 }
 
 /// A processor with its registers, interrupt controller and system control block.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Cpu {
     now: u64,
     /// The cycles that passed in sleep, and while flash was written.
@@ -86,7 +86,7 @@ pub struct Cpu {
 }
 
 /// Everything that a reset clears.
-#[derive(Default)]
+#[derive(Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the hardware has as many single bits")]
 struct State {
     /// The core registers except the program counter.
@@ -138,7 +138,7 @@ impl Cpu {
 
     /// Takes over instructions decoded from the beginning of flash. Flash must hold exactly those.
     pub(crate) fn set_decoded(&mut self, slots: &Slots) {
-        self.code.slots = Rc::clone(slots);
+        self.code.slots = Arc::clone(slots);
     }
 
     /// Starts the program whose vector table lies at address 0. Time and the counters go on.

@@ -62,7 +62,7 @@ impl Region {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Mpu {
     control: u32,
     number: u32,

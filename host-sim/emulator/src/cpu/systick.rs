@@ -5,7 +5,7 @@ const INTERRUPT: u32 = 1 << 1;
 const COUNTED: u32 = 1 << 16;
 const VALUE: u32 = 0x00FF_FFFF;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct SysTick {
     control: u32,
     reload: u32,

@@ -1,5 +1,7 @@
 //! Boards that run the test image.
 
+use std::sync::LazyLock;
+
 use emulator::board::{Board, Program};
 use emulator::ideal::IdealAir;
 use emulator::images;
@@ -9,18 +11,15 @@ use emulator::soc::{Chip, Surroundings};
 /// In cycles.
 pub const MS: u64 = 64_000;
 
-/// The test image, read once per test: boards of one thread share it.
-fn program() -> Program {
-    thread_local!(static PROGRAM: Program = {
-        Program::parse(&images::elf("test-image").expect("the test image builds")).expect("an image with a log")
-    });
-    PROGRAM.with(Program::clone)
-}
+/// The test image, read once for all tests.
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
+    Program::parse(&images::elf("test-image").expect("the test image builds")).expect("an image with a log")
+});
 
 /// A board whose crystal starts quickly, so that no test wastes time waiting for it.
 pub fn board(device_id: u64) -> Board {
     let surroundings = Surroundings { lfxo_start_us: 1_000, ..Surroundings::default() };
-    Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
+    Board::with_surroundings(Chip::Nrf52840, &PROGRAM, device_id, device_id, surroundings).expect("the image fits")
 }
 
 /// Powered boards on one air, numbered and identified from 0.

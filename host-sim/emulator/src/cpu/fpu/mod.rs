@@ -35,7 +35,7 @@ enum Rounding {
     TowardZero,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Fpu {
     /// The registers, as bits.
     pub s: [u32; 32],

@@ -25,6 +25,7 @@ const FPCCR_LAZY: u32 = 1 << 30;
 
 const CYCCNT_ENABLE: u32 = 1;
 
+#[derive(Clone)]
 pub struct System {
     pub vector_table: u32,
     pub reset_requested: bool,

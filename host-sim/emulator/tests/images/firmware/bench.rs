@@ -1,5 +1,7 @@
 //! Boards on a bench: the image, a recording of the air, and the messages to a host.
 
+use std::sync::LazyLock;
+
 use common::board::flash_map::NRF52840_CONFIG_PAGE;
 use common::config::page::{self, PAGE_MAX};
 use common::config::{Config, NetworkKey, Protection};
@@ -34,12 +36,12 @@ const OUTSIDER: BoardIndex = BoardIndex(1_000);
 /// The network of provisioned boards.
 pub const PAN: u16 = 0x5EED;
 
-/// The image, read once per test: boards of one thread share it.
-pub fn program() -> Program {
-    thread_local!(static PROGRAM: Program = {
+/// The image, read once for all tests.
+pub fn program() -> &'static Program {
+    static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         Program::parse(&images::elf("firmware").expect("the image builds")).expect("an image with a log")
     });
-    let program = PROGRAM.with(Program::clone);
+    let program = &*PROGRAM;
     build_ahead();
     program
 }
@@ -56,7 +58,7 @@ pub fn board(device_id: u64) -> Board {
 
 /// A fresh board in certain surroundings.
 pub fn board_in(surroundings: Surroundings, device_id: u64) -> Board {
-    Board::with_surroundings(Chip::Nrf52840, &program(), device_id, device_id, surroundings).expect("the image fits")
+    Board::with_surroundings(Chip::Nrf52840, program(), device_id, device_id, surroundings).expect("the image fits")
 }
 
 pub fn provisioned(device_id: u64, config: &Config) -> Board {
@@ -79,7 +81,7 @@ pub fn config(id: u16) -> Config {
 }
 
 /// An ideal air that records what is sent, and lets a test send.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Tape {
     air: IdealAir,
     /// Frames that boards sent, with the number of the board.
@@ -90,6 +92,7 @@ pub struct Tape {
 }
 
 /// A receiver was switched on or off.
+#[derive(Clone)]
 struct Switched {
     at: u64,
     radio: usize,
@@ -136,10 +139,38 @@ impl Ether for Tape {
     }
 }
 
-/// Powered boards, and a host at the serial line of each.
+/// Takes bytes of one board. A decoder cannot be copied, but one that hears the unfinished frame again is in the same state.
+#[derive(Default)]
+struct Ear {
+    decoder: Decoder<ToHost>,
+    unfinished: Vec<u8>,
+}
+
+impl Ear {
+    fn push(&mut self, byte: u8) -> Option<ToHost> {
+        self.unfinished.push(byte);
+        if byte == 0 {
+            self.unfinished.clear();
+        }
+        self.decoder.push(byte)
+    }
+}
+
+impl Clone for Ear {
+    fn clone(&self) -> Self {
+        let mut ear = Self::default();
+        for &byte in &self.unfinished {
+            ear.push(byte);
+        }
+        ear
+    }
+}
+
+/// Powered boards, and a host at the serial line of each. A copy goes on by itself: what several tries have in common is done once.
+#[derive(Clone)]
 pub struct Bench {
     pub network: Network<Tape>,
-    decoders: Vec<Decoder<ToHost>>,
+    ears: Vec<Ear>,
     /// What arrived after the message that a test waited for.
     unread: Vec<Vec<ToHost>>,
 }
@@ -147,12 +178,12 @@ pub struct Bench {
 impl Bench {
     pub fn new(boards: Vec<Board>) -> Self {
         let mut network = Network::new(Tape::default());
-        let (decoders, unread) = boards.iter().map(|_| (Decoder::new(), Vec::new())).unzip();
+        let (ears, unread) = boards.iter().map(|_| (Ear::default(), Vec::new())).unzip();
         for board in boards {
             let number = network.add(board);
             network.power_on(number);
         }
-        Self { network, decoders, unread }
+        Self { network, ears, unread }
     }
 
     /// Lets time pass, and asserts that no board gets stuck.
@@ -171,7 +202,7 @@ impl Bench {
     /// What a board has said since the last call.
     pub fn said(&mut self, number: usize) -> Vec<ToHost> {
         let bytes = self.network.board(number).take_serial(SERIAL);
-        let ear = &mut self.decoders[number];
+        let ear = &mut self.ears[number];
         let mut said = std::mem::take(&mut self.unread[number]);
         said.extend(bytes.into_iter().filter_map(|byte| ear.push(byte)));
         said
@@ -229,7 +260,7 @@ impl Bench {
     pub fn elect(&mut self, limit_s: u64) -> NodeId {
         for _ in 0..limit_s {
             self.run_ms(1_000);
-            let stands: Vec<Snapshot> = (0..self.decoders.len()).map(|number| self.snapshot(number)).collect();
+            let stands: Vec<Snapshot> = (0..self.ears.len()).map(|number| self.snapshot(number)).collect();
             let leader = stands[0].leader;
             if let Some(leader) = leader
                 && stands.iter().all(|stand| stand.leader == Some(leader) && stand.links_up > 0)

@@ -86,10 +86,11 @@ fn a_boot_cut_at_any_write_costs_an_epoch_at_most() {
 fn a_new_configuration_cut_at_any_write_is_there_or_is_not() {
     let page = Page::new(&page_of(&config(2))).expect("it fits");
     let (mut before, mut after) = (0, 0);
+    let mut ready = Bench::new(vec![provisioned(1, &config(1))]);
+    ready.hello(0);
     'all: for operation in 1.. {
         for percent in [0, 50, 100] {
-            let mut bench = Bench::new(vec![provisioned(1, &config(1))]);
-            bench.hello(0);
+            let mut bench = ready.clone();
             bench.network.board(0).plan_power_cut(Some(PowerCut { operation, percent }));
             bench.tell(0, &ToBoard::SetConfig(page.clone()));
             if !is_cut(&mut bench, 250) {

@@ -164,11 +164,12 @@ fn readings_of_five_boards_are_complete_although_the_leader_loses_its_power() {
 #[test]
 fn a_leader_cut_at_any_write_of_a_reading_loses_none() {
     let mut cuts = 0;
+    let mut ready = boards(2);
+    let leader = index(ready.elect(30));
+    hurry(&mut ready);
     // Every seventh of them; the others are cut on a PC, where flash is quick.
     for operation in (1..).step_by(7) {
-        let (mut bench, mut books) = (boards(2), Books::default());
-        let leader = index(bench.elect(30));
-        hurry(&mut bench);
+        let (mut bench, mut books) = (ready.clone(), Books::default());
         books.listen(&mut bench, 2);
         bench.network.board(leader).plan_power_cut(Some(PowerCut { operation, percent: 50 }));
         for _ in 0..120 {

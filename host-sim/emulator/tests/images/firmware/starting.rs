@@ -8,7 +8,7 @@ use super::bench::{Bench, any, program};
 /// A board whose slow crystal takes this long to start.
 fn board(lfxo_start_us: u64) -> Board {
     let surroundings = Surroundings { lfxo_start_us, ..Surroundings::default() };
-    Board::with_surroundings(Chip::Nrf52840, &program(), 1, 1, surroundings).expect("the image fits")
+    Board::with_surroundings(Chip::Nrf52840, program(), 1, 1, surroundings).expect("the image fits")
 }
 
 #[test]

@@ -76,8 +76,9 @@ fn a_leader_whose_supply_runs_low_hands_over() {
 
 #[test]
 fn a_leader_hands_over_before_it_restarts() {
+    let (ready, leader) = four();
     for by_air in [true, false] {
-        let (mut bench, leader) = four();
+        let mut bench = ready.clone();
         if by_air {
             let target = NodeId(u16::try_from(leader + 1).expect("four"));
             let command = Command::Act { action: Action::Restart, target };

@@ -1,7 +1,7 @@
 //! What one image is built from, and for.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use common::board::flash_map::FlashMap;
 use common::names::Board as Name;
@@ -46,15 +46,16 @@ impl Model {
         if FlashMap::of(self.board) == FlashMap::NRF52840 { Chip::Nrf52840 } else { Chip::Nrf52833 }
     }
 
-    /// The image, read once per test.
+    /// The image, read once for all tests.
     pub fn program(&self) -> Program {
-        thread_local!(static PROGRAMS: RefCell<BTreeMap<Option<&'static str>, Program>> = RefCell::default());
-        PROGRAMS.with_borrow_mut(|programs| {
-            let program = programs.entry(self.features).or_insert_with(|| {
-                let elf = images::elf_with("firmware", self.features).expect("the image builds");
-                Program::parse(&elf).expect("an image with a log")
-            });
-            program.clone()
+        static PROGRAMS: Mutex<BTreeMap<Option<&'static str>, Program>> = Mutex::new(BTreeMap::new());
+        let known = || PROGRAMS.lock().expect("nobody panics with it");
+        // Other tests may go on while this image is built.
+        let program = known().get(&self.features).cloned();
+        program.unwrap_or_else(|| {
+            let elf = images::elf_with("firmware", self.features).expect("the image builds");
+            let program = Program::parse(&elf).expect("an image with a log");
+            known().entry(self.features).or_insert(program).clone()
         })
     }
 
