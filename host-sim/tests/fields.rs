@@ -79,6 +79,8 @@ fn strength(scenario: &Scenario, seed: u64, from: u16, to: u16) -> f64 {
 fn a_replayed_field_loses_and_elects_as_the_field_did() {
     let scenario = field(9, "45 s", "[[fault]]\nkind = \"crash\"\nwho = \"leader\"\nat = \"20 s\"\n");
     let (mut before, mut after, mut fields, mut links) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    // Links whose loss is known to three points by their own account, and links that are as strong as they are said to be.
+    let (mut known, mut covered) = (Vec::new(), 0);
     for seed in 0..FIELDS {
         let (outcome, trace) = recorded(&scenario, seed);
         let matrix = Matrix::of(&trace);
@@ -87,7 +89,14 @@ fn a_replayed_field_loses_and_elects_as_the_field_did() {
         // What noise takes from each link, as inferred and in truth.
         let off = matrix.links.iter().map(|link| {
             let truth = strength(&scenario, seed, link.from, link.to);
-            100.0 * (matrix.channel.lost_at(link.strength_dbm) - matrix.channel.lost_at(truth))
+            let lost = |strength_dbm| 100.0 * matrix.channel.lost_at(strength_dbm);
+            let off = lost(link.strength_dbm) - lost(truth);
+            let [weakest, strongest] = [-1.0, 1.0].map(|sign| link.strength_dbm + sign * link.within_db);
+            covered += usize::from((weakest..=strongest).contains(&truth));
+            if (lost(weakest) - lost(strongest)) / 2.0 <= 3.0 {
+                known.push(off.abs());
+            }
+            off
         });
         let off: Vec<f64> = off.collect();
         fields.push(mean(&off).abs());
@@ -97,15 +106,20 @@ fn a_replayed_field_loses_and_elects_as_the_field_did() {
     assert!(worst <= 3.0, "the losses of a field are inferred {worst:.1} points off");
     assert!(mean(&links) <= 3.0, "the loss of a link is inferred {:.1} points off on average", mean(&links));
     links.sort_by(f64::total_cmp);
-    let within = links.iter().filter(|off| **off <= 3.0).count() * 100 / links.len();
+    let within = links.iter().filter(|off| **off <= 3.0).count();
     let [half, most, last] = [50, 90, 100].map(|percent| links[(links.len() - 1) * percent / 100]);
     println!("loss of a field, inferred - true: worst {worst:.2} points, mean {:.2}", mean(&fields));
     println!(
-        "loss of a link, inferred - true: mean {:.2} points, p50 {half:.2}, p90 {most:.2}, worst {last:.1}; {within} % of \
+        "loss of a link, inferred - true: mean {:.2} points, p50 {half:.2}, p90 {most:.2}, worst {last:.1}; {within} of \
          {} links within 3",
         mean(&links),
         links.len()
     );
+    let sure = known.iter().filter(|off| **off <= 3.0).count();
+    println!("of {} links whose confidence is 3 points or better, {sure} are within them", known.len());
+    println!("{covered} links are as strong as inferred, within their 95 % confidence");
+    assert!(sure * 1_000 >= known.len() * 995, "{sure} of {}", known.len());
+    assert!(covered * 100 >= links.len() * 93, "{covered} of {}", links.len());
     before.sort_unstable();
     after.sort_unstable();
     for percent in [50, 90] {
@@ -134,7 +148,8 @@ fn the_radio_of_a_field_is_calibrated_from_its_links() {
         let worst = off.iter().copied().fold(0.0, f64::max);
         let within = off.iter().filter(|off| **off <= bar).count();
         println!("{what}: {:.2} off on average, worst {worst:.2}; {within} of {count} fields within {bar}", mean(off));
-        assert!(within * 100 >= count * 95, "{what} is within {bar} in {within} of {count} fields");
+        assert!(mean(off) <= bar, "{what} is {:.2} off on average", mean(off));
+        assert!(within * 100 >= count * 80, "{what} is within {bar} in {within} of {count} fields");
     }
     println!("loss at 1 m: within its confidence interval in {at_1m} of {count} fields");
     assert!(at_1m * 100 >= count * 90, "{at_1m} of {count}");

@@ -1,15 +1,21 @@
 //! Emulated boards as serial ports: watched, provisioned and unplugged like real ones.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::host_link::ToHost;
 use common::types::NodeId;
 use emulator::images;
+use host_sim::field::check::trace_file;
 use host_sim::field::monitor::boards::PortIndex;
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::screen::table;
-use host_sim::field::monitor::watch::{Options, Watch};
+use host_sim::field::monitor::watch::{Options, Watch, What};
+use host_sim::field::rerun::lives;
+
+use crate::program::ringleader;
 
 /// Longer than anything takes that happens at all.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -124,4 +130,56 @@ fn ports_go_with_their_boards() {
     let folder = desk.folder.join("ports");
     desk.close();
     assert!(!folder.exists(), "nothing is left behind");
+}
+
+const FLEET: &str = "network = \"garden\"\nkey_file = \"garden.key\"\nboard = \"nrf52840-dk\"\n\
+                     [[node]]\nid = 1\nport = \"ports/node-1\"\n[[node]]\nid = 2\nport = \"ports/node-2\"\n";
+
+#[test]
+fn what_boards_did_at_their_ports_is_done_again_on_the_pc() {
+    let desk = Desk::open("calls", TWO_BOARDS, 2);
+    let run = |args: &str| ringleader(&desk.folder, args);
+    assert!(run("key new garden.key").status.success());
+    std::fs::write(desk.folder.join("fleet.toml"), FLEET).unwrap();
+    // A machine with more to do than it can leaves boards no time to answer.
+    let patiently = |args: &str| assert!((0..5).any(|_| run(args).status.success()), "{:?}", run(args));
+    for id in [1, 2] {
+        patiently(&format!("provision --fleet fleet.toml --only {id} --out pages --flash"));
+    }
+    // Something is in a log before the boot that is recorded, and sooner if its board measures more often.
+    run("set sample=1s --port ports/node-1");
+    let ports = [1, 2].map(|id| Endpoint::Serial(desk.port(id)));
+    let mut watch = Watch::new(ports, Options::default());
+    let deadline = Instant::now() + PATIENCE;
+    let is_logged = |what: &What| matches!(what, What::Said(ToHost::Logged { .. }));
+    while !watch.step(Duration::from_millis(50)).iter().any(|happening| is_logged(&happening.what)) {
+        assert!(Instant::now() < deadline, "nobody logged anything");
+    }
+    drop(watch);
+
+    let record = desk.folder.join("calls.jsonl");
+    let mut monitor = Command::new(env!("CARGO_BIN_EXE_ringleader"));
+    monitor.args("monitor --calls --json --port ports/node-1 --port ports/node-2 --record calls.jsonl".split(' '));
+    let mut monitor = monitor.current_dir(&desk.folder).stdout(Stdio::piped()).spawn().unwrap();
+    let (deadline, mut sent) = (Instant::now() + PATIENCE, [0; 2]);
+    for line in BufReader::new(monitor.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        for (node, sent) in sent.iter_mut().enumerate() {
+            *sent += usize::from(line.contains(&format!("\"node\":{node},\"event\":\"frame\"")));
+        }
+        if sent.iter().all(|sent| *sent >= 20) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "too few frames were recorded: {sent:?}");
+    }
+    monitor.kill().unwrap();
+    monitor.wait().unwrap();
+    let lives = lives(&trace_file::read(&record).unwrap());
+    assert_eq!(lives.iter().map(|life| life.board.id).collect::<Vec<_>>(), [1, 2], "one boot of each");
+    assert!(lives.iter().any(|life| !life.log.is_empty()), "what a log held is in the record");
+    let replayed = run("replay calls.jsonl --calls --fleet fleet.toml");
+    let said = String::from_utf8(replayed.stdout).unwrap();
+    assert_eq!(replayed.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("the same bytes").count(), 2, "{said}");
+    desk.close();
 }

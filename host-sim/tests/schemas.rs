@@ -22,6 +22,8 @@ const PRINTED: [(&str, &[&str]); 18] = [
             "run partition-merge --json --check-determinism",
             "run late.toml --json",
             "run services.toml --json",
+            "run apart.toml --json",
+            "run frlle-load --json",
         ],
     ),
     (
@@ -30,17 +32,19 @@ const PRINTED: [(&str, &[&str]); 18] = [
             "sweep mesh16 --seeds 0..2 --json",
             "sweep late.toml --seeds 0..2 --json",
             "sweep services.toml --seeds 0..2 --json",
+            "sweep apart.toml --seeds 0..2 --json",
+            "merge shard.json --json",
         ],
     ),
     ("fleet", &["fleet --json --port PORT"]),
-    ("merge", &["merge shard.json --json"]),
     ("swarm", &["swarm --seeds 0..3 --json"]),
     ("check", &["check trace.jsonl --json", "check open.jsonl --json"]),
     ("links", &["links trace.jsonl --json"]),
     ("conform", &["conform GOLDEN/hs.json --json", "conform GOLDEN/frlle.json --json"]),
     ("study", &["study --seeds 2 --sizes 8 --graph line --json"]),
     ("hierarchy", &["hierarchy --nodes 10 --json"]),
-    ("stress", &["stress hierarchy --runs 3 --json"]),
+    ("stress-hierarchy", &["stress hierarchy --runs 3 --json"]),
+    ("stress-lies", &["stress lies --runs 6 --json"]),
     ("table", &["table --json"]),
     ("size", &["size IMAGE --json", "size IMAGE --json --max-flash 1 --max-ram 999999"]),
     ("demo", &["demo --json"]),
@@ -71,6 +75,13 @@ const LATE: &str = "name = \"late\"\nduration = \"5 s\"\n[topology]\nkind = \"li
 const SERVICES: &str = "name = \"services\"\nduration = \"40 s\"\n[topology]\nkind = \"line\"\nnodes = 3\nspacing = \"9 m\"\n\
                         [radio]\nmodel = \"plain\"\n[collect]\nevery = \"2 s\"\nsample = \"1 s\"\n[fleet]\nevery = \"10 s\"\n\
                         [[command]]\nat = \"12 s\"\nnode = 2\nset = \"sample=1s\"\n";
+
+/// Nobody hears anybody, and one is off for a while: nothing is detected, gathered or listed.
+const APART: &str = "name = \"apart\"\nduration = \"25 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"900 m\"\n\
+                     [radio]\nmodel = \"plain\"\n[collect]\nevery = \"2 s\"\nsample = \"1 s\"\n[fleet]\nevery = \"10 s\"\n\
+                     [[command]]\nat = \"12 s\"\nnode = 2\nset = \"sample=1s\"\n\
+                     [[fault]]\nkind = \"crash\"\nnodes = [1]\nat = \"0 s\"\n\
+                     [[fault]]\nkind = \"restart\"\nnodes = [1]\nat = \"5 s\"\n";
 
 fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
@@ -168,6 +179,7 @@ fn what_is_printed_fits_its_schema() {
     std::fs::write(folder.join("late.toml"), LATE).unwrap();
     std::fs::write(folder.join("desk.toml"), DESK).unwrap();
     std::fs::write(folder.join("services.toml"), SERVICES).unwrap();
+    std::fs::write(folder.join("apart.toml"), APART).unwrap();
     #[cfg(unix)]
     let _board = FakeBoard::plug_in(&folder.join("port"), script(5, None));
     std::fs::write(folder.join("image.elf"), emulator::images::elf("firmware").unwrap()).unwrap();
@@ -217,7 +229,9 @@ fn hold(name: &str, values: &[Value]) {
     if is_to_be_made {
         let mut schema = schema_of(&values.iter().collect::<Vec<_>>());
         schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-        schema["title"] = format!("ringleader {} --json", name.replacen("bench-", "bench ", 1)).into();
+        schema["title"] =
+            format!("ringleader {} --json", name.replacen("bench-", "bench ", 1).replacen("stress-", "stress ", 1))
+                .into();
         std::fs::write(&path, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
     }
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -17,8 +17,13 @@ fn said(output: &[u8]) -> String {
 
 /// Every command, as the program's own help lists them.
 fn commands() -> Vec<String> {
-    let help = said(&ringleader(Path::new("."), "--help").stdout);
-    let (_, list) = help.split_once("Commands:\n").unwrap();
+    subcommands("")
+}
+
+/// Those of a command; none if it has none.
+fn subcommands(of: &str) -> Vec<String> {
+    let help = said(&ringleader(Path::new("."), &format!("{of} --help")).stdout);
+    let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
     let (list, _) = list.split_once("\n\n").unwrap();
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     names.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|name| name != "help").collect()
@@ -159,9 +164,11 @@ fn commands_with_json() -> Vec<String> {
         let help = said(&ringleader(Path::new("."), &format!("{name} --help")).stdout);
         help.lines().any(|line| line.trim_start().starts_with("--json"))
     };
-    // Those of `bench` are commands of their own.
-    let bench = ["air", "boards", "core", "elections", "nodes"].map(|name| format!("bench {name}"));
-    commands().into_iter().filter(|name| name != "gateway").chain(bench).filter(|name| prints(name)).collect()
+    let names = commands().into_iter().filter(|name| name != "gateway").flat_map(|name| {
+        let below: Vec<String> = subcommands(&name).iter().map(|below| format!("{name} {below}")).collect();
+        below.into_iter().chain([name])
+    });
+    names.filter(|name| prints(name)).collect()
 }
 
 #[test]

@@ -38,8 +38,8 @@ fn build_with(
     if let Some(features) = features {
         cargo.args(["--no-default-features", "--features", features]);
     }
-    // Flags for coverage or sanitizers are meant for the PC.
-    cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    // Flags for coverage or sanitizers are meant for the PC, and an image that is built bit by bit is a slower one.
+    cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_INCREMENTAL");
     run(cargo)?;
     Ok(directory.join(target).join(profile))
 }

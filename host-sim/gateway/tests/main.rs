@@ -11,6 +11,8 @@ mod boards;
 #[cfg(unix)]
 mod cables;
 #[cfg(unix)]
+mod document;
+#[cfg(unix)]
 #[path = "../../tests/monitor/fake_board.rs"]
 mod fake_board;
 #[cfg(unix)]

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use sim::air::trace::{Event, Record};
 
 use super::ports::Ports;
-use crate::field::monitor::screen::{COLUMNS, Screen};
+use crate::field::monitor::screen::{Screen, Size};
 use crate::field::monitor::watch::{Options, Watch};
 use crate::field::utc::Utc;
 use crate::output;
@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         if is_terminal {
             // Windows are resized while a field test runs.
-            screen.set_columns(columns());
+            screen.set_size(size());
         }
         let shown = if args.json { print_all(&lines) } else { screen.show(&happened, &watch) };
         if shown.is_err() {
@@ -110,15 +110,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How wide the terminal is.
-fn columns() -> usize {
+/// How large the terminal is.
+fn size() -> Size {
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
         && size.ws_col > 0
+        && size.ws_row > 0
     {
-        return usize::from(size.ws_col);
+        return Size { columns: usize::from(size.ws_col), lines: usize::from(size.ws_row) };
     }
-    COLUMNS
+    Size::USUAL
 }
 
 fn print_all(lines: &str) -> std::io::Result<()> {

@@ -19,7 +19,8 @@ Reads a recording of `ringleader monitor --frames --record` (or a trace of the s
 writes a scenario with the measured links, and beside it their table; boards that lost power lose it again.
 It reproduces the channel, not the run: try another algorithm on it, or kill another leader.
 
-What nobody could observe (boards without a cable) is missing from the table, which says so.
+What nobody could observe (what boards without a cable hear) is assumed from what others hear of them, or missing;
+the table says which.
 
 Examples:
   ringleader replay field.jsonl --out field.toml && ringleader sweep field.toml --seeds 0..100
@@ -70,8 +71,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "{} says nothing about who heard whom: record with `ringleader monitor --frames --record`",
         args.trace.display()
     );
-    for node in &matrix.unwatched {
-        note!("node {node} was not watched: whom it hears is not known, and its rows are missing");
+    for unknown in matrix.unknown() {
+        note!("{unknown}");
     }
     if let (Some(out), Some(table)) = (&args.out, &table) {
         write(table, &matrix.csv_in_time(args.power))?;

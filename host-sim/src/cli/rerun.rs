@@ -31,7 +31,7 @@ pub fn run(file: &Path, fleet: Option<&Path>) -> anyhow::Result<ExitCode> {
     for life in &lives {
         let config = config(&life.board, &configs)?;
         let name = format!("node {}, boot {}", life.board.id, boot(life));
-        match rerun(&config, &life.calls) {
+        match rerun(&config, &life.log, &life.calls) {
             None => bail!("{name}: its record does not begin with its start, or its configuration is wrong"),
             Some(Ok(Same { calls, frames })) => {
                 let (calls, frames) = (counted(calls, "call"), counted(frames, "frame"));

@@ -15,7 +15,7 @@ Examples:
   ringleader schema sweep > sweep.schema.json";
 
 /// Each command with its schema.
-const SCHEMAS: [(&str, &str); 21] = [
+const SCHEMAS: [(&str, &str); 22] = [
     ("bench-air", include_str!("../../schemas/bench-air.json")),
     ("bench-boards", include_str!("../../schemas/bench-boards.json")),
     ("bench-core", include_str!("../../schemas/bench-core.json")),
@@ -28,11 +28,13 @@ const SCHEMAS: [(&str, &str); 21] = [
     ("fleet", include_str!("../../schemas/fleet.json")),
     ("hierarchy", include_str!("../../schemas/hierarchy.json")),
     ("links", include_str!("../../schemas/links.json")),
-    ("merge", include_str!("../../schemas/merge.json")),
+    // A sweep in parts is a sweep.
+    ("merge", include_str!("../../schemas/sweep.json")),
     ("monitor", include_str!("../../schemas/monitor.json")),
     ("run", include_str!("../../schemas/run.json")),
     ("size", include_str!("../../schemas/size.json")),
-    ("stress", include_str!("../../schemas/stress.json")),
+    ("stress-hierarchy", include_str!("../../schemas/stress-hierarchy.json")),
+    ("stress-lies", include_str!("../../schemas/stress-lies.json")),
     ("study", include_str!("../../schemas/study.json")),
     ("swarm", include_str!("../../schemas/swarm.json")),
     ("sweep", include_str!("../../schemas/sweep.json")),

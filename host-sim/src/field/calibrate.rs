@@ -3,7 +3,8 @@
 //!
 //! Both directions of a link have the same shadow, so they count as one. Some nodes are louder or hear better than others,
 //! which is in all their links: where there are links enough, each node's own share is fitted too, and neither blurs the
-//! exponent nor counts as shadowing.
+//! exponent nor counts as shadowing. Pairs that are so far apart that some do not hear each other are left out: those that do
+//! are not a fair sample of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,9 +68,22 @@ const TURNS: usize = 100;
 
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
 pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) -> anyhow::Result<Calibration> {
+<<<<<<< HEAD
     let ends = |link: &Link| Ends { from: link.from, to: link.to };
     let losses: BTreeMap<Ends, f64> = matrix.links.iter().map(|link| (ends(link), link.loss_db(power_dbm))).collect();
     let pairs = pairs(&losses, positions);
+=======
+    let losses: BTreeMap<(u16, u16), f64> =
+        matrix.links.iter().map(|link| ((link.from, link.to), link.loss_db(power_dbm))).collect();
+    let mut pairs = pairs(&losses, positions);
+    let reach = reach(&losses, matrix, positions);
+    let near: Vec<Pair> = pairs.iter().copied().filter(|pair| pair.distance <= reach).collect();
+    let near_nodes: BTreeSet<u16> = near.iter().flat_map(|pair| pair.ends).collect();
+    // Too few of them would be worse than a biased choice.
+    if near.len() >= 4.max(PAIRS_PER_NODE * near_nodes.len()) {
+        pairs = near;
+    }
+>>>>>>> s-field
     let count = pairs.len() as f64;
     ensure!(pairs.len() >= 4, "at least four links must have both ends on the sketch; {} of them do", pairs.len());
     let nodes: BTreeSet<u16> = pairs.iter().flat_map(|pair| pair.ends).collect();
@@ -111,18 +125,58 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
 }
 
 /// 95 of 100 values lie within this many standard deviations.
-const SURE: f64 = 1.96;
+pub const SURE: f64 = 1.96;
+
+/// Of the pairs up to some distance, at least this share must hear each other both ways.
+const HEARD: f64 = 0.99;
+
+/// How far nearly all pairs hear each other. Farther off, only those do that have less loss than is usual there, and they would
+/// make the exponent too small.
+#[expect(clippy::cast_precision_loss, reason = "there are few links")]
+fn reach(losses: &BTreeMap<(u16, u16), f64>, matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>) -> f64 {
+    let watched: Vec<u16> = matrix.nodes.iter().copied().filter(|node| !matrix.unwatched.contains(node)).collect();
+    let ends = watched.iter().enumerate().flat_map(|(at, &a)| watched[at + 1..].iter().map(move |&b| [a, b]));
+    let mut all: Vec<(f64, bool)> = ends
+        .filter_map(|[a, b]| {
+            let is_heard = losses.contains_key(&(a, b)) && losses.contains_key(&(b, a));
+            Some((distance([a, b], positions)?, is_heard))
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut heard, mut reach) = (0, f64::NEG_INFINITY);
+    for (at, &(distance, is_heard)) in all.iter().enumerate() {
+        heard += usize::from(is_heard);
+        // Pairs of one distance stay together.
+        let is_last = all.get(at + 1).is_none_or(|next| next.0 > distance + 1e-9);
+        if is_last && heard as f64 >= HEARD * (at + 1) as f64 {
+            reach = distance + 1e-9;
+        }
+    }
+    reach
+}
+
+/// Ten times the logarithm of the metres between two nodes; none if one of them has no position, or both have the same.
+fn distance([a, b]: [u16; 2], positions: &BTreeMap<u16, [f64; 2]>) -> Option<f64> {
+    let ([ax, ay], [bx, by]) = (positions.get(&a)?, positions.get(&b)?);
+    let metres = (ax - bx).hypot(ay - by);
+    (metres > 0.0).then(|| 10.0 * metres.log10())
+}
 
 fn pairs(losses: &BTreeMap<Ends, f64>, positions: &BTreeMap<u16, [f64; 2]>) -> Vec<Pair> {
     let ends: BTreeSet<[u16; 2]> = losses.keys().map(|&Ends { from, to }| [from.min(to), from.max(to)]).collect();
     let pair = |ends: [u16; 2]| {
         let [a, b] = ends;
+<<<<<<< HEAD
         let ([ax, ay], [bx, by]) = (positions.get(&a)?, positions.get(&b)?);
         let metres = (ax - bx).hypot(ay - by);
         let directions = [Ends { from: a, to: b }, Ends { from: b, to: a }];
         let ways: Vec<f64> = directions.iter().filter_map(|ends| losses.get(ends).copied()).collect();
+=======
+        let distance = distance(ends, positions)?;
+        let ways: Vec<f64> = [(a, b), (b, a)].iter().filter_map(|way| losses.get(way).copied()).collect();
+>>>>>>> s-field
         let loss_db = ways.iter().sum::<f64>() / if ways.len() == 2 { 2.0 } else { 1.0 };
-        (metres > 0.0).then(|| Pair { ends, distance: 10.0 * metres.log10(), loss_db })
+        Some(Pair { ends, distance, loss_db })
     };
     ends.into_iter().filter_map(pair).collect()
 }

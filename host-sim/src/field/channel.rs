@@ -1,9 +1,9 @@
 //! How strong a link is, from how many frames arrive over it and how strong those are.
 //!
-//! The strength of frames that arrived is biased where noise takes many: the weak ones are missing. Where less than nine
-//! tenths arrive, and those are hardly stronger than noise, the share says more, and the simulator's error curve turns it
-//! into a strength. Three things stand between the share and the curve, and each is taken from the same recording: frames
-//! vary in strength, longer ones are lost sooner, and others on the air take frames whatever their strength.
+//! The strength of frames that arrived is biased where noise takes many: the weak ones are missing. So a link that is hardly
+//! stronger than noise has the strength that best explains both, the share that arrived and the mean of those that did, by
+//! the simulator's error curve. Three things stand between frames and the curve, and each is taken from the same recording:
+//! frames vary in strength, longer ones are lost sooner, and others on the air take frames whatever their strength.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ use serde::Serialize;
 use sim::air::oqpsk::ln_good_bit;
 use sim::air::trace::Event;
 
+use super::calibrate::{Estimate, SURE};
 use super::check::trace_file::Trace;
 use super::links::{Ends, id};
 
-/// Below this share of frames that arrive, their strength is no longer taken for the link's.
+/// Only where at least this share of frames arrives, they vary as the link does.
 const FAITHFUL: f64 = 0.9;
 
 /// The simulator's noise floor, against which its error curve is read.
@@ -24,7 +25,10 @@ pub const NOISE_DBM: f64 = -100.5;
 const CLEAR_DB: f64 = 5.0;
 
 /// The weakest and the strongest signal, against noise, that a share of frames can stand for.
-const RANGE_DB: [f64; 2] = [-12.0, 12.0];
+const RANGE_DB: [i32; 2] = [-12, 12];
+
+/// Steps of a decibel in which the strength of a weak link is sought.
+const STEPS_PER_DB: i32 = 25;
 
 /// Bits of a frame of middling length, where nobody saw one.
 const FRAME_BITS: u32 = 50 * 8;
@@ -34,6 +38,9 @@ const FEW: u64 = 20;
 
 /// Radios report whole decibels; this deviation is the rounding's, not the link's.
 const ROUNDING_VARIANCE: f64 = 1.0 / 12.0;
+
+/// Frames that vary by this deviation are rounded now up and now down.
+const ROUGH_DB: f64 = 0.5;
 
 /// What became of a link's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -70,9 +77,8 @@ impl Tally {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of frames are far below 2^52")]
 pub fn share(part: u64, all: u64) -> f64 {
-    part as f64 / all.max(1) as f64
+    whole(part) / whole(all.max(1))
 }
 
 /// What all links of a recording have in common.
@@ -85,6 +91,9 @@ pub struct Channel {
     /// The share of strong frames that arrives at each node: the others are lost to frames that overlap.
     #[serde(skip)]
     spared: BTreeMap<u16, f64>,
+    /// What becomes of frames of every strength that is hardly more than noise.
+    #[serde(skip)]
+    curve: Vec<Arrivals>,
 }
 
 impl Channel {
@@ -97,77 +106,101 @@ impl Channel {
             }
         }
         let spared = shares.into_iter().map(|(to, mut shares)| (to, median(&mut shares))).collect();
-        Self { jitter_db: jitter_db(trace, links), frame_bits: frame_bits(trace), spared }
+        Self::new(jitter_db(trace, links), frame_bits(trace), spared)
+    }
+
+    fn new(jitter_db: f64, frame_bits: u32, spared: BTreeMap<u16, f64>) -> Self {
+        let mut channel = Self { jitter_db, frame_bits, spared, curve: Vec::new() };
+        let [low, high] = RANGE_DB.map(|db| db * STEPS_PER_DB);
+        channel.curve = (low..=high).map(|step| channel.outcome(f64::from(step) / f64::from(STEPS_PER_DB))).collect();
+        channel
     }
 
     /// How strongly frames of a link arrive, those that were lost to noise included.
-    pub fn strength_dbm(&self, to: u16, tally: &Tally) -> f64 {
-        let spared = self.spared.get(&to).copied().unwrap_or(1.0).max(f64::EPSILON);
-        let arrived = (tally.share() / spared).min(1.0);
-        match tally.mean_dbm() {
-            Some(mean) if arrived >= FAITHFUL || mean >= NOISE_DBM + CLEAR_DB => mean,
-            // Overlaps take weak frames before strong ones, so the share may blame noise for more than its part. The mean of
-            // those that arrived knows nothing of overlaps, but is rough where they are few.
-            Some(mean) => self.strength_at(arrived).max(self.strength_of(mean) - self.roughness_db(tally.heard)),
-            None => self.strength_at(arrived),
+    pub fn strength(&self, to: u16, tally: &Tally) -> Estimate {
+        let Some(mean_dbm) = tally.mean_dbm() else {
+            return Estimate { value: NOISE_DBM + f64::from(RANGE_DB[0]), within: f64::INFINITY };
+        };
+        let frames = whole(tally.heard);
+        if mean_dbm >= NOISE_DBM + CLEAR_DB {
+            let variance = self.jitter_db.powi(2) / frames + self.rounding_variance(frames);
+            return Estimate { value: mean_dbm, within: SURE * variance.sqrt() };
         }
+        let likelihoods = self.curve.iter().map(|outcome| (outcome, self.ln_likelihood(to, tally, mean_dbm, outcome)));
+        let likelihoods: Vec<(f64, f64)> = likelihoods.map(|(outcome, likely)| (outcome.strength_db, likely)).collect();
+        let best = likelihoods.iter().map(|(_, likely)| *likely).fold(f64::NEG_INFINITY, f64::max);
+        let [mut sum, mut first, mut second] = [0.0; 3];
+        for (strength_db, likely) in likelihoods {
+            let weight = (likely - best).exp();
+            sum += weight;
+            first += weight * strength_db;
+            second += weight * strength_db * strength_db;
+        }
+        let value = first / sum;
+        Estimate { value: NOISE_DBM + value, within: SURE * (second / sum - value * value).max(0.0).sqrt() }
     }
 
-    /// How far off the strength may be that the mean of this many frames tells.
-    fn roughness_db(&self, heard: u64) -> f64 {
-        0.5 + 2.0 * self.jitter_db * share(1, heard).sqrt()
+    /// Of the mean of so many frames. Where they hardly vary, rounding errs the same way every time.
+    fn rounding_variance(&self, frames: f64) -> f64 {
+        if self.jitter_db < ROUGH_DB { ROUNDING_VARIANCE } else { ROUNDING_VARIANCE / frames }
     }
 
-    /// The strength at which those that arrive have this mean.
-    fn strength_of(&self, mean_dbm: f64) -> f64 {
-        Self::find(|strength| NOISE_DBM + self.outcome(strength).mean_db < mean_dbm)
+    /// How well a strength explains what became of a link's frames.
+    fn ln_likelihood(&self, to: u16, tally: &Tally, mean_dbm: f64, outcome: &Arrivals) -> f64 {
+        let spared = self.spared.get(&to).copied().unwrap_or(1.0);
+        let sent = whole(tally.expected.max(tally.heard));
+        let share = (outcome.arriving * spared).clamp(f64::EPSILON, 1.0 - f64::EPSILON);
+        // Overlaps take weak frames before strong ones: how many is known to within what they take of strong ones.
+        let share_variance =
+            (share * (1.0 - share)).max(0.25 / sent) / sent + (outcome.arriving * (1.0 - spared)).powi(2);
+        let frames = whole(tally.heard);
+        let mean_variance = outcome.variance / frames + self.rounding_variance(frames);
+        let off = (tally.share() - share).powi(2) / share_variance
+            + (mean_dbm - NOISE_DBM - outcome.mean_db).powi(2) / mean_variance;
+        -0.5 * (off + share_variance.ln() + mean_variance.ln())
     }
 
-    /// The share of frames of a link that noise takes, where their mean strength is this.
+    /// The share of frames of a link that noise takes, where its strength is this.
     pub fn lost_at(&self, strength_dbm: f64) -> f64 {
         1.0 - self.outcome(strength_dbm - NOISE_DBM).arriving
     }
 
-    /// The strength at which this share of frames arrives.
-    fn strength_at(&self, arrived: f64) -> f64 {
-        Self::find(|strength| self.outcome(strength).arriving < arrived)
-    }
-
-    /// The greatest strength at which a condition holds that holds for all weaker ones.
-    fn find(is_so: impl Fn(f64) -> bool) -> f64 {
-        let [mut low, mut high] = RANGE_DB;
-        // To a ten-thousandth of a decibel.
-        for _ in 0..18 {
-            let middle = f64::midpoint(low, high);
-            if is_so(middle) { low = middle } else { high = middle }
-        }
-        NOISE_DBM + high
-    }
-
     /// What becomes of frames with this mean strength against noise.
-    fn outcome(&self, mean_db: f64) -> Arrivals {
-        let (mut arriving, mut sum_db, mut weights) = (0.0, 0.0, 0.0);
+    fn outcome(&self, strength_db: f64) -> Arrivals {
+        let [mut arriving, mut first, mut second, mut weights] = [0.0; 4];
         for eighth in -24..=24_i32 {
             let deviations = f64::from(eighth) / 8.0;
             let weight = (-0.5 * deviations * deviations).exp();
-            let strength_db = mean_db + deviations * self.jitter_db;
-            let arrives = weight * (f64::from(self.frame_bits) * ln_good_bit(10_f64.powf(strength_db / 10.0))).exp();
+            let one_db = strength_db + deviations * self.jitter_db;
+            let arrives = weight * (f64::from(self.frame_bits) * ln_good_bit(10_f64.powf(one_db / 10.0))).exp();
             arriving += arrives;
-            sum_db += arrives * strength_db;
+            first += arrives * one_db;
+            second += arrives * one_db * one_db;
             weights += weight;
         }
         // Where nothing arrives, the strongest would be the first.
-        let mean_db = if arriving > 0.0 { sum_db / arriving } else { mean_db };
-        Arrivals { arriving: arriving / weights, mean_db }
+        let mean_db = if arriving > 0.0 { first / arriving } else { strength_db };
+        let variance = if arriving > 0.0 { (second / arriving - mean_db * mean_db).max(0.0) } else { 0.0 };
+        Arrivals { strength_db, arriving: arriving / weights, mean_db, variance }
     }
 }
 
 /// What becomes of frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Arrivals {
+    /// Their mean strength against noise.
+    strength_db: f64,
     /// The share that arrives.
     arriving: f64,
     /// The mean strength of those, against noise.
     mean_db: f64,
+    /// And how it varies.
+    variance: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of frames are far below 2^52")]
+fn whole(count: u64) -> f64 {
+    count as f64
 }
 
 fn median(numbers: &mut [f64]) -> f64 {
@@ -210,7 +243,7 @@ mod tests {
     use super::{Channel, FRAME_BITS, Tally};
 
     fn channel(jitter_db: f64, spared: f64) -> Channel {
-        Channel { jitter_db, frame_bits: FRAME_BITS, spared: BTreeMap::from([(2, spared)]) }
+        Channel::new(jitter_db, FRAME_BITS, BTreeMap::from([(2, spared)]))
     }
 
     fn tally(heard: u64, dbm: i16) -> Tally {
@@ -221,33 +254,45 @@ mod tests {
 
     #[test]
     fn where_few_frames_arrive_their_strength_is_not_believed() {
-        let still = channel(0.0, 1.0);
-        assert!((still.strength_dbm(2, &tally(95, -98)) + 98.0).abs() < 1e-9);
-        let weak = channel(4.0, 1.0).strength_dbm(2, &tally(30, -98));
-        assert!((-103.0..-100.0).contains(&weak), "{weak}");
-        let disturbed = still.strength_dbm(2, &tally(30, -70));
+        let weak = channel(4.0, 1.0).strength(2, &tally(30, -98)).value;
+        assert!((-104.0..-101.0).contains(&weak), "{weak}");
+        let disturbed = channel(0.0, 1.0).strength(2, &tally(30, -70)).value;
         assert!((disturbed + 70.0).abs() < 1e-9, "others on the air take strong frames");
-        assert!(still.strength_at(0.5) > still.strength_at(0.1));
+        let none = channel(4.0, 1.0).strength(2, &tally(0, -98));
+        assert!(none.value < -110.0 && none.within.is_infinite(), "{none:?}");
     }
 
     #[test]
-    fn a_share_turned_into_a_strength_gives_the_share_again() {
-        for jitter_db in [0.0, 1.5, 4.0] {
+    fn what_a_link_of_some_strength_does_tells_its_strength() {
+        for (jitter_db, strength_db) in [(0.0, 0.4), (1.5, -1.0), (1.5, 0.0), (1.5, 3.0), (4.0, -3.0), (4.0, 2.0)] {
             let channel = channel(jitter_db, 1.0);
-            for percent in [5, 30, 50, 85] {
-                let share = f64::from(percent) / 100.0;
-                let found = 1.0 - channel.lost_at(channel.strength_at(share));
-                assert!((found - share).abs() < 1e-3, "{jitter_db} dB: {share} became {found}");
-            }
+            let true_one = channel.outcome(strength_db);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "they are positive and few")]
+            let heard = (true_one.arriving * 10_000.0) as u64;
+            #[expect(clippy::cast_possible_truncation, reason = "a hundred times ten thousand")]
+            let sum_dbm = ((super::NOISE_DBM + true_one.mean_db) * super::whole(heard)) as i64;
+            let found = channel.strength(2, &Tally { heard, expected: 10_000, sum_dbm, least_dbm: None });
+            let is_it = (found.value - super::NOISE_DBM - strength_db).abs() < 0.1 && found.within < 0.2;
+            assert!(is_it, "{jitter_db} dB: {strength_db} became {found:?}");
         }
     }
 
     #[test]
+    fn more_frames_make_a_strength_surer() {
+        let channel = channel(1.5, 1.0);
+        let within = |times: u64| {
+            let mut all = Tally::default();
+            (0..times).for_each(|_| all.merge(&tally(60, -101)));
+            channel.strength(2, &all).within
+        };
+        assert!(within(1) < 1.0 && within(9) < 0.5 * within(1), "{} and {}", within(1), within(9));
+    }
+
+    #[test]
     fn what_overlaps_took_is_not_blamed_on_noise() {
-        // Of strong frames four fifths arrive here, so a link with 60 of 100 loses a quarter to noise.
+        // Of strong frames four fifths arrive here.
         let (alone, crowded) = (channel(1.5, 1.0), channel(1.5, 0.8));
-        let found = crowded.strength_dbm(2, &tally(60, -101));
-        assert!((found - alone.strength_at(0.75)).abs() < 1e-9);
-        assert!(found > alone.strength_dbm(2, &tally(60, -101)));
+        let lost = |channel: &Channel| channel.lost_at(channel.strength(2, &tally(60, -100)).value);
+        assert!(lost(&crowded) + 0.05 < lost(&alone), "{} and {}", lost(&crowded), lost(&alone));
     }
 }

@@ -45,6 +45,8 @@ pub struct Link {
     pub least_dbm: i16,
     /// Of all frames, those that noise took included.
     pub strength_dbm: f64,
+    /// How far off that may be, with 95 % confidence: the fewer frames, the farther.
+    pub within_db: f64,
 }
 
 /// From this time on a link is as strong as this.
@@ -104,7 +106,12 @@ impl Matrix {
         let mut nodes = watched.clone();
         nodes.extend(tallies.keys().map(|ends| ends.from));
         let unwatched = nodes.difference(&watched).copied().collect();
+<<<<<<< HEAD
         let links = tallies.iter().filter_map(|(&Ends { from, to }, tally)| {
+=======
+        let links = tallies.iter().filter_map(|(&(from, to), tally)| {
+            let strength = channel.strength(to, tally);
+>>>>>>> s-field
             Some(Link {
                 from,
                 to,
@@ -112,7 +119,8 @@ impl Matrix {
                 expected: tally.expected.max(tally.heard),
                 mean_dbm: tally.mean_dbm()?,
                 least_dbm: tally.least_dbm.unwrap_or(0),
-                strength_dbm: channel.strength_dbm(to, tally),
+                strength_dbm: strength.value,
+                within_db: strength.within,
             })
         });
         let changes = tallies.keys().flat_map(|&link| changes(link, &pieces[&link], &channel)).collect();
@@ -123,8 +131,9 @@ impl Matrix {
     pub fn csv(&self, power_dbm: f64) -> String {
         let mut text = self.csv_remarks() + "from,to,loss_db\n";
         for link in &self.links {
-            let (from, to) = (self.number(link.from), self.number(link.to));
-            let _ = writeln!(text, "{from},{to},{:.1}", link.loss_db(power_dbm));
+            for (from, to) in self.ways(link.from, link.to) {
+                let _ = writeln!(text, "{from},{to},{:.1}", link.loss_db(power_dbm));
+            }
         }
         text
     }
@@ -132,11 +141,33 @@ impl Matrix {
     /// The same, with the time in seconds from which each row holds.
     pub fn csv_in_time(&self, power_dbm: f64) -> String {
         let mut text = self.csv_remarks() + "seconds,from,to,loss_db\n";
+        // The rows of a link are in order of time.
         for Change { at_us, from, to, strength_dbm } in &self.changes {
-            let (from, to, loss_db) = (self.number(*from), self.number(*to), power_dbm - strength_dbm);
-            let _ = writeln!(text, "{},{from},{to},{loss_db:.1}", at_us / 1_000_000);
+            for (from, to) in self.ways(*from, *to) {
+                let _ = writeln!(text, "{},{from},{to},{:.1}", at_us / 1_000_000, power_dbm - strength_dbm);
+            }
         }
         text
+    }
+
+    /// The rows of a table that a link stands for, as numbers of nodes. Nobody could observe what an unwatched node hears; the
+    /// air is much the same both ways.
+    fn ways(&self, from: u16, to: u16) -> impl Iterator<Item = (usize, usize)> {
+        let (from, to, is_silent) = (self.number(from), self.number(to), self.unwatched.contains(&from));
+        [(from, to)].into_iter().chain(is_silent.then_some((to, from)))
+    }
+
+    /// What is not known of the field, for people.
+    pub fn unknown(&self) -> Vec<String> {
+        let alone = self.unwatched.iter().map(|node| {
+            format!("node {node} was not watched: what it hears is assumed to be as strong as what others hear of it")
+        });
+        let pairs = self.unwatched.iter().enumerate().flat_map(|(at, one)| {
+            self.unwatched[at + 1..].iter().map(move |other| {
+                format!("nobody could observe whether nodes {one} and {other} hear each other: no rows")
+            })
+        });
+        alone.chain(pairs).collect()
     }
 
     /// The number of a node in a table.
@@ -149,9 +180,8 @@ impl Matrix {
         for (node, number) in self.nodes.iter().zip(1..) {
             let _ = writeln!(text, "# {number} is node {node}");
         }
-        for node in &self.unwatched {
-            let _ =
-                writeln!(text, "# node {node} was not watched: whom it hears is not known, and its rows are missing");
+        for unknown in self.unknown() {
+            let _ = writeln!(text, "# {unknown}");
         }
         text
     }
@@ -274,10 +304,10 @@ fn changes(Ends { from, to }: Ends, pieces: &BTreeMap<u64, Tally>, channel: &Cha
         };
         let differs = tally.expected.max(tally.heard) >= FEW
             && part.expected.max(part.heard) >= FEW
-            && (channel.strength_dbm(to, tally) - channel.strength_dbm(to, part)).abs() >= CHANGE_DB;
+            && (channel.strength(to, tally).value - channel.strength(to, part).value).abs() >= CHANGE_DB;
         if differs { parts.push((piece * PIECE_US, *tally)) } else { part.merge(tally) }
     }
     let strength =
-        |(at_us, part): (u64, Tally)| Change { at_us, from, to, strength_dbm: channel.strength_dbm(to, &part) };
+        |(at_us, part): (u64, Tally)| Change { at_us, from, to, strength_dbm: channel.strength(to, &part).value };
     parts.into_iter().map(strength).collect()
 }

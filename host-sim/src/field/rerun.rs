@@ -1,12 +1,15 @@
 //! Runs a board's node again on the PC: given the same calls, it must produce the same bytes.
 //!
 //! A record begins where the node was made, with its randomness; its configuration, with the key, is not in it. Where the
-//! board dropped messages the record ends: what came after them says nothing.
+//! board dropped messages the record ends: what came after them says nothing. What the board's log held at its boot is what
+//! it told of its log before.
+
+use std::collections::BTreeMap;
 
 use common::config::{Boot, Config};
 use common::data::Done;
 use common::data::block::Sample;
-use common::data::log_entry::ENTRY_MAX;
+use common::data::log_entry::{ENTRY_MAX, LogEntry};
 use common::data::origin::Recovered;
 use common::data::wire::ANSWER_MAX;
 use common::host_link::{Bytes, Call, Decoder, Did, ToHost};
@@ -34,6 +37,8 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
     pub board: Identity,
+    /// The entries of its log when it began, as far as the board had told them.
+    pub log: Vec<Vec<u8>>,
     /// With the times that the node was told.
     pub calls: Vec<(u64, Call)>,
     /// Whether the board dropped messages, which ends what is known of this boot.
@@ -77,6 +82,8 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
     for node in &trace.in_use {
         // Begun and still complete.
         let (mut open, mut board): (Option<Life>, _) = (None, Identity::default());
+        // By position.
+        let mut log: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
         for record in trace.records.iter().filter(|record| record.node == Some(*node)) {
             match &record.event {
                 // A board that is provisioned meanwhile is another one from its next boot on.
@@ -85,12 +92,20 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
                     (board.network, board.chip, board.build) = (network.clone(), chip.clone(), build.clone());
                 }
                 Event::Call { message } => {
-                    let Some((at_us, call)) = decode(message) else { continue };
+                    let (at_us, call) = match decode(message) {
+                        Some(ToHost::Call { at_us, call }) => (at_us, call),
+                        Some(ToHost::Logged { position, entry }) => {
+                            log.insert(position, entry.as_slice().to_vec());
+                            continue;
+                        }
+                        _ => continue,
+                    };
                     // What was in its flash is told before the start.
                     let is_before = |life: &Life| life.calls.iter().all(|(_, call)| is_recovered(call));
                     let is_first = is_recovered(&call) || matches!(call, Call::Start { .. });
                     if is_first && !open.as_ref().is_some_and(is_before) {
-                        let fresh = Life { board: board.clone(), calls: Vec::new(), is_cut: false };
+                        let log = log.values().cloned().collect();
+                        let fresh = Life { board: board.clone(), log, calls: Vec::new(), is_cut: false };
                         lives.extend(open.replace(fresh));
                     }
                     if let Some(life) = &mut open {
@@ -108,21 +123,21 @@ pub fn lives(trace: &Trace) -> Vec<Life> {
     lives
 }
 
-fn decode(message: &[u8]) -> Option<(u64, Call)> {
+fn decode(message: &[u8]) -> Option<ToHost> {
     let mut decoder = Decoder::<ToHost>::new();
-    match message.iter().find_map(|&byte| decoder.push(byte))? {
-        ToHost::Call { at_us, call } => Some((at_us, call)),
-        _ => None,
-    }
+    message.iter().find_map(|&byte| decoder.push(byte))
 }
 
 /// Runs a boot again; none if its record does not begin with the start of its node, or the configuration is wrong.
-pub fn rerun(config: &Config, recorded: &[(u64, Call)]) -> Option<Result<Same, Difference>> {
+pub fn rerun(config: &Config, log: &[Vec<u8>], recorded: &[(u64, Call)]) -> Option<Result<Same, Difference>> {
     let is_of_the_mac = |call: &Call| matches!(call, Call::MacStart { .. } | Call::Mac { .. });
     let mut calls = recorded.iter().filter(|(_, call)| !is_of_the_mac(call)).peekable();
     let start = recorded.iter().find(|(_, call)| !is_of_the_mac(call) && !is_recovered(call))?;
     let (_, Call::Start { epoch, seed, device }) = start else { return None };
     let mut node = Node::new(config, Boot { epoch: *epoch, seed: *seed, device: *device }).ok()?;
+    for entry in log.iter().filter_map(|entry| LogEntry::read(entry)) {
+        node.handle_logged_before(&entry);
+    }
     let mut same = Same { calls: 0, frames: 0 };
     while let Some((at_us, call)) = calls.next() {
         let now = Instant::from_micros(*at_us);
@@ -160,7 +175,7 @@ const fn is_recovered(call: &Call) -> bool {
     matches!(call, Call::Recovered { .. } | Call::Kept(_))
 }
 
-/// Repeats one recorded call to a node; false if the record is an output of the node.
+/// Repeats one recorded call to a node; false if the record is an output of the node, and the node does not give it.
 fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
     match call {
         Call::Start { .. } => node.handle_start(now),
@@ -181,8 +196,8 @@ fn tell(node: &mut Node, now: Instant, call: &Call) -> bool {
         Call::Kept(piece) => node.handle_kept(piece.as_slice()),
         Call::Read => node.handle_reader(now),
         Call::Sample(values) => node.handle_sample(now, Sample { values: *values }),
-        // What it wants of the flash is in what the board then did.
-        Call::Chore => _ = node.poll_chore(now, &mut [0; ENTRY_MAX]),
+        // What exactly it wants of the flash is in what the board then did.
+        Call::Chore => return node.poll_chore(now, &mut [0; ENTRY_MAX]).is_some(),
         Call::Done(Did::Stored { oldest }) => {
             node.handle_done(now, Done::Stored(oldest.is_some()));
             if let Some(oldest) = oldest {
@@ -226,12 +241,14 @@ fn told(call: &Call) -> String {
 #[cfg(test)]
 mod tests {
     use common::config::{Boot, Config, NetworkKey, Protection};
-    use common::host_link::Call;
+    use common::host_link::{Bytes, Call, FRAME_BYTES_MAX, ToHost, encode};
     use common::node::Node;
     use common::time::Instant;
     use common::types::NodeId;
+    use sim::air::trace::{Event, NodeNumber, Record};
 
-    use super::{given, rerun, tell};
+    use super::{given, lives, rerun, tell};
+    use crate::field::check::trace_file::in_order;
 
     fn config(key: u8) -> Config {
         Config::ad_hoc(NodeId(5), 7, Protection::Ascon(NetworkKey::new([key; 16])))
@@ -256,20 +273,34 @@ mod tests {
 
     #[test]
     fn the_same_calls_give_the_same_bytes() {
-        let same = rerun(&config(1), &record(77)).unwrap().unwrap();
+        let same = rerun(&config(1), &[], &record(77)).unwrap().unwrap();
         assert!(same.frames > 10 && same.calls > same.frames, "{same:?}");
     }
 
     #[test]
     fn whatever_differs_is_told_with_its_place() {
-        let difference = rerun(&config(2), &record(77)).unwrap().unwrap_err();
+        let difference = rerun(&config(2), &[], &record(77)).unwrap().unwrap_err();
         assert!(difference.board.is_some() && difference.pc.is_some(), "another key: {difference}");
         let mut calls = record(77);
         let timeout = calls.iter().rposition(|(_, call)| matches!(call, Call::Transmit { .. })).unwrap();
         calls.remove(timeout);
         calls.push(calls[calls.len() - 1].clone());
-        let missing = rerun(&config(1), &calls).unwrap().unwrap_err();
+        let missing = rerun(&config(1), &[], &calls).unwrap().unwrap_err();
         assert!(missing.board.is_none() && missing.to_string().contains("the board sent nothing"), "{missing}");
-        assert!(rerun(&config(1), &calls[1..]).is_none(), "it begins in the middle");
+        assert!(rerun(&config(1), &[], &calls[1..]).is_none(), "it begins in the middle");
+    }
+
+    #[test]
+    fn a_boot_begins_with_what_the_log_held_before_it() {
+        let entry = |position| ToHost::Logged { position, entry: Bytes::new(&[7; 9]).unwrap() };
+        let start = ToHost::Call { at_us: 1, call: Call::Start { epoch: Some(3), seed: 77, device: 9 } };
+        let told = [entry(0), entry(1), entry(1), start.clone(), entry(2), start];
+        let records = told.iter().zip(0..).map(|(message, time_us)| {
+            let mut buf = [0; FRAME_BYTES_MAX];
+            let message = encode(message, &mut buf).unwrap().to_vec();
+            Record { time_us, node: Some(NodeNumber(0)), event: Event::Call { message } }
+        });
+        let boots = lives(&in_order(records.collect()));
+        assert_eq!(boots.iter().map(|life| life.log.len()).collect::<Vec<_>>(), [2, 3]);
     }
 }

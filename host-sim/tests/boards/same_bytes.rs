@@ -10,7 +10,7 @@ use super::support::{hold, image, scenario};
 /// Replays a board's record on the PC; returns how many frames were the same.
 fn replay(board: &BoardReport) -> usize {
     assert_eq!(board.lost_messages, 0, "the record has no gaps");
-    let same = rerun(&board.config, &board.calls).expect("the record begins with the start of the node");
+    let same = rerun(&board.config, &[], &board.calls).expect("the record begins with the start of the node");
     same.unwrap_or_else(|difference| panic!("node {}: {difference}", board.id)).frames
 }
 

@@ -17,7 +17,7 @@ use common::notice::Notice;
 use common::types::NodeId;
 use host_sim::field::monitor::boards::{Known, PortIndex};
 use host_sim::field::monitor::line::Endpoint;
-use host_sim::field::monitor::screen::{Screen, table};
+use host_sim::field::monitor::screen::{Screen, Size, table};
 use host_sim::field::monitor::watch::{Options, Watch, What};
 use host_sim::field::utc::Utc;
 use sim::air::trace::{Event, NodeNumber, Record, parse_line};
@@ -101,7 +101,7 @@ fn the_table_fits_the_terminal_so_that_it_is_overwritten_whole() {
     for columns in [40, 80] {
         let mut out = Vec::new();
         let mut screen = Screen::new(&mut out, true, false);
-        screen.set_columns(columns);
+        screen.set_size(Size { columns, ..Size::USUAL });
         screen.show(&[], &watch).unwrap();
         screen.show(&[], &watch).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -111,6 +111,17 @@ fn the_table_fits_the_terminal_so_that_it_is_overwritten_whole() {
         assert_eq!(widths[1..], [columns; 5], "{first}");
         assert!(widths[0] <= columns, "{first}");
     }
+    // A cursor cannot leave a terminal at its top.
+    let mut out = Vec::new();
+    let mut screen = Screen::new(&mut out, true, false);
+    screen.set_size(Size { columns: 80, lines: 5 });
+    screen.show(&[], &watch).unwrap();
+    screen.show(&[], &watch).unwrap();
+    screen.finish(&watch).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let tables: Vec<&str> = text.split("\x1b[4A\x1b[J").collect();
+    assert_eq!(tables.iter().map(|table| table.lines().count()).collect::<Vec<_>>(), [4, 4, 6], "{text}");
+    assert!(tables[0].contains("and 3 lines that the terminal has no room for"), "{text}");
 }
 
 #[test]

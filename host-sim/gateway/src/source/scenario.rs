@@ -12,11 +12,11 @@ use host_sim::field::monitor::line::Endpoint;
 use super::cable::Cables;
 use super::{Batch, Source};
 
-/// The boards of a scenario, each on a pseudo-terminal. They end with the gateway.
+/// The boards of a scenario, each on a pseudo-terminal. They end when their standard input does, and so with the gateway,
+/// even if it is killed.
 #[derive(Debug)]
 pub struct Emulated {
     boards: Child,
-    folder: PathBuf,
     cables: Cables,
 }
 
@@ -31,11 +31,11 @@ impl Emulated {
     ) -> anyhow::Result<Self> {
         let folder = std::env::temp_dir().join(format!("ringleader-gateway-{}", std::process::id()));
         let mut command = Command::new(ringleader);
-        command.args(["board", scenario]).arg(format!("--pty={}", folder.display()));
+        command.args(["board", scenario, "--until-eof"]).arg(format!("--pty={}", folder.display()));
         if let Some(image) = image {
             command.arg("--elf").arg(image);
         }
-        let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut boards = spawned.with_context(|| format!("cannot start {}", ringleader.display()))?;
         let said = boards.stdout.take().context("its output is a pipe")?;
         let ports = ports(said)?;
@@ -44,7 +44,7 @@ impl Emulated {
             bail!("`ringleader board {scenario}` has no boards; it says above why");
         }
         let cables = Cables::new(ports.into_iter().map(Endpoint::Serial).collect(), networks, false);
-        Ok(Self { boards, folder, cables })
+        Ok(Self { boards, cables })
     }
 }
 
@@ -77,9 +77,7 @@ impl Source for Emulated {
 
 impl Drop for Emulated {
     fn drop(&mut self) {
-        let _ = self.boards.kill();
+        // Closes its standard input first.
         let _ = self.boards.wait();
-        // It was killed, so it could not remove its ports.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

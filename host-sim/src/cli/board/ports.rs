@@ -18,6 +18,9 @@ pub struct Ports {
     /// With --pty: end after this many seconds
     #[arg(long = "for", value_name = "SECONDS", requires = "pty", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
+    /// With --pty: end when standard input does, for a program that starts boards and may be killed
+    #[arg(long, requires = "pty")]
+    until_eof: bool,
 }
 
 /// Runs the boards behind their ports until somebody ends it.
@@ -53,6 +56,14 @@ pub fn rehearse(
     }
     outln!("Ctrl-C ends it.")?;
     let interrupt = Interrupt::listen();
+    if ports.until_eof {
+        let interrupt = interrupt.clone();
+        std::thread::spawn(move || {
+            // Whatever comes says nothing; its end says that whoever started this is gone, however it went.
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            interrupt.set();
+        });
+    }
     let (mut carried, began, mut behind) = (Ok(()), Instant::now(), Duration::ZERO);
     let mut line = |id, is_on, sent: &[u8]| {
         cables.carry(id, is_on, sent).unwrap_or_else(|error| {

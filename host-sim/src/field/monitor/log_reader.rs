@@ -22,6 +22,8 @@ pub struct LogReader {
     released: u32,
     /// Since when an answer is due.
     asked: Option<Instant>,
+    /// Whether an answer has ended with nothing left to tell.
+    is_read: bool,
 }
 
 impl LogReader {
@@ -29,6 +31,11 @@ impl LogReader {
     pub fn start(&mut self, now: Instant) -> ToBoard {
         *self = Self { asked: Some(now), ..Self::default() };
         ToBoard::ReadLog { from: 0 }
+    }
+
+    /// Whether the board has told its whole log once.
+    pub fn is_read(&self) -> bool {
+        self.is_read
     }
 
     /// An entry has come; what to ask for, if others are missing.
@@ -46,6 +53,7 @@ impl LogReader {
     /// An answer has ended; what to ask for next, if there is more.
     pub fn handle_told(&mut self, now: Instant, next: u32, end: u32) -> Option<ToBoard> {
         let is_new = next > self.next;
+        self.is_read |= next >= end;
         (self.next, self.asked) = (self.next.max(next), None);
         // One that says nothing new has nothing more to say.
         (next < end && is_new).then(|| self.ask(now))
@@ -103,8 +111,10 @@ mod tests {
         assert_eq!(reader.handle_logged(now, 40), None);
         assert_eq!(reader.handle_committed(), None, "whether something is missing before it is not known yet");
         assert_eq!(reader.handle_told(now, 44, 47), Some(read(44)));
+        assert!(!reader.is_read());
         assert_eq!(reader.handle_committed(), Some(release(44)));
         assert_eq!(reader.handle_told(now, 47, 47), None);
+        assert!(reader.is_read());
         assert_eq!(reader.handle_logged(now, 47), None);
         assert_eq!(reader.handle_committed(), Some(release(48)));
         assert_eq!(reader.handle_committed(), None, "it knows");

@@ -19,49 +19,75 @@ pub struct Screen<W: Write> {
     is_verbose: bool,
     /// Lines of the table at the bottom.
     table_lines: usize,
-    /// Columns of the terminal. A row that wrapped would take more lines than were counted, and the next table would leave
-    /// parts of this one behind.
-    columns: usize,
+    is_cut: bool,
+    size: Size,
 }
 
-/// For terminals that do not report their width.
-pub const COLUMNS: usize = 80;
+/// Of a terminal. A row that wrapped would take more lines than were counted, and a table that is higher than the terminal
+/// cannot be reached with its cursor: the next table would leave parts of this one behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub columns: usize,
+    pub lines: usize,
+}
+
+impl Size {
+    /// For terminals that do not report theirs.
+    pub const USUAL: Self = Self { columns: 80, lines: 24 };
+}
 
 impl<W: Write> Screen<W> {
     pub fn new(out: W, is_terminal: bool, is_verbose: bool) -> Self {
-        Self { out, is_terminal, is_verbose, table_lines: 0, columns: COLUMNS }
+        Self { out, is_terminal, is_verbose, table_lines: 0, is_cut: false, size: Size::USUAL }
     }
 
-    /// The terminal has this many columns now.
-    pub fn set_columns(&mut self, columns: usize) {
-        self.columns = columns;
+    /// The terminal has this size now.
+    pub fn set_size(&mut self, size: Size) {
+        self.size = size;
     }
 
     /// Shows what happened; on a terminal the table follows it.
     pub fn show(&mut self, happened: &[Happening], watch: &Watch) -> io::Result<()> {
-        let mut text = String::new();
-        if self.is_terminal && self.table_lines > 0 {
-            let _ = write!(text, "\x1b[{}A\x1b[J", self.table_lines);
-        }
+        let mut text = self.erase();
         for happening in happened.iter().filter(|happening| self.is_verbose || weight(happening) != Weight::Detail) {
             text.push_str(&self.line(happening, watch));
         }
         if self.is_terminal {
-            let table = table(watch.boards());
-            self.table_lines = table.lines().count();
-            for line in table.lines() {
-                text.extend(line.chars().take(self.columns));
-                text.push('\n');
-            }
+            self.draw(&table(watch.boards()), &mut text);
         }
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
+    /// What removes the table from a terminal; nothing if there is none.
+    fn erase(&self) -> String {
+        if self.table_lines > 0 { format!("\x1b[{}A\x1b[J", self.table_lines) } else { String::new() }
+    }
+
+    /// As much of the table as the terminal has room for.
+    fn draw(&mut self, table: &str, text: &mut String) {
+        let count = table.lines().count();
+        // The cursor waits below it.
+        let room = self.size.lines.saturating_sub(1).max(1);
+        self.is_cut = count > room;
+        let shown = if self.is_cut { room - 1 } else { count };
+        for line in table.lines().take(shown) {
+            text.extend(line.chars().take(self.size.columns));
+            text.push('\n');
+        }
+        if self.is_cut {
+            let more = format!("and {} that the terminal has no room for", counted(count - shown, "line"));
+            text.extend(more.chars().take(self.size.columns));
+            text.push('\n');
+        }
+        self.table_lines = count.min(room);
+    }
+
     /// Prints the final table, unless a terminal shows it already.
     pub fn finish(&mut self, watch: &Watch) -> io::Result<()> {
-        if !self.is_terminal {
-            self.out.write_all(table(watch.boards()).as_bytes())?;
+        if !self.is_terminal || self.is_cut {
+            let text = self.erase() + &table(watch.boards());
+            self.out.write_all(text.as_bytes())?;
         }
         self.out.flush()
     }

@@ -22,6 +22,9 @@ const READ: Duration = Duration::from_mins(1);
 /// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
 const CALLS_WAIT: Duration = Duration::from_secs(20);
 
+/// A board whose log has not come after so long is restarted without it.
+const LOG_WAIT: Duration = Duration::from_mins(1);
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each stands for an option of the command line")]
 pub struct Options {
@@ -271,6 +274,8 @@ impl Watch {
             if self.options.calls
                 && self.boards.at(number).is_some()
                 && port.restart_at.is_some_and(|restart_at| restart_at <= now)
+                // What its log holds is part of what its next boot begins with.
+                && (port.log.is_read() || now >= self.start + LOG_WAIT)
             {
                 let _ = say(line, &ToBoard::Reset { record: true });
                 port.restart_at = Some(now + CALLS_WAIT);
@@ -306,9 +311,9 @@ fn read_on(log: &mut LogReader, message: &ToHost, keeps: bool) -> Option<ToBoard
     }
 }
 
-/// A call of the node's driver as it came over the cable.
+/// A call of the node's driver, or an entry of the log, as it came over the cable.
 fn call(time_us: u64, node: Option<NodeNumber>, message: &ToHost) -> Option<Record> {
-    if !matches!(message, ToHost::Call { .. }) {
+    if !matches!(message, ToHost::Call { .. } | ToHost::Logged { .. }) {
         return None;
     }
     let mut buf = [0; FRAME_BYTES_MAX];
