@@ -375,7 +375,7 @@ impl Links {
     pub fn send(
         &mut self,
         now: Instant,
-        to: impl Fn(NodeId) -> bool,
+        to: &dyn Fn(NodeId) -> bool,
         message: &[u8],
         is_latest_value: bool,
     ) -> Result<(), Full> {
