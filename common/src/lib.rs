@@ -133,6 +133,7 @@ pub mod protocol;
 pub mod quantity;
 pub mod ring;
 pub mod rng;
+mod short_list;
 pub mod time;
 pub mod timer;
 pub mod types;

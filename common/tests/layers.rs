@@ -14,6 +14,7 @@ const ORDER: &[&str] = &[
     "bits",
     "time",
     "rng",
+    "short_list",
     "members",
     "peers",
     "coefficient",
