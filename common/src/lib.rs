@@ -110,6 +110,7 @@ extern crate std;
 mod bits;
 pub mod board;
 pub mod causal_clock;
+mod checksum;
 pub mod coefficient;
 pub mod config;
 pub mod data;

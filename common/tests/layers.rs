@@ -19,6 +19,7 @@ const ORDER: &[&str] = &[
     "peers",
     "coefficient",
     "causal_clock",
+    "checksum",
     "names",
     "quantity",
     "notice",
