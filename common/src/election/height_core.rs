@@ -57,6 +57,7 @@ struct Link {
 }
 
 impl Link {
+    #[cfg_attr(target_os = "none", inline(never))]
     fn height(&self) -> Option<Height> {
         self.level.map(|level| Height { level, delta: self.delta, leader: self.leader, id: self.id })
     }
