@@ -68,10 +68,13 @@ impl MaxSize for Bits {
 
 /// A number that stands for words: FNV-1a.
 pub fn fold(words: impl IntoIterator<Item = u32>) -> u32 {
-    words
-        .into_iter()
-        .flat_map(u32::to_le_bytes)
-        .fold(0x811C_9DC5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    words.into_iter().fold(0x811C_9DC5, absorb)
+}
+
+// By itself, because every caller of `fold` would have a copy.
+#[cfg_attr(target_os = "none", inline(never))]
+fn absorb(sum: u32, word: u32) -> u32 {
+    word.to_le_bytes().iter().fold(sum, |sum, &byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]

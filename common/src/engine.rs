@@ -69,6 +69,7 @@ use crate::outbox::{Command, Dest, Outbox};
 use crate::peers::{PeerIndex, PeerSet, PeerTable};
 use crate::protocol::{Cx, Happening, Message, Protocol, Signal};
 use crate::rng::Rng;
+use crate::short_list::retain;
 use crate::time::Instant;
 use crate::timer::TimerTable;
 use crate::types::NodeId;
@@ -330,7 +331,7 @@ impl<P: Protocol, const PEERS: usize> Engine<P, PEERS> {
         for sent in self.sends.iter_mut().filter(|sent| sent.msg.is_latest_value()) {
             sent.to.subtract(peers);
         }
-        self.sends.retain(|sent| !sent.to.is_empty());
+        retain(&mut self.sends, |sent| !sent.to.is_empty());
     }
 
     fn resolve(&self, to: Dest) -> PeerSet {

@@ -43,6 +43,7 @@ impl Instant {
     }
 
     /// Time since `earlier`, or nothing if `earlier` is later.
+    #[cfg_attr(target_os = "none", inline(never))]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

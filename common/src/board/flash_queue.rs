@@ -115,7 +115,7 @@ async fn is_half_full<F: NorFlash>(flash: &mut F, page: u32) -> Result<bool, Sto
 }
 
 /// A flash in which no page is begun that is not blank.
-struct Guarded<'f, F>(&'f mut F);
+pub(super) struct Guarded<'f, F>(pub &'f mut F);
 
 impl<F: NorFlash> Guarded<'_, F> {
     /// Whether a page has nothing but erased bytes.

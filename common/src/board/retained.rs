@@ -11,12 +11,11 @@ use postcard::experimental::max_size::MaxSize;
 use serde::{Deserialize, Serialize};
 
 use crate::board::watchdog::Part;
+use crate::checksum::CRC_32;
 use crate::host_link::{Crash, CrashKind, Text};
 
 /// Bytes of the whole record.
 pub const RECORD_MAX: usize = 1 + LastRun::POSTCARD_MAX_SIZE + 4;
-
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
 /// What the run before left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, MaxSize)]
@@ -82,7 +81,7 @@ impl LastRun {
         let used = postcard::to_slice(self, body).map_or(0, |used| used.len());
         *length = u8::try_from(used).unwrap_or(0);
         let Some((sealed, rest)) = record.split_at_mut_checked(1 + used) else { return };
-        let sum = CRC.checksum(sealed).to_le_bytes();
+        let sum = CRC_32.checksum(sealed).to_le_bytes();
         if let Some(end) = rest.first_chunk_mut::<4>() {
             *end = sum;
         }
@@ -92,7 +91,7 @@ impl LastRun {
     pub fn open(record: &[u8; RECORD_MAX]) -> Option<Self> {
         let length = usize::from(*record.first()?);
         let (sealed, rest) = record.split_at_checked(1 + length)?;
-        if CRC.checksum(sealed) != u32::from_le_bytes(*rest.first_chunk::<4>()?) {
+        if CRC_32.checksum(sealed) != u32::from_le_bytes(*rest.first_chunk::<4>()?) {
             return None;
         }
         let (last, rest) = postcard::take_from_bytes::<Self>(sealed.get(1..)?).ok()?;

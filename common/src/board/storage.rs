@@ -18,6 +18,7 @@ use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 use serde::{Deserialize, Serialize};
 
+use crate::board::flash_queue::Guarded;
 use crate::board::history::{History, Run};
 use crate::config::Config;
 use crate::config::page::PAGE_MAX;
@@ -108,18 +109,27 @@ pub struct Override<'a> {
     pub page: Option<&'a [u8]>,
 }
 
-type NoCache = Cache<Uncached, Uncached, Uncached, u8>;
+type Map<'f, F> = MapStorage<u8, Guarded<'f, F>, Cache<Uncached, Uncached, Uncached, u8>>;
 
-pub struct Store<F: NorFlash> {
-    map: MapStorage<u8, F, NoCache>,
+/// The map in these addresses. It is opened for each call, as the queues are, so that a board has one copy of what both do with
+/// pages and items.
+fn map<'f, F: NorFlash>(flash: &'f mut F, range: &Range<u32>) -> Result<Map<'f, F>, StoreError> {
+    let config = MapConfig::try_new(range.clone()).map_err(|_| StoreError::Range)?;
+    Ok(MapStorage::new(Guarded(flash), config, Cache::new_uncached()))
+}
+
+pub struct Store<F> {
+    flash: F,
+    range: Range<u32>,
     buffer: [u8; BUFFER],
 }
 
 impl<F: NorFlash> Store<F> {
     /// The storage in these addresses of a flash.
     pub fn new(flash: F, range: Range<u32>) -> Result<Self, StoreError> {
-        let config = MapConfig::try_new(range).map_err(|_| StoreError::Range)?;
-        Ok(Self { map: MapStorage::new(flash, config, Cache::new_uncached()), buffer: [0; BUFFER] })
+        let mut store = Self { flash, range, buffer: [0; BUFFER] };
+        map(&mut store.flash, &store.range)?;
+        Ok(store)
     }
 
     /// The history as last stored; empty on a new board.
@@ -170,20 +180,19 @@ impl<F: NorFlash> Store<F> {
 
     /// The configuration that last came over the cable.
     pub async fn config_override(&mut self) -> Result<Option<Override<'_>>, StoreError> {
-        let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &CONFIG).await?;
+        let bytes = self.fetch(CONFIG).await?;
         bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
     }
 
     /// Stores what the node keeps of orders ([`Orders::keep`](crate::orders::Orders::keep)), behind the number of its
     /// [network](Config::network).
     pub async fn set_orders(&mut self, kept: &[u8]) -> Result<(), StoreError> {
-        self.map.store_item(&mut self.buffer, &ORDERS, &kept).await?;
-        Ok(())
+        self.put(ORDERS, kept).await
     }
 
     /// The orders that were stored last, piece by piece; none if they are another network's.
     pub async fn orders(&mut self, config: &Config) -> Result<impl Iterator<Item = &[u8]>, StoreError> {
-        let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &ORDERS).await?;
+        let bytes = self.fetch(ORDERS).await?;
         let (&network, kept) = bytes.and_then(<[u8]>::split_first_chunk).unwrap_or((&[0; 4], &[]));
         let is_this = config.is_network(u32::from_le_bytes(network));
         Ok(if is_this { kept } else { &[] }.chunks(KEPT_PIECE_MAX))
@@ -191,11 +200,11 @@ impl<F: NorFlash> Store<F> {
 
     /// The flash, for what else is in it.
     pub fn flash(&mut self) -> &mut F {
-        self.map.flash()
+        &mut self.flash
     }
 
     pub fn into_flash(self) -> F {
-        self.map.destroy().0
+        self.flash
     }
 
     async fn write_history(&mut self, history: &History) -> Result<(), StoreError> {
@@ -204,14 +213,24 @@ impl<F: NorFlash> Store<F> {
     }
 
     async fn read<T: for<'de> Deserialize<'de>>(&mut self, key: u8) -> Result<Option<T>, StoreError> {
-        let bytes = self.map.fetch_item::<&[u8]>(&mut self.buffer, &key).await?;
+        let bytes = self.fetch(key).await?;
         bytes.map(|bytes| postcard::from_bytes(bytes).map_err(|_| StoreError::Corrupted)).transpose()
     }
 
     async fn write(&mut self, key: u8, value: &impl Serialize) -> Result<(), StoreError> {
         let mut bytes = [0; VALUE_MAX];
         let bytes: &[u8] = postcard::to_slice(value, &mut bytes).map_err(|_| StoreError::Full)?;
-        self.map.store_item(&mut self.buffer, &key, &bytes).await?;
-        Ok(())
+        self.put(key, bytes).await
+    }
+
+    // There is one copy of these two for all kinds of values, because they are large.
+    async fn fetch(&mut self, key: u8) -> Result<Option<&[u8]>, StoreError> {
+        let mut map = map(&mut self.flash, &self.range)?;
+        Ok(map.fetch_item::<&[u8]>(&mut self.buffer, &key).await?)
+    }
+
+    async fn put(&mut self, key: u8, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut map = map(&mut self.flash, &self.range)?;
+        Ok(map.store_item(&mut self.buffer, &key, &bytes).await?)
     }
 }

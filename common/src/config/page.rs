@@ -13,6 +13,7 @@ use postcard::experimental::max_size::MaxSize;
 
 use super::{Config, ConfigError};
 use crate::Full;
+use crate::checksum::CRC_32;
 
 /// What a page begins with.
 pub const MAGIC: [u8; 4] = *b"RLcf";
@@ -25,7 +26,6 @@ pub const PAGE_MAX: usize = HEADER + Config::POSTCARD_MAX_SIZE + TAIL;
 
 const HEADER: usize = 8;
 const TAIL: usize = 4;
-const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Why bytes are not a configuration page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn encode<'b>(config: &Config, buf: &'b mut [u8]) -> Result<&'b [u8], Full> 
     let header = buf.get_mut(..HEADER).ok_or(Full)?;
     let [low, high] = u16::try_from(length).map_err(|_| Full)?.to_le_bytes();
     header.copy_from_slice(&[MAGIC[0], MAGIC[1], MAGIC[2], MAGIC[3], VERSION, 0, low, high]);
-    let sum = CRC.checksum(buf.get(..HEADER + length).ok_or(Full)?).to_le_bytes();
+    let sum = CRC_32.checksum(buf.get(..HEADER + length).ok_or(Full)?).to_le_bytes();
     buf.get_mut(HEADER + length..HEADER + length + TAIL).ok_or(Full)?.copy_from_slice(&sum);
     buf.get(..HEADER + length + TAIL).ok_or(Full)
 }
@@ -99,7 +99,7 @@ pub fn decode(page: &[u8]) -> Result<Config, PageError> {
     let length = u16::from_le_bytes([low, high]);
     let (body, rest) = rest.split_at_checked(usize::from(length)).ok_or(PageError::Length(length))?;
     let (sum, _) = rest.split_first_chunk::<TAIL>().ok_or(PageError::Length(length))?;
-    let mut digest = CRC.digest();
+    let mut digest = CRC_32.digest();
     digest.update(header);
     digest.update(body);
     if digest.finalize() != u32::from_le_bytes(*sum) {

@@ -5,6 +5,7 @@ use heapless::Vec;
 
 use super::wire::Commit;
 use crate::limits::{COMMITS_MAX, COMMITS_WAITING_MAX};
+use crate::short_list::retain;
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -64,13 +65,13 @@ impl Commits {
 
     /// Forgets those that are not due by `latest`.
     pub fn audit(&mut self, latest: Instant) {
-        self.waiting.retain(|waiting| waiting.due <= latest);
+        retain(&mut self.waiting, |waiting| waiting.due <= latest);
     }
 
     /// There is no way to this origin.
     pub fn drop_for(&mut self, origin: NodeId) {
         let before = self.waiting.len();
-        self.waiting.retain(|waiting| waiting.commit.key.origin != origin);
+        retain(&mut self.waiting, |waiting| waiting.commit.key.origin != origin);
         self.dropped = self.dropped.saturating_add(u32::try_from(before - self.waiting.len()).unwrap_or(0));
     }
 
@@ -89,7 +90,7 @@ impl Commits {
 
     /// The frame with the gathered ones was acknowledged.
     pub fn delivered(&mut self) {
-        self.waiting.retain(|waiting| !waiting.is_sent);
+        retain(&mut self.waiting, |waiting| !waiting.is_sent);
     }
 
     /// It was not, and is sent again at this time.
@@ -101,7 +102,7 @@ impl Commits {
             dropped += u32::from(waiting.misses >= MISSES_MAX);
             waiting.is_sent = false;
         }
-        self.waiting.retain(|waiting| waiting.misses < MISSES_MAX);
+        retain(&mut self.waiting, |waiting| waiting.misses < MISSES_MAX);
         self.dropped = self.dropped.saturating_add(dropped);
     }
 }

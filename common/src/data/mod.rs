@@ -286,6 +286,7 @@ fn older(age: u32, by: Duration) -> u32 {
     if age == AGE_UNKNOWN { age } else { age.saturating_add(more).min(AGE_UNKNOWN) }
 }
 
+#[cfg_attr(target_os = "none", inline(never))]
 fn count(counter: &mut u32) {
     *counter = counter.saturating_add(1);
 }

@@ -11,6 +11,7 @@ use heapless::Vec;
 
 use super::wire::Ask;
 use crate::limits::{NEIGHBOURS_MAX, QUESTIONS_MAX};
+use crate::short_list::retain;
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -61,7 +62,7 @@ impl Questions {
         if let Some(known) = self.all.iter_mut().find(|known| known.ask.asker == ask.asker) {
             if known.ask.number == ask.number && known.ask.turn >= ask.turn {
                 // Whoever asks knows the question.
-                known.to_ask.retain(|&id| id != from);
+                retain(&mut known.to_ask, |&id| id != from);
                 return false;
             }
             *known = question;
@@ -107,7 +108,7 @@ impl Questions {
 
     /// Forgets those that are not due by `latest`.
     pub fn audit(&mut self, latest: Instant) {
-        self.all.retain(|known| known.due <= latest);
+        retain(&mut self.all, |known| known.due <= latest);
     }
 
     /// The question to pass on next, and to whom.
@@ -119,7 +120,7 @@ impl Questions {
     /// A neighbour has taken a question.
     pub fn told(&mut self, asker: NodeId, to: NodeId) {
         if let Some(known) = self.all.iter_mut().find(|known| known.ask.asker == asker) {
-            known.to_ask.retain(|&id| id != to);
+            retain(&mut known.to_ask, |&id| id != to);
         }
     }
 

@@ -7,6 +7,7 @@ use heapless::Vec;
 use super::wire::{BODY_MAX, Key};
 use crate::Full;
 use crate::limits::{DATA_QUEUE_MAX, TAKEN_MAX};
+use crate::short_list::retain;
 use crate::time::Instant;
 
 /// A node's own frames take at most this many slots, and leave this many for those of others.
@@ -68,7 +69,7 @@ impl Queue {
 
     /// Drops the blocks of others, which their origins send again.
     pub fn drop_others(&mut self) {
-        self.waiting.retain(|queued| queued.is_own || queued.is_logging || !queued.key.is_upward());
+        retain(&mut self.waiting, |queued| queued.is_own || queued.is_logging || !queued.key.is_upward());
     }
 
     /// The most frames that ever waited.

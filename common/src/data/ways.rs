@@ -4,6 +4,7 @@
 use heapless::Vec;
 
 use crate::limits::{NEIGHBOURS_MAX, ORIGINS_MAX};
+use crate::short_list::retain;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
@@ -127,7 +128,7 @@ impl Learned {
 
     /// Forgets neighbours that are left alone beyond `latest`.
     pub fn audit(&mut self, latest: Instant) {
-        self.takers.retain(|taker| taker.rest_until <= latest);
+        retain(&mut self.takers, |taker| taker.rest_until <= latest);
     }
 
     /// The neighbour to send to: of those that are not left alone, that with the fewest transmissions to the leader. Where there

@@ -144,7 +144,7 @@ impl<const N: usize> Protocol for HeightElection<N> {
     fn on_message(&mut self, from: NodeId, msg: Update, cx: &mut Cx<'_, Self>) {
         let before = self.core.height();
         let peer = Height { level: msg.level, delta: msg.delta, leader: msg.leader, id: from };
-        let did = self.core.receive(cx.now, msg.stamp, peer, ());
+        let did = self.core.receive(cx.now, msg.stamp, peer);
         if let Some(Event::Replied(peer)) = did {
             self.send(Dest::One(peer), cx);
         }
@@ -185,7 +185,7 @@ impl<const N: usize> Protocol for HeightElection<N> {
     }
 
     fn heard(&self, peer: NodeId) -> Option<u32> {
-        self.core.heard(peer).map(|(height, ())| height.map_or(0, |height| fold(height.words())))
+        self.core.heard(peer).map(|height| height.map_or(0, |height| fold(height.words())))
     }
 }
 

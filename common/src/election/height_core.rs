@@ -1,7 +1,7 @@
 //! The rules of the height algorithm, without sending: a node's height, its links, and how both change.
 //!
-//! What travels along with a height is a type of its own that no rule reads, so whatever is layered on top (see
-//! [`super::hierarchy`]) cannot influence the election: it would not compile.
+//! What travels along with a height is not kept here, so whatever is layered on top (see [`super::hierarchy`]) cannot influence
+//! the election: no rule can read it.
 
 use heapless::Vec;
 
@@ -48,35 +48,35 @@ pub struct HeightOptions {
 /// A link as this node sees it. The printed sets: `N` are those with a height, `forming` those without. The height is
 /// kept in its parts: an `Option` of the whole would hold the id a second time and cost a fifth more memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Link<X> {
+struct Link {
     id: NodeId,
     /// None until the peer has been heard; the other parts mean nothing before.
     level: Option<RefLevel>,
     delta: i16,
     leader: LeaderPair,
-    extra: X,
 }
 
-impl<X> Link<X> {
+impl Link {
+    #[cfg_attr(target_os = "none", inline(never))]
     fn height(&self) -> Option<Height> {
         self.level.map(|level| Height { level, delta: self.delta, leader: self.leader, id: self.id })
     }
 }
 
-/// A node's height and links, with room for `N` of them. `X` is what neighbours send beside their height.
+/// A node's height and links, with room for `N` of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HeightCore<const N: usize, X = ()> {
+pub struct HeightCore<const N: usize> {
     options: HeightOptions,
     /// The causal time of the last event.
     time: u32,
     height: Height,
     /// Sorted by id.
-    links: Vec<Link<X>, N, u8>,
+    links: Vec<Link, N, u8>,
     /// How much this node has lately claimed leaderships under its own id that were not its own.
     claims: u8,
 }
 
-impl<const N: usize, X: Default> HeightCore<N, X> {
+impl<const N: usize> HeightCore<N> {
     /// A node with this height and no links.
     pub fn new(height: Height, options: HeightOptions) -> Self {
         Self { options, time: 0, height, links: Vec::new(), claims: 0 }
@@ -96,14 +96,14 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         self.links.iter().filter_map(Link::height)
     }
 
-    /// The neighbours with what came beside their heights.
-    pub fn extras(&self) -> impl Iterator<Item = (NodeId, &X)> + '_ {
-        self.links.iter().filter(|link| link.level.is_some()).map(|link| (link.id, &link.extra))
+    /// The nodes whose channel is up, ascending, with the heights of those that have been heard.
+    pub fn channels(&self) -> impl Iterator<Item = (NodeId, Option<Height>)> + '_ {
+        self.links.iter().map(|link| (link.id, link.height()))
     }
 
-    /// What came beside the neighbours' heights, to be changed.
-    pub fn extras_mut(&mut self) -> impl Iterator<Item = &mut X> + '_ {
-        self.links.iter_mut().filter(|link| link.level.is_some()).map(|link| &mut link.extra)
+    /// Where a node is among those whose channel is up, or where it would be.
+    pub fn place(&self, id: NodeId) -> Result<usize, usize> {
+        self.links.binary_search_by_key(&id, |link| link.id)
     }
 
     /// The nodes whose channel is up but that have not been heard, ascending: the printed `forming`.
@@ -111,9 +111,9 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
         self.links.iter().filter(|link| link.level.is_none()).map(|link| link.id)
     }
 
-    /// What a channel's other end has told, with what came beside it; none of it where it has not been heard.
-    pub fn heard(&self, id: NodeId) -> Option<(Option<Height>, &X)> {
-        self.links.iter().find(|link| link.id == id).map(|link| (link.height(), &link.extra))
+    /// What a channel's other end has told; none of it where it has not been heard.
+    pub fn heard(&self, id: NodeId) -> Option<Option<Height>> {
+        self.links.iter().find(|link| link.id == id).map(Link::height)
     }
 
     /// The lowest neighbour: where to send what is for the leader. None for the leader and for a node alone.
@@ -147,7 +147,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// Adds a link whose other end's height is known, as an initial state has them.
     pub fn insert_neighbour(&mut self, neighbour: Height) -> Result<(), Full> {
         self.insert(neighbour.id)?;
-        self.learn(neighbour, X::default());
+        self.learn(neighbour);
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     pub fn link_down(&mut self, now: Instant, id: NodeId) -> Option<Event> {
         self.tick(now, None);
         let mut was_neighbour = false;
-        if let Ok(at) = self.links.binary_search_by_key(&id, |link| link.id) {
+        if let Ok(at) = self.place(id) {
             was_neighbour = self.links.remove(at).level.is_some();
         }
         if let Some(event) = self.recover() {
@@ -172,7 +172,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height is ignored
     /// where it comes from a node without a channel, tells of what is later than itself, or has a time that no message can
     /// have now. A node that has heard nobody yet takes the time of whoever it hears first.
-    pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height, extra: X) -> Option<Event> {
+    pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height) -> Option<Event> {
         let is_near = is_near(stamp, self.time);
         let is_first = self.neighbours().next().is_none();
         if !peer.is_of_past(stamp) || !(is_near || is_first) {
@@ -185,7 +185,7 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
             self.time = stamp;
         }
         self.tick(now, Some(stamp));
-        if !self.learn(peer, extra) {
+        if !self.learn(peer) {
             return Some(Event::Ignored(peer.id));
         }
         if is_near && let Some(event) = self.recover() {
@@ -245,16 +245,16 @@ impl<const N: usize, X: Default> HeightCore<N, X> {
     }
 
     fn insert(&mut self, id: NodeId) -> Result<(), Full> {
-        let Err(at) = self.links.binary_search_by_key(&id, |link| link.id) else { return Ok(()) };
-        let forming = Link { id, level: None, delta: 0, leader: LeaderPair::default(), extra: X::default() };
+        let Err(at) = self.place(id) else { return Ok(()) };
+        let forming = Link { id, level: None, delta: 0, leader: LeaderPair::default() };
         self.links.insert(at, forming).map_err(|_| Full)
     }
 
     /// Remembers a neighbour's height; false if there is no channel to it.
-    fn learn(&mut self, height: Height, extra: X) -> bool {
+    fn learn(&mut self, height: Height) -> bool {
         let Some(link) = self.links.iter_mut().find(|link| link.id == height.id) else { return false };
         let Height { level, delta, leader, id } = height;
-        *link = Link { id, level: Some(level), delta, leader, extra };
+        *link = Link { id, level: Some(level), delta, leader };
         true
     }
 
@@ -345,12 +345,12 @@ mod tests {
             assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
             // A memory has gone wrong: what it tells of is younger than the message.
             let ghost = Height { leader: Height::elected(NodeId(77), 1_000).leader, ..at_distance(5, 1) };
-            assert_eq!(node.receive(Instant::ZERO, 3, ghost, ()), Some(Event::Ignored(NodeId(5))), "{rules:?}");
+            assert_eq!(node.receive(Instant::ZERO, 3, ghost), Some(Event::Ignored(NodeId(5))), "{rules:?}");
             assert_eq!((node.height().leader.lid, node.time()), (LEADER, 2), "{rules:?}");
             // The same in its own memory: it is mended with the next event.
             let mut node = HeightCore::<4>::new(Height { id: NodeId(1), ..ghost }, node.options);
             assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
-            let _ = node.receive(Instant::ZERO, 3, at_distance(5, 1), ());
+            let _ = node.receive(Instant::ZERO, 3, at_distance(5, 1));
             assert_eq!(node.height(), Height::elected(NodeId(1), 4), "{rules:?}");
         }
     }
@@ -378,7 +378,7 @@ mod tests {
             let mut node = follower(1, rules);
             let before = node.height();
             let better = Height::elected(NodeId(5), 3);
-            assert_eq!(node.receive(Instant::ZERO, 7, better, ()), Some(Event::Ignored(NodeId(5))));
+            assert_eq!(node.receive(Instant::ZERO, 7, better), Some(Event::Ignored(NodeId(5))));
             assert_eq!((node.height(), node.time(), node.neighbours().count()), (before, 8, 0));
         }
     }
@@ -389,7 +389,7 @@ mod tests {
             let mut node = follower(1, rules);
             assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
             let peer = Height { delta: 1, id: NodeId(5), ..Height::elected(NodeId(1), 6) };
-            let did = node.receive(Instant::ZERO, 7, peer, ());
+            let did = node.receive(Instant::ZERO, 7, peer);
             if rules == HeightRules::Published {
                 assert_eq!(
                     (did, node.height()),
@@ -412,10 +412,10 @@ mod tests {
         assert_eq!(node.insert_neighbour(at_distance(5, 2)), Ok(()));
         let level = RefLevel { tau: 4, oid: NodeId(1), reflected: false };
         let peer = Height { level, ..at_distance(5, 2) };
-        assert_eq!(node.receive(Instant::ZERO, 4, peer, ()), Some(Event::Reflected));
+        assert_eq!(node.receive(Instant::ZERO, 4, peer), Some(Event::Reflected));
         assert_eq!((node.height().level, node.height().delta), (RefLevel { reflected: true, ..level }, 0));
         let peer = Height { level: RefLevel { reflected: true, ..level }, delta: 3, ..peer };
-        assert_eq!(node.receive(Instant::ZERO, 5, peer, ()), Some(Event::ElectedSelf));
+        assert_eq!(node.receive(Instant::ZERO, 5, peer), Some(Event::ElectedSelf));
     }
 
     /// The id 0 is also what stands for nobody in the level that is no search.
@@ -424,7 +424,7 @@ mod tests {
         for id in [0, 1] {
             let mut node = follower(id, HeightRules::Radio);
             assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
-            assert_eq!(node.receive(Instant::ZERO, 2, at_distance(5, 2), ()), Some(Event::Searching), "id {id}");
+            assert_eq!(node.receive(Instant::ZERO, 2, at_distance(5, 2)), Some(Event::Searching), "id {id}");
             assert_eq!(node.height().level, RefLevel { tau: 3, oid: NodeId(id), reflected: false });
         }
     }

@@ -60,7 +60,9 @@ pub struct Standing {
 /// One node of the hierarchy, with room for `N` links.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hierarchy<const N: usize = NEIGHBOURS_MAX> {
-    core: HeightCore<N, Records>,
+    core: HeightCore<N>,
+    /// What each neighbour last said about each level, in the order of the channels.
+    told: [Records; N],
     records: Records,
     fitness: u8,
     radii: Radii,
@@ -71,7 +73,7 @@ impl<const N: usize> Hierarchy<N> {
     pub fn new(id: NodeId, options: HierarchyOptions) -> Self {
         let HierarchyOptions { radii, fitness, clock, rules } = options;
         let core = HeightCore::new(Height::elected(id, 0), HeightOptions { clock, rules });
-        let mut node = Self { core, records: Records::default(), fitness, radii };
+        let mut node = Self { core, told: [Records::default(); N], records: Records::default(), fitness, radii };
         node.records = node.recompute();
         node
     }
@@ -102,7 +104,8 @@ impl<const N: usize> Hierarchy<N> {
 
     /// What each neighbour last said about each level, ascending by id.
     pub fn neighbour_records(&self) -> impl Iterator<Item = (NodeId, &Records)> + '_ {
-        self.core.extras()
+        let heard = self.core.channels().zip(&self.told).filter(|((_, height), _)| height.is_some());
+        heard.map(|((id, _), records)| (id, records))
     }
 
     /// The nodes whose channel is up but that have not been heard, ascending.
@@ -136,7 +139,8 @@ impl<const N: usize> Hierarchy<N> {
     /// Lets a fault change this node's records and what it believes its neighbours' to be. Heights are not touched.
     pub fn corrupt(&mut self, mut fault: impl FnMut(&mut Records)) {
         fault(&mut self.records);
-        self.core.extras_mut().for_each(fault);
+        let heard = self.core.channels().zip(&mut self.told).filter(|((_, height), _)| height.is_some());
+        heard.for_each(|(_, records)| fault(records));
     }
 
     /// Level 1 is for everybody, the next for the heads of the one below.
@@ -153,7 +157,7 @@ impl<const N: usize> Hierarchy<N> {
         if leader.lid == id {
             return own;
         }
-        let offers = self.core.extras().filter_map(|(peer, records)| {
+        let offers = self.neighbour_records().filter_map(|(peer, records)| {
             let record = records.get(level).copied().flatten()?;
             let near = record.head != id && record.distance() < radius;
             near.then(|| (Record::new(record.fitness, record.head, record.distance() + 1), peer))
@@ -217,8 +221,16 @@ impl<const N: usize> Protocol for Hierarchy<N> {
     fn on_start(&mut self, _cx: &mut Cx<'_, Self>) {}
 
     fn on_link_up(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
+        let place = self.core.place(peer);
         match self.core.link_up(cx.now, peer) {
-            Ok(()) => cx.send(Dest::One(peer), self.update(true)),
+            Ok(()) => {
+                // What others told moves back by one, as their channels did; the last place was free.
+                let mut told = Records::default();
+                for records in place.err().and_then(|at| self.told.get_mut(at..)).into_iter().flatten() {
+                    core::mem::swap(records, &mut told);
+                }
+                cx.send(Dest::One(peer), self.update(true));
+            }
             // The engine refuses links beyond the same capacity; a table smaller than the engine's is a wrong set-up.
             Err(Full) => cx.note(Event::Ignored(peer)),
         }
@@ -226,6 +238,10 @@ impl<const N: usize> Protocol for Hierarchy<N> {
 
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
         let before = self.core.height();
+        let mut told = Records::default();
+        for records in self.core.place(peer).ok().and_then(|at| self.told.get_mut(at..)).into_iter().flatten().rev() {
+            core::mem::swap(records, &mut told);
+        }
         let did = self.core.link_down(cx.now, peer);
         self.finish(did, before, None, cx);
     }
@@ -233,7 +249,11 @@ impl<const N: usize> Protocol for Hierarchy<N> {
     fn on_message(&mut self, from: NodeId, msg: HierarchyUpdate, cx: &mut Cx<'_, Self>) {
         let before = self.core.height();
         let peer = Height { level: msg.level, delta: msg.delta, leader: msg.leader, id: from };
-        let did = self.core.receive(cx.now, msg.stamp, peer, msg.records);
+        let did = self.core.receive(cx.now, msg.stamp, peer);
+        let is_ignored = matches!(did, Some(Event::Ignored(_) | Event::OutOfTime(_)));
+        if let Some(told) = self.core.place(from).ok().and_then(|at| self.told.get_mut(at)).filter(|_| !is_ignored) {
+            *told = msg.records;
+        }
         self.finish(did, before, msg.fresh.then_some(from), cx);
     }
 
@@ -285,7 +305,8 @@ impl<const N: usize> Protocol for Hierarchy<N> {
     }
 
     fn heard(&self, peer: NodeId) -> Option<u32> {
-        self.core.heard(peer).map(|(height, records)| height.map_or(0, |height| sum(height, records)))
+        let ((_, height), records) = self.core.channels().zip(&self.told).find(|((id, _), _)| *id == peer)?;
+        Some(height.map_or(0, |height| sum(height, records)))
     }
 }
 

@@ -82,25 +82,24 @@ impl Serialize for HierarchyUpdate {
         let levels = usize::from(self.levels).min(LEVELS_MAX);
         let mut bytes = serializer.serialize_tuple(BASE_BYTES + levels * LEVEL_BYTES)?;
         let flags = u8::from(self.level.reflected) | u8::from(self.fresh) << 1 | (self.levels & 3) << 2;
-        let fixed = (self.stamp.to_le_bytes().into_iter())
-            .chain(self.level.tau.to_le_bytes())
-            .chain(self.level.oid.0.to_le_bytes())
-            .chain([flags])
-            .chain(self.delta.to_le_bytes())
-            .chain(self.leader.elected_at.to_le_bytes())
-            .chain(self.leader.lid.0.to_le_bytes());
-        for byte in fixed {
-            bytes.serialize_element(&byte)?;
-        }
+        put(&mut bytes, &self.stamp.to_le_bytes())?;
+        put(&mut bytes, &self.level.tau.to_le_bytes())?;
+        put(&mut bytes, &self.level.oid.0.to_le_bytes())?;
+        put(&mut bytes, &[flags])?;
+        put(&mut bytes, &self.delta.to_le_bytes())?;
+        put(&mut bytes, &self.leader.elected_at.to_le_bytes())?;
+        put(&mut bytes, &self.leader.lid.0.to_le_bytes())?;
         for record in self.records.iter().take(levels) {
             let (fitness, head, steps) = record.map_or((0, NodeId(0), 0), |r| (r.fitness, r.head, r.steps.get()));
             let [low, high] = head.0.to_le_bytes();
-            for byte in [fitness, low, high, steps] {
-                bytes.serialize_element(&byte)?;
-            }
+            put(&mut bytes, &[fitness, low, high, steps])?;
         }
         bytes.end()
     }
+}
+
+fn put<T: SerializeTuple>(tuple: &mut T, bytes: &[u8]) -> Result<(), T::Error> {
+    bytes.iter().try_for_each(|byte| tuple.serialize_element(byte))
 }
 
 impl<'de> Deserialize<'de> for HierarchyUpdate {

@@ -7,6 +7,7 @@ use postcard::experimental::max_size::MaxSize;
 
 use super::message::{Message, ToBoard, ToHost};
 use crate::Full;
+use crate::checksum::CRC_16;
 
 /// The version of the messages' layout. A frame of another version counts as damaged: neither end guesses.
 pub const VERSION: u8 = 1;
@@ -19,7 +20,6 @@ pub const FRAME_BYTES_MAX: usize = cobs::max_encoding_length(BODY_MAX) + 1;
 
 const HEADER: usize = 2;
 const TAIL: usize = 2;
-const CRC: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_IBM_SDLC);
 
 // A board keeps a few of these; a USB packet is 64 bytes, so that a large one is eight or nine of them.
 const _: () = assert!(FRAME_BYTES_MAX <= 576);
@@ -35,7 +35,7 @@ pub fn encode<'b, M: Message>(message: &M, out: &'b mut [u8]) -> Result<&'b [u8]
     let [version, direction, rest @ ..] = &mut body;
     (*version, *direction) = (VERSION, M::DIRECTION);
     let length = HEADER + postcard::to_slice(message, rest).map_err(|_| Full)?.len();
-    let sum = CRC.checksum(body.get(..length).ok_or(Full)?).to_le_bytes();
+    let sum = CRC_16.checksum(body.get(..length).ok_or(Full)?).to_le_bytes();
     body.get_mut(length..length + TAIL).ok_or(Full)?.copy_from_slice(&sum);
     let body = body.get(..length + TAIL).ok_or(Full)?;
     // The encoder would have to be trusted not to panic in a slice that is too small.
@@ -138,7 +138,7 @@ impl<M: Message> Decoder<M> {
 
 fn message_in<M: Message>(body: &[u8]) -> Option<M> {
     let (checked, sum) = body.split_last_chunk::<TAIL>()?;
-    if CRC.checksum(checked) != u16::from_le_bytes(*sum) {
+    if CRC_16.checksum(checked) != u16::from_le_bytes(*sum) {
         return None;
     }
     let (header, bytes) = checked.split_first_chunk::<HEADER>()?;

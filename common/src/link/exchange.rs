@@ -8,6 +8,7 @@ use super::data::DataFlight;
 use super::frame::{ACK_BYTES, Answered};
 use super::pool::{Pool, Slot, Slots};
 use crate::limits::BUNDLE_MAX;
+use crate::short_list::retain;
 use crate::time::Instant;
 use crate::types::NodeId;
 
@@ -122,7 +123,7 @@ impl Exchange {
     /// The link to a neighbour is down: drops what waits for it, and what arrived over it and belongs to a session that is
     /// over.
     pub fn forget(&mut self, slot: Slot, id: NodeId) {
-        self.inbox.retain(|(from, _)| *from != id);
+        retain(&mut self.inbox, |(from, _)| *from != id);
         self.pool.forget(slot);
         self.no_longer_asked(slot);
     }

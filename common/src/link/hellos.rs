@@ -60,26 +60,30 @@ impl Hellos {
         // A node with enough links names only those others that it must let in or has news of: hellos are most of what is on
         // the air, and everybody in reach opens each of them.
         let is_content = links >= LINKS_ENOUGH;
-        let others = || {
-            let unlinked = table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
-            unlinked.filter(|&(slot, neighbour)| {
+        let unlinked = table.iter().filter(|(_, neighbour)| !neighbour.session.is_up());
+        let others: Vec<(Slot, &Neighbour), TABLE_MAX, u8> = unlinked
+            .filter(|&(slot, neighbour)| {
                 let is_news = neighbour.is_lost(now) || neighbour.has_twin(now) || neighbour.dissents();
                 let is_news = is_news && !is_crowded;
                 !is_content || is_news || table.is_wanted(now, slot, links_max)
             })
-        };
-        let count = others().count();
+            .collect();
+        let count = others.len();
         let left_out = (is_crowded && count > 0).then(|| usize::from(self.first_name) % links);
-        let mut linked: Vec<(Slot, &Neighbour), TABLE_MAX, u8> =
+        let mut chosen: Vec<(Slot, &Neighbour), TABLE_MAX, u8> =
             table.linked().enumerate().filter(|&(at, _)| Some(at) != left_out).map(|(_, named)| named).collect();
         if self.beat.leads() {
-            sort_by_key(&mut linked, |(slot, neighbour)| neighbour.succession(*slot));
+            sort_by_key(&mut chosen, |(slot, neighbour)| neighbour.succession(*slot));
         }
         let turn = usize::from(self.first_name) % count.max(1);
         // Those that stand beside this node on the ring do not wait for their turn.
-        let beside = others().filter(|(_, other)| table.is_preferred(other.id));
-        let in_turn = others().skip(turn).chain(others().take(turn)).filter(|(_, other)| !table.is_preferred(other.id));
-        for (slot, neighbour) in linked.into_iter().chain(beside).chain(in_turn) {
+        for (is_beside, turn) in [(true, 0), (false, turn)] {
+            let in_turn = (0..count).filter_map(|at| others.get((at + turn) % count));
+            let wanted = in_turn.filter(|(_, other)| table.is_preferred(other.id) == is_beside);
+            // There is room for the whole table.
+            wanted.for_each(|&other| _ = chosen.push(other));
+        }
+        for (slot, neighbour) in chosen {
             let name = self.name(now, table, patience, slot, neighbour);
             if names.len() == names_max || names.push(name).is_err() {
                 break;

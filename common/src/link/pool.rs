@@ -8,6 +8,7 @@ use heapless::Vec;
 use super::body::Parcel;
 use crate::Full;
 use crate::limits::{POOL_MAX, TABLE_MAX};
+use crate::short_list::retain;
 
 /// A slot of the neighbour table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ impl Pool {
     pub fn delivered(&mut self, slot: Slot, count: u8) {
         let first = self.waiting.iter_mut().filter(|waiting| waiting.to.contains(slot)).take(usize::from(count));
         first.for_each(|waiting| waiting.to = waiting.to.without(Slots::of(slot)));
-        self.waiting.retain(|waiting| !waiting.to.is_empty());
+        retain(&mut self.waiting, |waiting| !waiting.to.is_empty());
     }
 
     /// Drops everything that is for none of these slots.
@@ -147,7 +148,7 @@ impl Pool {
         for waiting in &mut self.waiting {
             waiting.to = Slots(waiting.to.0 & slots.0);
         }
-        self.waiting.retain(|waiting| !waiting.to.is_empty());
+        retain(&mut self.waiting, |waiting| !waiting.to.is_empty());
     }
 
     /// Drops everything for a slot.
@@ -161,7 +162,7 @@ impl Pool {
         unsent
             .filter(|waiting| waiting.is_latest_value)
             .for_each(|waiting| waiting.to = waiting.to.without(Slots::of(slot)));
-        self.waiting.retain(|waiting| !waiting.to.is_empty());
+        retain(&mut self.waiting, |waiting| !waiting.to.is_empty());
     }
 }
 

@@ -13,6 +13,7 @@ use ascon_aead::aead::consts::U4;
 use ascon_aead::aead::inout::InOutBuf;
 use ascon_aead::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser};
 
+use crate::checksum::CRC_32;
 use crate::config::{KEY_BYTES, Protection};
 use crate::types::NodeId;
 
@@ -138,8 +139,7 @@ fn short(nonce: &[u8; 16]) -> &[u8] {
 }
 
 fn checksum(nonce: &[u8], header: &[u8], body: &[u8]) -> [u8; TAG_BYTES] {
-    const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
-    let mut digest = CRC.digest();
+    let mut digest = CRC_32.digest();
     for part in [nonce, header, body] {
         digest.update(part);
     }

@@ -57,6 +57,7 @@ impl Table {
         self.beside.contains(&id)
     }
 
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn get(&self, slot: Slot) -> Option<&Neighbour> {
         self.slots.get(slot.0)?.as_ref()
     }
@@ -68,6 +69,7 @@ impl Table {
 
     /// As [`get_mut`](Self::get_mut), but keeps what is due next. A caller that changes what is due of the neighbour reports
     /// it with [`moved`](Self::moved).
+    #[cfg_attr(target_os = "none", inline(never))]
     pub fn touch(&mut self, slot: Slot) -> Option<&mut Neighbour> {
         self.slots.get_mut(slot.0)?.as_mut()
     }

@@ -36,7 +36,7 @@ impl Node {
             self.audit_peers(now);
             self.engine.handle_signal(now, Signal::Audit);
             while let Some(peer) = self.links.take_misheard() {
-                self.send(now, |id| id == peer, FOR_ELECTION, &[], false);
+                self.send(now, &|id| id == peer, FOR_ELECTION, &[], false);
             }
         }
     }

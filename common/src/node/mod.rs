@@ -424,12 +424,12 @@ impl Node {
         while let Some((to, msg)) = self.engine.poll_group() {
             let mut bytes = [0; PARCEL_MAX];
             let message = postcard::to_slice(&msg, &mut bytes).map_or(&[][..], |used| used);
-            self.send(now, |id| to.contains(&id), FOR_ELECTION, message, msg.is_latest_value());
+            self.send(now, &|id| to.contains(&id), FOR_ELECTION, message, msg.is_latest_value());
             to.iter().for_each(|&peer| self.relax(now, peer));
         }
     }
 
-    fn send(&mut self, now: Instant, to: impl Fn(NodeId) -> bool, service: u8, message: &[u8], is_latest_value: bool) {
+    fn send(&mut self, now: Instant, to: &dyn Fn(NodeId) -> bool, service: u8, message: &[u8], is_latest_value: bool) {
         let mut parcel = Parcel::new();
         let is_whole = parcel.push(service).is_ok() && parcel.extend_from_slice(message).is_ok();
         if !is_whole || self.links.send(now, to, &parcel, is_latest_value).is_err() {

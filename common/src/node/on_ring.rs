@@ -26,7 +26,7 @@ impl Node {
             ring.set_leader(now, leader);
             ring.set_outcome(outcome);
             if let Some((next, envelope)) = ring.poll_transmit() {
-                self.send(now, |id| id == next, FOR_RING, &envelope, false);
+                self.send(now, &|id| id == next, FOR_RING, &envelope, false);
             } else if self.engine.has_words() {
                 if !self.pass_on(now) {
                     return;

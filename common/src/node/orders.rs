@@ -94,7 +94,7 @@ impl Node {
         {
             let to: Vec<NodeId, TABLE_MAX, u8> =
                 self.linked().filter(|&id| self.orders.is_for(&outgoing, id)).collect();
-            self.send(now, |id| to.contains(&id), FOR_ORDERS, &outgoing.bytes, false);
+            self.send(now, &|id| to.contains(&id), FOR_ORDERS, &outgoing.bytes, false);
         }
         self.orders_at = if self.orders.has_words(now) { now + LOOK_AGAIN } else { Instant::NEVER };
     }

@@ -10,6 +10,7 @@ use super::links::Peers;
 use super::stamp::{Mandate, Stamp};
 use crate::bits::fold;
 use crate::limits::ACTIONS_MAX;
+use crate::short_list::retain;
 use crate::time::Instant;
 
 /// The orders that a node remembers.
@@ -98,7 +99,7 @@ impl Book {
 
     /// There is a newer mandate. What is not earlier cannot have been said by anybody who knew of it: it is of another past.
     pub fn forget_later(&mut self, newest: Mandate) {
-        self.orders.retain(|order| order.stamp.mandate <= newest);
+        retain(&mut self.orders, |order| order.stamp.mandate <= newest);
     }
 
     /// A number that stands for everything that is known, and the newest stamp.

@@ -26,6 +26,7 @@ pub struct Description {
     pub most: u32,
     /// The value before anybody has ordered another.
     pub usual: u32,
+    /// For people; a board does not carry it.
     pub about: &'static str,
 }
 
@@ -37,12 +38,16 @@ pub enum RegisterUnit {
     Number,
 }
 
+const fn on_pc(about: &'static str) -> &'static str {
+    if cfg!(target_os = "none") { "" } else { about }
+}
+
 const fn time(name: &'static str, [least, most, usual]: [u32; 3], about: &'static str) -> Description {
-    Description { name, unit: RegisterUnit::Milliseconds, least, most, usual, about }
+    Description { name, unit: RegisterUnit::Milliseconds, least, most, usual, about: on_pc(about) }
 }
 
 const fn free(name: &'static str) -> Description {
-    let about = "a number for the application; Ringleader does not use it";
+    let about = on_pc("a number for the application; Ringleader does not use it");
     Description { name, unit: RegisterUnit::Number, least: 0, most: u32::MAX, usual: 0, about }
 }
 
@@ -57,7 +62,7 @@ pub const REGISTERS: &[Description] = &[
         least: 0,
         most: 1,
         usual: 1,
-        about: "whether boards show on their lights who leads",
+        about: on_pc("whether boards show on their lights who leads"),
     },
     free("user0"),
     free("user1"),

@@ -10,6 +10,7 @@ use super::stamp::{Mandate, Stamp};
 use super::wire::{Bytes, Message, ROWS_MAX, Row, Status, Submit, Verdict};
 use super::{AGE_MAX, Orders, Outgoing, count};
 use crate::limits::{MARKS_MAX, PATHS_MAX, RELAYED_MAX, ROSTER_MAX};
+use crate::short_list::retain;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
 
@@ -117,7 +118,7 @@ impl Leading {
     }
 
     fn note_path(&mut self, origin: NodeId, via: NodeId) {
-        self.paths.retain(|path| path.origin != origin);
+        retain(&mut self.paths, |path| path.origin != origin);
         if self.paths.is_full() {
             self.paths.remove(0);
         }

@@ -388,6 +388,7 @@ pub enum SubmitError {
     Full,
 }
 
+#[cfg_attr(target_os = "none", inline(never))]
 fn count(counter: &mut u16) {
     *counter = counter.saturating_add(1);
 }

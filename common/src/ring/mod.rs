@@ -454,6 +454,7 @@ impl RingKeeper {
     }
 }
 
+#[cfg_attr(target_os = "none", inline(never))]
 fn count(counter: &mut u16) {
     *counter = counter.saturating_add(1);
 }

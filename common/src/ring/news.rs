@@ -93,11 +93,15 @@ impl News {
         let first = Members::of(own).with(lead.leader);
         let fresh = self.fresh.minus(first);
         let repeated = self.repeated.minus(first).minus(fresh);
-        let turn = self.turn.index();
-        let in_turn = || Position::all().take(size).skip(turn).chain(Position::all().take(turn.min(size)));
-        let of = |set: Members| in_turn().filter(move |&member| set.contains(member));
-        let others = in_turn().filter(|&member| ![first, fresh, repeated].iter().any(|set| set.contains(member)));
-        let all = first.iter().chain(of(fresh)).chain(of(repeated)).chain(others);
+        let turn = Some(self.turn.index()).filter(|&turn| turn < size).unwrap_or(0);
+        // Four times through all members: those that come first, news, repetitions, the others; all but the first in turn.
+        let sets = [first, fresh, repeated];
+        let all = (0..4 * size).filter_map(|step| {
+            let (pass, at) = (step / size, step % size);
+            let member = Position(u8::try_from(if pass == 0 { at } else { (turn + at) % size }).ok()?);
+            let is_of = |set: &Members| set.contains(member);
+            sets.get(pass).map_or_else(|| !sets.iter().any(is_of), is_of).then_some(member)
+        });
         let mut told = Members::default();
         let mut last = None;
         let asked = self.asked.filter(|(_, times)| *times > 0).map(|(entry, _)| entry);

@@ -101,7 +101,7 @@ impl Net {
 
     /// Hands a message over to some neighbours.
     pub fn send(&mut self, board: usize, to: impl Fn(NodeId) -> bool, message: &[u8], is_latest_value: bool) {
-        self.links[board].send(self.now, to, message, is_latest_value).expect("a short message");
+        self.links[board].send(self.now, &to, message, is_latest_value).expect("a short message");
         self.settle(board);
     }
 
