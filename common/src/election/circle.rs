@@ -61,6 +61,13 @@ pub fn turn<P: Protocol>(cx: &Cx<'_, P>) -> Duration {
     STAGGER.times(if higher == 0 { 1 } else { second + higher.min(STAGGER_MAX) })
 }
 
+/// The same after the loss of a leader.
+fn turn_lost<P: Protocol>(cx: &mut Cx<'_, P>) -> Duration {
+    let higher = u32::try_from(higher(cx)).unwrap_or(STAGGER_LOST);
+    let spread = u32::try_from(STAGGER.as_micros()).unwrap_or(u32::MAX);
+    STAGGER.times(1 + higher.min(STAGGER_LOST)) + Duration::from_micros(u64::from(cx.rng.below(spread)))
+}
+
 /// Begins an election, unless the one that is under way has given a leader by the time it has gone round.
 fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
     let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
@@ -273,7 +280,9 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             self.begin(cx);
             return;
         }
-        cx.set_timer(RingTimer::Begin, turn(cx));
+        let has_lost = self.leader().is_some_and(|leader| leader != cx.id && !cx.is_up(leader));
+        let wait = if has_lost { turn_lost(cx) } else { turn(cx) };
+        cx.set_timer(RingTimer::Begin, wait);
     }
 
     /// A member of the ring is gone: where it was the leader, another is needed. Few know that yet, and the highest may not be
@@ -284,10 +293,8 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
                 self.begin(cx);
                 return;
             }
-            let higher = u32::try_from(higher(cx)).unwrap_or(STAGGER_LOST);
-            let spread = u32::try_from(STAGGER.as_micros()).unwrap_or(u32::MAX);
-            let extra = Duration::from_micros(u64::from(cx.rng.below(spread)));
-            cx.set_timer(RingTimer::Begin, STAGGER.times(1 + higher.min(STAGGER_LOST)) + extra);
+            let wait = turn_lost(cx);
+            cx.set_timer(RingTimer::Begin, wait);
         }
     }
 

@@ -22,51 +22,20 @@
 //! a candidate sends probes that may go all the way round, which is the last phase without those before it, and sends them to
 //! both sides at once. Whoever relays both knows that everybody has seen them, between the two of them, and announces their
 //! sender: n messages and as long as half the ring takes, instead of 4n and more. A hop at which one probe is held up costs no
-//! more than the other's way there. The probe of another is swallowed by the next larger one, which stands itself, as in any
-//! phase; one that knows of several larger ones then sends its own in the same direction only.
-
-use core::fmt::Debug;
-use core::hash::Hash;
+//! more than the other's way there. Whoever is to begin and knows of somebody larger leaves it to the largest: it sends its
+//! probe straight to that one, which swallows it and stands, as it would if the probe had come round. A node that another's
+//! probe wakes does the same, where it knows of several larger ones.
 
 use postcard::experimental::max_size::MaxSize;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+pub use super::uid::Uid;
 use crate::limits::RING_MAX;
 use crate::notice::Event;
 use crate::outbox::Dest;
 use crate::protocol::{Cx, Message, Protocol, Signal};
 use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
-
-/// What HS compares. Boards use their [`NodeId`]; a simulation of a million nodes needs more of them.
-pub trait Uid: Copy + Debug + Ord + Hash + Serialize + DeserializeOwned + MaxSize {
-    /// The node of this uid, where uids are node ids.
-    fn node(self) -> Option<NodeId>;
-
-    /// The uid of a node.
-    fn of(node: NodeId) -> Option<Self>;
-}
-
-impl Uid for NodeId {
-    fn node(self) -> Option<NodeId> {
-        Some(self)
-    }
-
-    fn of(node: NodeId) -> Option<Self> {
-        Some(node)
-    }
-}
-
-impl Uid for u32 {
-    fn node(self) -> Option<NodeId> {
-        u16::try_from(self).ok().map(NodeId)
-    }
-
-    fn of(node: NodeId) -> Option<Self> {
-        Some(node.0.into())
-    }
-}
 
 /// What a candidate knows of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,10 +120,11 @@ pub struct Hs<U = NodeId> {
     rules: HsRules,
     /// The phase this candidate is in; none while it only relays.
     phase: Option<u8>,
-    /// Probes of this phase that have come back; in the last phase, how often they were sent again.
+    /// Probes of this phase that have come back; in the last phase, how often they were sent again. Without a phase, how often
+    /// this node has left the election to a larger one.
     returned: u8,
-    /// The largest uid whose probe was relayed in each direction, by its lane.
-    relayed: [Option<U>; 2],
+    /// The largest uid whose probe was relayed in each direction, by its lane, and its phase.
+    relayed: [Option<(U, u8)>; 2],
     leader: Option<U>,
     /// The leader is known from others, and the announcement may still come.
     is_hearsay: bool,
@@ -185,41 +155,57 @@ impl<U: Uid> Hs<U> {
     fn join(&mut self, term: Term, cx: &mut Cx<'_, Self>) {
         self.circle.term = term;
         self.phase = None;
+        self.returned = 0;
         self.relayed = [None; 2];
         self.leader = None;
         self.is_hearsay = false;
         self.circle.wait(cx);
     }
 
-    /// Stands, with a probe to each of these sides where they go all the way round.
-    fn stand(&mut self, sides: &[Side], cx: &mut Cx<'_, Self>) {
+    fn stand(&mut self, cx: &mut Cx<'_, Self>) {
         cx.note(Event::Started);
         if self.circle.place.is_alone(cx.id) {
             self.win(cx);
         } else if self.rules == HsRules::Known {
-            self.go_round(0, sides, cx);
+            self.go_round(0, cx);
         } else {
-            self.enter_phase(0, &Side::BOTH, cx);
+            self.enter_phase(0, cx);
+        }
+    }
+
+    /// The largest that is believed alive, if it is larger than this node. The leader that is to be replaced does not count.
+    fn favourite(&self, replaced: Option<U>, cx: &Cx<'_, Self>) -> Option<NodeId> {
+        let own = self.uid.node().filter(|_| self.rules == HsRules::Known)?;
+        let replaced = replaced.and_then(Uid::node);
+        cx.peers.iter().copied().filter(|&peer| peer > own && Some(peer) != replaced).max()
+    }
+
+    /// Leaves it to a larger node to stand. If nothing is heard of its probes in time, this node stands itself.
+    fn call(&mut self, favourite: NodeId, cx: &mut Cx<'_, Self>) {
+        self.returned = 1;
+        let toward = if favourite == self.circle.place.right { Side::Right } else { Side::Left };
+        let probe = HsMsg::Out { term: self.circle.term, uid: self.uid, phase: ROUND, hops: 1 << ROUND, toward };
+        cx.send(Dest::One(favourite), probe);
+        self.circle.await_home(0, cx);
+    }
+
+    /// A smaller node's probe has ended here: this node stands, or somebody larger does. The largest that it knows of may be the
+    /// leader whose loss this election is for.
+    fn wake(&mut self, cx: &mut Cx<'_, Self>) {
+        match self.favourite(None, cx).filter(|_| self.above(cx) > 1) {
+            Some(favourite) if self.returned == 0 => self.call(favourite, cx),
+            Some(_) => {}
+            None => self.stand(cx),
         }
     }
 
     /// Sends probes that may go all the way round. If nothing is heard of them in time, others follow, much later where somebody
     /// larger is believed alive.
-    fn go_round(&mut self, sent: u8, sides: &[Side], cx: &mut Cx<'_, Self>) {
-        self.enter_phase(ROUND, sides, cx);
-        self.returned = sent;
+    fn go_round(&mut self, sent: u8, cx: &mut Cx<'_, Self>) {
+        self.enter_phase(ROUND.saturating_add(sent), cx);
+        (self.phase, self.returned) = (Some(ROUND), sent);
         let doublings = sent.saturating_add(if self.above(cx) == 0 { 0 } else { 2 });
         self.circle.await_home(doublings, cx);
-    }
-
-    /// Where a candidate that a probe of this direction has woken sends its own: one that may well win to both sides. The largest
-    /// it knows of may be the leader whose loss this election is for.
-    fn sides(&self, toward: Side, cx: &Cx<'_, Self>) -> &'static [Side] {
-        match toward {
-            _ if self.above(cx) <= 1 => &Side::BOTH,
-            Side::Right => &[Side::Right],
-            Side::Left => &[Side::Left],
-        }
     }
 
     /// Whether probes of this phase come home from the other side. None of them is sent back.
@@ -236,16 +222,26 @@ impl<U: Uid> Hs<U> {
     /// The largest uid whose probe has been here in this election.
     fn largest(&self) -> Option<U> {
         let [right, left] = self.relayed;
-        right.max(left)
+        right.max(left).map(|(uid, _)| uid)
     }
 
-    /// Notes that a probe goes on from here. Whether one of the same uid has come the other way: then the two of them have been
-    /// everywhere.
-    fn meets(&mut self, uid: U, toward: Side) -> bool {
+    /// Whether a probe of this direction has been here before, and was not sent again since: it has turned round where there was no
+    /// way on, and would go in circles.
+    fn is_repeated(&self, uid: U, phase: u8, toward: Side) -> bool {
+        let [right, left] = self.relayed;
+        let before = if toward == Side::Right { right } else { left };
+        self.goes_round(phase) && before.is_some_and(|(other, last)| other == uid && phase <= last)
+    }
+
+    /// Notes that a probe goes on from here. Whether it has been everywhere: one of the same uid has come the other way, or it is
+    /// home but for one hop.
+    fn meets(&mut self, uid: U, phase: u8, toward: Side) -> bool {
         let [right, left] = &mut self.relayed;
         let (this, other) = if toward == Side::Right { (right, left) } else { (left, right) };
-        *this = (*this).max(Some(uid));
-        *other == Some(uid) && self.rules == HsRules::Known
+        *this = (*this).max(Some((uid, phase)));
+        let is_met = other.is_some_and(|(other, _)| other == uid);
+        let is_home = uid.node() == Some(self.circle.place.neighbour(toward));
+        self.rules == HsRules::Known && (is_met || is_home)
     }
 
     /// Tells both sides of the leader: from both ends at once it takes half the time, and a lost one is made good by the other.
@@ -255,12 +251,13 @@ impl<U: Uid> Hs<U> {
         }
     }
 
-    fn enter_phase(&mut self, phase: u8, sides: &[Side], cx: &mut Cx<'_, Self>) {
+    fn enter_phase(&mut self, phase: u8, cx: &mut Cx<'_, Self>) {
         self.phase = Some(phase);
         self.returned = 0;
         // Past 2³¹ hops a probe has circled any ring there can be.
         let hops = 1_u32.checked_shl(u32::from(phase)).unwrap_or(u32::MAX);
-        for &toward in sides {
+        let hops = if self.goes_round(phase) { 1 << ROUND } else { hops };
+        for toward in Side::BOTH {
             let probe = HsMsg::Out { term: self.circle.term, uid: self.uid, phase, hops, toward };
             self.circle.send(toward, probe, cx);
         }
@@ -275,8 +272,10 @@ impl<U: Uid> Hs<U> {
     fn on_out(&mut self, uid: U, phase: u8, hops: u32, toward: Side, cx: &mut Cx<'_, Self>) {
         let term = self.circle.term;
         if uid == self.uid {
-            // Its twin arrives from the other side and finds the election over.
-            if self.leader.is_none() {
+            // Its twin arrives from the other side and finds the election over. A probe that comes home although several larger
+            // ones are believed alive has turned round where there was no way on.
+            let is_round = self.rules == HsRules::Published || self.above(cx) <= 1;
+            if self.leader.is_none() && is_round {
                 self.win(cx);
                 let sides = if self.rules == HsRules::Known { &Side::BOTH[..] } else { &[Side::Right] };
                 self.announce(sides, uid, cx);
@@ -285,14 +284,16 @@ impl<U: Uid> Hs<U> {
             // It could not win, and nor could this node.
         } else if uid < self.uid {
             if self.phase.is_none() && self.leader.is_none() {
-                self.stand(self.sides(toward, cx), cx);
+                self.wake(cx);
             }
         } else if self.leader.is_some_and(|leader| uid > leader) {
             // Nobody larger than the leader took part in this election: there is nobody whom it would come home to.
         } else if self.leader == Some(uid) && self.rules == HsRules::Known {
             // Whoever sent this on does not know yet.
             self.announce(&[toward.opposite()], uid, cx);
-        } else if self.meets(uid, toward) {
+        } else if self.is_repeated(uid, phase, toward) {
+            // The other one of the two has yet to come, or it will be sent again.
+        } else if self.meets(uid, phase, toward) {
             self.leader = Some(uid);
             self.circle.settle(cx);
             self.announce(&Side::BOTH, uid, cx);
@@ -312,7 +313,7 @@ impl<U: Uid> Hs<U> {
             self.returned = self.returned.saturating_add(1);
             if self.returned == 2 {
                 cx.note(Event::PhaseWon(phase));
-                self.enter_phase(phase.saturating_add(1), &Side::BOTH, cx);
+                self.enter_phase(phase.saturating_add(1), cx);
             }
         }
     }
@@ -351,8 +352,12 @@ impl<U: Uid> RingAlgorithm for Hs<U> {
     }
 
     fn begin(&mut self, cx: &mut Cx<'_, Self>) {
+        let replaced = self.leader;
         self.join(self.circle.term.next(), cx);
-        self.stand(&Side::BOTH, cx);
+        match self.favourite(replaced, cx).filter(|_| !self.circle.place.is_alone(cx.id)) {
+            Some(favourite) => self.call(favourite, cx),
+            None => self.stand(cx),
+        }
     }
 
     fn say_again(&mut self, before: RingPlace, cx: &mut Cx<'_, Self>) -> bool {
@@ -360,12 +365,12 @@ impl<U: Uid> RingAlgorithm for Hs<U> {
         if self.rules == HsRules::Published || place.is_alone(cx.id) || before.is_alone(cx.id) {
             return false;
         }
-        let own = self.phase.map(|_| self.uid);
+        let own = self.phase.map(|_| (self.uid, ROUND.saturating_add(self.returned)));
         for (toward, relayed) in Side::BOTH.into_iter().zip(self.relayed) {
             let is_new = place.neighbour(toward) != before.neighbour(toward);
-            if let Some(uid) = relayed.max(own).filter(|_| is_new) {
+            if let Some((uid, phase)) = relayed.max(own).filter(|_| is_new) {
                 let (term, hops) = (self.circle.term, 1 << ROUND);
-                self.circle.send(toward, HsMsg::Out { term, uid, phase: ROUND, hops, toward }, cx);
+                self.circle.send(toward, HsMsg::Out { term, uid, phase, hops, toward }, cx);
             }
         }
         true
@@ -431,8 +436,12 @@ impl<U: Uid> Protocol for Hs<U> {
     }
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
-        if timer == RingTimer::Decide && self.phase == Some(ROUND) && self.leader.is_none() {
-            self.go_round(self.returned.saturating_add(1), self.sides(Side::Right, cx), cx);
+        if timer == RingTimer::Decide && self.leader.is_none() {
+            if self.phase == Some(ROUND) {
+                self.go_round(self.returned.saturating_add(1), cx);
+            } else if self.returned > 0 && self.largest() < Some(self.uid) {
+                self.stand(cx);
+            }
         }
         self.time_out(timer, cx);
     }
@@ -451,23 +460,4 @@ impl<U: Uid> Protocol for Hs<U> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Hs, HsMsg, HsRules, RingConfig, RingTimer};
-    use crate::outbox::Outbox;
-    use crate::protocol::{Cx, Protocol};
-    use crate::rng::Rng;
-    use crate::time::{Duration, Instant};
-    use crate::types::{NodeId, RingPlace, Term};
-
-    #[test]
-    fn who_is_alone_and_hears_of_a_lower_leader_asks_for_no_more_than_there_is_room_for() {
-        let (id, place) = (NodeId(7), RingPlace { left: NodeId(7), right: NodeId(7) });
-        let config = RingConfig { place, patience: Duration::from_millis(1_000) };
-        let mut hs = Hs::new(id, config).with_rules(HsRules::Known);
-        let (mut rng, mut out) = (Rng::new(1), Outbox::<HsMsg<NodeId>, RingTimer>::new());
-        let mut cx = Cx { id, now: Instant::from_millis(5_000), peers: &[], rng: &mut rng, out: &mut out };
-        hs.on_message(NodeId(3), HsMsg::Leader { term: Term(9), uid: NodeId(3) }, &mut cx);
-        assert!(!out.overflowed());
-        assert_eq!(hs.leader(), Some(id));
-    }
-}
+mod tests;

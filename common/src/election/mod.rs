@@ -19,6 +19,7 @@ pub mod modified_bully;
 pub mod ring;
 #[cfg(feature = "comparison")]
 pub mod timer_based;
+mod uid;
 
 pub use crate::names::Algorithm;
 pub use dispatch::{Election, ElectionConfig, ElectionMsg, ElectionTimer, Timing};

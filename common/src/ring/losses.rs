@@ -62,8 +62,10 @@ pub(super) struct Losses {
     pace_ticks: u8,
     /// The neighbour that spoke last of a wanted member.
     helper: Position,
-    /// A leader that is waited for hardly at all.
+    /// A leader that is waited for hardly at all, and whether it was given up: others that have not noticed go on telling of ways to
+    /// it for a while.
     condemned: Position,
+    is_condemned_gone: bool,
 }
 
 impl Losses {
@@ -81,6 +83,7 @@ impl Losses {
             pace_ticks: 0,
             helper: NOBODY,
             condemned: NOBODY,
+            is_condemned_gone: false,
         }
     }
 
@@ -108,16 +111,21 @@ impl Losses {
 
     /// A leader gives no sign of life: gives it up soon, whatever neighbours that have not noticed say.
     pub fn condemn(&mut self, now: Instant, leader: Position) {
-        self.condemned = leader;
+        (self.condemned, self.is_condemned_gone) = (leader, false);
         self.wanted = self.wanted.without(leader);
         self.set_wait(leader, CONDEMNED_TICKS);
         self.arm_tick(now);
     }
 
+    /// Whether what others tell of ways to a member is from before it was condemned, for all that is known.
+    pub fn is_condemned(&self, member: Position) -> bool {
+        self.condemned == member
+    }
+
     /// A neighbour has a route to a member, but only a newer number makes it safe to take: waits longer for that.
     pub fn want(&mut self, now: Instant, helper: Position, member: Position) {
         self.helper = helper;
-        if !self.wanted.contains(member) && self.condemned != member {
+        if !self.wanted.contains(member) && !self.is_condemned(member) {
             self.wanted = self.wanted.with(member);
             self.wait_for(now, member);
         }
@@ -151,6 +159,13 @@ impl Losses {
     /// once more that there is no route here makes neighbours speak that have one. That is done a little later, because
     /// an election may be about to pass.
     pub fn give_up(&mut self, now: Instant, member: Position) -> bool {
+        if self.is_condemned(member) {
+            let ticks = if self.is_condemned_gone { 0 } else { self.wait_ticks() };
+            self.condemned = if self.is_condemned_gone { NOBODY } else { member };
+            self.is_condemned_gone = true;
+            self.set_wait(member, ticks);
+            self.arm_tick(now);
+        }
         let was_wanted = self.wanted.contains(member);
         if was_wanted {
             self.wanted = self.wanted.without(member);
@@ -198,6 +213,9 @@ impl Losses {
     /// See [`RingKeeper::audit`](super::RingKeeper).
     pub fn audit(&mut self, now: Instant) {
         bound_by(&mut self.tick_at, now, TICK);
+        if !self.is_waiting(self.condemned) {
+            self.condemned = NOBODY;
+        }
         self.generation_ticks = self.generation_ticks.min(CARRIED_TICKS);
         if self.waits.iter().any(|&wait| wait > 0) || self.carried.iter().any(|carried| !carried.is_empty()) {
             self.arm_tick(now);

@@ -235,6 +235,9 @@ impl RingKeeper {
             self.link_down(now, peer);
         }
         self.linked = self.linked.with(position);
+        if self.routes.link_up(position) {
+            self.gain(now, position);
+        }
         // All members are told of in turn, this node first.
         self.news.hurry();
     }
@@ -265,8 +268,12 @@ impl RingKeeper {
     /// The leader has fallen silent, its neighbours say so, and nobody has a younger sign of life: there is no point in waiting
     /// for another way to it.
     pub fn condemn(&mut self, now: Instant, leader: NodeId) {
-        let silent = self.roster.position_of_other(leader).filter(|&leader| self.routes.next(leader).is_none());
-        if let Some(leader) = silent.filter(|&leader| self.roster.is_alive(leader)) {
+        let alive = self.roster.position_of_other(leader).filter(|&leader| self.roster.is_alive(leader));
+        // Another way that has come up since is told of by somebody who has not noticed.
+        if let Some(leader) = alive.filter(|&leader| !self.linked.contains(leader)) {
+            if self.routes.drop_way(leader) {
+                self.tell_of(leader);
+            }
             self.watch.condemn();
             self.losses.condemn(now, leader);
         }

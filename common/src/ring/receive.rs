@@ -52,7 +52,8 @@ impl RingKeeper {
             return;
         }
         self.ask_for_newer(entry);
-        if entry.hops == ASKED {
+        // Its own word is another matter.
+        if entry.hops == ASKED || self.losses.is_condemned(position) && from != position {
             return;
         }
         match self.routes.update(from, entry) {

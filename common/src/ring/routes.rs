@@ -165,6 +165,25 @@ impl Routes {
         if !is_way || is_worse { Verdict::Helps } else { Verdict::Nothing }
     }
 
+    /// The link to a neighbour has come up. Where there was no route to it there is one now, whatever this node's measure is: what
+    /// is handed to its receiver cannot come back. True where that is so.
+    pub fn link_up(&mut self, neighbour: Position) -> bool {
+        let unreached =
+            self.table.get_mut(neighbour.index()).filter(|route| route.distance != NO_WAY && !route.exists());
+        let Some(route) = unreached else { return false };
+        (route.distance, route.next) = (1, neighbour);
+        true
+    }
+
+    /// Gives up the route to a member; true where there was one.
+    pub fn drop_way(&mut self, member: Position) -> bool {
+        let had_way = self.next(member).is_some();
+        if let Some(route) = self.table.get_mut(member.index()) {
+            route.next = NOBODY;
+        }
+        had_way
+    }
+
     /// The link to a neighbour is down: forgets every route through it, and calls `lost` with each member concerned.
     pub fn forget(&mut self, neighbour: Position, lost: impl FnMut(Position)) {
         self.drop_routes(|route, _| route.next == neighbour, lost);
@@ -272,6 +291,19 @@ mod tests {
         routes.forget(Position(2), |position| assert_eq!(position, Position(5)));
         assert_eq!(routes.update(Position(2), word(5, 10, 50)), Verdict::Gained);
         assert_eq!(routes.next(Position(5)), Some(Position(2)));
+    }
+
+    #[test]
+    fn a_neighbour_is_reached_over_its_link_whatever_the_measure() {
+        let mut routes = Routes::new(Position(0));
+        assert!(!routes.link_up(Position(5)), "nothing was ever heard of it");
+        assert_eq!(routes.update(Position(1), word(5, 9, 3)), Verdict::Gained);
+        assert!(!routes.link_up(Position(5)), "a route that is there is kept");
+        routes.forget(Position(1), |_| ());
+        assert!(routes.link_up(Position(5)));
+        assert_eq!(routes.entry(Position(5)), Some(word(5, 9, 1)));
+        assert_eq!(routes.update(Position(5), word(5, 9, 0)), Verdict::Nothing);
+        assert!(routes.drop_way(Position(5)) && !routes.drop_way(Position(5)));
     }
 
     #[test]

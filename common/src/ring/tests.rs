@@ -103,6 +103,23 @@ fn members_come_and_go_and_the_dead_are_bypassed() {
 }
 
 #[test]
+fn who_condemned_a_leader_takes_nobody_elses_word_for_it_for_a_while() {
+    let mut keeper = joined();
+    pass(&mut keeper, Instant::from_millis(100));
+    let now = Instant::from_millis(200);
+    // A neighbour that has noticed nothing still tells of a way.
+    tell(&mut keeper, now, 3, 5, 1);
+    keeper.condemn(now, FAR);
+    assert!(pass(&mut keeper, now + Duration::from_millis(60)).contains(&RingOutput::MemberDown(FAR)));
+    tell(&mut keeper, now + Duration::from_millis(70), 3, 6, 1);
+    assert!(!keeper.is_alive(FAR), "a newer number than this node knew may be older than its end");
+    let later = now + keeper.hold_time() + Duration::from_millis(200);
+    pass(&mut keeper, later);
+    tell(&mut keeper, later, 3, 7, 1);
+    assert!(keeper.is_alive(FAR), "it was there after all");
+}
+
+#[test]
 fn a_detour_in_time_breaks_nothing_and_what_was_lost_is_told() {
     let mut keeper = joined();
     pass(&mut keeper, Instant::from_millis(100));
