@@ -69,6 +69,12 @@ impl<const N: usize> HeightElection<N> {
         Self { core: HeightCore::new(height, options) }
     }
 
+    /// As if its last event had been at this causal time.
+    pub fn at_time(mut self, time: u32) -> Self {
+        self.core.set_time(time);
+        self
+    }
+
     /// Adds a link whose other end's height is known, as an initial state has them.
     pub fn with_neighbour(mut self, neighbour: Height) -> Result<Self, Full> {
         self.core.insert_neighbour(neighbour)?;

@@ -91,6 +91,11 @@ impl<const N: usize> HeightCore<N> {
         self.time
     }
 
+    /// Sets that time, as an initial state has it.
+    pub fn set_time(&mut self, time: u32) {
+        self.time = time;
+    }
+
     /// The heights of the neighbours, ascending by id: the printed `N`.
     pub fn neighbours(&self) -> impl Iterator<Item = Height> + '_ {
         self.links.iter().filter_map(Link::height)

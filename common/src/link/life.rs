@@ -156,9 +156,10 @@ impl Life {
         (self.rank < SUCCESSORS).then_some(self.rank)
     }
 
-    /// This node asks everybody whether they hear the leader, which it watches.
+    /// This node asks everybody whether they hear the leader, which it watches. Where it knows that the leader is there, it is
+    /// only its own link that it asks after: nobody could tell it anything younger, and so take its turn from it.
     pub fn ask(&mut self, now: Instant) {
-        if self.since + NEW <= now && self.blind_until <= now {
+        if self.since + NEW <= now && self.blind_until <= now && !self.was_there(now, self.of) {
             self.asked_at = now;
         }
     }
@@ -309,6 +310,8 @@ mod tests {
         life.hear(at(9_000), LEADER);
         assert_eq!(life.turn(), None, "it has asked nobody");
         assert_eq!(life.gone_at(at(9_500)), at(10_024), "but after a second nobody needs to be asked");
+        life.ask(at(9_240));
+        assert_eq!(life.turn(), None, "it knows that the leader is there");
         life.ask(at(9_340));
         assert_eq!(life.turn(), Some((1, at(9_420))), "others have time to object");
         life.vouch(at(9_350), 20);

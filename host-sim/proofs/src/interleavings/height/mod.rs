@@ -26,11 +26,15 @@
 //! |---|---|---|---|---|
 //! | 4 | 0 | 2 | shapes of up to three links, one assignment of ids each | 80 thousand |
 //!
+//! [`seats`] ties elections to the loss of a leader, which may come back; [`corrupted`] begins where memories went wrong.
+//!
 //! `RINGLEADER_DEEP=1` explores one more event on three nodes, two more for the others of them, and one more on four: some
 //! sixty million states.
 
 mod canon;
+mod corrupted;
 mod judge;
+mod seats;
 mod space;
 mod starts;
 

@@ -49,28 +49,28 @@ pub struct Heights {
 }
 
 /// Nodes as bits.
-type Nodes = u8;
+pub type Nodes = u8;
 
 /// Channels as bits: for each node those to which it can send, and those with a message in flight to it.
-struct Picture {
+pub struct Picture {
     nodes: usize,
     up: [Nodes; NODES],
-    full: [Nodes; NODES],
+    pub full: [Nodes; NODES],
 }
 
-fn holds(nodes: Nodes, node: NodeIndex) -> bool {
+pub fn holds(nodes: Nodes, node: NodeIndex) -> bool {
     nodes >> node.0 & 1 == 1
 }
 
 impl Picture {
-    fn of(net: &Network) -> Self {
+    pub fn of(net: &Network) -> Self {
         let mut picture = Self { nodes: net.len(), up: [0; NODES], full: [0; NODES] };
         net.up_directions().for_each(|Direction { from, to }| picture.up[from] |= 1 << to.0);
         net.pending().for_each(|channel| picture.full[channel.to] |= 1 << channel.from.0);
         picture
     }
 
-    fn nodes(&self) -> impl Iterator<Item = NodeIndex> + Clone + use<> {
+    pub fn nodes(&self) -> impl Iterator<Item = NodeIndex> + Clone + use<> {
         NodeIndex::first(self.nodes)
     }
 
@@ -87,19 +87,24 @@ impl Picture {
         Edge::all(self.nodes).map(|Edge { u, v }| u8::from(self.disagrees(u, v))).sum()
     }
 
+    /// Nodes with a link that is to change: its two directions differ.
+    fn changing(&self) -> Nodes {
+        let changes = |x: NodeIndex| self.nodes().any(|y| self.disagrees(x, y));
+        self.nodes().filter(|&x| changes(x)).fold(0, |changing, x| changing | 1 << x.0)
+    }
+
     /// Whether the events now possible at `x`, all of them deliveries, are independent of everything that can happen
     /// elsewhere before one of them does, so that trying only them loses no final state and no endless run. That holds if no
     /// link of `x` can change any more and every neighbour that may still send to `x` already has a message in flight to it:
-    /// channels are FIFO, so what it sends now arrives later.
-    fn stands_alone(&self, x: NodeIndex) -> bool {
-        if self.full[x] == 0 || self.nodes().any(|y| self.disagrees(x, y)) {
+    /// channels are FIFO, so what it sends now arrives later. Besides those to whom something is under way, the `changing`
+    /// nodes may act of their own accord.
+    pub fn stands_alone(&self, x: NodeIndex, changing: Nodes) -> bool {
+        if self.full[x] == 0 || holds(changing, x) {
             return false;
         }
-        let mut may_act: Nodes = 0;
-        for y in self.nodes().filter(|&y| y != x) {
-            if self.full[y] != 0 || self.nodes().any(|z| self.disagrees(y, z)) {
-                may_act |= 1 << y.0;
-            }
+        let mut may_act = changing;
+        for y in self.nodes().filter(|&y| y != x && self.full[y] != 0) {
+            may_act |= 1 << y.0;
         }
         for _ in 0..self.nodes {
             let reached = self.nodes().filter(|&y| holds(may_act, y)).map(|y| self.up[y]);
@@ -118,7 +123,8 @@ impl Space for Heights {
         let picture = Picture::of(&state.net);
         let free = state.left >= picture.disagreements() + 2;
         if !free && state.elections == 0 && self.search == Search::Reduced {
-            let alone = picture.nodes().filter(|&x| picture.stands_alone(x));
+            let changing = picture.changing();
+            let alone = picture.nodes().filter(|&x| picture.stands_alone(x, changing));
             if let Some(x) = alone.min_by_key(|&x| picture.full[x].count_ones()) {
                 deliveries(&picture, x, actions);
                 return;
@@ -200,7 +206,7 @@ impl State {
     }
 }
 
-fn deliveries(picture: &Picture, to: NodeIndex, actions: &mut Vec<Action>) {
+pub fn deliveries(picture: &Picture, to: NodeIndex, actions: &mut Vec<Action>) {
     let senders = picture.nodes().filter(|&from| holds(picture.full[to], from));
     actions.extend(senders.map(|from| Action::Deliver(Direction { from, to })));
 }
