@@ -50,6 +50,7 @@ use self::forgotten::Forgotten;
 use self::frame::Status;
 use self::hellos::Hellos;
 use self::life::Life;
+pub use self::life::SUCCESSORS;
 use self::load::Load;
 use self::numbering::Numbering;
 use self::patience::Patience;
