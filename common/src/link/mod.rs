@@ -44,6 +44,7 @@ mod watched;
 use self::body::Parcel;
 pub use self::counters::Counters;
 use self::crowd::Crowd;
+pub use self::crowd::SLOWER_MAX;
 use self::data::DataExchange;
 use self::exchange::Exchange;
 use self::forgotten::Forgotten;
@@ -270,6 +271,11 @@ impl Links {
     /// Whether this leader is known to have been there at that time.
     pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
         self.life.was_there(then, leader)
+    }
+
+    /// By how many doublings hellos are the rarer, because many are heard.
+    pub fn slower(&self) -> u8 {
+        self.crowd.slower()
     }
 
     /// This node's rank among those that are to succeed the leader.
