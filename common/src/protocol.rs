@@ -46,6 +46,8 @@ pub enum Signal {
     LeaderHeard,
     /// An election was asked for by a button or a command.
     Elect,
+    /// The leader is lost, and this node takes its place. Of several that do, the one with the largest number has precedence.
+    Succeed(u8),
     /// This node is about to stop, or is asked to lead no more: another is to lead instead.
     StepDown,
     /// This node's place on the ring has changed.

@@ -190,6 +190,7 @@ impl Driver<'_> {
                     // Only the node itself makes these.
                     Signal::LeaderLost
                     | Signal::LeaderHeard
+                    | Signal::Succeed(_)
                     | Signal::Ring(_)
                     | Signal::Resend
                     | Signal::Audit

@@ -244,6 +244,7 @@ impl Protocol for Bully {
             | Signal::Ring(_)
             | Signal::Fitness(_)
             | Signal::Rank(_)
+            | Signal::Succeed(_)
             | Signal::Resend
             | Signal::StepDown
             | Signal::Audit

@@ -234,6 +234,7 @@ pub trait RingAlgorithm: Protocol<Timer = RingTimer> {
             Signal::LeaderHeard
             | Signal::Fitness(_)
             | Signal::Rank(_)
+            | Signal::Succeed(_)
             | Signal::Resend
             | Signal::Audit
             | Signal::StepDown => {}

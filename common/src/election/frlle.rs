@@ -434,6 +434,7 @@ impl Protocol for Frlle {
             | Signal::Elect
             | Signal::Disturbed
             | Signal::Rank(_)
+            | Signal::Succeed(_)
             | Signal::Resend
             | Signal::Outcome(_) => self.heed(signal, cx),
             Signal::Audit | Signal::StepDown => {}

@@ -171,6 +171,11 @@ impl<const N: usize> Protocol for HeightElection<N> {
                 let did = self.core.elect_self();
                 self.finish(Some(did), before, cx);
             }
+            Signal::Succeed(precedence) => {
+                let before = self.core.height();
+                let did = self.core.succeed(cx.now, precedence);
+                self.finish(Some(did), before, cx);
+            }
             Signal::Audit => {
                 let before = self.core.height();
                 let did = self.core.audit(cx.now);

@@ -242,6 +242,15 @@ impl<const N: usize> HeightCore<N> {
         Event::ElectedSelf
     }
 
+    /// ELECTSELF in the place of the leader that this node follows. The time of the election is not the present but only a little
+    /// later than that leader's own: whoever succeeds the same leader with less `precedence`, however much later, unseats nobody.
+    pub fn succeed(&mut self, now: Instant, precedence: u8) -> Event {
+        let elected_at = self.height.leader.elected_at.wrapping_add(u32::from(precedence));
+        self.tick(now, Some(elected_at));
+        self.height = Height::elected(self.height.id, elected_at);
+        Event::ElectedSelf
+    }
+
     /// Gives up a leadership that nobody takes part in: whoever leads others was elected later.
     pub fn step_down(&mut self) {
         if self.links.is_empty() {
@@ -374,6 +383,32 @@ mod tests {
             let mut node = follower(1, rules);
             assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
             assert_eq!(node.link_down(Instant::ZERO, NodeId(5)), Some(Event::ElectedSelf), "a link, {rules:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_that_succeed_a_leader_the_one_with_precedence_leads_however_early_it_was() {
+        for rules in ALL_RULES {
+            let mut nodes = [1, 2].map(|id| {
+                let options = HeightOptions { clock: ClockKind::Lamport, rules };
+                HeightCore::<4>::new(Height { delta: 1, id: NodeId(id), ..Height::elected(LEADER, 40) }, options)
+            });
+            let [first, second] = &mut nodes;
+            first.tick(Instant::ZERO, Some(41));
+            assert_eq!(first.succeed(Instant::ZERO, 2), Event::ElectedSelf, "{rules:?}");
+            // The second hears of much, but of that election only after its own.
+            second.tick(Instant::ZERO, Some(1_000));
+            let old = second.height().leader;
+            assert_eq!(second.succeed(Instant::ZERO, 1), Event::ElectedSelf);
+            assert!(first.height().leader < second.height().leader && second.height().leader < old);
+            assert_eq!(first.link_up(Instant::ZERO, NodeId(2)), Ok(()));
+            assert_eq!(second.link_up(Instant::ZERO, NodeId(1)), Ok(()));
+            assert!(first.height().is_of_past(first.time()) && second.height().is_of_past(second.time()));
+            let (told, stamp) = (first.height(), first.time());
+            let replied = first.receive(Instant::ZERO, second.time(), second.height(), ());
+            assert_eq!(replied, Some(Event::Replied(NodeId(2))));
+            assert_eq!(second.receive(Instant::ZERO, stamp, told, ()), Some(Event::Adopted(NodeId(1))));
+            assert_eq!(second.height().leader.lid, NodeId(1), "{rules:?}");
         }
     }
 

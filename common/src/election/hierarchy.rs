@@ -269,6 +269,7 @@ impl<const N: usize> Protocol for Hierarchy<N> {
                 self.core.tick(cx.now, None);
                 Some(self.core.elect_self())
             }
+            Signal::Succeed(precedence) => Some(self.core.succeed(cx.now, precedence)),
             Signal::Audit => self.core.audit(cx.now),
             Signal::Fitness(coefficient) => {
                 self.core.tick(cx.now, None);

@@ -168,6 +168,7 @@ impl Protocol for ModifiedBully {
             | Signal::Ring(_)
             | Signal::Fitness(_)
             | Signal::Rank(_)
+            | Signal::Succeed(_)
             | Signal::Resend
             | Signal::StepDown
             | Signal::Audit => {}

@@ -283,6 +283,7 @@ impl Protocol for Ring {
             Signal::LeaderHeard
             | Signal::Fitness(_)
             | Signal::Rank(_)
+            | Signal::Succeed(_)
             | Signal::Resend
             | Signal::Audit
             | Signal::StepDown => {}

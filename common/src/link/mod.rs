@@ -44,12 +44,14 @@ mod watched;
 use self::body::Parcel;
 pub use self::counters::Counters;
 use self::crowd::Crowd;
+pub use self::crowd::SLOWER_MAX;
 use self::data::DataExchange;
 use self::exchange::Exchange;
 use self::forgotten::Forgotten;
 use self::frame::Status;
 use self::hellos::Hellos;
 use self::life::Life;
+pub use self::life::SUCCESSORS;
 use self::load::Load;
 use self::numbering::Numbering;
 use self::patience::Patience;
@@ -269,6 +271,11 @@ impl Links {
     /// Whether this leader is known to have been there at that time.
     pub fn was_there(&self, then: Instant, leader: NodeId) -> bool {
         self.life.was_there(then, leader)
+    }
+
+    /// By how many doublings hellos are the rarer, because many are heard.
+    pub fn slower(&self) -> u8 {
+        self.crowd.slower()
     }
 
     /// This node's rank among those that are to succeed the leader.

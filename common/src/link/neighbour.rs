@@ -45,8 +45,8 @@ const PATIENCE_LOSSY: [u8; 8] = [26, 26, 26, 26, 14, 6, 0, 0];
 /// sends. A leader is asked without this delay.
 const SUSPECT_LOSSY: [u8; 8] = [24, 24, 24, 16, 16, 8, 8, 0];
 
-/// The most that this delays the question, besides one interval: a node that lost its only link must elect within the
-/// ten seconds that any network has.
+/// The most that this delays the question, besides one interval, or else half an interval: a node that lost its only link
+/// must elect within the ten seconds that any network has, and a few that are cut off from a crowd not much later.
 const SUSPECT_LATER_MAX: Duration = Duration::from_millis(2_300);
 
 /// A neighbour counts as following another leader after this many hellos in a row that say so.
@@ -195,7 +195,7 @@ impl Neighbour {
         let interval = self.interval().max(SUSPECT_INTERVAL_MIN);
         let lossy = SUSPECT_LOSSY.get(usize::from(self.quality.eighths())).copied().unwrap_or(0);
         let later = eighths_of(interval, if self.leader == self.id { 0 } else { lossy });
-        let later = later.min(SUSPECT_LATER_MAX.max(interval));
+        let later = later.min(SUSPECT_LATER_MAX.max(eighths_of(interval, 4)));
         let slow = self.heard_at + eighths_of(interval, patience.suspect_eighths) + later + patience.slack();
         if self.is_watched(patience) { slow.min(self.missed_at(patience)) } else { slow }
     }
@@ -421,6 +421,23 @@ mod tests {
         }
         neighbour.hold(now, base);
         assert_eq!(neighbour.held_until.since(now).as_micros(), 16_000_000);
+    }
+
+    #[test]
+    fn in_a_crowd_a_lossy_neighbour_is_asked_half_an_interval_later_at_most() {
+        let session = Session::new(Incarnation { epoch: 1, token: 1 });
+        let number = FrameNumber { epoch: 1, counter: 1 };
+        let mut steady = Neighbour::new(NodeId(1), session, Quality::new(0, -50), number, Instant::ZERO);
+        let mut lossy = steady.clone();
+        (1..30).for_each(|number| {
+            lossy.quality.note_hello(number * 3, -50);
+        });
+        let patience = Patience::of(Timings::ALWAYS_ON);
+        let later = [10, 12, 13].map(|log2| {
+            (steady.interval_log2, lossy.interval_log2) = (log2, log2);
+            lossy.suspect_at(patience).since(steady.suspect_at(patience)).as_micros() / 1_000
+        });
+        assert_eq!(later, [2_300, 2_300, 4_096]);
     }
 
     #[test]

@@ -19,6 +19,9 @@ const LOSSY_STRONG_TENTHS: u32 = 2;
 /// should not be judged by that while alone.
 const SAMPLE: u32 = 32;
 
+/// A gap of more hellos than this is none: the silence would have ended the link. The neighbour has lost count.
+const GAP_MAX: u8 = 64;
+
 /// How well a neighbour is heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quality {
@@ -45,9 +48,12 @@ impl Quality {
     /// Notes a hello; returns how many were missed before it.
     pub fn note_hello(&mut self, number: u8, rssi_dbm: i8) -> u8 {
         let gap = number.wrapping_sub(self.number).max(1);
+        if gap > GAP_MAX {
+            self.lose();
+        }
         self.number = number;
         self.history = self.history.checked_shl(u32::from(gap)).unwrap_or(0) | 1;
-        self.seen = self.seen.saturating_add(gap).min(32);
+        self.seen = if gap > GAP_MAX { 1 } else { self.seen.saturating_add(gap).min(32) };
         self.strengthen(rssi_dbm);
         gap - 1
     }
@@ -181,6 +187,17 @@ mod tests {
             quality.note_hello(number, -50);
             assert!(!quality.is_bad());
         });
+    }
+
+    #[test]
+    fn a_neighbour_that_has_lost_count_is_not_taken_for_one_that_is_hardly_heard() {
+        let mut quality = Quality::new(0, -60);
+        (1..40).for_each(|number| assert_eq!(quality.note_hello(number, -60), 0));
+        let mut faded = quality.clone();
+        faded.note_hello(39 + 40, -60);
+        assert!(faded.is_bad() && faded.eighths() == 0, "forty may be lost");
+        quality.note_hello(39 + 100, -60);
+        assert!(!quality.is_bad() && !quality.is_good() && quality.eighths() > 0);
     }
 
     #[test]

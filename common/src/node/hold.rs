@@ -32,8 +32,10 @@ const GRACE: Duration = Duration::from_millis(2_000);
 /// never gets a link.
 const HELD_MAX: Duration = Duration::from_millis(10_000);
 
-/// A node that has heard of the leader within this time knows that it is there.
+/// A node that has heard of the leader within this time knows that it is there. In a crowd hellos are rarer, and what they
+/// tell of the leader is older, by as many doublings, up to the age that a hello can tell.
 const HEARD: Duration = Duration::from_millis(1_000);
+const HEARD_DOUBLINGS_MAX: u8 = 2;
 
 /// The neighbour whose link has fallen, until the election is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +106,7 @@ impl Node {
 
     /// Whether a leader other than this node has just given a sign of life.
     pub(super) fn is_heard(&self, now: Instant, leader: NodeId) -> bool {
-        leader != self.id() && self.links.was_there(now - HEARD, leader)
+        leader != self.id() && self.links.was_there(now - heard_within(self.links.slower()), leader)
     }
 
     /// Whether a neighbour has been silent for so long that its link will not be back in a moment.
@@ -143,5 +145,23 @@ impl Node {
             self.hold = Hold::NOBODY;
             self.engine.handle_link_down(now, peer);
         }
+    }
+}
+
+/// How old a sign of life may be, where hellos are the rarer by so many doublings.
+fn heard_within(slower: u8) -> Duration {
+    HEARD.times(1 << slower.min(HEARD_DOUBLINGS_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, heard_within};
+    use crate::link::SLOWER_MAX;
+
+    #[test]
+    fn a_sign_of_life_may_be_the_older_the_rarer_hellos_are_up_to_what_a_hello_can_tell() {
+        let [alone, crowded, hall] = [0, 1, SLOWER_MAX].map(heard_within);
+        assert_eq!((alone, crowded), (Duration::from_millis(1_000), Duration::from_millis(2_000)));
+        assert!(hall > crowded && hall <= Duration::from_millis(255 * 16), "{hall:?}");
     }
 }

@@ -16,12 +16,14 @@
 //!            └──────── the same link is up again: both ends say again what they last said
 //! ```
 //!
-//! Anybody may elect itself at any time ([`Signal::Elect`]): two at once are two elections, and the later one wins.
+//! Anybody may elect itself at any time. Two at once are two elections, and the first successor's wins, however late its Updates
+//! come ([`Signal::Succeed`]): if the later one won, it would send a second wave across the network, into the first.
 
 use super::Node;
 use super::hold::Hold;
 use crate::election::Election;
 use crate::election::height_tuple::RefLevel;
+use crate::link::SUCCESSORS;
 use crate::notice::Reason;
 use crate::protocol::{Protocol, Signal};
 use crate::time::{Duration, Instant};
@@ -108,7 +110,7 @@ impl Node {
         let is_vacant = self.engine.protocol().leader() == Some(leader) && !self.links.is_succeeded(since, leader);
         self.links.has_taken_over(is_vacant);
         if is_vacant {
-            self.engine.handle_signal(now, Signal::Elect);
+            self.engine.handle_signal(now, Signal::Succeed(precedence(self.links.rank())));
         }
     }
 
@@ -142,8 +144,25 @@ impl Node {
         // A node that knows nobody but a lost leader elects itself when it is told of the loss. Electing itself here as
         // well would be two elections, the first of which is over before anybody hears of it.
         if is_vacant && self.has_other(leader) {
-            self.engine.handle_signal(now, Signal::Elect);
+            let rank = self.links.turn().map(|(rank, _)| rank);
+            self.engine.handle_signal(now, Signal::Succeed(precedence(rank)));
         }
         self.engine.handle_link_down(now, leader);
+    }
+}
+
+/// How much precedence a lost leader leaves to its successor of this rank, or to whoever is none.
+fn precedence(rank: Option<u8>) -> u8 {
+    rank.map_or(1, |rank| SUCCESSORS.saturating_sub(rank) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::precedence;
+
+    #[test]
+    fn every_successor_has_precedence_over_the_next_and_all_over_everybody_else() {
+        let order = [Some(0), Some(1), Some(2), None].map(precedence);
+        assert!(order.windows(2).all(|pair| pair[0] > pair[1]) && order[3] > 0, "{order:?}");
     }
 }
