@@ -68,13 +68,8 @@ const TURNS: usize = 100;
 
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
 pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64) -> anyhow::Result<Calibration> {
-<<<<<<< HEAD
     let ends = |link: &Link| Ends { from: link.from, to: link.to };
     let losses: BTreeMap<Ends, f64> = matrix.links.iter().map(|link| (ends(link), link.loss_db(power_dbm))).collect();
-    let pairs = pairs(&losses, positions);
-=======
-    let losses: BTreeMap<(u16, u16), f64> =
-        matrix.links.iter().map(|link| ((link.from, link.to), link.loss_db(power_dbm))).collect();
     let mut pairs = pairs(&losses, positions);
     let reach = reach(&losses, matrix, positions);
     let near: Vec<Pair> = pairs.iter().copied().filter(|pair| pair.distance <= reach).collect();
@@ -83,7 +78,6 @@ pub fn fit(matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>, power_dbm: f64)
     if near.len() >= 4.max(PAIRS_PER_NODE * near_nodes.len()) {
         pairs = near;
     }
->>>>>>> s-field
     let count = pairs.len() as f64;
     ensure!(pairs.len() >= 4, "at least four links must have both ends on the sketch; {} of them do", pairs.len());
     let nodes: BTreeSet<u16> = pairs.iter().flat_map(|pair| pair.ends).collect();
@@ -133,12 +127,12 @@ const HEARD: f64 = 0.99;
 /// How far nearly all pairs hear each other. Farther off, only those do that have less loss than is usual there, and they would
 /// make the exponent too small.
 #[expect(clippy::cast_precision_loss, reason = "there are few links")]
-fn reach(losses: &BTreeMap<(u16, u16), f64>, matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>) -> f64 {
+fn reach(losses: &BTreeMap<Ends, f64>, matrix: &Matrix, positions: &BTreeMap<u16, [f64; 2]>) -> f64 {
     let watched: Vec<u16> = matrix.nodes.iter().copied().filter(|node| !matrix.unwatched.contains(node)).collect();
     let ends = watched.iter().enumerate().flat_map(|(at, &a)| watched[at + 1..].iter().map(move |&b| [a, b]));
     let mut all: Vec<(f64, bool)> = ends
         .filter_map(|[a, b]| {
-            let is_heard = losses.contains_key(&(a, b)) && losses.contains_key(&(b, a));
+            let is_heard = losses.contains_key(&Ends { from: a, to: b }) && losses.contains_key(&Ends { from: b, to: a });
             Some((distance([a, b], positions)?, is_heard))
         })
         .collect();
@@ -166,15 +160,9 @@ fn pairs(losses: &BTreeMap<Ends, f64>, positions: &BTreeMap<u16, [f64; 2]>) -> V
     let ends: BTreeSet<[u16; 2]> = losses.keys().map(|&Ends { from, to }| [from.min(to), from.max(to)]).collect();
     let pair = |ends: [u16; 2]| {
         let [a, b] = ends;
-<<<<<<< HEAD
-        let ([ax, ay], [bx, by]) = (positions.get(&a)?, positions.get(&b)?);
-        let metres = (ax - bx).hypot(ay - by);
+        let distance = distance(ends, positions)?;
         let directions = [Ends { from: a, to: b }, Ends { from: b, to: a }];
         let ways: Vec<f64> = directions.iter().filter_map(|ends| losses.get(ends).copied()).collect();
-=======
-        let distance = distance(ends, positions)?;
-        let ways: Vec<f64> = [(a, b), (b, a)].iter().filter_map(|way| losses.get(way).copied()).collect();
->>>>>>> s-field
         let loss_db = ways.iter().sum::<f64>() / if ways.len() == 2 { 2.0 } else { 1.0 };
         Some(Pair { ends, distance, loss_db })
     };

@@ -106,12 +106,8 @@ impl Matrix {
         let mut nodes = watched.clone();
         nodes.extend(tallies.keys().map(|ends| ends.from));
         let unwatched = nodes.difference(&watched).copied().collect();
-<<<<<<< HEAD
         let links = tallies.iter().filter_map(|(&Ends { from, to }, tally)| {
-=======
-        let links = tallies.iter().filter_map(|(&(from, to), tally)| {
             let strength = channel.strength(to, tally);
->>>>>>> s-field
             Some(Link {
                 from,
                 to,
