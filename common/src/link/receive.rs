@@ -128,7 +128,7 @@ impl Links {
         self.watch();
         // Hellos precede DATA, so no amount of DATA on the channel makes them late.
         if header.kind != Kind::Data {
-            self.load.hear(now, airtime);
+            self.hear_load(now, slot, airtime);
         }
         self.patience.slack_ms = self.load.slack_ms(now);
         self.others = Others { since: now, frame: airtime, answers: Duration::ZERO };
@@ -170,6 +170,20 @@ impl Links {
             self.table.moved(before, after);
         }
         count(if is_understood { &mut self.counters.accepted } else { &mut self.counters.malformed });
+    }
+
+    /// Whoever plays recordings of boards that this node has never heard makes the channel look busy, and silence would be put up
+    /// with for longer. So where there are links, only what comes over them counts, and stands for all that are heard; but in a
+    /// crowd, of which most have no link to this node.
+    fn hear_load(&mut self, now: Instant, slot: Option<Slot>, airtime: Duration) {
+        let links = self.table.linked_slots();
+        let count = u32::try_from(links.len()).unwrap_or(u32::MAX);
+        if count == 0 || self.crowd.slower() > 0 {
+            self.load.hear(now, airtime);
+        } else if slot.is_some_and(|slot| links.contains(slot)) {
+            let micros = u32::try_from(airtime.as_micros()).unwrap_or(0);
+            self.load.hear(now, Duration::from_micros(u64::from(micros * self.crowd.size().max(count) / count)));
+        }
     }
 
     /// A frame has too low a number, perhaps because it comes from a twin, which is to learn that from this node. It believes a

@@ -183,6 +183,8 @@ pub struct RingKeeper {
     news: News,
     watch: LeaderWatch,
     hearsay: Hearsay,
+    /// The last leader that this node has let go of, where no newer number of it has come since.
+    left: Position,
     losses: Losses,
     disturbance: Disturbance,
     /// The driver is to begin the election again.
@@ -207,6 +209,7 @@ impl RingKeeper {
             news: News::new(timings.heartbeat_ms),
             watch: LeaderWatch::new(silence(timings, size), arrival(size)),
             hearsay: Hearsay::default(),
+            left: NOBODY,
             losses: Losses::new(size),
             disturbance: Disturbance::new(size),
             is_disturbed: false,
@@ -335,6 +338,10 @@ impl RingKeeper {
     /// learn of it.
     pub fn set_outcome(&mut self, outcome: Outcome) {
         let own = self.roster.own();
+        let before = self.hearsay.leader().filter(|&before| Some(before) != outcome.leader);
+        if let Some(before) = before.and_then(|before| self.roster.position(before)) {
+            self.left = before;
+        }
         if self.hearsay.set(outcome) && outcome.leader == self.roster.id_at(own) && !self.linked.is_empty() {
             self.routes.set_own(own, self.routes.number(own).next());
             self.news.hurry();

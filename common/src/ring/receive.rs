@@ -21,7 +21,8 @@ impl RingKeeper {
     }
 
     /// A neighbour's hello told this of the ring. Routes are accepted only over links; how an election ended is worth
-    /// knowing from anybody.
+    /// knowing from anybody. An algorithm that does not number its elections cannot tell an old outcome: there it counts
+    /// only over a link, and of a leader that this node has let go of only once that one has given a sign of life.
     pub fn receive_hello(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
         let Some(from) = self.roster.position(from) else { return };
         let Some((lead, entries)) = wire::told(bytes) else {
@@ -29,11 +30,15 @@ impl RingKeeper {
             return;
         };
         let leader = Some(lead.leader).filter(|&leader| leader != NOBODY);
-        if self.linked.contains(from) {
+        let is_linked = self.linked.contains(from);
+        if is_linked {
             entries.iter().for_each(|entry| self.receive_entry(now, from, entry));
             self.watch.compare(now, from, leader);
         }
-        let alive = leader.filter(|&leader| self.roster.is_alive(leader)).and_then(|leader| self.roster.id_at(leader));
+        let is_numbered = lead.election != 0;
+        let is_there =
+            |&leader: &Position| self.roster.is_alive(leader) && (is_numbered || is_linked && leader != self.left);
+        let alive = leader.filter(is_there).and_then(|leader| self.roster.id_at(leader));
         self.hearsay.hear(lead.election, alive);
     }
 
@@ -50,6 +55,9 @@ impl RingKeeper {
         if self.roster.id_at(position).is_none() {
             count(&mut self.counters.malformed);
             return;
+        }
+        if position == self.left && number.is_newer_than(self.routes.number(position)) {
+            self.left = NOBODY;
         }
         self.ask_for_newer(entry);
         // Its own word is another matter.

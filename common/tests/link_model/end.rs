@@ -7,7 +7,7 @@ use common::link::session::{Incarnation, Session, Turn};
 const BUNDLE_MAX: u8 = 2;
 
 /// A message, which says of itself where it belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Letter {
     /// The sender's end of the link when it was handed over.
     pub from: u16,
@@ -18,7 +18,7 @@ pub struct Letter {
 }
 
 /// What is on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Frame {
     /// A hello; what it says of the receiver, where it knows of it: token, willing, echo.
     Hello { epoch: u16, name: Option<(u16, bool, u16)> },

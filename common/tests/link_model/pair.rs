@@ -1,7 +1,7 @@
 //! Two nodes and the air between them.
 
 use crate::end::{Breach, Echo, End, Frame, Known, Status, Trust};
-use crate::outsider::Tape;
+use crate::outsider::{Recorder, Tape};
 
 /// How often things may happen, over both nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,8 +13,12 @@ pub struct Budget {
     pub reboots: u8,
     /// Messages of each node.
     pub letters: [u8; 2],
-    /// Frames that an outsider has recorded and plays again.
-    pub replays: u8,
+    /// Frames that both send together, lost or not; [`UNBOUNDED`](Self::UNBOUNDED) for any number.
+    pub frames: u8,
+}
+
+impl Budget {
+    pub const UNBOUNDED: u8 = u8::MAX;
 }
 
 /// What is explored.
@@ -25,6 +29,8 @@ pub struct Pair {
     pub budget: Budget,
     /// Frames under way in each direction.
     pub window: usize,
+    /// What an outsider records. It plays any of that at any time, as often as it likes.
+    pub recorder: Recorder,
     /// Whether agreement is asked for as well, and not only safety.
     pub is_live: bool,
 }
@@ -63,15 +69,22 @@ pub enum Action {
     Release(usize),
     Forget(usize),
     Reboot(usize),
-    /// The outsider keeps the frame that this node has sent.
+    /// The outsider keeps what this node has on the air.
     Record(usize),
-    /// The outsider plays to this node what it has recorded of the other.
-    Replay(usize, usize),
+    /// The outsider plays to this node what the other has sent before.
+    Replay(usize, Frame),
+}
+
+impl Action {
+    fn is_sending(self) -> bool {
+        matches!(self, Self::Hello(_) | Self::Challenge(_) | Self::Rel(_) | Self::Probe(_) | Self::AckOnly(_))
+    }
 }
 
 impl State {
     fn new(budget: Budget) -> Self {
-        let (ends, air, tapes) = ([End::new(), End::new()], [Vec::new(), Vec::new()], [Tape::new(), Tape::new()]);
+        let (ends, air, tapes) =
+            ([End::new(), End::new()], [Vec::new(), Vec::new()], [Tape::default(), Tape::default()]);
         Self { ends, air, answers: [None; 2], tapes, left: budget }
     }
 
@@ -96,24 +109,29 @@ impl State {
     fn arrive(&mut self, to: usize, pair: &Pair) {
         if !self.air[1 - to].is_empty() {
             let frame = self.air[1 - to].remove(0);
-            let is_old = self.ends[to].known.is_some() && !self.tapes[1 - to].accept();
-            self.tapes[1 - to].land();
-            let answer = if is_old { None } else { self.ends[to].take(frame, pair.compare, pair.trust) };
+            let answer = self.ends[to].take(frame, pair.compare, pair.trust);
             self.answers[to] = answer.or(self.answers[to]);
+            self.tapes[1 - to].grow_old();
         }
     }
 
     /// The outsider's frame is taken for the other end's. Nobody waits for its answer.
-    fn replay(&mut self, to: usize, at: usize, pair: &Pair) {
-        let Some(frame) = self.tapes[1 - to].play(at) else { return };
+    fn replay(&mut self, to: usize, frame: Frame, pair: &Pair) {
         self.ends[to].take(frame, pair.compare, pair.trust);
     }
 
-    /// Where a link has just come up: whether the other has answered a challenge.
-    fn judge(&mut self) {
+    /// The outsider keeps what this node has on the air.
+    fn record(&mut self, node: usize) {
+        self.air[node].iter().for_each(|frame| self.tapes[node].record(*frame));
+    }
+
+    /// Where a link has just come up: whether the other has answered a challenge. Where nobody has to, links that recordings
+    /// bring up are enough to look at.
+    fn judge(&mut self, action: Action, trust: Trust) {
+        let counts = trust == Trust::Proven || matches!(action, Action::Replay(..));
         for end in &mut self.ends {
             let is_dead = end.known.as_ref().is_some_and(|known| !known.is_proven());
-            if core::mem::take(&mut end.is_new) && is_dead {
+            if core::mem::take(&mut end.is_new) && is_dead && counts {
                 end.breach = Some(Breach::WithTheDead);
             }
         }
@@ -178,7 +196,7 @@ impl Pair {
     pub fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for node in [0, 1] {
             let end = &state.ends[node];
-            if state.air[node].len() < self.window {
+            if state.air[node].len() < self.window && state.left.frames > 0 {
                 actions.push(Action::Hello(node));
                 if end.has_met() {
                     actions.push(Action::Challenge(node));
@@ -210,22 +228,19 @@ impl Pair {
                 actions.push(Action::Reboot(node));
             }
             let kept = state.tapes[0].len() + state.tapes[1].len();
-            if kept < usize::from(self.budget.replays)
-                && !state.air[node].is_empty()
-                && !state.tapes[node].is_under_way()
-            {
+            if matches!(self.recorder, Recorder::Some(most) if kept < most) {
                 actions.push(Action::Record(node));
             }
-            if state.left.replays > 0 {
-                let playable = state.tapes[1 - node].playable(end.known.is_some());
-                actions.extend(playable.map(|at| Action::Replay(node, at)));
-            }
+            actions.extend(state.tapes[1 - node].playable().map(|frame| Action::Replay(node, frame)));
         }
     }
 
     /// Makes it happen; none if that changes nothing.
     pub fn next(&self, last: &State, action: Action) -> Option<State> {
         let mut state = last.clone();
+        if action.is_sending() && state.left.frames != Budget::UNBOUNDED {
+            state.left.frames -= 1;
+        }
         match action {
             Action::Hello(node) => state.air[node].push(state.ends[node].hello()),
             Action::Challenge(node) => {
@@ -247,11 +262,6 @@ impl Pair {
             Action::Arrive(node) => state.arrive(node, self),
             Action::Lose(node) => {
                 state.air[1 - node].remove(0);
-                state.tapes[1 - node].land();
-            }
-            Action::Record(node) => {
-                let frame = *state.air[node].last()?;
-                state.tapes[node].record(frame);
             }
             Action::AnswerArrives(node) => state.answer_arrives(node),
             Action::AnswerLost(node) => state.answers[1 - node] = None,
@@ -277,12 +287,14 @@ impl Pair {
                 state.answers = [None; 2];
                 state.tapes[1 - node].rewind();
             }
-            Action::Replay(node, at) => {
-                state.left.replays -= 1;
-                state.replay(node, at, self);
-            }
+            Action::Record(node) => state.record(node),
+            Action::Replay(node, frame) => state.replay(node, frame, self),
         }
-        state.judge();
+        if self.recorder == Recorder::Everything {
+            state.record(0);
+            state.record(1);
+        }
+        state.judge(action, self.trust);
         (state != *last).then_some(state)
     }
 

@@ -209,20 +209,25 @@ type Noise = fn(&[Vec<u8>], usize) -> Vec<u8>;
 const BYTES: Noise = |_, at| vec![0x41, 0x88, at.to_le_bytes()[0]];
 const REPEATED: Noise = |recorded, at| recorded[at % recorded.len()].clone();
 
+/// Of one network, the time to replace a leader varies by a fifth for reasons of chance.
+const NETWORKS: u64 = 24;
+
 /// The bar: nothing that an outsider sends puts off an election by more than a tenth, whatever the algorithm.
-fn is_not_put_off(network: fn(u64, Algorithm) -> Ether, every: Duration, noises: &[Noise]) {
+fn is_not_put_off(network: fn(u64, Algorithm) -> Ether, noises: &[(u64, Noise)]) {
     let mut late = Vec::new();
     for algorithm in Algorithm::ALL {
         let sum = |every: Option<Duration>, noise: Noise| -> u64 {
-            (0..6).map(|seed| replaced_ms(network(seed, algorithm), every, noise)).sum()
+            (0..NETWORKS).map(|seed| replaced_ms(network(seed, algorithm), every, noise)).sum()
         };
         let quiet = sum(None, BYTES);
-        let took: Vec<u64> = noises.iter().map(|&noise| sum(Some(every), noise)).collect();
+        let took = noises.iter().map(|&(micros, noise)| sum(Some(Duration::from_micros(micros)), noise));
+        let took: Vec<u64> = took.collect();
+        println!("{algorithm:?}: {quiet} ms, and with noise {took:?}");
         if took.iter().any(|&took| took * 10 > quiet * 11) {
             late.push((algorithm, quiet, took));
         }
     }
-    assert_eq!(late, [], "in ms over six networks, and with each noise");
+    assert_eq!(late, [], "in ms over {NETWORKS} networks, and with each noise");
 }
 
 #[test]
@@ -233,11 +238,10 @@ fn an_election_waits_neither_for_noise_nor_for_what_is_repeated() {
         ether.cuts.clear();
         ether
     };
-    is_not_put_off(room, Duration::from_micros(1_300), &[BYTES, REPEATED]);
+    is_not_put_off(room, &[(1_300, BYTES), (1_300, REPEATED)]);
 }
 
-/// Where not everybody hears everybody, a recording is news to whoever has never heard its sender. A tenth of the channel is for
-/// the outsider: more than that would slow down the boards however empty its frames are.
+/// Where not everybody hears everybody, a recording is news to whoever has never heard its sender.
 #[test]
 fn an_election_does_not_wait_for_recordings_from_elsewhere() {
     let sparse = |seed, algorithm: Algorithm| {
@@ -248,5 +252,5 @@ fn an_election_does_not_wait_for_recordings_from_elsewhere() {
         ether.cuts = ring(seed, 8, 0, Algorithm::Hs).cuts;
         ether
     };
-    is_not_put_off(sparse, Duration::from_millis(30), &[REPEATED]);
+    is_not_put_off(sparse, &[(1_300, REPEATED), (30_000, REPEATED)]);
 }

@@ -132,7 +132,8 @@ fn reach(losses: &BTreeMap<Ends, f64>, matrix: &Matrix, positions: &BTreeMap<u16
     let ends = watched.iter().enumerate().flat_map(|(at, &a)| watched[at + 1..].iter().map(move |&b| [a, b]));
     let mut all: Vec<(f64, bool)> = ends
         .filter_map(|[a, b]| {
-            let is_heard = losses.contains_key(&Ends { from: a, to: b }) && losses.contains_key(&Ends { from: b, to: a });
+            let is_heard =
+                losses.contains_key(&Ends { from: a, to: b }) && losses.contains_key(&Ends { from: b, to: a });
             Some((distance([a, b], positions)?, is_heard))
         })
         .collect();
