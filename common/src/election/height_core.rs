@@ -405,9 +405,9 @@ mod tests {
             assert_eq!(second.link_up(Instant::ZERO, NodeId(1)), Ok(()));
             assert!(first.height().is_of_past(first.time()) && second.height().is_of_past(second.time()));
             let (told, stamp) = (first.height(), first.time());
-            let replied = first.receive(Instant::ZERO, second.time(), second.height(), ());
+            let replied = first.receive(Instant::ZERO, second.time(), second.height());
             assert_eq!(replied, Some(Event::Replied(NodeId(2))));
-            assert_eq!(second.receive(Instant::ZERO, stamp, told, ()), Some(Event::Adopted(NodeId(1))));
+            assert_eq!(second.receive(Instant::ZERO, stamp, told), Some(Event::Adopted(NodeId(1))));
             assert_eq!(second.height().leader.lid, NodeId(1), "{rules:?}");
         }
     }
