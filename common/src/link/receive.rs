@@ -173,16 +173,11 @@ impl Links {
     }
 
     /// Whoever plays recordings of boards that this node has never heard makes the channel look busy, and silence would be put up
-    /// with for longer. So where there are links, only what comes over them counts, and stands for all that are heard; but in a
-    /// crowd, of which most have no link to this node.
+    /// with for longer. So where there are links, only those count that have proved to be here; but in a crowd most have not
+    /// been asked.
     fn hear_load(&mut self, now: Instant, slot: Option<Slot>, airtime: Duration) {
-        let links = self.table.linked_slots();
-        let count = u32::try_from(links.len()).unwrap_or(u32::MAX);
-        if count == 0 || self.crowd.slower() > 0 {
+        if self.is_present(slot) || self.crowd.slower() > 0 || self.table.linked_slots().is_empty() {
             self.load.hear(now, airtime);
-        } else if slot.is_some_and(|slot| links.contains(slot)) {
-            let micros = u32::try_from(airtime.as_micros()).unwrap_or(0);
-            self.load.hear(now, Duration::from_micros(u64::from(micros * self.crowd.size().max(count) / count)));
         }
     }
 
