@@ -50,7 +50,7 @@ impl Image {
     /// Builds it from the sources, if it is missing or outdated.
     pub fn build(board: Board) -> anyhow::Result<Self> {
         output::progress(&format!("building the image for the {} if it is outdated ...", board.title()));
-        let built = images::elf_with("firmware", Some(features(board)));
+        let built = images::elf_with("firmware", features(board));
         output::clear_progress();
         let bytes = built.map_err(|why| {
             anyhow::anyhow!("{why}\ncannot build the image here; name one with --image {}=FILE", board.name())
@@ -76,15 +76,16 @@ impl Image {
     }
 }
 
-/// Those of the package `firmware` for a board.
-fn features(board: Board) -> &'static str {
+/// Those of the package `firmware` for a board. The nRF52840-DK's are the default and must be asked for as such, or its image
+/// would be another one, with a build id of its own, than `cargo run-dk` flashes and emulated boards run.
+fn features(board: Board) -> Option<&'static str> {
     match board {
-        Board::Nrf52840Dk => "board-nrf52840-dk",
-        Board::Nrf52840Dongle => "board-nrf52840-dongle",
-        Board::Nrf52833Dk => "board-nrf52833-dk",
-        Board::MicrobitV2 => "board-microbit-v2",
-        Board::XiaoNrf52840 => "board-xiao-nrf52840",
-        Board::FeatherNrf52840 => "board-feather-nrf52840",
+        Board::Nrf52840Dk => None,
+        Board::Nrf52840Dongle => Some("board-nrf52840-dongle"),
+        Board::Nrf52833Dk => Some("board-nrf52833-dk"),
+        Board::MicrobitV2 => Some("board-microbit-v2"),
+        Board::XiaoNrf52840 => Some("board-xiao-nrf52840"),
+        Board::FeatherNrf52840 => Some("board-feather-nrf52840"),
     }
 }
 
