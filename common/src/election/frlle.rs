@@ -15,7 +15,7 @@
 //!   └◄──────────── this node or another has heard the old leader ──────► Recovered
 //! ```
 //!
-//! The source leaves six gaps. [`FrlleRules::Hardened`] closes them:
+//! The source leaves five gaps. [`FrlleRules::Hardened`] closes them:
 //! 1. *Race.* A declaration and a recovery of one election can both be under way. A declaration is final: once decided,
 //!    a node takes no recovery, and a declaration overrides one. A declaration is passed on by every undecided node in
 //!    both directions, so it reaches all; and with coefficients frozen only one node can be declared in one election.
@@ -27,10 +27,6 @@
 //! 5. *Change.* Coefficients change, and the source elects only when a leader is lost. A leader that has become much less fit
 //!    than it was when elected begins an election, and so does a node that has become much fitter than the leader was then.
 //!    By how much is [`Coefficient::MARGIN`], so that leadership does not follow every flutter of the load.
-//! 6. *Crowd.* As published, whoever is fitter than a message's creator stands in both directions. Where members grow fitter
-//!    along the ring, as they do by their ids if all are equally fit, each stands, and its message back goes round: n² / 2
-//!    messages. Only who begins an election stands in both directions. The others replace the message that they stop, in its
-//!    own direction, and win when theirs has come round.
 
 use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
 pub use super::frlle_message::{FrlleBody, FrlleMsg};
@@ -40,15 +36,13 @@ use crate::protocol::{Cx, Protocol, Signal};
 use crate::time::{Duration, Instant};
 use crate::types::{NodeId, Outcome, RingPlace, Side, Term};
 
-const BOTH_WAYS: [Side; 2] = [Side::Right, Side::Left];
-
 /// Whether the gaps of the source are closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum FrlleRules {
     /// As published and corrected: one election, no losses.
     Published,
-    /// With the six rules above.
+    /// With the five rules above.
     #[default]
     Hardened,
 }
@@ -186,14 +180,13 @@ impl Frlle {
         self.circle.wait(cx);
     }
 
-    /// `create`: this node stands, in these directions.
-    fn stand(&mut self, directions: &[Side], delay: u32, cx: &mut Cx<'_, Self>) {
+    /// `create`: this node stands, in both directions.
+    fn stand(&mut self, delay: u32, cx: &mut Cx<'_, Self>) {
         self.ballot.best = self.frozen;
         self.ballot.best_id = cx.id;
         let body = FrlleBody::Election { creator: cx.id, failed: self.ballot.failed, delay, coefficient: self.frozen };
-        for &direction in directions {
-            self.send(direction, body, cx);
-        }
+        self.send(Side::Right, body, cx);
+        self.send(Side::Left, body, cx);
     }
 
     fn send(&self, toward: Side, body: FrlleBody, cx: &mut Cx<'_, Self>) {
@@ -261,8 +254,7 @@ impl Frlle {
         if self.beats(coefficient, creator) {
             if first && !self.ballot.initiator {
                 self.ballot.failed = failed;
-                let onward = [toward];
-                self.stand(if self.hardened() { &onward } else { &BOTH_WAYS }, delay, cx);
+                self.stand(delay, cx);
             }
         } else if self.ballot.best_id == creator {
             self.declare(creator, cx);
@@ -320,7 +312,7 @@ impl Frlle {
             cx.note(Event::Started);
             self.ballot.initiator = true;
             self.ballot.failed = self.leader;
-            self.stand(&BOTH_WAYS, self.hop, cx);
+            self.stand(self.hop, cx);
         }
     }
 
@@ -385,7 +377,7 @@ impl RingAlgorithm for Frlle {
             self.accept_declaration(cx.id, cx);
         } else {
             self.ballot.initiator = true;
-            self.stand(&BOTH_WAYS, self.hop, cx);
+            self.stand(self.hop, cx);
         }
     }
 
