@@ -169,10 +169,12 @@ impl Circle {
         !self.patience.is_zero()
     }
 
-    /// Stops waiting: there is a leader.
+    /// Stops waiting, for the end of the election and to begin another: there is a leader. Whoever is higher and was passed over
+    /// begins again itself.
     pub fn settle<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
         if !self.patience.is_zero() {
             cx.stop_timer(RingTimer::Patience);
+            cx.stop_timer(RingTimer::Begin);
         }
     }
 }

@@ -186,7 +186,8 @@ impl<U: Uid> Hs<U> {
         let toward = if favourite == self.circle.place.right { Side::Right } else { Side::Left };
         let probe = HsMsg::Out { term: self.circle.term, uid: self.uid, phase: ROUND, hops: 1 << ROUND, toward };
         cx.send(Dest::One(favourite), probe);
-        self.circle.await_home(0, cx);
+        // Its probes set out when the call has come there, which may take several radio hops.
+        self.circle.await_home(1, cx);
     }
 
     /// A smaller node's probe has ended here: this node stands, or somebody larger does. The largest that it knows of may be the

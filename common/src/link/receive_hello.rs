@@ -199,7 +199,8 @@ impl Links {
         if is_present && hello.leader == leader {
             self.life.vouch(now, hello.age);
         }
-        if is_present && from == leader {
+        // One that does not lead yet, though it has been elected, tells the age of another.
+        if is_present && from == leader && hello.leader == from {
             self.life.note_leaving(now, hello.age);
         }
         if from == leader && !hello.is_brief() {

@@ -58,9 +58,11 @@ impl Node {
             self.engine.handle_start(now);
         }
         ring.audit_told(self.engine.peers(), self.engine.protocol().place());
-        // The election never learns that a leader is gone that it does not count among its peers.
+        // The election never learns that a leader is gone that it does not count among its peers. One that has just won may be
+        // without a way: others reached it.
         let leader = self.engine.protocol().leader().filter(|&leader| leader != self.engine.id());
-        if leader.is_some_and(|leader| !ring.is_alive(leader) && !self.engine.peers().contains(&leader)) {
+        let is_gone = |leader| !ring.is_alive(leader) && !ring.is_awaited(now, leader);
+        if leader.is_some_and(|leader| is_gone(leader) && !self.engine.peers().contains(&leader)) {
             self.engine.handle_signal(now, Signal::LeaderLost);
         }
     }

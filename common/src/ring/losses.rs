@@ -109,6 +109,12 @@ impl Losses {
         self.arm_tick(now);
     }
 
+    /// The wait for a member is over, but there is a reason to wait a little more.
+    pub fn wait_on(&mut self, now: Instant, member: Position) {
+        self.set_wait(member, self.wait_ticks());
+        self.arm_tick(now);
+    }
+
     /// A leader gives no sign of life: gives it up soon, whatever neighbours that have not noticed say.
     pub fn condemn(&mut self, now: Instant, leader: Position) {
         (self.condemned, self.is_condemned_gone) = (leader, false);

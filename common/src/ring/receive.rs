@@ -36,8 +36,13 @@ impl RingKeeper {
             self.watch.compare(now, from, leader);
         }
         let is_numbered = lead.election != 0;
-        let is_there =
-            |&leader: &Position| self.roster.is_alive(leader) && (is_numbered || is_linked && leader != self.left);
+        let is_reached = |leader| self.routes.next(leader).is_some();
+        let is_led = self.hearsay.leader().and_then(|own| self.roster.position(own)).is_some_and(is_reached);
+        let is_there = |&leader: &Position| {
+            let may_follow =
+                if is_numbered { is_linked || !is_led || is_reached(leader) } else { is_linked && leader != self.left };
+            self.roster.is_alive(leader) && may_follow
+        };
         let alive = leader.filter(is_there).and_then(|leader| self.roster.id_at(leader));
         self.hearsay.hear(lead.election, alive);
     }

@@ -6,7 +6,7 @@ use super::edges::Edges;
 use super::number::Number;
 use super::routes::Routes;
 use super::wire::{self, ASKED, Entry, Envelope, Lead, NO_WAY, NOBODY};
-use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError};
+use super::{ENVELOPES_MAX, RingKeeper, RingOutput, SendError, arrival};
 use crate::config::Timings;
 use crate::limits::RING_MAX;
 use crate::members::{Position, RingOrder};
@@ -324,4 +324,40 @@ fn what_others_say_of_their_election_is_told_once_and_only_of_a_living_leader() 
     let news = RingOutput::Outcome(Outcome { term: Term(0x0001_0005), leader: Some(FAR) });
     assert_eq!(heard(3, 5), [news]);
     assert_eq!(heard(3, 3), [], "an earlier one");
+}
+
+#[test]
+fn a_leader_that_nobody_here_reaches_is_taken_from_afar_only_by_who_has_none() {
+    let now = Instant::from_millis(200);
+    let follows = |own: Option<NodeId>, from: NodeId| {
+        let mut keeper = joined();
+        pass(&mut keeper, Instant::from_millis(100));
+        tell(&mut keeper, now, 3, 4, NO_WAY);
+        keeper.set_outcome(Outcome { term: Term(4), leader: own });
+        let mut room = [0; 8];
+        let lead = Lead { leader: Position(3), election: 5 };
+        let length = wire::tell(lead, core::iter::once(entry(2, 0, 0)), &mut room);
+        keeper.receive_hello(now, from, &room[..length]);
+        outputs(&mut keeper, now).iter().any(|output| matches!(output, RingOutput::Outcome(_)))
+    };
+    let stranger = NodeId(9);
+    assert!(follows(None, stranger), "it missed the end of an election");
+    assert!(!follows(Some(NEXT), stranger), "it has a leader in reach, and the other is of a part that is cut off");
+    assert!(follows(Some(NEXT), NEXT), "a neighbour with a link speaks for this part");
+}
+
+#[test]
+fn a_new_leader_without_a_way_is_waited_for_and_given_up_soon_after() {
+    let mut keeper = joined();
+    pass(&mut keeper, Instant::from_millis(100));
+    let now = Instant::from_millis(200);
+    keeper.set_leader(now, Some(FAR));
+    tell(&mut keeper, now, 3, 4, NO_WAY);
+    let awaited = arrival(4);
+    assert!(keeper.is_awaited(now, FAR) && !keeper.is_awaited(now, NEXT));
+    pass(&mut keeper, now + awaited - Duration::from_millis(50));
+    assert!(keeper.is_alive(FAR), "its first number may be on its way");
+    let over = now + awaited + keeper.hold_time() + Duration::from_millis(50);
+    pass(&mut keeper, over);
+    assert!(!keeper.is_alive(FAR) && !keeper.is_awaited(over, FAR));
 }

@@ -3,6 +3,7 @@
 use super::{RingKeeper, count};
 use crate::members::Position;
 use crate::time::{Duration, Instant};
+use crate::types::NodeId;
 
 impl RingKeeper {
     /// How long the keeper usually waits for a member without a route before it counts as gone.
@@ -15,6 +16,11 @@ impl RingKeeper {
         let next = self.losses.poll_timeout().min(self.roster.poll_timeout());
         let next = next.min(self.disturbance.poll_timeout()).min(self.watch.poll_timeout());
         (next != Instant::NEVER).then_some(next)
+    }
+
+    /// Whether a member has just become the leader, so that its first number may still be on its way here.
+    pub fn is_awaited(&self, now: Instant, member: NodeId) -> bool {
+        self.roster.position(member).is_some_and(|position| self.watch.is_awaited(now, position))
     }
 
     /// The time that [`poll_timeout`](Self::poll_timeout) asked for has come. Spurious calls are harmless.
@@ -32,7 +38,7 @@ impl RingKeeper {
     /// A member was without a route for too long.
     fn give_up(&mut self, now: Instant, member: Position) {
         if self.routes.next(member).is_none() && self.watch.is_awaited(now, member) {
-            self.losses.wait_for(now, member);
+            self.losses.wait_on(now, member);
             return;
         }
         if self.losses.give_up(now, member) {

@@ -33,6 +33,15 @@ impl Above for NoElection {
     }
 }
 
+/// Links whose election has given this leader.
+pub struct Following(pub NodeId);
+
+impl Above for Following {
+    fn leader(&self) -> NodeId {
+        self.0
+    }
+}
+
 /// Boards, all in range of each other.
 pub struct Net {
     pub now: Instant,

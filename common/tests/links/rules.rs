@@ -12,7 +12,7 @@ use common::notice::Reason;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
 
-use crate::net::{Net, NoElection, is_ack, is_hello};
+use crate::net::{Following, Net, NoElection, is_ack, is_hello};
 
 const SECOND: Duration = Duration::from_millis(1_000);
 
@@ -37,10 +37,13 @@ fn known(net: &Net, board: usize, other: usize) -> &Neighbour {
 
 /// A hello of a board, forged with the key, with a number that the board has not reached.
 fn made_hello(net: &Net, from: usize, counter: u32, number: u8, links: u8) -> Vec<u8> {
+    hello_with(net, from, counter, Hello { number, interval_log2: 10, links, age: 255, ..Hello::default() })
+}
+
+fn hello_with(net: &Net, from: usize, counter: u32, hello: Hello) -> Vec<u8> {
     let (from, device) = (net.links[from].id(), net.links[from].id().0);
     let epoch = 1;
     let header = Header { pan: 7, to: BROADCAST, from, key_id: 0, kind: Kind::Hello, epoch, counter, device };
-    let hello = Hello { number, interval_log2: 10, links, age: 255, ..Hello::default() };
     let mut buf = [0; FRAME_MAX];
     let length = hello.write(&mut buf[HEADER_BYTES..]).expect("it fits");
     let length = header.seal(&keys(), &mut buf, length).expect("it fits");
@@ -158,6 +161,23 @@ fn a_neighbour_that_does_not_name_this_node_any_more_has_no_link_to_it() {
 #[test]
 fn a_brief_hello_says_nothing_of_the_links_that_it_leaves_out() {
     assert_eq!(ends_of_unnamed(1), []);
+}
+
+#[test]
+fn a_leader_that_does_not_know_it_yet_is_not_one_that_steps_down() {
+    let mut net = linked(2);
+    let (now, leader) = (net.now, NodeId(2));
+    net.links[0].follow(now, leader);
+    // It has been elected, and its hellos still tell of the leader before, who has been dead for long.
+    for (counter, named, has_left) in
+        [(100_001, NodeId(9), false), (100_002, NodeId(0), false), (100_003, leader, true)]
+    {
+        let hello = Hello { interval_log2: 10, links: 1, age: 255, leader: named, ..Hello::default() };
+        let mut frame = hello_with(&net, 1, counter, hello);
+        net.links[0].receive(now, &mut frame[..], -60, &mut Following(leader));
+        net.settle(0);
+        assert_eq!(net.links[0].left_at().is_some(), has_left, "it names {named:?}");
+    }
 }
 
 #[test]

@@ -143,3 +143,16 @@ fn who_stood_beside_a_lost_leader_begins_as_soon_as_others() {
     });
     assert!(begins.is_some_and(|after| after <= Duration::from_millis(120)), "{said:?}");
 }
+
+#[test]
+fn who_was_to_begin_does_not_once_the_election_has_given_a_leader() {
+    let mut hs = among();
+    hears(&mut hs, &PEERS, LEFT, probe(LARGEST, ROUND, Side::Right));
+    let is_armed = |said: &[Said]| said.iter().any(|command| matches!(command, Command::SetTimer(RingTimer::Begin, _)));
+    assert!(is_armed(&is_told(&mut hs, &PEERS, Signal::Disturbed)), "something may have been lost");
+    // A dead leader is still believed alive: by the list of peers alone, this one would be the wrong one.
+    let peers = [LEFT, RIGHT, NodeId(7), LARGEST, NodeId(12)];
+    let said = hears(&mut hs, &peers, RIGHT, probe(LARGEST, ROUND, Side::Left));
+    assert_eq!(hs.leader(), Some(LARGEST));
+    assert!(said.contains(&Command::StopTimer(RingTimer::Begin)), "{said:?}");
+}
