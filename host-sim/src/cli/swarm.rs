@@ -33,6 +33,7 @@ are switched on and off as a whole, so that extremes meet. What must hold follow
   unsteady   in a calm world, nobody changes its leader while nothing changes
   airtime    no node sends for more than 5 % of the run
   frames     at most 100 / (1 - loss)^2 frames per node and minute while nothing changes, and a brief hello of each leader every 128 ms
+  readings   a reading waits for at most a minute where its node follows an agreed leader
 
 Where physics or a documented limit forbids agreement (a full channel, a hub with more neighbours than its table holds),
 the row says so, counts as degraded, and only safety and airtime are asked for. docs/swarm.md has the details.
@@ -169,8 +170,19 @@ fn text(tally: &Tally) -> String {
     let mut text = format!("{}: {}\n\n", counted(tally.rows.len(), "stranger"), fates.join(", "));
     let _ = writeln!(
         text,
-        "  {:<20} {:>6} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>8} {:>8}",
-        "class", "runs", "failed", "safety", "agree", "steady", "airt.", "frames", "worst, ms", "of bound", "airtime"
+        "  {:<20} {:>6} {:>7} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>9} {:>8} {:>8}",
+        "class",
+        "runs",
+        "failed",
+        "safety",
+        "agree",
+        "steady",
+        "airt.",
+        "frames",
+        "reads",
+        "worst, ms",
+        "of bound",
+        "airtime"
     );
     for class in &tally.classes {
         let _ = writeln!(text, "  {}", class_text(class));
@@ -200,11 +212,12 @@ fn text(tally: &Tally) -> String {
 
 fn class_text(class: &Class) -> String {
     let Class { name, runs, worst_ms, worst_percent, airtime_ppm, .. } = class;
-    let [safety, agreement, unsteady, airtime, frames] =
-        [Fate::Safety, Fate::Agreement, Fate::Unsteady, Fate::Airtime, Fate::Frames].map(|fate| class.count(fate));
+    let [safety, agreement, unsteady, airtime, frames, readings] =
+        [Fate::Safety, Fate::Agreement, Fate::Unsteady, Fate::Airtime, Fate::Frames, Fate::Readings]
+            .map(|fate| class.count(fate));
     let failures = class.failures();
     format!(
-        "{name:<20} {runs:>6} {failures:>7} {safety:>6} {agreement:>6} {unsteady:>6} {airtime:>6} {frames:>6} {worst_ms:>9} {worst_percent:>6} % {:>6}.{} %",
+        "{name:<20} {runs:>6} {failures:>7} {safety:>6} {agreement:>6} {unsteady:>6} {airtime:>6} {frames:>6} {readings:>6} {worst_ms:>9} {worst_percent:>6} % {:>6}.{} %",
         airtime_ppm / 10_000,
         airtime_ppm % 10_000 / 1_000
     )

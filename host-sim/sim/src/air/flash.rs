@@ -18,9 +18,24 @@ const PAGE: usize = 32;
 /// What happened in a flash, for the judge of collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlashEvent {
-    Stored { store: u16, number: u32, block: Vec<u8> },
-    Logged { key: Key, block: Vec<u8> },
-    GapLogged { key: Key, end: u32 },
+    Stored {
+        store: u16,
+        number: u32,
+        block: Vec<u8>,
+    },
+    Logged {
+        key: Key,
+        block: Vec<u8>,
+    },
+    GapLogged {
+        key: Key,
+        end: u32,
+    },
+    /// The blocks of this store before this number are no longer there, since they are committed or were overwritten.
+    Dropped {
+        store: u16,
+        before: u32,
+    },
     Erased,
 }
 
@@ -117,6 +132,7 @@ impl Flash {
         if self.blocks.len() >= self.capacity {
             let kept = self.blocks.keys().nth(PAGE).copied().unwrap_or(number);
             self.blocks = self.blocks.split_off(&kept);
+            self.events.push(FlashEvent::Dropped { store: self.name, before: kept });
         }
         self.blocks.insert(number, block.to_vec());
         self.next = number + 1;
@@ -129,8 +145,9 @@ impl Flash {
     }
 
     pub fn release(&mut self, base: u32) {
-        if !self.is_failing {
-            self.base = self.base.max(base);
+        if !self.is_failing && base > self.base {
+            self.base = base;
+            self.events.push(FlashEvent::Dropped { store: self.name, before: base });
         }
     }
 
@@ -177,7 +194,10 @@ mod tests {
         let found = flash.recovered();
         assert_eq!((found.base, found.oldest, found.next), (0, page, 2 * page + 1));
         flash.release(40);
+        flash.release(39);
         assert_eq!(flash.recovered().base, 40);
+        let dropped = |event| if let FlashEvent::Dropped { before, .. } = event { Some(before) } else { None };
+        assert_eq!(flash.take_events().into_iter().filter_map(dropped).collect::<Vec<_>>(), [page, 40]);
         flash.erase(8);
         assert_eq!((flash.recovered().store, flash.recovered().next), (8, 0));
         assert_eq!(flash.take_events().last(), Some(&FlashEvent::Erased));

@@ -30,11 +30,21 @@ pub enum Fate {
     Airtime,
     /// Nodes sent too much while nothing changed.
     Frames,
+    /// A reading waited too long.
+    Readings,
 }
 
 impl Fate {
-    pub const ALL: [Self; 7] =
-        [Self::Held, Self::Degraded, Self::Safety, Self::Agreement, Self::Unsteady, Self::Airtime, Self::Frames];
+    pub const ALL: [Self; 8] = [
+        Self::Held,
+        Self::Degraded,
+        Self::Safety,
+        Self::Agreement,
+        Self::Unsteady,
+        Self::Airtime,
+        Self::Frames,
+        Self::Readings,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,6 +55,7 @@ impl Fate {
             Self::Unsteady => "unsteady",
             Self::Airtime => "airtime",
             Self::Frames => "frames",
+            Self::Readings => "readings",
         }
     }
 
@@ -57,7 +68,7 @@ impl Fate {
         match self {
             Self::Held | Self::Degraded => Verdict::Ok,
             Self::Safety => Verdict::Safety,
-            Self::Agreement | Self::Unsteady | Self::Airtime | Self::Frames => Verdict::Liveness,
+            Self::Agreement | Self::Unsteady | Self::Airtime | Self::Frames | Self::Readings => Verdict::Liveness,
         }
     }
 }
@@ -125,8 +136,13 @@ fn judge(row: &Row, outcome: Outcome, stranger: &Stranger, world: &World) -> (Fa
         return (Fate::Safety, outcome.failure);
     }
     if is_asked && outcome.verdict == Verdict::Liveness {
-        let restless = outcome.failure.as_ref().is_some_and(|failure| failure.what.contains("changed its leader"));
-        return (if restless { Fate::Unsteady } else { Fate::Agreement }, outcome.failure);
+        let says = |what| outcome.failure.as_ref().is_some_and(|failure| failure.what.contains(what));
+        let fate = match (says("changed its leader"), says("still waits at its origin")) {
+            (true, _) => Fate::Unsteady,
+            (_, true) => Fate::Readings,
+            _ => Fate::Agreement,
+        };
+        return (fate, outcome.failure);
     }
     let is_disturbed = stranger.features.iter().any(|feature| DISTURBING.contains(feature));
     if is_asked && stranger.is_calm && !is_disturbed && row.spontaneous > 0 {

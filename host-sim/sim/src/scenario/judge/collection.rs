@@ -2,7 +2,8 @@
 //! exactly once, or in a gap that its origin declared, once the origin has followed an agreed leader for a minute.
 //!
 //! Checked at every entry of every log: that its origin stored just these bytes, and that the same log does not have them yet.
-//! Checked every second: that nothing is missing for too long. Two leaders may both have logged a reading, because the commit of
+//! Checked every second: that nothing is missing for too long. What its origin still holds is late and not lost: the channel
+//! may be too full for it. Of boards it is not known what they hold. Two leaders may both have logged a reading, because the commit of
 //! the first was lost with it; logs are put together by key, so that is a copy and not a second reading.
 //!
 //! Not covered: what was in a flash that was erased.
@@ -31,12 +32,22 @@ struct Stored {
     logs: BTreeSet<NodeIndex>,
     is_declared: bool,
     is_destroyed: bool,
+    /// Whether its origin is known to have it still.
+    is_held: bool,
 }
 
 impl Stored {
     fn is_pending(&self) -> bool {
         self.logs.is_empty() && !self.is_declared && !self.is_destroyed
     }
+}
+
+/// A reading that should have been logged by now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Late {
+    pub at_us: u64,
+    pub node: NodeIndex,
+    pub what: String,
 }
 
 /// Checks all blocks of a run.
@@ -47,6 +58,10 @@ pub struct CollectionCheck {
     pending: BTreeSet<Key>,
     /// Since when each node follows an agreed leader.
     connected: BTreeMap<NodeIndex, u64>,
+    /// Nodes that do not tell what they hold.
+    opaque: BTreeSet<NodeId>,
+    /// The first reading that was late.
+    late: Option<Late>,
     report: Collected,
 }
 
@@ -64,6 +79,7 @@ impl CollectionCheck {
                     logs: BTreeSet::new(),
                     is_declared: false,
                     is_destroyed: false,
+                    is_held: !self.opaque.contains(&id),
                 };
                 self.report.stored += readings;
                 self.pending.insert(key);
@@ -77,6 +93,12 @@ impl CollectionCheck {
                 let gap = self.blocks.range_mut(key..Key { number: end, ..key });
                 gap.for_each(|(_, stored)| stored.is_declared = true);
                 self.pending.retain(|&pending| !(key..Key { number: end, ..key }).contains(&pending));
+                Ok(())
+            }
+            FlashEvent::Dropped { store, before } => {
+                let key = |number| Key { origin: id, store, number };
+                let dropped = self.blocks.range_mut(key(0)..key(before));
+                dropped.for_each(|(_, stored)| stored.is_held = false);
                 Ok(())
             }
             FlashEvent::Erased => {
@@ -128,22 +150,36 @@ impl CollectionCheck {
         for &node in connected {
             self.connected.entry(node).or_insert(now_us);
         }
-        let is_late = |key: &&Key| {
-            let origin = NodeIndex(usize::from(key.origin.0).saturating_sub(1));
+        let is_due = |key: &&Key| {
             let stored_us = self.blocks.get(*key).map_or(now_us, |stored| stored.at_us);
-            self.connected.get(&origin).is_some_and(|&since| now_us > since.max(stored_us) + WITHIN_US)
+            self.connected.get(&origin_of(**key)).is_some_and(|&since| now_us > since.max(stored_us) + WITHIN_US)
         };
-        let Some(&late) = self.pending.iter().find(is_late) else { return Ok(()) };
-        self.report.lost += self
-            .pending
-            .iter()
-            .filter(is_late)
-            .filter_map(|key| self.blocks.get(key))
-            .map(|stored| stored.readings)
-            .sum::<u64>();
-        let node = NodeIndex(usize::from(late.origin.0).saturating_sub(1));
-        let stored_s = self.blocks.get(&late).map_or(0, |stored| stored.at_us / 1_000_000);
-        Err((node, format!("{}, stored at {stored_s} s, is in no log and no declared gap", name(late))))
+        let is_held = |key: &Key| self.blocks.get(key).is_some_and(|stored| stored.is_held);
+        let due: Vec<Key> = self.pending.iter().filter(is_due).copied().collect();
+        let what = |key, what| {
+            let stored_s = self.blocks.get(&key).map_or(0, |stored| stored.at_us / 1_000_000);
+            format!("{}, stored at {stored_s} s, {what}", name(key))
+        };
+        if let Some(&late) = due.iter().find(|key| is_held(key)) {
+            let what = what(late, "still waits at its origin, which has followed an agreed leader for a minute");
+            self.late.get_or_insert(Late { at_us: now_us, node: origin_of(late), what });
+        }
+        let lost: Vec<Key> = due.into_iter().filter(|key| !is_held(key)).collect();
+        let Some(&first) = lost.first() else { return Ok(()) };
+        let error = (origin_of(first), what(first, "is in no log and no declared gap"));
+        self.report.lost +=
+            lost.iter().filter_map(|key| self.blocks.get(key)).map(|stored| stored.readings).sum::<u64>();
+        Err(error)
+    }
+
+    /// A node that does not tell what it holds.
+    pub fn set_opaque(&mut self, id: NodeId) {
+        self.opaque.insert(id);
+    }
+
+    /// The first reading that was late and not lost.
+    pub fn late(&self) -> Option<&Late> {
+        self.late.as_ref()
     }
 
     pub fn report(&self) -> Collected {
@@ -169,6 +205,10 @@ impl CollectionCheck {
 
 fn fingerprint(block: &[u8]) -> u64 {
     fnv::extend(fnv::EMPTY, block.iter().copied())
+}
+
+fn origin_of(key: Key) -> NodeIndex {
+    NodeIndex(usize::from(key.origin.0).saturating_sub(1))
 }
 
 fn name(Key { origin, store, number }: Key) -> String {
@@ -228,9 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_is_lost_after_a_minute_with_a_leader_unless_it_was_declared() {
+    fn a_reading_that_its_origin_gave_up_is_lost_after_a_minute_with_a_leader_unless_it_was_declared() {
         let connected = BTreeSet::from([NodeIndex(0)]);
         let mut check = with_block();
+        check.note(2_000_000, NodeIndex(0), NodeId(1), FlashEvent::Dropped { store: 5, before: 1 }).unwrap();
         check.assess(5_000_000, &connected).unwrap();
         check.assess(50_000_000, &BTreeSet::new()).unwrap();
         check.assess(60_000_000, &connected).unwrap();
@@ -239,6 +280,25 @@ mod tests {
         assert!(node == NodeIndex(0) && what.contains("block 0 of node 1"), "{what}");
         check.note(0, NodeIndex(3), NodeId(4), FlashEvent::GapLogged { key: KEY, end: 1 }).unwrap();
         check.assess(90_000_000 + WITHIN_US, &connected).unwrap();
-        assert_eq!(check.report().declared, 3);
+        assert_eq!((check.report().declared, check.late()), (3, None));
+    }
+
+    #[test]
+    fn a_reading_that_its_origin_still_holds_is_late_and_not_lost() {
+        let connected = BTreeSet::from([NodeIndex(0)]);
+        let mut check = with_block();
+        check.note(2_000_000, NodeIndex(0), NodeId(1), FlashEvent::Dropped { store: 5, before: 0 }).unwrap();
+        check.note(2_000_000, NodeIndex(1), NodeId(2), FlashEvent::Dropped { store: 5, before: 9 }).unwrap();
+        check.assess(5_000_000, &connected).unwrap();
+        check.assess(5_000_001 + WITHIN_US, &connected).unwrap();
+        let late = check.late().unwrap();
+        assert!(late.node == NodeIndex(0) && late.what.contains("block 0 of node 1"), "{late:?}");
+        assert_eq!((check.report().lost, check.report().pending), (0, 3));
+        let mut opaque = CollectionCheck::default();
+        opaque.set_opaque(NodeId(1));
+        let stored = FlashEvent::Stored { store: 5, number: 0, block: block() };
+        opaque.note(1_000_000, NodeIndex(0), NodeId(1), stored).unwrap();
+        opaque.assess(5_000_000, &connected).unwrap();
+        assert!(opaque.assess(5_000_001 + WITHIN_US, &connected).is_err(), "nobody knows what a board holds");
     }
 }

@@ -118,6 +118,9 @@ impl Observer {
     /// What this node claims to be cannot be seen.
     pub fn set_opaque(&mut self, id: NodeId) {
         self.safety.set_opaque(id);
+        if let Some(check) = &mut self.collection {
+            check.set_opaque(id);
+        }
     }
 
     /// Something happened that must never happen.

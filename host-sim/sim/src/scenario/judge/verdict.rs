@@ -33,6 +33,11 @@ impl Judge {
         if let Some(late) = self.lateness.failure() {
             return (Verdict::Liveness, Some(late));
         }
+        if let Some(late) = observer.collection.as_ref().and_then(|check| check.late()) {
+            let (at_ms, what, nodes) = (late.at_us / 1_000, late.what.clone(), vec![id_of(late.node).0]);
+            let failure = Failure { at_ms, what, nodes, last_events, replay: None, version: None };
+            return (Verdict::Liveness, Some(failure));
+        }
         if let Some((at_us, what)) = &observer.orders.failure {
             let (at_ms, what) = (at_us / 1_000, what.clone());
             let failure = Failure { at_ms, what, nodes: Vec::new(), last_events, replay: None, version: None };
