@@ -22,6 +22,9 @@ const REIGN_MAX: u32 = 1 << 29;
 const CLAIM: u8 = 16;
 const CLAIMS_MAX: u8 = 3 * CLAIM;
 
+/// A node has just begun until it has looked at itself this often, which takes as many seconds.
+const YOUTH: u8 = 10;
+
 /// Which rules a node follows where the published ones do more than a radio needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -74,12 +77,14 @@ pub struct HeightCore<const N: usize> {
     links: Vec<Link, N, u8>,
     /// How much this node has lately claimed leaderships under its own id that were not its own.
     claims: u8,
+    /// How many more looks at itself this node has just begun for; 0 where it has taken over somebody's time.
+    youth: u8,
 }
 
 impl<const N: usize> HeightCore<N> {
     /// A node with this height and no links.
     pub fn new(height: Height, options: HeightOptions) -> Self {
-        Self { options, time: 0, height, links: Vec::new(), claims: 0 }
+        Self { options, time: 0, height, links: Vec::new(), claims: 0, youth: YOUTH }
     }
 
     pub fn height(&self) -> Height {
@@ -176,10 +181,11 @@ impl<const N: usize> HeightCore<N> {
 
     /// A neighbour's height arrived, sent at `stamp`. Gives what the node did about it, if anything; a height is ignored
     /// where it comes from a node without a channel, tells of what is later than itself, or has a time that no message can
-    /// have now. A node that has heard nobody yet takes the time of whoever it hears first.
+    /// have now. A node that has just begun takes the time of whoever it hears first. Nobody else does: of two that have nobody
+    /// but each other, either would take the other's.
     pub fn receive(&mut self, now: Instant, stamp: u32, peer: Height) -> Option<Event> {
         let is_near = is_near(stamp, self.time);
-        let is_first = self.neighbours().next().is_none();
+        let is_first = self.youth > 0 && self.neighbours().next().is_none();
         if !peer.is_of_past(stamp) || !(is_near || is_first) {
             self.tick(now, None);
             return Some(if is_near { Event::Ignored(peer.id) } else { Event::OutOfTime(peer.id) });
@@ -188,6 +194,7 @@ impl<const N: usize> HeightCore<N> {
             // Its own election, which nobody took part in, is older than anybody else's.
             self.height = Height::elected(self.height.id, stamp.wrapping_sub(REIGN_MAX));
             self.time = stamp;
+            self.youth = 0;
         }
         self.tick(now, Some(stamp));
         if !self.learn(peer) {
@@ -209,6 +216,7 @@ impl<const N: usize> HeightCore<N> {
     /// that went wrong leaves anything to do.
     pub fn audit(&mut self, now: Instant) -> Option<Event> {
         self.claims = self.claims.saturating_sub(1);
+        self.youth = self.youth.saturating_sub(1);
         let own = self.height;
         let is_lone = self.neighbours().next().is_none() && own.leader.lid != own.id;
         let better = self.neighbours().filter(|w| w.leader < own.leader).min_by_key(|w| w.leader);
@@ -332,140 +340,4 @@ impl<const N: usize> HeightCore<N> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Height, HeightCore, HeightOptions, HeightRules, RefLevel};
-    use crate::causal_clock::ClockKind;
-    use crate::notice::Event;
-    use crate::time::Instant;
-    use crate::types::NodeId;
-
-    const ALL_RULES: [HeightRules; 3] = [HeightRules::Published, HeightRules::Claiming, HeightRules::Radio];
-    const LEADER: NodeId = NodeId(9);
-
-    /// A node one hop from the leader, without links.
-    fn follower(id: u16, rules: HeightRules) -> HeightCore<4> {
-        let options = HeightOptions { clock: ClockKind::Lamport, rules };
-        HeightCore::new(Height::initial(NodeId(id), LEADER, 1), options)
-    }
-
-    fn at_distance(id: u16, distance: i16) -> Height {
-        Height::initial(NodeId(id), LEADER, distance)
-    }
-
-    #[test]
-    fn a_leader_that_never_was_does_not_lead_for_ever() {
-        for rules in ALL_RULES {
-            let mut node = follower(1, rules);
-            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
-            // A memory has gone wrong: what it tells of is younger than the message.
-            let ghost = Height { leader: Height::elected(NodeId(77), 1_000).leader, ..at_distance(5, 1) };
-            assert_eq!(node.receive(Instant::ZERO, 3, ghost), Some(Event::Ignored(NodeId(5))), "{rules:?}");
-            assert_eq!((node.height().leader.lid, node.time()), (LEADER, 2), "{rules:?}");
-            // The same in its own memory: it is mended with the next event.
-            let mut node = HeightCore::<4>::new(Height { id: NodeId(1), ..ghost }, node.options);
-            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
-            let _ = node.receive(Instant::ZERO, 3, at_distance(5, 1));
-            assert_eq!(node.height(), Height::elected(NodeId(1), 4), "{rules:?}");
-        }
-    }
-
-    #[test]
-    fn only_radio_rules_pass_over_the_loss_of_a_channel_that_never_became_a_link() {
-        for rules in ALL_RULES {
-            let reaction = (rules != HeightRules::Radio).then_some(Event::ElectedSelf);
-            let mut node = follower(1, rules);
-            assert_eq!(node.link_up(Instant::ZERO, NodeId(5)), Ok(()));
-            let before = node.height();
-            assert_eq!(node.link_down(Instant::ZERO, NodeId(5)), reaction, "forming, {rules:?}");
-            assert_eq!(node.height() == before, reaction.is_none(), "{rules:?}");
-            assert_eq!(follower(1, rules).link_down(Instant::ZERO, NodeId(5)), reaction, "never up, {rules:?}");
-
-            let mut node = follower(1, rules);
-            assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
-            assert_eq!(node.link_down(Instant::ZERO, NodeId(5)), Some(Event::ElectedSelf), "a link, {rules:?}");
-        }
-    }
-
-    #[test]
-    fn of_two_that_succeed_a_leader_the_one_with_precedence_leads_however_early_it_was() {
-        for rules in ALL_RULES {
-            let mut nodes = [1, 2].map(|id| {
-                let options = HeightOptions { clock: ClockKind::Lamport, rules };
-                HeightCore::<4>::new(Height { delta: 1, id: NodeId(id), ..Height::elected(LEADER, 40) }, options)
-            });
-            let [first, second] = &mut nodes;
-            first.tick(Instant::ZERO, Some(41));
-            assert_eq!(first.succeed(Instant::ZERO, 2), Event::ElectedSelf, "{rules:?}");
-            // The second hears of much, but of that election only after its own.
-            second.tick(Instant::ZERO, Some(1_000));
-            let old = second.height().leader;
-            assert_eq!(second.succeed(Instant::ZERO, 1), Event::ElectedSelf);
-            assert!(first.height().leader < second.height().leader && second.height().leader < old);
-            assert_eq!(first.link_up(Instant::ZERO, NodeId(2)), Ok(()));
-            assert_eq!(second.link_up(Instant::ZERO, NodeId(1)), Ok(()));
-            assert!(first.height().is_of_past(first.time()) && second.height().is_of_past(second.time()));
-            let (told, stamp) = (first.height(), first.time());
-            let replied = first.receive(Instant::ZERO, second.time(), second.height());
-            assert_eq!(replied, Some(Event::Replied(NodeId(2))));
-            assert_eq!(second.receive(Instant::ZERO, stamp, told), Some(Event::Adopted(NodeId(1))));
-            assert_eq!(second.height().leader.lid, NodeId(1), "{rules:?}");
-        }
-    }
-
-    #[test]
-    fn a_height_without_a_channel_moves_nothing_but_the_clock() {
-        for rules in ALL_RULES {
-            let mut node = follower(1, rules);
-            let before = node.height();
-            let better = Height::elected(NodeId(5), 3);
-            assert_eq!(node.receive(Instant::ZERO, 7, better), Some(Event::Ignored(NodeId(5))));
-            assert_eq!((node.height(), node.time(), node.neighbours().count()), (before, 8, 0));
-        }
-    }
-
-    #[test]
-    fn a_node_claims_what_it_led_in_a_former_life_unless_the_rules_are_as_published() {
-        for rules in ALL_RULES {
-            let mut node = follower(1, rules);
-            assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
-            let peer = Height { delta: 1, id: NodeId(5), ..Height::elected(NodeId(1), 6) };
-            let did = node.receive(Instant::ZERO, 7, peer);
-            if rules == HeightRules::Published {
-                assert_eq!(
-                    (did, node.height()),
-                    (Some(Event::Adopted(NodeId(5))), Height { delta: 2, id: NodeId(1), ..peer })
-                );
-            } else {
-                assert_eq!(
-                    (did, node.height()),
-                    (Some(Event::ElectedSelf), Height::elected(NodeId(1), 8)),
-                    "{rules:?}"
-                );
-            }
-        }
-    }
-
-    /// No run is known to come here, but the rule asks for the level alone and not for whose search it is.
-    #[test]
-    fn a_sink_among_its_own_search_reflects_it_first() {
-        let mut node = follower(1, HeightRules::Published);
-        assert_eq!(node.insert_neighbour(at_distance(5, 2)), Ok(()));
-        let level = RefLevel { tau: 4, oid: NodeId(1), reflected: false };
-        let peer = Height { level, ..at_distance(5, 2) };
-        assert_eq!(node.receive(Instant::ZERO, 4, peer), Some(Event::Reflected));
-        assert_eq!((node.height().level, node.height().delta), (RefLevel { reflected: true, ..level }, 0));
-        let peer = Height { level: RefLevel { reflected: true, ..level }, delta: 3, ..peer };
-        assert_eq!(node.receive(Instant::ZERO, 5, peer), Some(Event::ElectedSelf));
-    }
-
-    /// The id 0 is also what stands for nobody in the level that is no search.
-    #[test]
-    fn no_search_is_nobodys_search() {
-        for id in [0, 1] {
-            let mut node = follower(id, HeightRules::Radio);
-            assert_eq!(node.insert_neighbour(at_distance(5, 0)), Ok(()));
-            assert_eq!(node.receive(Instant::ZERO, 2, at_distance(5, 2)), Some(Event::Searching), "id {id}");
-            assert_eq!(node.height().level, RefLevel { tau: 3, oid: NodeId(id), reflected: false });
-        }
-    }
-}
+mod tests;

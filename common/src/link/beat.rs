@@ -19,6 +19,9 @@ const CALLS_APART: Duration = Duration::from_millis(6);
 /// Objections come after a random time of up to this, so that not all nodes that hear the leader speak at once.
 const SPREAD_US: u32 = 40_000;
 
+/// Those that hand an objection on wait for up to this: less, since it comes behind the first one.
+const HANDED_ON_US: u32 = 16_000;
+
 /// How long an urgent hello waits after the hello before, which told the same.
 const PAUSE: Duration = Duration::from_millis(64);
 
@@ -98,6 +101,11 @@ impl Beat {
     pub fn object(&mut self, now: Instant, rng: &mut Rng) {
         let spread = Duration::from_micros(u64::from(rng.below(SPREAD_US)));
         self.due = self.due.min(now.max(self.sent_at + PAUSE) + spread);
+    }
+
+    /// This node has been told of an objection, and hands it on to whoever asked.
+    pub fn hand_on(&mut self, now: Instant, rng: &mut Rng) {
+        self.due = self.due.min(now + Duration::from_micros(u64::from(rng.below(HANDED_ON_US))));
     }
 
     /// The channel was never clear.
@@ -219,5 +227,16 @@ mod tests {
         assert_eq!(beat.next(), Instant::NEVER);
         beat.object(due, &mut rng);
         assert!(beat.next() >= due + Duration::from_millis(64), "not at once again");
+    }
+
+    #[test]
+    fn an_objection_that_is_handed_on_waits_less_and_not_for_the_hello_before() {
+        let (mut rng, mut beat) = (Rng::new(1), Beat::new(EVERY));
+        let now = Instant::from_millis(1_000);
+        beat.sent(now, &mut rng);
+        beat.hand_on(now, &mut rng);
+        assert!(beat.next() >= now && beat.next() < now + Duration::from_millis(16));
+        beat.sent(beat.next(), &mut rng);
+        assert_eq!(beat.next(), Instant::NEVER, "once");
     }
 }

@@ -27,6 +27,10 @@ const LONG_BEATS: u32 = 8;
 /// How long others have to object once they are asked: an objection comes within 40 ms, unless its sender has just said hello.
 const OBJECTION: Duration = Duration::from_millis(80);
 
+/// An objection is handed on to whoever asked within this time: then even those that are no successors take the lost leader's
+/// seat.
+const DOUBTED: Duration = Duration::from_millis(300);
+
 /// How many successors watch a leader: one may fail with it, and another be out of reach of the rest. Each more asks a dead
 /// leader ten times.
 pub const SUCCESSORS: u8 = 3;
@@ -64,6 +68,8 @@ pub struct Life {
     wrong: u8,
     /// When this node has asked everybody for it; never, where there was a sign of life since.
     asked_at: Instant,
+    /// When another asked for it, and this node had nothing to object; never, where there was a sign of life since.
+    doubted_at: Instant,
     /// Whether this node let go of it because others had lost it, and nothing was heard of it since.
     has_concurred: bool,
     /// Whether it has said, at its last sign of life, that it steps down.
@@ -85,6 +91,7 @@ impl Life {
             blind_until: Instant::ZERO,
             wrong: 0,
             asked_at: Instant::NEVER,
+            doubted_at: Instant::NEVER,
             has_concurred: false,
             has_left: false,
             heir: NodeId(0),
@@ -164,6 +171,20 @@ impl Life {
         }
     }
 
+    /// Another asks for the leader, or has lost it, and this node knows no better. It may be told in a moment.
+    pub fn doubt(&mut self, now: Instant) {
+        self.doubted_at = now;
+    }
+
+    /// Whether this node has learnt that the leader is there so soon after another asked for it that it hands that on, once: whoever
+    /// asked need not hear those who know.
+    pub fn take_objection(&mut self, now: Instant) -> bool {
+        if self.doubted_at == Instant::NEVER || !self.was_there(now, self.of) {
+            return false;
+        }
+        core::mem::replace(&mut self.doubted_at, Instant::NEVER) + DOUBTED > now
+    }
+
     /// This node lets go of the leader because others have lost it, who had asked everybody.
     pub fn concur(&mut self) {
         self.has_concurred = true;
@@ -238,8 +259,10 @@ impl Life {
         self.since = self.since.min(now);
         self.wrong = self.wrong.min(BLIND_DOUBLINGS + 1);
         self.blind_until = self.blind_until.min(now + self.blindness());
-        if self.asked_at > now {
-            self.asked_at = Instant::NEVER;
+        for at in [&mut self.asked_at, &mut self.doubted_at] {
+            if *at > now {
+                *at = Instant::NEVER;
+            }
         }
     }
 }
@@ -318,6 +341,27 @@ mod tests {
         assert!(life.turn().is_some(), "an old sign of life is no objection");
         life.vouch(at(9_360), 3);
         assert_eq!(life.turn(), None, "a young one is");
+    }
+
+    #[test]
+    fn an_objection_is_handed_on_once_and_only_to_who_has_just_asked() {
+        let at = Instant::from_millis;
+        let mut life = following(Instant::ZERO);
+        life.vouch(at(9_000), 0);
+        assert!(!life.take_objection(at(9_000)), "nobody has asked");
+        life.doubt(at(9_500));
+        assert!(!life.take_objection(at(9_510)), "nobody has objected");
+        life.vouch(at(9_520), 17);
+        assert!(!life.take_objection(at(9_520)), "an old sign of life is no objection");
+        life.vouch(at(9_540), 3);
+        assert!(life.take_objection(at(9_540)));
+        life.vouch(at(9_550), 0);
+        assert!(!life.take_objection(at(9_550)), "twice");
+        life.doubt(at(11_000));
+        life.vouch(at(11_300), 0);
+        assert!(!life.take_objection(at(11_300)), "that is over");
+        life.vouch(at(11_310), 0);
+        assert!(!life.take_objection(at(11_310)), "and forgotten");
     }
 
     #[test]

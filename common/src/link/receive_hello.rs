@@ -192,8 +192,8 @@ impl Links {
     }
 
     /// Takes what a hello tells of the leader: a sign of life, this node's rank, or that the sender misses it. Then this node
-    /// objects where it knows better. Where the sender has lost the leader, and nobody is known to have heard it lately, this
-    /// node lets go of it as well, without asking it: so all do at about the same time.
+    /// objects where it knows better, or hands on what another objects. Where the sender has lost the leader, and nobody is known
+    /// to have heard it lately, this node lets go of it as well, without asking it: so all do at about the same time.
     fn hear_of_leader(&mut self, now: Instant, slot: Slot, from: NodeId, hello: &Hello, leader: NodeId) {
         let is_present = self.is_present(Some(slot));
         if is_present && hello.leader == leader {
@@ -208,6 +208,9 @@ impl Links {
             self.life.note_rank(links.map(|name| name.id).position(|id| id == self.id()));
         }
         self.watch();
+        if self.life.take_objection(now) {
+            self.hellos.beat.hand_on(now, &mut self.rng);
+        }
         let slot = self.table.find(leader);
         // It was asked after because nobody was known to hear it.
         if let Some((slot, neighbour)) = slot.and_then(|slot| Some((slot, self.table.get(slot)?)))
@@ -225,7 +228,10 @@ impl Links {
         let Some(missed) = missed else { return };
         if self.life.was_there(now, leader) {
             self.hellos.beat.object(now, &mut self.rng);
-        } else if !missed.willing
+            return;
+        }
+        self.life.doubt(now);
+        if !missed.willing
             && let Some(slot) = slot
         {
             self.life.concur();

@@ -12,13 +12,13 @@ use crate::notice::Notice;
 use crate::time::{Duration, Instant};
 
 /// How long neighbours may disagree: many times as long as an election takes.
-const AT_ODDS: Duration = Duration::from_millis(12_000);
+const AT_ODDS: Duration = Duration::from_millis(5_000);
 
 /// The longest that can be.
-pub const LATEST: Duration = Duration::from_millis(16_000);
+pub const LATEST: Duration = Duration::from_millis(8_000);
 
 /// A random delay of up to this much, so that the two ends do not start over at the same moment.
-const APART_MS: u32 = 4_000;
+const APART_MS: u32 = 3_000;
 
 impl Node {
     /// The election has refused what a neighbour said.

@@ -4,6 +4,7 @@
 //!
 //! - signs of life that others tell of do not count (`Life::vouch`): somebody elects itself;
 //! - nobody objects (`Beat::object`): the same;
+//! - nobody hands an objection on (`Life::take_objection`): the same, where one of two that ask misses it;
 //! - who knows that the leader is there, and asks only for its own link, takes its turn later (`Life::ask`): the same. This is how
 //!   the core was; a successor whose link had failed unseated a leader that two others had vouched for just before;
 //! - whoever elects itself although there was a sign of life since (`Node::succeed`): the same.
@@ -67,6 +68,24 @@ fn where_two_hear_a_leader_it_may_be_lost_at_any_board_what_one_of_them_says() {
         seen.add(&explore(&start, &[(0, way(hidden))], 1, aim));
     }
     println!("one answer lost: {seen:?}");
+}
+
+/// Two do not hear the leader and ask everybody. One of them may miss any frame of the third, which objects; the other tells it.
+#[test]
+fn an_objection_that_one_misses_is_handed_on_by_another() {
+    let start = FOUR.led(1);
+    let is_seated = nobody_elects_itself(&start);
+    let mut seen = Seen::default();
+    for (hears, way) in [1, 2, 3].into_iter().flat_map(|hears| WAYS.map(|way| (hears, way))) {
+        let deeds: Vec<_> = (1..4).filter(|&other| other != hears).map(|other| (0, way(other))).collect();
+        let judge = |world: &World, is_end: bool| match world.chosen.last() {
+            Some((_, from, twist)) if *from != hears || !matches!(twist, Twist::LostAt(_)) => Ok(()),
+            _ => is_seated(world, is_end),
+        };
+        let aim = Aim { choices: ms(700), calm: ms(1_000), agreed_within: ms(1_500), judge: &judge };
+        seen.add(&explore(&start, &deeds, 1, aim));
+    }
+    println!("one objection missed: {seen:?}");
 }
 
 #[test]
