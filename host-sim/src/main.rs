@@ -44,7 +44,7 @@ enum Command {
     /// Watch a scenario or a trace in the browser, and act on it
     View(view::Args),
     /// List the built-in scenarios
-    Scenarios,
+    Scenarios(scenarios::Args),
     /// Replay golden vectors against the core and report every mismatch
     Conform(conform::Args),
     /// Reproduce the published tables of message and time costs by running the core
@@ -124,7 +124,7 @@ fn main() -> ExitCode {
         Some(Command::Swarm(args)) => swarm::run(&args),
         Some(Command::Merge(args)) => merge::run(&args),
         Some(Command::View(args)) => view::run(&args),
-        Some(Command::Scenarios) => scenarios::run(),
+        Some(Command::Scenarios(args)) => scenarios::run(&args),
         Some(Command::Conform(args)) => conform::run(&args),
         Some(Command::Table(args)) => table::run(&args),
         Some(Command::Hierarchy(args)) => hierarchy::run(&args),
@@ -144,7 +144,7 @@ fn main() -> ExitCode {
         Some(Command::Identify(args)) => tell::run(&args, Order::Identify, Action::Identify),
         Some(Command::Elect(args)) => tell::run(&args, Order::Elect, Action::Elect),
         Some(Command::Restart(args)) => tell::run(&args, Order::Restart, Action::Restart),
-        Some(Command::Rank(args)) => tell::run_here(&args.to, Order::Rank(args.rank)),
+        Some(Command::Rank(args)) => tell::rank(&args),
         Some(Command::Journal(args)) => journal::run(&args),
         Some(Command::Join(args)) => join::run(&args),
         Some(Command::Links(args)) => links::run(&args),

@@ -90,6 +90,35 @@ fn a_recording_that_began_after_its_links_is_judged_by_its_frames() {
 }
 
 #[test]
+fn a_recording_that_began_after_some_of_its_links_has_those_too() {
+    let folder = folder("some");
+    let mut text = String::from("{\"time_us\":0,\"event\":\"recording\",\"utc\":\"\",\"program\":\"a test\"}\n");
+    for (node, id) in [(0, 5), (1, 6), (2, 7)] {
+        let _ = writeln!(text, "{{\"time_us\":0,\"node\":{node},\"event\":\"id\",\"id\":{id}}}");
+        let _ = writeln!(text, "{{\"time_us\":0,\"node\":{node},\"event\":\"power_on\"}}");
+        let _ = writeln!(text, "{{\"time_us\":10,\"node\":{node},\"event\":\"leader\",\"leader\":5}}");
+    }
+    for (node, peer) in [(1, 7), (2, 6)] {
+        let _ =
+            writeln!(text, "{{\"time_us\":2000000,\"node\":{node},\"event\":\"link\",\"peer\":{peer},\"up\":true}}");
+    }
+    for at in (100_000..30_000_000).step_by(200_000) {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let _ = writeln!(text, "{{\"time_us\":{at},\"node\":{from},\"event\":\"frame\",\"psdu\":\"00\"}}");
+            let heard = format!("\"event\":\"received\",\"from\":{from},\"rssi_dbm\":-60");
+            let _ = writeln!(text, "{{\"time_us\":{at},\"node\":{to},{heard}}}");
+        }
+    }
+    std::fs::write(folder.join("some.jsonl"), text).unwrap();
+    let output = check(&folder, "some.jsonl");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Links: as the nodes reported them, and 1 from before, inferred from frames"), "{text}");
+    assert!(output.status.success() && text.contains("OK: agreement came"), "{text}");
+    let told: serde_json::Value = serde_json::from_slice(&check(&folder, "some.jsonl --json").stdout).unwrap();
+    assert_eq!((&told[0]["links_told"], &told[0]["links_inferred"]), (&true.into(), &1.into()));
+}
+
+#[test]
 fn late_agreement_fails_and_traces_are_compared() {
     let folder = folder("late");
     std::fs::write(folder.join("a.jsonl"), FIELD).unwrap();

@@ -14,7 +14,7 @@ use crate::monitor::fake_board::FakeBoard;
 use crate::monitor::script;
 
 /// A schema, and commands whose output must fit it. Between them they show every field with and without a value.
-const PRINTED: [(&str, &[&str]); 18] = [
+const PRINTED: [(&str, &[&str]); 24] = [
     (
         "run",
         &[
@@ -37,6 +37,22 @@ const PRINTED: [(&str, &[&str]); 18] = [
         ],
     ),
     ("fleet", &["fleet --json --port PORT"]),
+    // What becomes of a command depends on its register, see the fake board.
+    (
+        "set",
+        &[
+            "set --list --json",
+            "set sample=1s --json --port PORT",
+            "set user1=1 --json --port PORT",
+            "set user2=1 --json --port PORT",
+            "set user3=1 --json --port PORT",
+        ],
+    ),
+    ("identify", &["identify --json --port PORT", "identify 7 --json --port PORT"]),
+    ("elect", &["elect --json --port PORT", "elect 7 --json --port PORT"]),
+    ("restart", &["restart --json --port PORT", "restart 7 --json --port PORT"]),
+    ("rank", &["rank 3 --json --port PORT"]),
+    ("scenarios", &["scenarios --json"]),
     ("swarm", &["swarm --seeds 0..3 --json"]),
     ("check", &["check trace.jsonl --json", "check open.jsonl --json"]),
     ("links", &["links trace.jsonl --json"]),

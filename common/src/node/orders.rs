@@ -117,7 +117,10 @@ impl Node {
     }
 
     fn standing(&self) -> Standing {
-        let leads = self.leader == Some(self.id()) && self.engine.protocol().leader() == self.leader;
+        // A leader of a ring that elects again goes on, since all follow it until another has won: that may take its patience, and
+        // its orders are fenced like any other's.
+        let elected = self.engine.protocol().leader();
+        let leads = self.leader == Some(self.id()) && elected.is_none_or(|elected| elected == self.id());
         let elected_at = match self.election() {
             Election::Height(node) => node.height().leader.elected_at,
             Election::Hierarchy(node) => node.height().leader.elected_at,

@@ -3,6 +3,7 @@
 use common::config::{Config, NetworkKey, Protection};
 use common::election::Algorithm;
 use common::members::RingOrder;
+use common::orders::{Command, Outcome, Register};
 use common::protocol::{Protocol, Signal};
 use common::time::Duration;
 use common::types::NodeId;
@@ -148,5 +149,30 @@ fn a_living_leader_is_followed_while_the_ring_elects_again() {
         ether.switch_off(1);
         ether.run(seconds(8));
         assert_eq!((ether.agreed(2..8), changes(&ether)), (Some(NodeId(8)), before), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_leader_that_elects_again_goes_on_giving_orders() {
+    for algorithm in [Algorithm::Hs, Algorithm::Lcr, Algorithm::Ring] {
+        let mut ether = ring(4, 8, 0, algorithm);
+        ether.run(seconds(15));
+        assert_eq!(ether.agreed(0..8), Some(NodeId(8)), "{algorithm:?}");
+        ether.signal(7, Signal::Elect);
+        let is_undecided = |ether: &Ether| ether.boards[7].node.election().leader().is_none();
+        assert!(ether.run_until(ether.now + seconds(2), is_undecided), "{algorithm:?}: it elects");
+        // Its neighbours hear nothing more, so this may take long.
+        ether.part(true, |board| board == 7);
+        let off = Command::Set { register: Register::LIGHTS, value: 0 };
+        let number = ether.call(7, |node, now| node.submit(now, off)).expect("it takes a command");
+        assert!(is_undecided(&ether) && ether.agreed(0..8) == Some(NodeId(8)), "{algorithm:?}");
+        assert_eq!(ether.boards[7].node.poll_outcome(), Some((number, Outcome::Ordered)), "{algorithm:?}");
+        // The order reaches all, and holds whoever wins.
+        ether.part(false, |board| board == 7);
+        (0..8).for_each(|a| (a + 1..8).filter(|b| (3..=5).contains(&(b - a))).for_each(|b| ether.cut(a, b)));
+        let is_obeyed = |ether: &Ether| ether.boards.iter().all(|board| board.node.register(Register::LIGHTS) == 0);
+        assert!(ether.run_until(ether.now + seconds(3), is_obeyed), "{algorithm:?}");
+        ether.run(seconds(10));
+        assert!(is_obeyed(&ether), "{algorithm:?}");
     }
 }

@@ -67,7 +67,8 @@ pub struct Args {
     /// The name of a network, as in the fleet file, since boards only know its number; may be repeated
     #[arg(long, value_name = "NAME")]
     network: Vec<String>,
-    /// Make the board at the first port the leader, which has the readings of all (heights and hierarchy)
+    /// Make the board at the first port the leader, so that no reading is missed (heights and hierarchy); other boards get
+    /// copies of what the leader logs
     #[arg(long, conflicts_with_all = ["scenario", "flood"])]
     lead: bool,
     /// Write every reading to this file, one JSON object per line

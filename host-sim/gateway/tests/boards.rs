@@ -75,6 +75,32 @@ fn one_cable_brings_the_readings_of_all_and_a_killed_gateway_loses_none() {
 }
 
 #[test]
+fn any_cable_brings_the_readings_of_all() {
+    let desk = desk("any-cable");
+    let _boards = desk.start("board desk.toml --elf image.elf --pty=ports --for 600");
+    until("the ports are there", || (1..=3).all(|id| desk.folder.join(format!("ports/node-{id}")).exists()));
+    // At one end of the line, where the other end leads.
+    until("node 1 leads all three", || {
+        let listed = desk.run("fleet --port ports/node-3 --json").stdout;
+        let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap_or_default();
+        let leaders: Vec<_> = listed["nodes"].as_array().into_iter().flatten().map(|node| &node["leader"]).collect();
+        let is_so = leaders.len() == 3 && leaders.iter().all(|leader| **leader == 1);
+        if !is_so {
+            desk.run("elect --port ports/node-1");
+        }
+        is_so
+    });
+    let (_gateway, lines) = desk.listen("gateway --port ports/node-3 --db a.sqlite --influx -");
+    until("all measure every second", || desk.run("set sample=1s --port ports/node-2").status.success());
+    await_readings(&lines, &[1, 2, 3], 20);
+    let rows = Spool::open(&desk.folder.join("a.sqlite")).unwrap().after(0, 100_000).unwrap();
+    // Of blocks, which are numbered in stores; what a board reports about itself is numbered by its clock.
+    let keys: Vec<_> = rows.iter().map(|row| (&row.reading.key, &row.reading.quantity)).collect();
+    assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "twice: {keys:?}");
+    assert!(rows.iter().filter(|row| row.reading.key.node != 3).all(|row| row.reading.is_known), "{rows:?}");
+}
+
+#[test]
 fn boards_of_a_scenario_that_collect_are_in_the_database() {
     let desk = desk("boards-of-a-scenario");
     let (gateway, lines) = desk.listen("gateway --scenario desk.toml --elf image.elf --db a.sqlite --influx -");

@@ -128,6 +128,38 @@ fn what_a_leader_has_gathered_is_taken_over_and_only_then_let_go() {
 }
 
 #[test]
+fn what_a_leader_elsewhere_gathers_comes_as_copies_and_is_stored_once() {
+    let folder = folder("copies");
+    let board = FakeBoard::plug_in(&folder.join("port"), Script { leader: Some(9), ..script(5) });
+    let mut command = Command::new(PROGRAM);
+    command.args(["--port", "port", "--db", "a.sqlite"]).current_dir(&folder).stderr(Stdio::piped());
+    let mut gateway = command.spawn().unwrap();
+    meet(&mut gateway, &["node 5"]);
+    board.await_command(&ToBoard::ReadAll);
+    let database = folder.join("a.sqlite");
+    board.say(&ToHost::Copied { entry: entry(1, 9, 1) });
+    board.say(&ToHost::Copied { entry: entry(1, 9, 2) });
+    until("the copy is stored", || count(&database) == 1);
+    // It leads now, and has the same in its log, and another.
+    board.say(&ToHost::Logged { position: 0, entry: entry(1, 9, 3) });
+    board.say(&ToHost::Logged { position: 1, entry: entry(2, 9, 4) });
+    board.say(&ToHost::LogTold { next: 2, end: 2 });
+    // A copy is nothing that a log may overwrite.
+    until("it may let go of its log", || {
+        let released = |command: &ToBoard| matches!(command, ToBoard::ReleaseLog { .. });
+        let released: Vec<_> = board.commands().into_iter().filter(released).collect();
+        assert!(released.iter().all(|command| *command == ToBoard::ReleaseLog { before: 2 }), "{released:?}");
+        !released.is_empty()
+    });
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    let rows = Spool::open(&database).unwrap().after(0, 100).unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (row.reading.key.node, row.reading.key.seq / 256)).collect();
+    assert_eq!(found, [(12, 1), (12, 2)]);
+    assert!(rows.iter().all(|row| row.reading.is_known), "the board's own clock tells when: {rows:?}");
+}
+
+#[test]
 fn the_board_on_the_cable_is_made_the_leader() {
     let folder = folder("lead");
     let board = FakeBoard::plug_in(&folder.join("port"), Script { leader: Some(9), ..script(5) });

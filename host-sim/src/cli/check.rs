@@ -138,7 +138,11 @@ fn text(file: &str, history: &History, within: u64) -> String {
         let lost = counted(history.lost, "message");
         let _ = writeln!(text, "CAUTION: boards lost {lost} before they could be recorded");
     }
-    let source = if history.links_told { "as the nodes reported them" } else { "inferred from frames" };
+    let source = match (history.links_told, history.links_inferred) {
+        (false, _) => "inferred from frames".to_owned(),
+        (true, 0) => "as the nodes reported them".to_owned(),
+        (true, count) => format!("as the nodes reported them, and {count} from before, inferred from frames"),
+    };
     let _ = writeln!(text, "Links: {source}");
     text.push_str("Leaders (followers):\n");
     for reign in history.reigns.iter().take(REIGNS_SHOWN) {

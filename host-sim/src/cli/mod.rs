@@ -39,5 +39,6 @@ pub mod swarm;
 pub mod sweep;
 pub mod table;
 pub mod tell;
+mod told;
 pub mod uf2;
 pub mod view;

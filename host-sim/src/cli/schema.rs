@@ -15,7 +15,7 @@ Examples:
   ringleader schema sweep > sweep.schema.json";
 
 /// Each command with its schema.
-const SCHEMAS: [(&str, &str); 22] = [
+const SCHEMAS: [(&str, &str); 28] = [
     ("bench-air", include_str!("../../schemas/bench-air.json")),
     ("bench-boards", include_str!("../../schemas/bench-boards.json")),
     ("bench-core", include_str!("../../schemas/bench-core.json")),
@@ -25,13 +25,19 @@ const SCHEMAS: [(&str, &str); 22] = [
     ("check", include_str!("../../schemas/check.json")),
     ("conform", include_str!("../../schemas/conform.json")),
     ("demo", include_str!("../../schemas/demo.json")),
+    ("elect", include_str!("../../schemas/elect.json")),
     ("fleet", include_str!("../../schemas/fleet.json")),
     ("hierarchy", include_str!("../../schemas/hierarchy.json")),
+    ("identify", include_str!("../../schemas/identify.json")),
     ("links", include_str!("../../schemas/links.json")),
     // A sweep in parts is a sweep.
     ("merge", include_str!("../../schemas/sweep.json")),
     ("monitor", include_str!("../../schemas/monitor.json")),
+    ("rank", include_str!("../../schemas/rank.json")),
+    ("restart", include_str!("../../schemas/restart.json")),
     ("run", include_str!("../../schemas/run.json")),
+    ("scenarios", include_str!("../../schemas/scenarios.json")),
+    ("set", include_str!("../../schemas/set.json")),
     ("size", include_str!("../../schemas/size.json")),
     ("stress-hierarchy", include_str!("../../schemas/stress-hierarchy.json")),
     ("stress-lies", include_str!("../../schemas/stress-lies.json")),

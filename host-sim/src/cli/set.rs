@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
-use common::orders::{Command, Outcome, REGISTERS};
+use common::orders::{Command, Description, Outcome, REGISTERS, RegisterUnit};
+use serde::Serialize;
 use sim::scenario::input::commands::{parse_set, shown};
 
 use super::ports::OnePort;
+use super::told::Submitted;
 use crate::field::command;
 use crate::outln;
 
@@ -19,7 +21,8 @@ Exit codes: 0 applied by all known nodes, 1 bad input or refused, 3 expired, sup
 
 Examples:
   ringleader set --list
-  ringleader set sample=1s --port /dev/ttyACM0";
+  ringleader set sample=1s --port /dev/ttyACM0
+  ringleader set sample=1s --json | jq '.outcomes[-1]'";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,11 +35,31 @@ pub struct Args {
     list: bool,
     #[command(flatten)]
     to: OnePort,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct List {
+    registers: Vec<Register>,
+}
+
+/// A register with a meaning. Its values are in its unit: times in milliseconds, switches 0 or 1.
+#[derive(Serialize)]
+struct Register {
+    name: &'static str,
+    unit: &'static str,
+    least: u32,
+    most: u32,
+    default: u32,
+    about: &'static str,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.setting {
-        Some(setting) => submit(&args.to, parse_set(setting).map_err(|what| anyhow!(what))?),
+        Some(setting) => submit(&args.to, parse_set(setting).map_err(|what| anyhow!(what))?, args.json),
+        None if args.json => list_json(),
         None => list(),
     }
 }
@@ -50,10 +73,32 @@ fn list() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn list_json() -> anyhow::Result<ExitCode> {
+    let register = |known: &Description| {
+        let unit = match known.unit {
+            RegisterUnit::Milliseconds => "ms",
+            RegisterUnit::Switch => "switch",
+            RegisterUnit::Number => "number",
+        };
+        let Description { name, least, most, usual: default, about, .. } = *known;
+        Register { name, unit, least, most, default, about }
+    };
+    let registers = REGISTERS.iter().map(register).collect();
+    outln!("{}", serde_json::to_string_pretty(&List { registers })?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Gives the network a command through a board, and reports the outcome.
-pub fn submit(to: &OnePort, command: Command) -> anyhow::Result<ExitCode> {
+pub fn submit(to: &OnePort, command: Command, is_json: bool) -> anyhow::Result<ExitCode> {
     let endpoint = to.endpoint()?;
-    let outcome = command::submit(&endpoint, command, |outcome| outln!("{command}: {outcome}"))?;
+    let mut outcomes = Vec::new();
+    let outcome = command::submit(&endpoint, command, |outcome| {
+        outcomes.push(outcome);
+        if is_json { Ok(()) } else { outln!("{command}: {outcome}") }
+    })?;
+    if is_json {
+        outln!("{}", serde_json::to_string_pretty(&Submitted::new(&endpoint, command, &outcomes))?)?;
+    }
     match outcome {
         Outcome::Applied { by, of } if by >= of => Ok(ExitCode::SUCCESS),
         Outcome::Refused | Outcome::Busy => bail!("the board refused the command"),

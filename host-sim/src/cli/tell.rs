@@ -7,6 +7,7 @@ use common::types::NodeId;
 
 use super::ports::OnePort;
 use super::set::submit;
+use super::told::Told;
 use crate::field::command::{Order, tell};
 use crate::outln;
 
@@ -26,6 +27,9 @@ pub struct Args {
     pub node: Option<u16>,
     #[command(flatten)]
     pub to: OnePort,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -34,20 +38,32 @@ pub struct RankArgs {
     pub rank: u8,
     #[command(flatten)]
     pub to: OnePort,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Tells the board on the cable or, if a node is named, that node over the air.
 pub fn run(args: &Args, order: Order, action: Action) -> anyhow::Result<ExitCode> {
     match args.node {
-        Some(node) => submit(&args.to, Command::Act { action, target: NodeId(node) }),
-        None => run_here(&args.to, order),
+        Some(node) => submit(&args.to, Command::Act { action, target: NodeId(node) }, args.json),
+        None => run_here(&args.to, order, args.json),
     }
 }
 
+/// Ranks the board on the cable.
+pub fn rank(args: &RankArgs) -> anyhow::Result<ExitCode> {
+    run_here(&args.to, Order::Rank(args.rank), args.json)
+}
+
 /// Tells the board on the cable.
-pub fn run_here(to: &OnePort, order: Order) -> anyhow::Result<ExitCode> {
+fn run_here(to: &OnePort, order: Order, is_json: bool) -> anyhow::Result<ExitCode> {
     let endpoint = to.endpoint()?;
     let board = tell(&endpoint, order)?;
+    if is_json {
+        outln!("{}", serde_json::to_string_pretty(&Told::new(&endpoint, &board, order))?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     outln!("board {} at {endpoint} ({}) {}", board.id, board.board.title(), order.effect())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -15,6 +15,7 @@ use common::host_link::{
 use common::names::{Algorithm, Board};
 use common::node::fleet::{About, Heard, Report};
 use common::node::snapshot::Snapshot;
+use common::orders::{Command, Outcome};
 use common::types::NodeId;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pty::OpenptFlags;
@@ -155,11 +156,24 @@ fn answer(number: u8, id: u16, other: u16) -> ToHost {
     ToHost::Answer { number, from: NodeId(id), report: Bytes::new(&buf[..length]).unwrap() }
 }
 
+/// What is told of a command: two of two apply it, except for some registers.
+fn outcomes(command: Command) -> Vec<Outcome> {
+    let Command::Set { register, .. } = command else {
+        return vec![Outcome::Ordered, Outcome::Applied { by: 2, of: 2 }];
+    };
+    match register.to_string().as_str() {
+        "user1" => vec![Outcome::Expired],
+        "user2" => vec![Outcome::Ordered, Outcome::Superseded { leader: NodeId(9), index: 4 }],
+        "user3" => vec![Outcome::Refused],
+        _ => vec![Outcome::Ordered, Outcome::Applied { by: 2, of: 2 }],
+    }
+}
+
 impl Script {
     fn answers(&self, command: &ToBoard, at_us: u64) -> Vec<ToHost> {
         match command {
             ToBoard::Ping(number) => vec![ToHost::Pong(*number)],
-            ToBoard::GetHello => vec![self.hello(at_us)],
+            ToBoard::GetHello | ToBoard::Reset { .. } => vec![self.hello(at_us)],
             ToBoard::GetSnapshot => {
                 let leader = self.leader.map(NodeId);
                 let snapshot = Snapshot { id: NodeId(self.id), leader, links_up: 1, ..Snapshot::default() };
@@ -174,6 +188,10 @@ impl Script {
                 // Two answer: this board, and the one that it follows or another.
                 let other = self.leader.unwrap_or(self.id + 1);
                 [(self.id, other), (other, self.id)].map(|(id, other)| answer(question.number, id, other)).to_vec()
+            }
+            ToBoard::Submit { ticket, command } => {
+                let became = |outcome| ToHost::Submitted { ticket: *ticket, outcome };
+                outcomes(*command).into_iter().map(became).collect()
             }
             _ => Vec::new(),
         }

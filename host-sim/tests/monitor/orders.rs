@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use common::host_link::ToBoard;
+use serde_json::{Value, json};
 
 use super::fake_board::FakeBoard;
 use super::{folder, script};
@@ -28,6 +29,37 @@ fn a_board_does_what_it_is_told_and_says_who_it_is() {
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(said, format!("board 5 at {} (nRF52840-DK) {says}\n", port.display()));
     }
+}
+
+#[test]
+fn what_became_of_a_command_is_told_to_people_and_to_programs() {
+    let port = folder("submitted").join("a");
+    let board = FakeBoard::plug_in(&port, script(5, None));
+    for (words, code, says, last) in [
+        (&["set", "sample=1s"][..], 0, "sample=1000: applied by 2 of 2", json!({"what": "applied", "by": 2, "of": 2})),
+        (&["restart", "7"], 0, "restart 7: applied by 2 of 2", json!({"what": "applied", "by": 2, "of": 2})),
+        (&["set", "user1=1"], 3, "user1=1: expired", json!({"what": "expired"})),
+        (&["set", "user2=1"], 3, "user2=1: superseded", json!({"what": "superseded", "leader": 9, "index": 4})),
+        (&["set", "user3=1"], 1, "user3=1: refused", json!({"what": "refused"})),
+    ] {
+        let output = tell(&port, words);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        assert!(said.lines().last().unwrap().starts_with(says), "{words:?}: {said}");
+        let output = tell(&port, &[words, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(code), "{words:?}");
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["outcomes"].as_array().unwrap().last(), Some(&last), "{words:?}: {told}");
+        assert_eq!((&told["command"], &told["port"]), (&json!(words[0]), &json!(port)), "{words:?}: {told}");
+    }
+    let told: Value = serde_json::from_slice(&tell(&port, &["set", "sample=1s", "--json"]).stdout).unwrap();
+    assert_eq!((&told["register"], &told["value"]), (&json!("sample"), &json!(1_000)));
+    // Of the board on the cable itself.
+    let told: Value = serde_json::from_slice(&tell(&port, &["rank", "3", "--json"]).stdout).unwrap();
+    let expected =
+        json!({"command": "rank", "rank": 3, "port": port, "id": 5, "board": "nrf52840-dk", "does": "has rank 3"});
+    assert_eq!(told, expected);
+    board.await_command(&ToBoard::SetRank(3));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Boards on cables: what each reports of its own sensors, and what leaders have collected from all nodes.
 //!
-//! What a board collects stays in its log until the gateway has it on the disk. What it only reports over the cable is
-//! kept nowhere else: there, a reading's number is the time by the board's clock, in microseconds since its boot.
+//! What a board collects stays in its log until the gateway has it on the disk. Where no board on a cable leads, the
+//! leader sends copies of what it logs to one that does not: they have the keys of what is in the log, so what comes
+//! both ways is stored once, and a copy lets nobody overwrite anything. What a board only reports over the cable is kept
+//! nowhere else: there, a reading's number is the time by the board's clock, in microseconds since its boot.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -39,7 +41,7 @@ impl Cables {
     /// With `is_to_lead`, makes the board at the first port lead its network.
     pub fn new(endpoints: Vec<Endpoint>, networks: Vec<String>, is_to_lead: bool) -> Self {
         Self {
-            watch: Watch::keeping_logs(endpoints, Options::default()),
+            watch: Watch::keeping_logs(endpoints, Options { copies: true, ..Options::default() }),
             began: Utc::now(),
             networks,
             collecting: BTreeSet::new(),
@@ -77,13 +79,13 @@ impl Cables {
         Some(Reading { key, quantity: name, value, unit: unit.to_owned(), time, is_known: true })
     }
 
-    /// What a board has collected or stored.
+    /// What a board has collected or stored, or was sent by the leader.
     fn collected(&mut self, happening: &Happening) -> Batch {
         let port = happening.port;
         let Some(board) = self.watch.boards().at(port) else { return Batch::default() };
         let network = self.network(board);
         let batch = match &happening.what {
-            What::Said(ToHost::Logged { entry, .. }) => {
+            What::Said(ToHost::Logged { entry, .. } | ToHost::Copied { entry }) => {
                 let when = |entry: LogEntry<'_>| {
                     let is_of_this_boot = board.hello.epoch == Some(entry.epoch);
                     // A leader's former boots ended before this one began.

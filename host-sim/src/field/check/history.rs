@@ -14,6 +14,7 @@ use sim::scenario::judge::checker::HOLD_US;
 use sim::scenario::judge::components::Components;
 use sim::scenario::report::outcome::{Followed, Reign, Verdict};
 
+use super::earlier::Earlier;
 use super::links::{FADED_US, Links};
 use super::trace_file::Trace;
 use crate::field::monitor::boards::LOST_NOTE;
@@ -43,6 +44,8 @@ pub struct History {
     pub nodes: Vec<String>,
     /// Whether the nodes reported their links; otherwise links are inferred from frames.
     pub links_told: bool,
+    /// Links that nobody reported in a recording where others were, inferred from frames.
+    pub links_inferred: usize,
     pub reigns: Vec<Reign>,
     /// Periods without agreement; the first is usually the start.
     pub disagreements: Vec<Disagreement>,
@@ -57,7 +60,10 @@ pub struct History {
 pub fn play(trace: &Trace, within_us: u64) -> History {
     // A recording that began after the links did has only their ends, from which nothing can be known of those that stayed.
     let are_told = trace.records.iter().any(|record| matches!(record.event, Event::Link { up: true, .. }));
-    let mut replay = Replay::new(trace, are_told);
+    // One that began later has reports of some.
+    let is_recording = trace.records.iter().any(|record| matches!(record.event, Event::Recording { .. }));
+    let links = if are_told && is_recording { Links::recorded(Earlier::of(trace)) } else { Links::new(are_told) };
+    let mut replay = Replay::new(trace, links);
     let (mut next_check, mut last_us) = (0, 0);
     for record in &trace.records {
         // Once all links have faded, silence changes nothing, however long it lasts.
@@ -117,7 +123,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn new(trace: &Trace, are_told: bool) -> Self {
+    fn new(trace: &Trace, links: Links) -> Self {
         // In a trace without power events every node is on from the start.
         let is_power_told = trace.records.iter().any(|record| matches!(record.event, Event::PowerOn {}));
         let state = if is_power_told { State::Off } else { State::On };
@@ -126,7 +132,7 @@ impl Replay {
             states: (0..trace.nodes).map(NodeNumber).map(state_of).collect(),
             leaders: vec![None; trace.nodes],
             ids: trace.ids.clone(),
-            links: Links::new(are_told),
+            links,
             components: Vec::new(),
             spans: Vec::new(),
             reigns: Vec::new(),
@@ -309,6 +315,7 @@ impl Replay {
             length_ms: end_us / 1_000,
             nodes: trace.in_use.iter().map(|&node| self.name(node)).collect(),
             links_told: self.links.are_told(),
+            links_inferred: self.links.inferred(),
             disagreements: disagreements.collect(),
             frames: self.frames,
             lost: self.lost,

@@ -5,19 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::types::NodeId;
 use sim::air::trace::NodeNumber;
 
+use super::earlier::Earlier;
+
 /// How far back receptions count: long enough for a few hellos from every neighbour.
 const WINDOW_S: u64 = 3;
 
 /// This long after the last frame, every inferred link has faded.
 pub const FADED_US: u64 = (WINDOW_S + 1) * 1_000_000;
 
-/// The links of a trace. If the nodes report their links, those count. Otherwise two nodes are linked while each receives
-/// at least half of what the other sends.
+/// The links of a trace. If the nodes report their links, those count, and in a recording those that were up before it began.
+/// Otherwise two nodes are linked while each receives at least half of what the other sends.
 #[derive(Clone, Debug)]
 pub struct Links {
     /// Whether the nodes report their links.
     are_told: bool,
     told: BTreeSet<(NodeNumber, NodeId)>,
+    /// What is known of links from before a recording, as far as their ends have not restarted since.
+    earlier: Option<Earlier>,
+    restarted: BTreeSet<NodeNumber>,
     /// Frames sent, by node and second.
     sent: BTreeMap<NodeNumber, Seconds>,
     /// Frames received, by sender and receiver, and second.
@@ -52,7 +57,18 @@ impl Seconds {
 
 impl Links {
     pub fn new(are_told: bool) -> Self {
-        Self { are_told, told: BTreeSet::new(), sent: BTreeMap::new(), received: BTreeMap::new() }
+        let (told, restarted) = (BTreeSet::new(), BTreeSet::new());
+        Self { are_told, told, earlier: None, restarted, sent: BTreeMap::new(), received: BTreeMap::new() }
+    }
+
+    /// The links of a recording in which nodes report theirs, but which may have begun after some of them came up.
+    pub fn recorded(earlier: Earlier) -> Self {
+        Self { told: earlier.up_before.clone(), earlier: Some(earlier), ..Self::new(true) }
+    }
+
+    /// How many links that nobody reports are inferred from frames, where others are reported.
+    pub fn inferred(&self) -> usize {
+        self.earlier.as_ref().map_or(0, |earlier| earlier.inferred.len())
     }
 
     pub fn are_told(&self) -> bool {
@@ -71,6 +87,7 @@ impl Links {
     /// A node forgets all its links.
     pub fn forget(&mut self, node: NodeNumber) {
         self.told.retain(|&(at, _)| at != node);
+        self.restarted.insert(node);
         self.sent.remove(&node);
         self.received.retain(|&(from, to), _| from != node && to != node);
     }
@@ -86,9 +103,7 @@ impl Links {
     /// The pairs that are linked now. `index` finds a node by its id.
     pub fn now(&self, time_us: u64, index: &BTreeMap<NodeId, NodeNumber>) -> Vec<(NodeNumber, NodeNumber)> {
         if self.are_told {
-            let pairs = self.told.iter().filter_map(|&(node, peer)| Some((node, *index.get(&peer)?)));
-            let pairs: BTreeSet<(NodeNumber, NodeNumber)> = pairs.collect();
-            return pairs.iter().copied().filter(|&(a, b)| a < b && pairs.contains(&(b, a))).collect();
+            return self.told_now(index);
         }
         let hears = |from: NodeNumber, to: NodeNumber| {
             let sent = self.sent.get(&from).map_or(0, |seconds| seconds.recent(time_us));
@@ -97,6 +112,26 @@ impl Links {
         };
         let pairs = self.received.keys().copied().filter(|&(a, b)| a < b);
         pairs.filter(|&(a, b)| hears(a, b) && hears(b, a)).collect()
+    }
+}
+
+impl Links {
+    fn told_now(&self, index: &BTreeMap<NodeId, NodeNumber>) -> Vec<(NodeNumber, NodeNumber)> {
+        let ends = self.told.iter().filter_map(|&(node, peer)| Some((node, *index.get(&peer)?)));
+        let ends: BTreeSet<(NodeNumber, NodeNumber)> = ends.collect();
+        let Some(earlier) = &self.earlier else {
+            return ends.iter().copied().filter(|&(a, b)| a < b && ends.contains(&(b, a))).collect();
+        };
+        let ids: BTreeMap<NodeNumber, NodeId> = index.iter().map(|(&id, &node)| (node, id)).collect();
+        let is_new = |node: &NodeNumber| self.restarted.contains(node);
+        // An end that says nothing of a link at all may have been linked before it was recorded.
+        let is_silent = |end: NodeNumber, peer: NodeNumber| {
+            !is_new(&end) && ids.get(&peer).is_some_and(|&peer| !earlier.reporting.contains(&(end, peer)))
+        };
+        let told = ends.iter().copied().filter(|&(a, b)| ends.contains(&(b, a)) || is_silent(b, a));
+        let told = told.map(|(a, b)| if a < b { (a, b) } else { (b, a) });
+        let inferred = earlier.inferred.iter().copied().filter(|(a, b)| !is_new(a) && !is_new(b));
+        told.chain(inferred).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 

@@ -11,5 +11,6 @@ pub mod hearing;
 pub mod line;
 mod log_reader;
 pub mod mac;
+mod readers;
 pub mod screen;
 pub mod watch;

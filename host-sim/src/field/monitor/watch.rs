@@ -9,15 +9,13 @@ use sim::air::trace::{Event, NodeNumber, Record};
 use super::boards::{Boards, PortIndex};
 use super::line::{self, Endpoint, Line};
 use super::log_reader::LogReader;
+use super::readers::{Candidate, Readers};
 
 /// How often to try to reopen a line that is gone.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// How often to ask boards for a snapshot.
 const ASK: Duration = Duration::from_secs(2);
-
-/// How often to ask for the readings of all nodes. A board counts as a reader for two such times and a half.
-const READ: Duration = Duration::from_mins(1);
 
 /// A board that keeps quiet after short lives starts its node late, and must not be restarted for that.
 const CALLS_WAIT: Duration = Duration::from_secs(20);
@@ -34,7 +32,7 @@ pub struct Options {
     pub frames: bool,
     /// Restart every board once, and record everything that its node is told and gives out.
     pub calls: bool,
-    /// Have the leader's readings sent to the first board, if it does not lead itself.
+    /// Have the leader's readings sent to the first board of each network, if it does not lead itself.
     pub copies: bool,
 }
 
@@ -85,7 +83,7 @@ pub struct Watch {
     keeps_logs: bool,
     start: Instant,
     next_ask: Instant,
-    next_read: Instant,
+    readers: Readers,
 }
 
 impl Watch {
@@ -110,7 +108,7 @@ impl Watch {
             keeps_logs: false,
             start,
             next_ask: start + ASK,
-            next_read: start,
+            readers: Readers::default(),
         }
     }
 
@@ -286,15 +284,20 @@ impl Watch {
         }
     }
 
-    /// Asks the first board for the readings of all nodes. One is enough, and a network has one reader at a time.
+    /// Asks the first board of each network for the readings of all nodes.
     fn read_all(&mut self, now: Instant) {
-        if !self.options.copies || now < self.next_read {
+        if !self.options.copies {
             return;
         }
-        let known = |at: &usize| self.boards.at(PortIndex(*at)).is_some() && !self.boards.is_spare(PortIndex(*at));
-        let first = (0..self.ports.len()).find(known);
-        if first.is_some_and(|at| self.send(PortIndex(at), &ToBoard::ReadAll)) {
-            self.next_read = now + READ;
+        let there = (0..self.ports.len()).map(PortIndex).filter(|&port| !self.boards.is_spare(port));
+        let candidate = |port: PortIndex| {
+            let hello = &self.boards.at(port)?.hello;
+            Some(Candidate { port, pan: hello.pan, epoch: hello.epoch })
+        };
+        for port in self.readers.due(now, there.filter_map(candidate)) {
+            if !self.send(port, &ToBoard::ReadAll) {
+                self.readers.forget(port);
+            }
         }
     }
 }

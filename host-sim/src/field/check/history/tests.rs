@@ -157,3 +157,83 @@ fn a_trace_of_the_simulator_is_checked_like_a_recording() {
     assert_eq!((lost.from_ms, lost.lasted_ms, lost.after.as_str()), (10_000, None, "node 98 switched off"));
     assert_eq!(history.verdict, Verdict::Liveness, "a leader that is gone is followed for ever");
 }
+
+/// A recording of three nodes in a row that follow 10. The link of the first two was up before it began; that of the others comes up
+/// while it is watched.
+fn begun_late() -> Field {
+    let mut field = Field::default();
+    let program = "a test".to_owned();
+    field.0.push(Record { time_us: 0, node: None, event: Event::Recording { utc: String::new(), program } });
+    for node in 0..3 {
+        let id = NodeId(10 + u16::try_from(node).unwrap());
+        field.at(0, node, Event::Id { id }).at(0, node, Event::PowerOn {}).follow(SECOND, node, 10);
+    }
+    field.link(2 * SECOND, [1, 2], true);
+    field
+}
+
+/// The frames of two nodes, five a second each, of which so many in ten arrive.
+fn frames(field: &mut Field, ends: [usize; 2], seconds: std::ops::Range<u64>, of_ten: u64) {
+    for step in seconds.start * 5..seconds.end * 5 {
+        let time = step * 200_000;
+        for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            field.at(time, from, Event::Frame { psdu: vec![0] });
+            if step * 3 % 10 < of_ten {
+                field.at(time, to, Event::Received { from: NodeNumber(from), rssi_dbm: -50 });
+            }
+        }
+    }
+}
+
+#[test]
+fn links_from_before_a_recording_that_nobody_reports_are_inferred_from_frames() {
+    for (of_ten, expected) in [(10, Verdict::Ok), (6, Verdict::Ok), (4, Verdict::Liveness), (0, Verdict::Liveness)] {
+        let mut field = begun_late();
+        frames(&mut field, [0, 1], 0..40, of_ten);
+        let history = field.play();
+        assert_eq!((history.verdict, history.links_told), (expected, true), "{of_ten} of ten: {history:?}");
+        assert_eq!(history.links_inferred, usize::from(expected == Verdict::Ok), "{of_ten} of ten");
+    }
+    // The simulator reports every link.
+    let mut field = begun_late();
+    frames(&mut field, [0, 1], 0..40, 10);
+    field.0.remove(0);
+    assert_eq!((field.play().verdict, field.play().links_inferred), (Verdict::Liveness, 0));
+}
+
+#[test]
+fn after_a_restart_nothing_is_inferred() {
+    let mut field = begun_late();
+    frames(&mut field, [0, 1], 0..60, 10);
+    field.at(20 * SECOND, 0, Event::PowerOff {}).at(20 * SECOND + 1, 0, Event::PowerOn {});
+    field.follow(21 * SECOND, 0, 10);
+    let history = field.play();
+    assert_eq!(
+        (history.verdict, history.links_inferred),
+        (Verdict::Liveness, 1),
+        "it would have reported it: {history:?}"
+    );
+    field.link(22 * SECOND, [0, 1], true);
+    assert_eq!(field.play().verdict, Verdict::Ok);
+}
+
+#[test]
+fn a_link_that_is_first_reported_as_down_was_up_before() {
+    let mut field = begun_late();
+    field.link(20 * SECOND, [0, 1], false).follow(21 * SECOND, 1, 12).follow(21 * SECOND, 2, 12);
+    field.at(60 * SECOND, 2, Event::Note { text: String::new() });
+    let history = field.play();
+    assert_eq!(spans(&history)[1..], [(20_000, Some(1_000), "links changed")], "{history:?}");
+    assert_eq!((history.verdict, history.links_inferred), (Verdict::Ok, 0));
+}
+
+#[test]
+fn who_says_nothing_of_a_link_does_not_deny_it() {
+    let mut field = begun_late();
+    field.at(SECOND, 1, Event::Link { peer: NodeId(10), up: true });
+    field.at(60 * SECOND, 2, Event::Note { text: String::new() });
+    assert_eq!(field.play().verdict, Verdict::Ok);
+    // Node 10 restarts, and would say so.
+    field.at(20 * SECOND, 0, Event::PowerOff {}).at(20 * SECOND + 1, 0, Event::PowerOn {}).follow(21 * SECOND, 0, 10);
+    assert_eq!(field.play().verdict, Verdict::Liveness);
+}
