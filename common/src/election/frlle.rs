@@ -281,7 +281,7 @@ impl Frlle {
         self.ballot.decided = true;
         self.leader = Some(leader);
         cx.note(if leader == cx.id { Event::ElectedSelf } else { Event::Followed(leader) });
-        self.circle.settle(cx);
+        self.circle.stop_patience(cx);
         // Coefficients may have changed while they were frozen.
         self.reconsider(cx);
         true
@@ -302,7 +302,7 @@ impl Frlle {
         if let Some(leader) = leader {
             cx.note(how(leader));
         }
-        self.circle.settle(cx);
+        self.circle.stop_patience(cx);
     }
 
     /// `detect` as published: once per run, and only by a node that nothing has reached yet.
@@ -328,7 +328,7 @@ impl Frlle {
     }
 
     /// Rule 5: begins an election where the coefficients have changed so much that another may win it. Whoever was only told
-    /// the outcome does not know how fit the leader was, and leaves it to others.
+    /// the outcome does not know how fit the leader was, and asks if it is much fitter than it was when it was told.
     fn reconsider(&mut self, cx: &mut Cx<'_, Self>) {
         if !self.hardened() || !self.ballot.decided || self.circle.place.is_alone(cx.id) {
             return;
@@ -337,7 +337,8 @@ impl Frlle {
         let matters = if self.leader == Some(cx.id) {
             self.frozen.is_much_fitter_than(self.coefficient)
         } else {
-            self.leader == Some(best_id) && self.coefficient.is_much_fitter_than(best)
+            let measure = if self.leader == Some(best_id) { best } else { self.frozen };
+            self.coefficient.is_much_fitter_than(measure)
         };
         if matters {
             self.begin_soon(cx);
@@ -450,3 +451,6 @@ impl Protocol for Frlle {
         Outcome { term: self.circle.term, leader: self.leader.filter(|_| self.outcome_known()) }
     }
 }
+
+#[cfg(test)]
+mod tests;
