@@ -80,6 +80,9 @@ impl Links {
         self.hear_of_leader(now, slot, header.from, hello, leader);
         self.share_suspicion(now, hello);
         self.note_twin(now, slot, name);
+        if !is_brief && let Some(neighbour) = self.table.touch(slot) {
+            neighbour.insists = name.is_some_and(|name| name.willing && name.token != 0);
+        }
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
         let (epoch, is_linked) =
