@@ -128,6 +128,8 @@ pub struct Neighbour {
     pub misheard: u8,
     /// Whether it has no link at all.
     pub is_alone: bool,
+    /// Whether its last whole hello said that it wants a link to this node.
+    pub insists: bool,
     /// How many of its hellos in a row have said that it has no room for a link to this node.
     pub refusals: u8,
     /// How many of this node's links it shares.
@@ -165,6 +167,7 @@ impl Neighbour {
             dissent: 0,
             misheard: 0,
             is_alone: false,
+            insists: false,
             refusals: 0,
             shared: 0,
             unlisted: 0,

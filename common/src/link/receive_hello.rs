@@ -80,6 +80,13 @@ impl Links {
         self.hear_of_leader(now, slot, header.from, hello, leader);
         self.share_suspicion(now, hello);
         self.note_twin(now, slot, name);
+        // On a ring nobody waits for a way before the election is told.
+        if !is_brief
+            && !self.hellos.is_on_ring()
+            && let Some(neighbour) = self.table.touch(slot)
+        {
+            neighbour.insists = name.is_some_and(|name| name.willing && name.token != 0);
+        }
         let i_want = self.table.is_wanted(now, slot, self.hellos.links_max());
         let is_alone = self.table.links() == 0;
         let (epoch, is_linked) =

@@ -21,6 +21,8 @@ pub struct Table {
     due: Option<Due>,
     /// Those beside this node on the configured ring; 0 where there is none.
     beside: [NodeId; 2],
+    /// This node has lost its last link or its last way to the leader, and its election has not been told yet.
+    pub seeks: bool,
 }
 
 /// What the hello of a node without a slot tells.
@@ -50,7 +52,14 @@ impl Table {
     /// election crosses from one to the other in one hop and needs no route. In a crowd, where a node has links to few of those
     /// that it hears, they would hardly ever choose each other by chance.
     pub const fn new(beside: [NodeId; 2]) -> Self {
-        Self { slots: [const { None }; TABLE_MAX], linked: Slots(0), has_turned: false, due: None, beside }
+        Self {
+            slots: [const { None }; TABLE_MAX],
+            linked: Slots(0),
+            has_turned: false,
+            due: None,
+            beside,
+            seeks: false,
+        }
     }
 
     pub fn is_preferred(&self, id: NodeId) -> bool {
@@ -176,18 +185,23 @@ impl Table {
         if neighbour.session.is_up() {
             return true;
         }
-        let must_enter = neighbour.is_pinned || neighbour.is_alone || neighbour.dissents();
+        // A link that this node or its neighbour has lost, and without which it may have no way to the leader.
+        let insists = neighbour.insists && neighbour.breaks > 0;
+        let is_sought = self.seeks || insists;
+        let must_enter = neighbour.is_pinned || neighbour.is_alone || neighbour.dissents() || insists;
         let links = self.links();
         let has_room = links < LINKS_ENOUGH || (must_enter && links < links_max);
         // Any link is better than none, and the first of a node decides how soon it is one of the network.
         let is_first = links == 0 || neighbour.is_alone;
         let is_heard = neighbour.quality.is_good()
-            || ((self.is_preferred(neighbour.id) || neighbour.dissents()) && neighbour.quality.is_fair())
+            || ((self.is_preferred(neighbour.id) || neighbour.dissents() || is_sought) && neighbour.quality.is_fair())
             || (is_first && neighbour.quality.is_strong() && neighbour.quality.eighths() > 0);
         // Where there may be no other way, a link that broke is held down only until the neighbour is heard steadily again: what
-        // broke it is over, however often it did.
+        // broke it is over, however often it did. Where there is none any more, two hellos of four are enough: the election is told
+        // soon, and islands unseat everybody's leader.
         let is_needed = is_first || neighbour.dissents();
-        let is_held = neighbour.held_until > now && !(is_needed && !neighbour.is_twin && neighbour.quality.is_steady());
+        let is_over = is_needed && neighbour.quality.is_steady() || is_sought && neighbour.quality.is_fair();
+        let is_held = neighbour.held_until > now && (neighbour.is_twin || !is_over);
         is_heard && !is_held && (has_room || (must_enter && self.redundant().is_some()))
     }
 
@@ -231,7 +245,7 @@ mod tests {
     use crate::members::RingOrder;
     use crate::names::Algorithm;
     use crate::rng::Rng;
-    use crate::time::Instant;
+    use crate::time::{Duration, Instant};
     use crate::types::NodeId;
 
     fn due(neighbour: &Neighbour) -> Due {
@@ -282,6 +296,42 @@ mod tests {
             assert!(table.linked().map(|(slot, _)| slot).eq(up.map(|(slot, _)| slot)), "after {step} steps");
             table.keep_due(due);
         }
+    }
+
+    #[test]
+    fn a_link_that_broke_is_let_in_at_once_where_either_end_seeks_a_way() {
+        let now = Instant::from_millis(10_000);
+        let mut rng = Rng::new(1);
+        let mut table = Table::new([NodeId(0); 2]);
+        // As many links as are enough.
+        for slot in 1..=crate::limits::LINKS_ENOUGH {
+            table.put(Slot(slot), Neighbour { is_pinned: true, ..neighbour(&mut rng, true) });
+        }
+        let mut lost = Neighbour { is_alone: false, ..neighbour(&mut rng, false) };
+        lost.hold(now, Duration::from_millis(2_000));
+        lost.quality.lose();
+        for number in [1, 3] {
+            lost.quality.note_hello(number, -50);
+        }
+        let is_wanted = |lost: &Neighbour, seeks: bool, links: usize| {
+            let mut table = table.clone();
+            (links..crate::limits::LINKS_ENOUGH).for_each(|slot| table.clear(Slot(slot + 1)));
+            table.seeks = seeks;
+            table.put(Slot(0), lost.clone());
+            table.is_wanted(now, Slot(0), crate::limits::NEIGHBOURS_MAX)
+        };
+        let enough = crate::limits::LINKS_ENOUGH;
+        assert!(!is_wanted(&lost, false, 1), "it is held down");
+        assert!(is_wanted(&lost, true, 1), "but not where this node seeks a way");
+        assert!(!is_wanted(&lost, true, enough), "which it does not find beyond those that are enough");
+        let insisting = Neighbour { insists: true, ..lost.clone() };
+        assert!(
+            is_wanted(&insisting, false, 1) && is_wanted(&insisting, false, enough),
+            "nor where the neighbour does"
+        );
+        assert!(!is_wanted(&Neighbour { is_twin: true, ..insisting.clone() }, false, 1), "a twin is shunned");
+        let stranger = Neighbour { breaks: 0, held_until: Instant::ZERO, ..insisting };
+        assert!(!is_wanted(&stranger, false, enough), "a stranger that wants a link has lost none");
     }
 
     #[test]

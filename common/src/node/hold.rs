@@ -62,6 +62,11 @@ impl Hold {
         self.until == Instant::NEVER || (self.since <= now && self.until <= now + GRACE)
     }
 
+    /// Whether it was the last link or the last way, so that another is wanted.
+    pub fn is_for_way(&self) -> bool {
+        self.until != Instant::NEVER && !self.is_seat
+    }
+
     pub fn is_of(&self, peer: NodeId) -> bool {
         self.until != Instant::NEVER && self.peer == peer
     }

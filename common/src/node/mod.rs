@@ -351,7 +351,7 @@ impl Node {
                 self.notices.push(Notice::Guest(host));
             }
         }
-        self.links.follow(now, leader.unwrap_or(NodeId(0)));
+        self.links.follow(now, leader.unwrap_or(NodeId(0)), self.hold.is_for_way());
         self.collect_data(now);
         self.answer_questions(now);
         self.carry_orders(now);

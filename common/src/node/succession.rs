@@ -4,8 +4,7 @@
 //! both ways. But a node that lost its link to the leader in silence, and heard no objection, knows more than that the
 //! way is gone. So it does not tell its election of that link yet. The leader's first successor elects itself at once,
 //! the second a [`STEP`] later, and so on; everybody else waits longer. A node that adopts another leader meanwhile, or
-//! hears of a younger sign of life, only tells its election of the broken link. A successor that hears of another
-//! leader stands back.
+//! hears of a younger sign of life, only tells its election of the broken link.
 //!
 //! ```text
 //!              a later leader's Update, or an objection: the link is down, nothing more
@@ -132,12 +131,6 @@ impl Node {
         let Hold { peer: leader, since, until, is_seat } = self.hold;
         let is_vacant = self.engine.protocol().leader() == Some(leader) && !self.links.was_there(since, leader);
         if !is_seat || (is_vacant && now < until) {
-            return;
-        }
-        // Its election is on the way here.
-        let latest = since + GRACE;
-        if is_vacant && now < latest && self.links.is_succeeded(since, leader) {
-            self.hold.until = latest;
             return;
         }
         self.hold = Hold::NOBODY;

@@ -3,7 +3,9 @@
 //! What fails here if it is broken (each was):
 //!
 //! - the fall of a last link is told at once (`Node::hold`): somebody elects itself;
-//! - so is that of the last way (`Node::is_last_way`), or signs of life that others tell of do not count: the same.
+//! - so is that of the last way (`Node::is_last_way`), or signs of life that others tell of do not count: the same;
+//! - a link that broke is held down at the one end or the other although it was the last way (`Table::seeks`,
+//!   `Neighbour::insists`): it is not back in time, and then the same.
 
 use crate::explore::{Aim, Seen, explore};
 use crate::is_deep;
@@ -73,6 +75,31 @@ fn two_that_hear_of_the_leader_and_have_no_way_to_it_wait_for_one() {
     let (mute, join) = (Deed::Mute(2, 1), Deed::Join(1, 2));
     fails(CHAIN, mute, join, (200..=8_000).step_by(200), 0, true);
     fails(CHAIN, mute, join, (2_000..=8_000).step_by(if is_deep() { 500 } else { 3_000 }), 1, true);
+}
+
+/// Each time their link breaks it would be held down for longer, for 2, 4, 8 and 16 s, and the last time they would elect one of
+/// themselves before that is over.
+#[test]
+fn two_whose_last_way_breaks_again_and_again_are_let_in_at_once() {
+    let mut world = CHAIN.led(1);
+    let made = world.ledger.made();
+    let is_linked = |world: &World| {
+        let is_up = |one: usize, other: usize| world.boards[one].node.links().table().is_linked(world.id(other));
+        is_up(1, 2) && is_up(2, 1)
+    };
+    for time in 0..4 {
+        world.befall(Deed::Mute(2, 1));
+        let is_broken = (0..150).any(|_| {
+            world.run(ms(100));
+            !is_linked(&world)
+        });
+        assert!(is_broken, "time {time}");
+        world.befall(Deed::Join(1, 2));
+        world.run(ms(1_000));
+        assert!(is_linked(&world), "time {time}");
+        world.run(ms(5_000));
+    }
+    assert_eq!(world.ledger.made(), made, "somebody elected itself");
 }
 
 #[test]

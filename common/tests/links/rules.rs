@@ -167,7 +167,7 @@ fn a_brief_hello_says_nothing_of_the_links_that_it_leaves_out() {
 fn a_leader_that_does_not_know_it_yet_is_not_one_that_steps_down() {
     let mut net = linked(2);
     let (now, leader) = (net.now, NodeId(2));
-    net.links[0].follow(now, leader);
+    net.links[0].follow(now, leader, false);
     // It has been elected, and its hellos still tell of the leader before, who has been dead for long.
     for (counter, named, has_left) in
         [(100_001, NodeId(9), false), (100_002, NodeId(0), false), (100_003, leader, true)]
