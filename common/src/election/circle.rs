@@ -169,18 +169,11 @@ impl Circle {
         !self.patience.is_zero()
     }
 
-    /// The election has given a leader: stops waiting for its end.
-    pub fn stop_patience<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
+    /// Stops waiting, for the end of the election and to begin another: there is a leader. Whoever was passed over, and is higher
+    /// or much fitter, begins again itself.
+    pub fn settle<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
         if !self.patience.is_zero() {
             cx.stop_timer(RingTimer::Patience);
-        }
-    }
-
-    /// The same where the highest id wins, so that nobody needs to begin another either: whoever is higher and was passed over
-    /// begins again itself.
-    pub fn settle<P: Protocol<Timer = RingTimer>>(&self, cx: &mut Cx<'_, P>) {
-        self.stop_patience(cx);
-        if !self.patience.is_zero() {
             cx.stop_timer(RingTimer::Begin);
         }
     }

@@ -281,7 +281,7 @@ impl Frlle {
         self.ballot.decided = true;
         self.leader = Some(leader);
         cx.note(if leader == cx.id { Event::ElectedSelf } else { Event::Followed(leader) });
-        self.circle.stop_patience(cx);
+        self.circle.settle(cx);
         // Coefficients may have changed while they were frozen.
         self.reconsider(cx);
         true
@@ -302,7 +302,7 @@ impl Frlle {
         if let Some(leader) = leader {
             cx.note(how(leader));
         }
-        self.circle.stop_patience(cx);
+        self.circle.settle(cx);
     }
 
     /// `detect` as published: once per run, and only by a node that nothing has reached yet.
