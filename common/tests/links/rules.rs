@@ -37,10 +37,10 @@ fn known(net: &Net, board: usize, other: usize) -> &Neighbour {
 
 /// A hello of a board, forged with the key, with a number that the board has not reached.
 fn made_hello(net: &Net, from: usize, counter: u32, number: u8, links: u8) -> Vec<u8> {
-    hello_with(net, from, counter, Hello { number, interval_log2: 10, links, age: 255, ..Hello::default() })
+    hello_with(net, from, counter, &Hello { number, interval_log2: 10, links, age: 255, ..Hello::default() })
 }
 
-fn hello_with(net: &Net, from: usize, counter: u32, hello: Hello) -> Vec<u8> {
+fn hello_with(net: &Net, from: usize, counter: u32, hello: &Hello) -> Vec<u8> {
     let (from, device) = (net.links[from].id(), net.links[from].id().0);
     let epoch = 1;
     let header = Header { pan: 7, to: BROADCAST, from, key_id: 0, kind: Kind::Hello, epoch, counter, device };
@@ -173,7 +173,7 @@ fn a_leader_that_does_not_know_it_yet_is_not_one_that_steps_down() {
         [(100_001, NodeId(9), false), (100_002, NodeId(0), false), (100_003, leader, true)]
     {
         let hello = Hello { interval_log2: 10, links: 1, age: 255, leader: named, ..Hello::default() };
-        let mut frame = hello_with(&net, 1, counter, hello);
+        let mut frame = hello_with(&net, 1, counter, &hello);
         net.links[0].receive(now, &mut frame[..], -60, &mut Following(leader));
         net.settle(0);
         assert_eq!(net.links[0].left_at().is_some(), has_left, "it names {named:?}");

@@ -16,9 +16,10 @@ const PEERS: [NodeId; 3] = [LEADER, NodeId(4), NodeId(6)];
 /// leads.
 fn begins_after(start: Coefficient, measured: &[Coefficient]) -> Vec<bool> {
     let place = RingPlace { left: NodeId(4), right: NodeId(6) };
-    let ring = RingConfig { place, patience: Duration::from_millis(1_000) };
+    let on_ring = RingConfig { place, patience: Duration::from_millis(1_000) };
     let hop = Duration::from_millis(1);
-    let mut node = Frlle::new(ME, FrlleConfig { ring, hop, coefficient: start, rules: FrlleRules::Hardened }, None);
+    let mut node =
+        Frlle::new(ME, FrlleConfig { ring: on_ring, hop, coefficient: start, rules: FrlleRules::Hardened }, None);
     let mut told = |signal| {
         let (mut rng, mut out) = (Rng::new(1), Outbox::new());
         node.on_signal(
