@@ -326,8 +326,8 @@ impl Links {
         }
     }
 
-    /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often. Whether it has lost
-    /// its last way to that leader, and `seeks` one.
+    /// This node follows a leader, which may be itself; 0 is nobody. One that leads others says hello more often, and one that has lost
+    /// its last way to its leader `seeks` another.
     pub fn follow(&mut self, now: Instant, leader: NodeId, seeks: bool) {
         self.table.seeks = seeks;
         let leads = leader == self.id() && self.table.links() > 0;

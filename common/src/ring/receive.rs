@@ -21,8 +21,10 @@ impl RingKeeper {
     }
 
     /// A neighbour's hello told this of the ring. Routes are accepted only over links; how an election ended is worth
-    /// knowing from anybody. An algorithm that does not number its elections cannot tell an old outcome: there it counts
-    /// only over a link, and of a leader that this node has let go of only once that one has given a sign of life.
+    /// knowing from anybody. But whoever is heard without a link may be of a part that is cut off, so a node that reaches its own
+    /// leader takes from there only another that it reaches as well. An algorithm that does not number its elections cannot tell an
+    /// old outcome: there it counts only over a link, and of a leader that this node has let go of only once that one has given a
+    /// sign of life.
     pub fn receive_hello(&mut self, now: Instant, from: NodeId, bytes: &[u8]) {
         let Some(from) = self.roster.position(from) else { return };
         let Some((lead, entries)) = wire::told(bytes) else {

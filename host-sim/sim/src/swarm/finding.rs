@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::{AIRTIME_MAX_PPM, World};
 use super::stranger::{Feature, Stranger};
+use crate::scenario::judge::collection::STILL_WAITS;
 use crate::scenario::report::outcome::{Failure, Outcome, Verdict};
 use crate::scenario::run::drive;
 
@@ -137,7 +138,7 @@ fn judge(row: &Row, outcome: Outcome, stranger: &Stranger, world: &World) -> (Fa
     }
     if is_asked && outcome.verdict == Verdict::Liveness {
         let says = |what| outcome.failure.as_ref().is_some_and(|failure| failure.what.contains(what));
-        let fate = match (says("changed its leader"), says("still waits at its origin")) {
+        let fate = match (says("changed its leader"), says(STILL_WAITS)) {
             (true, _) => Fate::Unsteady,
             (_, true) => Fate::Readings,
             _ => Fate::Agreement,

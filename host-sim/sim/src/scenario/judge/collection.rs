@@ -22,6 +22,9 @@ use crate::scenario::report::collected::Collected;
 /// Readings must be logged once their origin has followed an agreed leader for this long.
 pub const WITHIN_US: u64 = 60_000_000;
 
+/// How a failure names a reading that is late and not lost.
+pub const STILL_WAITS: &str = "still waits at its origin";
+
 /// A stored block.
 #[derive(Clone, Debug)]
 struct Stored {
@@ -161,7 +164,7 @@ impl CollectionCheck {
             format!("{}, stored at {stored_s} s, {what}", name(key))
         };
         if let Some(&late) = due.iter().find(|key| is_held(key)) {
-            let what = what(late, "still waits at its origin, which has followed an agreed leader for a minute");
+            let what = what(late, STILL_WAITS) + ", which has followed an agreed leader for a minute";
             self.late.get_or_insert(Late { at_us: now_us, node: origin_of(late), what });
         }
         let lost: Vec<Key> = due.into_iter().filter(|key| !is_held(key)).collect();
