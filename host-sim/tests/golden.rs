@@ -82,6 +82,13 @@ fn every_shown_vector_of_the_hierarchy_matches() {
 }
 
 #[test]
+fn there_are_as_many_vectors_as_the_results_say() {
+    let cases: usize = FILES.iter().chain(&HIERARCHY).map(|(_, text)| replay(text).cases.len()).sum();
+    let results = include_str!("../../docs/results.md");
+    assert!(results.contains(&format!("| {cases} cases, no mismatch |")), "{cases}");
+}
+
+#[test]
 fn a_step_that_is_not_quiescent_is_taken_as_given() {
     // The link goes down at one end, which is alone now, sends nothing, and leads itself. Nothing is in flight, and still the
     // other end has yet to notice.

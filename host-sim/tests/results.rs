@@ -14,7 +14,9 @@ use host_sim::lab::study::{Request, Rules, measure};
 use host_sim::lab::table::measure_all;
 use sim::scenario::report::shard::Seeds;
 
+const README: &str = "README.md";
 const RESULTS: &str = "docs/results.md";
+const AIR: &str = "docs/results/air.md";
 const CORE: &str = "docs/results/core.md";
 const FAILOVER: &str = "docs/results/failover.md";
 
@@ -27,6 +29,15 @@ fn words(row: &str) -> Vec<String> {
     let digits = |at: usize| row[at + 1..].starts_with(|c: char| c.is_ascii_digit());
     let plain = row.char_indices().filter(|&(at, c)| c != '|' && !(c == ',' && digits(at))).map(|(_, c)| c);
     plain.collect::<String>().split_whitespace().map(str::to_owned).collect()
+}
+
+/// The rows below the heading of a section, without heads and rules of tables, cell by cell.
+fn rows(page: &str, section: &str) -> Vec<Vec<String>> {
+    let (_, below) = page.split_once(&format!("## {section}\n")).expect("a section");
+    let lines: Vec<&str> = below.lines().take_while(|line| !line.starts_with('#')).collect();
+    let is_rule = |line: &str| line.starts_with("|---");
+    let body = lines.windows(2).filter(|pair| pair[0].starts_with('|') && !is_rule(pair[0]) && !is_rule(pair[1]));
+    body.map(|pair| pair[0].trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
 }
 
 /// A row must begin with these words in the page of this name, whatever its columns' widths.
@@ -74,14 +85,14 @@ fn the_air_hands_out_as_many_frames_as_are_printed() {
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
     let a_reception = |count: u64| count as f64 / air.received as f64;
     let ratios = format!("{:.2} {:.2}", a_reception(air.arrivals), a_reception(air.in_range));
-    let page = page(RESULTS);
+    let page = page(AIR);
     let row = page.lines().map(words).find(|row| row.starts_with(&words("100 × 60"))).expect("a row of 100 nodes");
     // Between these counts stand times, which depend on the machine.
     let counts = [&row[3..4], &row[6..8]].concat().join(" ");
     assert_eq!(
         counts,
         format!("{} {ratios}", air.received),
-        "{RESULTS} is out of date; `ringleader bench air` prints this"
+        "{AIR} is out of date; `ringleader bench air` prints this"
     );
 }
 
@@ -132,16 +143,64 @@ fn elections_on_small_rings_take_what_is_printed() {
 fn the_readme_shows_what_the_demo_shows() {
     let output = Command::new(env!("CARGO_BIN_EXE_ringleader")).output().expect("it starts");
     let demo = String::from_utf8(output.stdout).expect("text");
-    let readme = page("README.md");
+    let readme = page(README);
     let shown = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a picture");
-    assert!(demo.contains(shown.trim_end()), "README.md shows\n{shown}\nwhich `ringleader` does not print:\n{demo}");
+    assert!(demo.contains(shown.trim_end()), "{README} shows\n{shown}\nwhich `ringleader` does not print:\n{demo}");
 }
 
 #[test]
 fn a_node_takes_as_many_bytes_as_are_printed() {
     let bytes = format!("{},{:03} bytes", NODE / 1_000, NODE % 1_000);
-    for name in ["README.md", RESULTS] {
+    for name in [README, RESULTS] {
         let text = page(name).replace('\n', " ");
         assert!(text.contains(&bytes), "{name} does not say that a node takes {bytes}");
     }
+}
+
+#[test]
+fn the_readme_tells_no_result_that_the_results_do_not() {
+    let told = rows(&page(README), "Results");
+    assert!(told.len() > 12, "{told:?}");
+    for row in told {
+        must_stand(RESULTS, &row.join(" "), "what the row names");
+    }
+}
+
+#[test]
+fn a_goal_of_failover_is_met_where_the_page_says_so() {
+    let rows = rows(&page(RESULTS), "Failover");
+    assert_eq!(rows.len(), 7, "{rows:?}");
+    for row in rows {
+        let [network, total, goal, verdict, _] = row.as_slice() else { panic!("{row:?}") };
+        let p99: f64 = total.rsplit(' ').next().and_then(|p99| p99.parse().ok()).expect("p50 / p99");
+        let over = p99 - goal.parse::<f64>().expect("seconds");
+        let should = if over > 0.0 { format!("missed by {over:.2}") } else { "met".to_owned() };
+        assert_eq!(*verdict, should, "{network}");
+    }
+}
+
+#[test]
+fn failed_elections_are_counted_from_the_table_of_networks() {
+    let networks = rows(&page(FAILOVER), "Network by network");
+    let failed: u32 = networks.iter().map(|row| row[1].parse::<u32>().expect("a count")).sum();
+    assert_eq!(networks.len(), 24);
+    let count = format!("{failed} of 1,200");
+    assert!(rows(&page(RESULTS), "At a glance").iter().any(|row| row[1] == count), "{RESULTS} does not say {count}");
+}
+
+#[test]
+fn the_budget_of_images_is_the_one_that_is_checked() {
+    let (checks, results) = (page(".ci/run"), page(RESULTS));
+    let value = |name: &str| {
+        let line = checks.lines().find_map(|line| line.strip_prefix(&format!("readonly {name}=")));
+        line.expect("a budget").to_owned()
+    };
+    let command =
+        format!("ringleader size --all-boards --max-flash {} --max-ram {}", value("FLASH_MAX"), value("RAM_MAX"));
+    assert!(results.contains(&command), "{RESULTS} does not show `{command}`");
+    let image = results.lines().find(|line| line.starts_with("nrf52840-dk  ")).map(words).expect("the image");
+    let glance =
+        rows(&results, "At a glance").into_iter().find(|row| row[0].starts_with("The image of the nRF52840-DK"));
+    let told = glance.map(|row| words(&row[1])).expect("a row");
+    assert_eq!(told[0], image[1], "flash of the nRF52840-DK");
 }

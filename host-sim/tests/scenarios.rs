@@ -127,92 +127,82 @@ fn units_may_be_in_the_key() {
     assert!(read("t", GOOD).is_ok());
 }
 
+/// What replaces what in a good file, the line that is named, and how.
+const REFUSED: &[(&str, &str, usize, &str)] = &[
+    ("kind = \"grid\"", "knid = \"grid\"", 4, "unknown key `knid` in [topology]; did you mean `kind`?"),
+    ("[expect]", "[expects]", 13, "unknown key `expects`; did you mean `expect`?"),
+    ("\"10 m\"", "\"10 s\"", 6, "`spacing` has the wrong unit \"s\" (it may be m, cm, km); write \"20 m\""),
+    ("\"10 m\"", "10", 6, "`spacing` needs a unit: write spacing = \"20 m\", or spacing_m = a number"),
+    ("\"10 m\"", "\"-10 m\"", 6, "`spacing` must be between 0 m and 100 km"),
+    ("\"10 m\"", "\"0 m\"", 6, "`spacing` must be more than nothing"),
+    ("\"plain\"", "\"plane\"", 8, "`model` cannot be \"plane\"; did you mean \"plain\"?"),
+    ("nodes = 4", "nodes = 0", 5, "`nodes` must be a whole number from 1 to 1000"),
+    ("nodes = [2]", "nodes = [9]", 11, "`nodes` must be a whole number from 1 to 4"),
+    ("\"30 s\"", "\"12 s\"", 2, "`duration` is too short"),
+    ("name = \"t\"", "name = t", 1, "not TOML"),
+    ("at = \"5 s\"", "", 9, "[fault] needs the key `at` or `every`"),
+    ("spacing = \"10 m\"", "spacing = \"10 m\"\nspacing_m = 3", 6, "`spacing` is given twice"),
+    ("model = \"plain\"", "channel = 27", 8, "`channel` must be a whole number from 11 to 26"),
+    ("model = \"plain\"", "model = \"disc\"", 7, "[radio] needs the key `reach`"),
+    ("model = \"plain\"", "model = \"table\"", 7, "[radio] needs the key `links`"),
+    ("model = \"plain\"", "model = \"table\"\nlinks = \"none.csv\"", 9, "`links` names none.csv, which cannot be read"),
+    ("\"crash\"", "\"drift\"", 9, "[fault] needs the key `drift`"),
+    ("nodes = [2]", "nodes = [2]\nflash = \"turn\"", 12, "`flash` cannot be \"turn\"; did you mean \"torn\"?"),
+    ("\"crash\"\nnodes = [2]", "\"corrupt\"\nshare = \"150 %\"", 11, "`share` must be between 0 % and 100 %"),
+    (
+        "\"crash\"\nnodes = [2]",
+        "\"attack\"\nframes = [\"magic\"]",
+        11,
+        "`frames` must be a list of words out of random",
+    ),
+    (
+        "[expect]",
+        "[protocol]\nkind = \"hirarchy\"\n[expect]",
+        14,
+        "`kind` cannot be \"hirarchy\"; did you mean \"hierarchy\"?",
+    ),
+    ("[expect]", "[expect]\nleader_changes = 2", 14, "`leader_changes` needs steady_from"),
+    ("[expect]", "[expect]\nsteady_from = \"9 s\"", 14, "`steady_from` needs leader_changes"),
+    (
+        "[expect]",
+        "[expect]\nleader_changes = 2\nsteady_from = \"30 s\"",
+        2,
+        "`duration` ends before steady_from, so nothing would be counted",
+    ),
+    ("[expect]", "[[node]]\nid = 5\n[expect]", 14, "`id` must be a whole number from 1 to 4"),
+    (
+        "[expect]",
+        "[[node]]\nid = 1\nkind = \"bord\"\n[expect]",
+        15,
+        "`kind` cannot be \"bord\"; did you mean \"board\"?",
+    ),
+    (
+        "[expect]",
+        "[[node]]\nid = 1\nkind = \"board\"\npower = \"1 dBm\"\n[expect]",
+        15,
+        "`kind` cannot be \"board\": a board cannot send with 1 dBm, only with -40, -20",
+    ),
+    (
+        "[expect]",
+        "[[node]]\nid = 1\nkind = \"board\"\n[protocol]\nkind = \"soft-state\"\n[expect]",
+        15,
+        "`kind` cannot be \"board\": a board runs whole nodes",
+    ),
+    ("[expect]", "[[node]]\nid = 1\n[[node]]\nid = 1\n[expect]", 16, "`id` 1 is given to two nodes"),
+    ("[expect]", "[mobility]\nkind = \"file\"\n[expect]", 13, "[mobility] needs the key `file`"),
+    ("[expect]", "[mobility]\nkind = \"waypoint\"\ngroups = 2\n[expect]", 15, "`groups` is for kind = \"group\" only"),
+    (
+        "[expect]",
+        "[mobility]\nkind = \"group\"\ngroups = 5\n[expect]",
+        15,
+        "`groups` must be a whole number from 1 to 4",
+    ),
+    ("\"plain\"", "\"plain\"\ndrift = \"20001 ppm\"", 9, "`drift` must be between 0 ppm and 20000 ppm"),
+];
+
 #[test]
 fn bad_files_are_explained() {
-    reader::refused(
-        GOOD,
-        &[
-            ("kind = \"grid\"", "knid = \"grid\"", 4, "unknown key `knid` in [topology]; did you mean `kind`?"),
-            ("[expect]", "[expects]", 13, "unknown key `expects`; did you mean `expect`?"),
-            ("\"10 m\"", "\"10 s\"", 6, "`spacing` has the wrong unit \"s\" (it may be m, cm, km); write \"20 m\""),
-            ("\"10 m\"", "10", 6, "`spacing` needs a unit: write spacing = \"20 m\", or spacing_m = a number"),
-            ("\"10 m\"", "\"-10 m\"", 6, "`spacing` must be between 0 m and 100 km"),
-            ("\"10 m\"", "\"0 m\"", 6, "`spacing` must be more than nothing"),
-            ("\"plain\"", "\"plane\"", 8, "`model` cannot be \"plane\"; did you mean \"plain\"?"),
-            ("nodes = 4", "nodes = 0", 5, "`nodes` must be a whole number from 1 to 1000"),
-            ("nodes = [2]", "nodes = [9]", 11, "`nodes` must be a whole number from 1 to 4"),
-            ("\"30 s\"", "\"12 s\"", 2, "`duration` is too short"),
-            ("name = \"t\"", "name = t", 1, "not TOML"),
-            ("at = \"5 s\"", "", 9, "[fault] needs the key `at` or `every`"),
-            ("spacing = \"10 m\"", "spacing = \"10 m\"\nspacing_m = 3", 6, "`spacing` is given twice"),
-            ("model = \"plain\"", "channel = 27", 8, "`channel` must be a whole number from 11 to 26"),
-            ("model = \"plain\"", "model = \"disc\"", 7, "[radio] needs the key `reach`"),
-            ("model = \"plain\"", "model = \"table\"", 7, "[radio] needs the key `links`"),
-            (
-                "model = \"plain\"",
-                "model = \"table\"\nlinks = \"none.csv\"",
-                9,
-                "`links` names none.csv, which cannot be read",
-            ),
-            ("\"crash\"", "\"drift\"", 9, "[fault] needs the key `drift`"),
-            ("nodes = [2]", "nodes = [2]\nflash = \"turn\"", 12, "`flash` cannot be \"turn\"; did you mean \"torn\"?"),
-            ("\"crash\"\nnodes = [2]", "\"corrupt\"\nshare = \"150 %\"", 11, "`share` must be between 0 % and 100 %"),
-            (
-                "\"crash\"\nnodes = [2]",
-                "\"attack\"\nframes = [\"magic\"]",
-                11,
-                "`frames` must be a list of words out of random",
-            ),
-            (
-                "[expect]",
-                "[protocol]\nkind = \"hirarchy\"\n[expect]",
-                14,
-                "`kind` cannot be \"hirarchy\"; did you mean \"hierarchy\"?",
-            ),
-            ("[expect]", "[expect]\nleader_changes = 2", 14, "`leader_changes` needs steady_from"),
-            ("[expect]", "[expect]\nsteady_from = \"9 s\"", 14, "`steady_from` needs leader_changes"),
-            (
-                "[expect]",
-                "[expect]\nleader_changes = 2\nsteady_from = \"30 s\"",
-                2,
-                "`duration` ends before steady_from, so nothing would be counted",
-            ),
-            ("[expect]", "[[node]]\nid = 5\n[expect]", 14, "`id` must be a whole number from 1 to 4"),
-            (
-                "[expect]",
-                "[[node]]\nid = 1\nkind = \"bord\"\n[expect]",
-                15,
-                "`kind` cannot be \"bord\"; did you mean \"board\"?",
-            ),
-            (
-                "[expect]",
-                "[[node]]\nid = 1\nkind = \"board\"\npower = \"1 dBm\"\n[expect]",
-                15,
-                "`kind` cannot be \"board\": a board cannot send with 1 dBm, only with -40, -20",
-            ),
-            (
-                "[expect]",
-                "[[node]]\nid = 1\nkind = \"board\"\n[protocol]\nkind = \"soft-state\"\n[expect]",
-                15,
-                "`kind` cannot be \"board\": a board runs whole nodes",
-            ),
-            ("[expect]", "[[node]]\nid = 1\n[[node]]\nid = 1\n[expect]", 16, "`id` 1 is given to two nodes"),
-            ("[expect]", "[mobility]\nkind = \"file\"\n[expect]", 13, "[mobility] needs the key `file`"),
-            (
-                "[expect]",
-                "[mobility]\nkind = \"waypoint\"\ngroups = 2\n[expect]",
-                15,
-                "`groups` is for kind = \"group\" only",
-            ),
-            (
-                "[expect]",
-                "[mobility]\nkind = \"group\"\ngroups = 5\n[expect]",
-                15,
-                "`groups` must be a whole number from 1 to 4",
-            ),
-            ("\"plain\"", "\"plain\"\ndrift = \"20001 ppm\"", 9, "`drift` must be between 0 ppm and 20000 ppm"),
-        ],
-    );
+    reader::refused(GOOD, REFUSED);
 }
 
 /// Each test has its own empty directory.

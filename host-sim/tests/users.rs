@@ -158,6 +158,16 @@ fn a_handful_of_runs_is_no_law() {
     assert!(!text.contains("messages grow as"), "{text}");
 }
 
+#[test]
+fn every_command_is_listed_in_the_documents() {
+    let page = include_str!("../../docs/commands.md");
+    let listed: BTreeSet<&str> = page.split('`').skip(1).step_by(2).flat_map(str::split_whitespace).collect();
+    // The demo runs without a name.
+    for name in commands().iter().filter(|name| *name != "demo") {
+        assert!(listed.contains(name.as_str()), "docs/commands.md does not list `{name}`");
+    }
+}
+
 /// Every command and subcommand that prints JSON.
 fn commands_with_json() -> Vec<String> {
     let prints = |name: &str| {

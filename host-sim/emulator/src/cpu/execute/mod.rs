@@ -25,8 +25,8 @@ impl Cpu {
 }
 
 impl<I: Io + ?Sized> Core<'_, I> {
-    /// Executes the operation in a slot. The program counter already points behind it. It is one long table, because two
-    /// would be looked up one after the other.
+    /// Executes the operation in a slot. The program counter already points behind it.
+    #[expect(clippy::too_many_lines, reason = "one table of operations: two would be looked up one after the other")]
     #[inline(always)]
     pub fn execute(&mut self, slot: usize) -> Run {
         let cpu = &mut *self.cpu;
