@@ -49,7 +49,7 @@ pub fn counted_as(count: impl Copy + Display + PartialEq + From<u8>, singular: &
 pub fn printable(text: &str) -> String {
     let is_hidden = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+            || matches!(c, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
     };
     text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
         if is_hidden(c) {
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn text_from_elsewhere_cannot_steer_the_terminal() {
-        let hostile = "\x1b]0;title\x07 a\r\n\u{9b}2J \u{202e}b °C";
-        assert_eq!(super::printable(hostile), "\\u{1b}]0;title\\u{7} a\\r\\n\\u{9b}2J \\u{202e}b °C");
+        let hostile = "\x1b]0;title\x07 a\r\n\u{9b}2J \u{202e}b\u{61c} °C";
+        assert_eq!(super::printable(hostile), "\\u{1b}]0;title\\u{7} a\\r\\n\\u{9b}2J \\u{202e}b\\u{61c} °C");
     }
 
     #[test]

@@ -17,6 +17,9 @@ use crate::reading::{Gap, Key, Reading};
 /// Long enough for any lock to be released: a second connection writes only cursors, which takes moments.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
+/// More sensors than a field has. Ids that a board makes up must not fill the memory of whoever asks for the latest values.
+pub const LATEST_MAX: usize = 20_000;
+
 /// Raised whenever the tables change.
 const VERSION: i64 = 2;
 
@@ -209,11 +212,12 @@ impl Spool {
         Ok(self.database.query_row("SELECT COALESCE(MAX(row), 0) FROM readings", [], |row| row.get(0))?)
     }
 
+    /// The latest value of each quantity, of at most [`LATEST_MAX`].
     pub fn latest(&self) -> anyhow::Result<Vec<Latest>> {
         let mut query = self.database.prepare_cached(
-            "SELECT network, node, quantity, value, unit, time_us FROM latest ORDER BY quantity, network, node",
+            "SELECT network, node, quantity, value, unit, time_us FROM latest ORDER BY quantity, network, node LIMIT ?1",
         )?;
-        let rows = query.query_map([], |row| {
+        let rows = query.query_map([i64::try_from(LATEST_MAX)?], |row| {
             Ok(Latest {
                 network: row.get(0)?,
                 node: row.get(1)?,

@@ -6,7 +6,7 @@ use gateway::outputs::text_file::TextFile;
 use gateway::reading::Reading;
 use gateway::run::{Tally, run};
 use gateway::source::flood::Flood;
-use gateway::spool::{Lock, Spool};
+use gateway::spool::{LATEST_MAX, Lock, Spool};
 use host_sim::field::utc::Utc;
 use host_sim::interrupt::Interrupt;
 
@@ -43,6 +43,18 @@ fn the_same_reading_is_one_row_and_a_late_one_is_not_the_latest() {
     let latest = spool.latest().unwrap();
     assert_eq!(latest.len(), 1, "all are of node 1");
     assert_eq!((latest[0].node, latest[0].value), (1, 0.2), "the reading before it came later");
+}
+
+#[test]
+fn boards_that_make_up_ids_do_not_fill_the_memory_of_who_asks_for_the_latest() {
+    let mut spool = Spool::open(&folder("made-up").join("a.sqlite")).unwrap();
+    let made_up = (0..LATEST_MAX + 9).map(|at| {
+        let mut reading = reading(1);
+        reading.key.node = u16::try_from(at).unwrap();
+        reading
+    });
+    spool.store(&made_up.collect::<Vec<_>>()).unwrap();
+    assert_eq!(spool.latest().unwrap().len(), LATEST_MAX);
 }
 
 #[test]

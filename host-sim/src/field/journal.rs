@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use common::board::journal::{Entry, Kept};
@@ -26,8 +26,11 @@ use crate::output::counted_as;
 /// A board may be busy with its flash.
 const ANSWER_WAIT: Duration = Duration::from_secs(15);
 
-/// More answers than a journal has items. A board that tells more lies.
-const ANSWERS_MAX: u32 = 10_000;
+/// More items than a journal has. A board that tells more lies, and so does one that answers more often.
+const ITEMS_MAX: usize = 10_000;
+
+/// No journal takes so long to tell.
+const LONGEST: Duration = Duration::from_mins(5);
 
 /// What a board has kept.
 #[derive(Clone, Debug)]
@@ -45,7 +48,8 @@ pub fn read(endpoint: &Endpoint) -> anyhow::Result<Journal> {
     talk.say(&ToBoard::GetHello)?;
     let board = talk.answer(ANSWER_WAIT, |said| if let ToHost::Hello(hello) = said { Some(hello) } else { None })?;
     let (read, mut items, mut from) = (Utc::now(), BTreeMap::new(), 0);
-    for _ in 0..ANSWERS_MAX {
+    let deadline = Instant::now() + LONGEST;
+    for _ in 0..ITEMS_MAX {
         talk.say(&ToBoard::ReadJournal { from })?;
         let mut has_lost = false;
         let told = talk.hear(ANSWER_WAIT, |said| {
@@ -53,20 +57,25 @@ pub fn read(endpoint: &Endpoint) -> anyhow::Result<Journal> {
                 ToHost::Journal(item) => {
                     let number = Kept::read(item.as_slice()).map(|kept| kept.number);
                     items.extend(number.map(|number| (number, item.as_slice().to_vec())));
+                    if items.len() > ITEMS_MAX {
+                        return Some(Told::TooMuch);
+                    }
                 }
-                ToHost::JournalTold { next, end } => return Some((next, end)),
+                ToHost::JournalTold { next, end } => return Some(Told::UpTo { next, end }),
                 ToHost::Lost(_) => has_lost = true,
                 _ => {}
             }
             None
         });
         match told {
+            Ok(Told::TooMuch) => break,
+            _ if Instant::now() >= deadline => break,
             // What the board dropped is asked for again.
             Ok(_) if has_lost => {}
-            Ok((next, end)) if next >= end || next <= from => {
+            Ok(Told::UpTo { next, end }) if next >= end || next <= from => {
                 return Ok(Journal { board, read, items: items.into_values().collect() });
             }
-            Ok((next, _)) => from = next,
+            Ok(Told::UpTo { next, .. }) => from = next,
             Err(Silence::Other { .. }) => {
                 bail!(
                     "the board at {endpoint} does not tell a journal: its image was built without one (docs/flashing.md)"
@@ -76,6 +85,16 @@ pub fn read(endpoint: &Endpoint) -> anyhow::Result<Journal> {
         }
     }
     bail!("the board at {endpoint} tells its journal without end")
+}
+
+/// How an answer ended.
+enum Told {
+    /// The board has told its items before `next` of those before `end`.
+    UpTo {
+        next: u32,
+        end: u32,
+    },
+    TooMuch,
 }
 
 /// One boot of a board.
@@ -200,4 +219,42 @@ fn event(notice: Notice) -> Event {
 
 fn note(text: String) -> Event {
     Event::Note { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use common::host_link::{BuildId, Bytes, FRAME_BYTES_MAX, Hello, ResetReason, ToHost, encode};
+    use common::names::{Algorithm, Board};
+    use common::types::NodeId;
+
+    use crate::field::talk::tests::chatterbox_of;
+
+    fn said(message: &ToHost) -> Vec<u8> {
+        encode(message, &mut [0; FRAME_BYTES_MAX]).unwrap().to_vec()
+    }
+
+    #[test]
+    fn a_board_that_tells_its_journal_without_end_fills_no_memory() {
+        let items = (0..=u32::try_from(super::ITEMS_MAX).unwrap()).map(|number| {
+            let [n0, n1, n2, n3] = number.to_le_bytes();
+            ToHost::Journal(Bytes::new(&[n0, n1, n2, n3, 1, 0, 0]).unwrap())
+        });
+        let hello = said(&ToHost::Hello(Hello {
+            at_us: 5,
+            build: BuildId::default(),
+            board: Board::Nrf52840Dk,
+            chip: 7,
+            id: NodeId(7),
+            epoch: Some(1),
+            pan: 7,
+            channel: 15,
+            algorithm: Algorithm::Height,
+            demo: false,
+            reset: ResetReason::Power,
+            crash: None,
+        }));
+        let endpoint = chatterbox_of(items.fold(hello, |all, item| [all, said(&item)].concat()));
+        let error = super::read(&endpoint).unwrap_err();
+        assert!(error.to_string().contains("without end"), "{error:#}");
+    }
 }

@@ -13,6 +13,7 @@ use sim::air::trace::{Event, NodeNumber};
 
 use crate::field::channel::{Channel, Tally, share};
 use crate::field::check::trace_file::Trace;
+use crate::output;
 
 /// Links are looked at in pieces of this length, to see whether they changed.
 const PIECE_US: u64 = 10_000_000;
@@ -25,6 +26,9 @@ const FEW: u64 = 5;
 
 /// A board that hears somebody says so every ten seconds. Where it says nothing for this long, it hears nothing.
 const SILENT_US: u64 = 30_000_000;
+
+/// So many pairs that nobody could observe are named; the rest are counted.
+const PAIRS_TOLD: usize = 20;
 
 /// From which node to which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +167,10 @@ impl Matrix {
                 format!("nobody could observe whether nodes {one} and {other} hear each other: no rows")
             })
         });
-        alone.chain(pairs).collect()
+        let count = self.unwatched.len() * self.unwatched.len().saturating_sub(1) / 2;
+        let more = (count > PAIRS_TOLD)
+            .then(|| format!("the same holds for {}", output::counted(count - PAIRS_TOLD, "more pair")));
+        alone.chain(pairs.take(PAIRS_TOLD)).chain(more).collect()
     }
 
     /// The number of a node in a table.
@@ -306,4 +313,23 @@ fn changes(Ends { from, to }: Ends, pieces: &BTreeMap<u64, Tally>, channel: &Cha
     let strength =
         |(at_us, part): (u64, Tally)| Change { at_us, from, to, strength_dbm: channel.strength(to, &part).value };
     parts.into_iter().map(strength).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use common::types::NodeId;
+    use sim::air::trace::{Event, NodeNumber, Record};
+
+    use super::{Matrix, PAIRS_TOLD};
+    use crate::field::check::trace_file::in_order;
+
+    #[test]
+    fn a_board_that_invents_neighbours_is_not_told_of_in_a_line_for_each_pair() {
+        let heard = |id| Event::Neighbour { peer: NodeId(id), heard: 9, expected: 9, mean_dbm: -60, least_dbm: -62 };
+        let told = [Event::Id { id: NodeId(1) }, Event::PowerOn {}].into_iter().chain((2..300).map(heard));
+        let records = told.map(|event| Record { time_us: 5, node: Some(NodeNumber(0)), event });
+        let unknown = Matrix::of(&in_order(records.collect())).unknown();
+        assert_eq!(unknown.len(), 298 + PAIRS_TOLD + 1);
+        assert_eq!(unknown.last().unwrap(), "the same holds for 44233 more pairs");
+    }
 }

@@ -129,12 +129,16 @@ pub(crate) mod tests {
     /// A board that says one thing without end, until nobody listens.
     pub(crate) fn chatterbox(says: &ToHost) -> Endpoint {
         let mut buf = [0; FRAME_BYTES_MAX];
-        let frame = encode(says, &mut buf).unwrap().to_vec().repeat(100);
+        chatterbox_of(encode(says, &mut buf).unwrap().to_vec().repeat(100))
+    }
+
+    /// A board that says these bytes without end, until nobody listens.
+    pub(crate) fn chatterbox_of(says: Vec<u8>) -> Endpoint {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         std::thread::spawn(move || {
             let (mut line, _) = listener.accept().unwrap();
-            while line.write_all(&frame).is_ok() {}
+            while line.write_all(&says).is_ok() {}
         });
         Endpoint::Socket(address)
     }

@@ -32,6 +32,9 @@ const WINDOW: usize = 20;
 /// How many rows are read at once.
 const ROWS: usize = 500;
 
+/// More sensors than a field has. To tell of one twice does no harm; ids that a board makes up must not fill the memory.
+const DISCOVERED_MAX: usize = 10_000;
+
 const CONNECT_WAIT: Duration = Duration::from_secs(15);
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(30);
@@ -271,7 +274,7 @@ impl Session {
 
     fn publish(&mut self, broker: &Broker, stored: &Stored) -> anyhow::Result<()> {
         let topic = topics::state(&stored.reading);
-        if broker.discovery && self.discovered.insert(topic.clone()) {
+        if broker.discovery && is_new(&mut self.discovered, &topic) {
             let (topic, config) = topics::discovery(&stored.reading, &broker.gateway);
             self.hand_over(topic, &config, None)?;
         }
@@ -331,8 +334,18 @@ impl Session {
     }
 }
 
+/// Whether a topic is not among those that are remembered, which it then is.
+fn is_new(remembered: &mut BTreeSet<String>, topic: &str) -> bool {
+    if remembered.len() >= DISCOVERED_MAX && !remembered.contains(topic) {
+        remembered.clear();
+    }
+    remembered.insert(topic.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::Broker;
     #[cfg(feature = "tls")]
     use super::Security;
@@ -347,6 +360,16 @@ mod tests {
             assert!(Broker::parse(wrong, "g", false).is_err(), "{wrong}");
         }
         assert!(Broker::parse("mqtt://localhost", "g", false).unwrap().trust(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn boards_that_make_up_sensors_fill_no_memory() {
+        let mut remembered = BTreeSet::new();
+        for number in 0..3 * super::DISCOVERED_MAX {
+            assert!(super::is_new(&mut remembered, &number.to_string()));
+            assert!(!super::is_new(&mut remembered, &number.to_string()));
+            assert!(remembered.len() <= super::DISCOVERED_MAX);
+        }
     }
 
     #[cfg(not(feature = "tls"))]

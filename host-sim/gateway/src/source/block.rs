@@ -38,6 +38,8 @@ pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
             };
             Some(stored(network, key, block, first))
         }
+        // A gap of nothing is made up.
+        Contents::Gap { end } if end <= key.number => None,
         Contents::Gap { end } => {
             let (node, device) = (key.origin.0, key.store);
             let gap = Gap { network: network.to_owned(), node, device, first: key.number, end };
@@ -132,6 +134,7 @@ mod tests {
     fn gaps_are_kept_and_rubbish_is_not() {
         let found = logged("garden", &entry(0, Contents::Gap { end: 9 }), When::At(Utc(0))).unwrap();
         assert_eq!((found.gaps[0].first, found.gaps[0].end, found.gaps[0].device), (3, 9, 700));
+        assert!(logged("garden", &entry(0, Contents::Gap { end: 0 }), When::At(Utc(0))).is_none());
         assert!(logged("garden", &[1, 2, 3], When::At(Utc(0))).is_none());
     }
 }

@@ -122,6 +122,7 @@ fn logged(bytes: &[u8]) -> String {
     let Some(entry) = LogEntry::read(bytes) else { return "logged something that cannot be read".into() };
     let Key { origin, number, .. } = entry.key;
     let block = match entry.contents {
+        Contents::Gap { end } if end <= number => return "logged something that cannot be read".into(),
         Contents::Gap { end } => return format!("node {origin} has lost its blocks {number} to {}", end - 1),
         Contents::Block(block) => block,
     };

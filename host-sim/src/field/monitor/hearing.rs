@@ -22,6 +22,9 @@ const CHANGE_DB: i32 = 3;
 /// A larger gap than any silence that leaves a neighbour known: the numbers are another boot's.
 const GAP_MAX: u32 = 4_096;
 
+/// A board whose clock stands still is told of after so many frames, so that nothing overflows.
+const FRAMES_MOST: u32 = 1 << 20;
+
 /// More neighbours than a board can hear; ids that somebody makes up must not fill the memory.
 const NEIGHBOURS_MAX: usize = 256;
 
@@ -100,7 +103,7 @@ impl Neighbour {
     }
 
     fn is_news(&self, time_us: u64) -> bool {
-        let is_due = time_us.saturating_sub(self.since_us) >= PERIOD_US;
+        let is_due = time_us.saturating_sub(self.since_us) >= PERIOD_US || self.expected >= FRAMES_MOST;
         let has_changed = self.told.is_some_and(|told| {
             i32::from(self.mean_dbm()).abs_diff(told.mean_dbm.into()) >= CHANGE_DB.unsigned_abs()
                 || self.eighths() != told.eighths
@@ -152,6 +155,13 @@ mod tests {
             all.iter().map(|event| if let Event::Neighbour { mean_dbm, .. } = event { *mean_dbm } else { 0 }).collect();
         assert_eq!((means[0], *means.last().unwrap()), (-60, -70), "{means:?}");
         assert!(means.len() >= 3, "{means:?}");
+    }
+
+    #[test]
+    fn a_board_whose_clock_stands_still_is_still_told_of() {
+        let mut hearing = Hearing::default();
+        let told = (0..600).filter_map(|at| hearing.frame(7, &frame(at * 4_000 % (1 << 24), 3), -60)).count();
+        assert_eq!(told, 2);
     }
 
     #[test]

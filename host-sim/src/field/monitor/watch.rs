@@ -39,6 +39,9 @@ pub struct Options {
 /// How often a port is read before the others have their turn and what it said is passed on.
 const READS_MAX: u32 = 64;
 
+/// A board that has accepted nothing is sent nothing for so long: each attempt keeps the other boards waiting.
+const DEAF: Duration = Duration::from_secs(10);
+
 /// What can happen at a port.
 #[derive(Debug)]
 pub enum What {
@@ -72,6 +75,8 @@ struct Port {
     next_try: Instant,
     is_wait_told: bool,
     log: LogReader,
+    /// Until when nothing is sent to it.
+    deaf_until: Instant,
 }
 
 #[derive(Debug)]
@@ -99,6 +104,7 @@ impl Watch {
             next_try: start,
             is_wait_told: false,
             log: LogReader::default(),
+            deaf_until: start,
         };
         let ports = endpoints.into_iter().map(port).collect();
         Self {
@@ -128,15 +134,14 @@ impl Watch {
 
     /// Sends a message to a port; false if it is not open or takes nothing.
     pub fn send(&mut self, port: PortIndex, message: &ToBoard) -> bool {
-        let Some(line) = self.ports.get_mut(port.0).and_then(|port| port.line.as_mut()) else { return false };
-        say(line, message).is_ok()
+        self.ports.get_mut(port.0).is_some_and(|port| port.say(message))
     }
 
     /// Everything that leaders have told so far is safe, and they may overwrite it.
     pub fn release_logs(&mut self) {
         for port in &mut self.ports {
-            if let (Some(line), Some(release)) = (&mut port.line, port.log.handle_committed()) {
-                let _ = say(line, &release);
+            if let Some(release) = port.log.handle_committed() {
+                port.say(&release);
             }
         }
     }
@@ -173,13 +178,13 @@ impl Watch {
             }
             port.next_try = now + RETRY;
             let what = match Line::open(&port.endpoint) {
-                Ok(mut line) => {
+                Ok(line) => {
+                    (port.line, port.decoder, port.damaged_told) = (Some(line), Decoder::new(), 0);
                     // The leading zero terminates any partial frame the board may hold. A board that accepts nothing is
                     // still worth listening to.
-                    let _ = line.write(&[0]);
-                    let _ = say(&mut line, &ToBoard::GetHello);
-                    let _ = say(&mut line, &ToBoard::GetSnapshot);
-                    (port.line, port.decoder, port.damaged_told) = (Some(line), Decoder::new(), 0);
+                    port.write(&[0]);
+                    port.say(&ToBoard::GetHello);
+                    port.say(&ToBoard::GetSnapshot);
                     port.is_wait_told = false;
                     self.boards.open(time_us, number);
                     What::Opened
@@ -223,7 +228,7 @@ impl Watch {
                         }
                         // A board that has just started knows nothing of what was asked of it before.
                         if self.options.frames && matches!(message, ToHost::Hello(_)) {
-                            let _ = say(line, &ToBoard::Record(true));
+                            port.say(&ToBoard::Record(true));
                         }
                         let mut records = self.boards.receive(time_us, number, &message);
                         if self.options.calls {
@@ -233,7 +238,7 @@ impl Watch {
                             continue;
                         }
                         if let Some(ask) = read_on(&mut port.log, &message, self.keeps_logs) {
-                            let _ = say(line, &ask);
+                            port.say(&ask);
                         }
                         happened.push(Happening { time_us, port: number, what: What::Said(message), records });
                     }
@@ -261,25 +266,27 @@ impl Watch {
         self.read_all(now);
         for (at, port) in self.ports.iter_mut().enumerate() {
             let number = PortIndex(at);
-            let Some(line) = port.line.as_mut() else { continue };
+            if port.line.is_none() {
+                continue;
+            }
             if self.boards.at(number).is_none() {
-                let _ = say(line, &ToBoard::GetHello);
+                port.say(&ToBoard::GetHello);
             }
             if self.boards.is_spare(number) {
                 continue;
             }
-            let _ = say(line, &ToBoard::GetSnapshot);
+            port.say(&ToBoard::GetSnapshot);
             if self.options.calls
                 && self.boards.at(number).is_some()
                 && port.restart_at.is_some_and(|restart_at| restart_at <= now)
                 // What its log holds is part of what its next boot begins with.
                 && (port.log.is_read() || now >= self.start + LOG_WAIT)
             {
-                let _ = say(line, &ToBoard::Reset { record: true });
+                port.say(&ToBoard::Reset { record: true });
                 port.restart_at = Some(now + CALLS_WAIT);
             }
             if let Some(ask) = port.log.look(now) {
-                let _ = say(line, &ask);
+                port.say(&ask);
             }
         }
     }
@@ -324,8 +331,43 @@ fn call(time_us: u64, node: Option<NodeNumber>, message: &ToHost) -> Option<Reco
     Some(Record { time_us, node: Some(node?), event: Event::Call { message } })
 }
 
-fn say(line: &mut Line, message: &ToBoard) -> io::Result<()> {
-    let mut buf = [0; FRAME_BYTES_MAX];
-    let frame = encode(message, &mut buf).map_err(|_| io::ErrorKind::InvalidData)?;
-    line.write(frame)
+impl Port {
+    /// Sends a message; false if the port is not open or takes nothing.
+    fn say(&mut self, message: &ToBoard) -> bool {
+        encode(message, &mut [0; FRAME_BYTES_MAX]).is_ok_and(|frame| self.write(frame))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> bool {
+        let Some(line) = self.line.as_mut().filter(|_| Instant::now() >= self.deaf_until) else { return false };
+        let written = line.write(bytes);
+        if written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            self.deaf_until = Instant::now() + DEAF;
+        }
+        written.is_ok()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+    use std::time::{Duration, Instant};
+
+    use common::host_link::ToBoard;
+
+    use super::{Endpoint, Line, Options, PortIndex, Watch};
+
+    #[test]
+    fn a_board_that_accepts_nothing_keeps_the_others_waiting_only_once() {
+        let (_board, mut line) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&line, true).unwrap();
+        // As full as a line is whose board reads nothing.
+        while line.write(&[0]).is_ok() {}
+        let mut watch = Watch::new([Endpoint::Serial("board".into())], Options::default());
+        watch.ports[0].line = Some(Line::Serial(OwnedFd::from(line).into()));
+        let begin = Instant::now();
+        let taken = (0..20).filter(|_| watch.send(PortIndex(0), &ToBoard::GetHello)).count();
+        assert_eq!(taken, 0);
+        assert!(begin.elapsed() < Duration::from_secs(9), "{:?}", begin.elapsed());
+    }
 }
