@@ -1,9 +1,14 @@
 //! The simulator and its tools, from outside. One program: linking a dozen of them takes longer than most of these tests.
+//!
+//! Modules run in the order of their names, so a name decides when a test runs. Those of [`cables`] mostly wait for boards that
+//! live in real time, and come early. [`webassembly`] needs what takes longest to build, and comes last.
 
 mod algorithms;
 mod bench;
 mod boards;
 mod browser;
+#[cfg(unix)]
+mod cables;
 mod check;
 mod collect;
 mod commands;
@@ -30,8 +35,6 @@ mod overlaps;
 mod program;
 mod provision;
 mod reader;
-#[cfg(unix)]
-mod rehearsal;
 mod replay;
 mod results;
 mod scale;
@@ -43,6 +46,7 @@ mod swarm;
 mod table;
 mod uf2;
 mod users;
+mod webassembly;
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
-//! What the view is made of: runs that are played piece by piece, here and as WebAssembly, and actions as faults.
+//! What the view is made of: runs that are played piece by piece, and actions as faults.
 
 mod actions;
-mod module;
 mod pictures;
 
 use std::cell::RefCell;
@@ -27,7 +26,7 @@ impl Write for Shared {
 }
 
 /// The trace with details of the beginning of a run that stops this often on the way.
-fn beginning(scenario: &Scenario, seed: u64, until_us: u64, step_us: u64) -> String {
+pub fn beginning(scenario: &Scenario, seed: u64, until_us: u64, step_us: u64) -> String {
     let trace = Shared::default();
     let recorders = Recorders { trace: Some(Box::new(trace.clone())), detail: true, ..Recorders::default() };
     let mut boards = NoBoards;

@@ -42,7 +42,7 @@ pub struct Desk {
 impl Desk {
     /// Starts the boards of a scenario and waits until the ports of the first `count` are there.
     pub fn open(name: &str, scenario: &str, count: u16) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rehearsal").join(name);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cables").join(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("desk.toml"), scenario).unwrap();

@@ -1,21 +1,34 @@
 //! The simulator as WebAssembly gives the bytes that it gives here.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{LazyLock, Once};
 
 use host_sim::view::module;
 use sim::scenario::input::catalogue::{BUILT_IN, built_in};
 
-use super::beginning;
+use crate::browser::beginning;
 
 /// A ring, a mesh, walkers, an attacker with corruption, and noise in bursts.
 const SCENARIOS: [&str; 5] = ["ring16", "mesh25", "mobile40", "hostile", "wifi-interference"];
 /// As far as it is compared: everything random has been drawn by then, and all kinds of frames were sent.
 const UNTIL_MS: u64 = 8_000;
 
+static MODULE: LazyLock<Result<PathBuf, String>> = LazyLock::new(module::built);
+
+/// Builds the module in the background, most of which takes a single core. Not if single tests were asked for.
+pub fn build_ahead() {
+    static BEGUN: Once = Once::new();
+    if std::env::args().len() == 1 {
+        // A failure is reported by the test that needs the module.
+        BEGUN.call_once(|| drop(std::thread::spawn(|| LazyLock::force(&MODULE))));
+    }
+}
+
 #[test]
 fn five_scenarios_are_equal_to_the_byte_as_webassembly() {
-    let wasm = module::built().unwrap();
+    let wasm = MODULE.as_ref().unwrap();
     let Ok(version) = Command::new("node").arg("--version").output() else {
         eprintln!(
             "skipped: Node.js is not installed, and nothing else here runs WebAssembly (the browser test of .ci/run does)"
@@ -31,7 +44,7 @@ fn five_scenarios_are_equal_to_the_byte_as_webassembly() {
         let file = folder.join(format!("{name}.toml"));
         fs::write(&file, text).unwrap();
         let until = UNTIL_MS.to_string();
-        let ran = Command::new("node").arg(play).arg(&wasm).arg(&file).args(["7", &until]).output().unwrap();
+        let ran = Command::new("node").arg(play).arg(wasm).arg(&file).args(["7", &until]).output().unwrap();
         assert!(ran.status.success(), "{name}: {}", String::from_utf8_lossy(&ran.stderr));
         let here = beginning(&built_in(name).unwrap().unwrap(), 7, UNTIL_MS * 1_000, 900_000);
         let there = String::from_utf8(ran.stdout).unwrap();
