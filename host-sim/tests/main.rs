@@ -1,8 +1,9 @@
 //! The simulator and its tools, from outside. One program: linking a dozen of them takes longer than most of these tests.
 //!
 //! Modules run in the order of their names, so a name decides when a test runs. Those of [`cables`] mostly wait for boards that
-//! live in real time, and come early. [`webassembly`] needs what takes longest to build, and comes last.
+//! live in real time, and come early. What [`ahead`] builds in the background is asked for late.
 
+mod ahead;
 mod algorithms;
 mod bench;
 mod boards;
@@ -20,6 +21,7 @@ mod flashing;
 mod golden;
 mod harness;
 mod hierarchy;
+mod images;
 mod lies;
 mod liveness;
 mod loads;

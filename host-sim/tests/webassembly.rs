@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{LazyLock, Once};
+use std::sync::LazyLock;
 
 use host_sim::view::module;
 use sim::scenario::input::catalogue::{BUILT_IN, built_in};
@@ -15,16 +15,8 @@ const SCENARIOS: [&str; 5] = ["ring16", "mesh25", "mobile40", "hostile", "wifi-i
 /// As far as it is compared: everything random has been drawn by then, and all kinds of frames were sent.
 const UNTIL_MS: u64 = 8_000;
 
-static MODULE: LazyLock<Result<PathBuf, String>> = LazyLock::new(module::built);
-
-/// Builds the module in the background, most of which takes a single core. Not if single tests were asked for.
-pub fn build_ahead() {
-    static BEGUN: Once = Once::new();
-    if std::env::args().len() == 1 {
-        // A failure is reported by the test that needs the module.
-        BEGUN.call_once(|| drop(std::thread::spawn(|| LazyLock::force(&MODULE))));
-    }
-}
+/// The module, which the first that asks for it builds.
+pub static MODULE: LazyLock<Result<PathBuf, String>> = LazyLock::new(module::built);
 
 #[test]
 fn five_scenarios_are_equal_to_the_byte_as_webassembly() {

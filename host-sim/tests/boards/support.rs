@@ -18,12 +18,12 @@ use sim::scenario::input::read::read;
 use sim::scenario::judge::observer::Recorders;
 use sim::scenario::report::outcome::{Outcome, Reign, Verdict};
 
-use crate::webassembly::build_ahead;
+use crate::ahead;
 
 /// The image without its log. Every node is a board, or only those that the scenario marks.
 pub fn image(all: bool) -> Image {
+    ahead::begin();
     let elf = images::elf("firmware").expect("the image builds");
-    build_ahead();
     let program = Program::without_log(&elf).expect("an image");
     Image { program, chip: Chip::Nrf52840, cycles: Cycles::Cached, all, record: BTreeSet::new() }
 }

@@ -4,7 +4,7 @@ use emulator::io::Width;
 use emulator::memory::Memory;
 use selftest::{PARTS, digests};
 
-use crate::bare;
+use crate::images::bare;
 
 const SEED: u32 = 0x00C0_FFEE;
 

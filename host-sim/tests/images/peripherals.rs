@@ -4,7 +4,7 @@ use emulator::board::{Pause, StackUse};
 use emulator::log::Location;
 use emulator::soc::Pin;
 
-use crate::test_boards::{MS, any, board, messages, network};
+use crate::images::test_boards::{MS, any, board, messages, network};
 
 const BUTTON: Pin = Pin::p0(11);
 const LED: Pin = Pin::p0(13);

@@ -15,7 +15,7 @@ use emulator::network::{BoardIndex, Ether, Network};
 use emulator::phy::{Frame, Input, Output, Stamped, Tuning};
 use emulator::soc::{Chip, Surroundings};
 
-use crate::models::build_ahead;
+use crate::ahead;
 
 /// In cycles.
 pub const MS: u64 = 64_000;
@@ -39,11 +39,10 @@ pub const PAN: u16 = 0x5EED;
 /// The image, read once for all tests.
 pub fn program() -> &'static Program {
     static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
+        ahead::begin();
         Program::parse(&images::elf("firmware").expect("the image builds")).expect("an image with a log")
     });
-    let program = &*PROGRAM;
-    build_ahead();
-    program
+    &PROGRAM
 }
 
 /// What is around the boards of most tests. Their slow crystal starts quickly, so that no test wastes time waiting for it.

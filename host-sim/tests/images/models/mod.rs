@@ -8,8 +8,6 @@ mod model;
 mod sensor;
 mod usb;
 
-use std::sync::Once;
-
 use common::host_link::{ToBoard, ToHost};
 use common::names::Board;
 use emulator::images;
@@ -40,16 +38,9 @@ models! {
     feather_nrf52840: Model::of(Board::FeatherNrf52840).with("board-feather-nrf52840");
 }
 
-/// Builds all images in the background, so that no test waits for one while nothing else runs. Not if single tests were asked
-/// for: they build what they need.
-pub fn build_ahead() {
-    static BEGUN: Once = Once::new();
-    if std::env::args().len() == 1 {
-        BEGUN.call_once(|| {
-            // A failure is reported by whoever needs the image.
-            std::thread::spawn(|| MODELS.iter().for_each(|model| drop(images::elf_with("firmware", model.features))));
-        });
-    }
+/// Builds all images, one after the other.
+pub fn build_all() {
+    MODELS.iter().for_each(|model| drop(images::elf_with("firmware", model.features)));
 }
 
 fn boots_elects_and_answers(model: Model) {

@@ -7,7 +7,7 @@ use emulator::usb::{HostState, UsbHost};
 
 use super::desk::Desk;
 use super::model::{Cable, Model};
-use crate::firmware::bench::{config, page_of};
+use crate::images::firmware::bench::{config, page_of};
 
 /// A kit, whose power does not come from the USB of the chip.
 const KIT: Model = Model { cable: Cable::Usb, ..Model::of(Board::Nrf52840Dk) };
