@@ -1,7 +1,7 @@
 //! Readings in flash: carries out what the node wants done, one thing at a time, and reads the log to hosts.
 //!
 //! The node runs in an interrupt and the flash is served by the thread. A parcel of bytes goes with each piece of work, from one
-//! to the other and back; whoever has the work has the parcel.
+//! to the other and back; the one that works on it has the parcel.
 
 use core::cell::{Cell, RefCell};
 

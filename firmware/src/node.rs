@@ -119,7 +119,7 @@ pub async fn run(config: &'static Config, boot: Boot) -> ! {
 
 struct Driver<'n> {
     node: &'n mut Node,
-    /// The time of the last call: the next one is not earlier, whoever stamped it.
+    /// The time of the last call: the next one is never earlier, by any stamp.
     now: Instant,
     /// Frames judged; this runs over.
     judged: u32,
@@ -297,7 +297,7 @@ impl Driver<'_> {
         let about = About { supply_mv, build: identity::build().0 };
         self.record(|| Call::About(about));
         self.node.set_about(about);
-        // On a ring a member's number decides who leads, and whoever stays leads again.
+        // On a ring a member's number decides who leads: this one would be elected again.
         if self.gauge.has_run_low(supply_mv) && !self.node.is_on_ring() {
             self.hand(Told::Signal(Signal::StepDown));
         }

@@ -41,7 +41,7 @@ fn nobody_agrees_over_a_path_that_is_too_faint() {
 }
 
 #[test]
-fn whoever_has_no_link_and_goes_by_what_it_hears_faintly_is_held() {
+fn a_node_without_a_link_that_goes_by_what_it_hears_faintly_is_held() {
     // Node 2 dies for good. Node 1 hears node 3 too faintly for a link and has no other, but hears that the leader is well.
     let text = RELAY.replace("nodes = 3", "nodes = 4").replace("34 m", "20.4 m");
     for seed in 0..5 {
@@ -76,7 +76,7 @@ fn steadiness_is_told_of_every_run() {
 }
 
 #[test]
-fn whoever_is_restless_is_so_at_the_change_that_was_too_many() {
+fn restlessness_is_told_at_the_change_that_was_too_many() {
     let steady = Some(Steady { from_us: 5_000_000, changes_max: 1 });
     let failure = run(&Scenario { steady, ..find("ring16").unwrap() }, 7).failure.unwrap();
     // The leader fails after 10 s.
@@ -124,7 +124,7 @@ fn links_that_go_down_later_make_no_failure_undone() {
 }
 
 #[test]
-fn whoever_keeps_a_link_that_has_become_faint_is_right() {
+fn keeping_a_link_that_has_become_faint_is_right() {
     let text = "name = \"t\"\nduration = \"40 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"5 m\"\n[radio]\nmodel = \"plain\"\n[[fault]]\nkind = \"wall\"\nstart = [2, -9]\nend = [2, 9]\nloss = \"35 dB\"\nat = \"8 s\"\n";
     let outcome = run(&read("t.toml", text).unwrap(), 1);
     assert_eq!(outcome.verdict, Verdict::Ok, "{:?}", outcome.failure);

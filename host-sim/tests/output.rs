@@ -26,7 +26,7 @@ fn closed_pipe() -> std::io::PipeWriter {
 }
 
 #[test]
-fn whoever_has_seen_enough_does_not_change_the_exit_code() {
+fn a_closed_pipe_does_not_change_the_exit_code() {
     let (good, bad) = (scenario("good", "5 s"), scenario("bad", "1 ms"));
     let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
     for (args, code) in [

@@ -260,7 +260,7 @@ impl Radio {
     }
 }
 
-/// Tells the chip where its memory is. Whoever calls holds the buffer until the chip is done with it.
+/// Tells the chip where its memory is. The caller holds the buffer until the chip is done with it.
 fn point_at(buffer: &mut [u8]) {
     compiler_fence(Ordering::Release);
     RADIO.packetptr().write_value(buffer.as_mut_ptr() as u32);

@@ -160,7 +160,7 @@ fn a_broker_gets_everything_also_what_was_measured_while_it_was_away() {
     until("the cursor is at the end", || spool.cursor(CURSOR).unwrap().unwrap().row == 3_100);
     publisher.finish();
 
-    // Whoever comes later finds the latest values, the sensors, and that the gateway has gone.
+    // A subscriber that comes later finds the latest values, the sensors, and that the gateway has gone.
     let retained = listen(mosquitto.port, "newcomer");
     let mut found = BTreeMap::new();
     until("the retained messages", || {

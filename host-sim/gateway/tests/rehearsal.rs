@@ -250,7 +250,7 @@ fn from_boards_to_a_database_a_broker_and_a_replay() {
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     let replayed = desk.run("replay field.jsonl --out field.toml --report report.html");
     assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stderr));
-    // Nobody is told to lead there, so whoever does loses its power in place of the one that was told to here.
+    // Nobody is told to lead there, so the one that leads loses its power, in place of the one that was told to here.
     let replayed = std::fs::read_to_string(desk.folder.join("field.toml")).unwrap();
     let (before, fault) = replayed.rsplit_once("nodes = [").expect("somebody loses its power");
     let (_, after) = fault.split_once(']').unwrap();

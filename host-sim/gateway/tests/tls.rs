@@ -34,7 +34,7 @@ fn readings_reach_a_broker_over_tls() {
     let output = flood(&folder, &format!("mqtts://localhost:{port}"), &["--ca", "broker.pem"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && said.contains("200 readings at the broker"), "{said}");
-    // Whoever does not encrypt is not understood, and nobody we trust has signed this certificate.
+    // Plain text is not understood, and nobody we trust has signed this certificate.
     for broker in [format!("mqtt://localhost:{port}"), format!("mqtts://localhost:{port}")] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ringleader-gateway"));
         command.args(["--port", "nowhere", "--db", "b.sqlite", "--mqtt", &broker]).current_dir(&folder);

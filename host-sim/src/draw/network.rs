@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_place_stands_on_a_circle() {
+    fn a_node_without_a_place_stands_on_a_circle() {
         let mut network = Network::default();
         for number in 1..=3 {
             network.nodes.entry(NodeNumber(usize::from(number))).or_default().id = NodeId(number);

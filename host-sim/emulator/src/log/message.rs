@@ -235,7 +235,7 @@ fn octets(bits: &Range<u8>) -> Range<usize> {
 }
 
 impl Message<'_> {
-    /// A hint that a value's own format string does not give comes from whoever prints the value.
+    /// A hint that a value's own format string does not give comes from the message that prints the value.
     fn text(&self, outer: Option<&DisplayHint>) -> String {
         let mut text = String::new();
         for fragment in &self.fragments {

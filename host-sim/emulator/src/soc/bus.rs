@@ -38,7 +38,7 @@ impl Soc {
             }
             _ => {
                 if timer::compare_event(page, offset).is_some_and(|event| self.ppi.connects(event, RADIO_TXEN)) {
-                    // The processor stops here, so that whoever counts its instructions knows how many there were.
+                    // The processor stops here, so that its count of instructions is right.
                     (self.send_timed, self.stop) = (true, true);
                 }
                 let peripheral = self.peripheral(page).ok_or_else(|| refuse(Refusal::Unknown))?;

@@ -65,7 +65,7 @@ pub enum CrystalRestart {
     /// HFCLKSTARTED fires again.
     #[default]
     Event,
-    /// Nothing: whoever waits for the event waits for ever.
+    /// Nothing: a program that waits for the event waits for ever.
     Silent,
 }
 

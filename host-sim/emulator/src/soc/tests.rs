@@ -59,7 +59,7 @@ fn factory_information_is_read_in_any_width() {
 }
 
 #[test]
-fn the_next_event_is_that_of_whoever_is_first() {
+fn the_next_event_is_the_earliest_of_all_peripherals() {
     let (mut soc, mut memory) = chip();
     set(&mut soc, 0, CLOCK, 1);
     set(&mut soc, 0, 0x4000_C000, 1);

@@ -5,7 +5,7 @@
 //! and none. Time stands still, so nothing is sent again for want of an answer; what holds here needs no timer.
 //!
 //! After every step: one stamp is one order, everywhere and for ever; the newest stamp and those of registers only rise within
-//! a life; and whoever has applied a mandate up to an index lacks nothing up to there that still matters. Whenever nothing is
+//! a life; and a node that has applied a mandate up to an index lacks nothing up to there that still matters. Whenever nothing is
 //! under way and links join all, all know the same.
 
 use std::collections::{BTreeMap, VecDeque};

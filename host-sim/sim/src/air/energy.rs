@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_neither_sends_nor_listens_nor_sleeps_is_idle() {
+    fn a_radio_that_neither_sends_nor_listens_nor_sleeps_is_idle() {
         let idle = Activity { sleep_us: 0, ..activity(0, 0, 0, HOUR_US) }.cost();
         assert!(close(idle.charge_uah, 646.0) && close(idle.idle_uah, 646.0), "{idle:?}");
         // A quarter of the time each: sending, listening, idle, asleep. The processor runs for half of the time.

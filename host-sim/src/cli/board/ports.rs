@@ -59,7 +59,7 @@ pub fn rehearse(
     if ports.until_eof {
         let interrupt = interrupt.clone();
         std::thread::spawn(move || {
-            // Whatever comes says nothing; its end says that whoever started this is gone, however it went.
+            // What comes does not matter. Its end means that the program that started this one is gone.
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             interrupt.set();
         });

@@ -4,7 +4,7 @@
 //! hello ──> asking ──LogTold, all told──> following ──an entry is missing, messages were dropped──> asking
 //!              ^────LogTold, more────┘
 //! ```
-//! A board tells entries as it writes them. Whoever comes later, or misses one, asks. A board is told to let go only of what its
+//! A board tells entries as it writes them. A PC that comes later, or misses one, asks. A board is told to let go only of what its
 //! reader has on a disk, and only up to the first entry that is not; a reader that keeps nothing releases nothing.
 
 use std::time::{Duration, Instant};

@@ -118,7 +118,7 @@ impl Watch {
         }
     }
 
-    /// As [`new`](Self::new), for whoever stores what leaders have gathered, and says with
+    /// As [`new`](Self::new), for a caller that stores what leaders have gathered, and says with
     /// [`release_logs`](Self::release_logs) what is safe.
     pub fn keeping_logs(endpoints: impl IntoIterator<Item = Endpoint>, options: Options) -> Self {
         Self { keeps_logs: true, ..Self::new(endpoints, options) }

@@ -1,4 +1,4 @@
-//! A leading board that is to stop hands over before it does, whoever asks it to.
+//! A leading board that is to stop hands over before it does, no matter what makes it stop.
 
 use common::host_link::ToBoard;
 use common::orders::{Action, Command};

@@ -18,7 +18,7 @@
 //! | 4 | 4 | all shapes but those of four links, one assignment of ids each | Lamport, for radio | see its output |
 //! | 4 | 2 | all | both, both | 140 thousand |
 //!
-//! *Succession.* Whoever takes a leader for lost, by its own questions, by concurrence or wrongly, loses a link to it and may
+//! *Succession.* A node that takes a leader for lost, by its own questions, by concurrence or wrongly, loses a link to it and may
 //! elect itself; vouching and objections decide whether and when, and to the heights that is any time. A link that is not told
 //! of yet is a channel event that comes later. So the walk lets any two nodes elect themselves at any moment.
 //!

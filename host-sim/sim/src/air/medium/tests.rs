@@ -111,7 +111,7 @@ fn a_short_collision_only_counts_while_it_lasts() {
 }
 
 #[test]
-fn whoever_sends_hears_nothing() {
+fn a_sender_hears_nothing() {
     let both = [((0, 1), 60.0), ((1, 0), 60.0)];
     let mut medium = medium(2, &both, 1);
     assert_eq!(heard(&mut medium, 1, &[(0, 0, 40), (50, 1, 40)]), []);

@@ -77,7 +77,7 @@ fn a_restarted_node_is_a_new_one() {
 }
 
 #[test]
-fn whoever_is_not_listed_any_more_goes_down() {
+fn a_neighbour_that_is_not_listed_any_more_goes_down() {
     let mut station = SoftState::new(NodeId(1), options(), 5);
     station.handle_start(Instant::ZERO);
     let update = sample(9);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_held_by_faint_links_has_the_whole_time_once_they_let_go() {
+    fn a_node_that_faint_links_held_has_the_whole_time_once_they_let_go() {
         let mut liveness = Liveness::new(10 * SECOND_US);
         liveness.restart(0, &[None]);
         (0..60).for_each(|_| liveness.hold(FIRST));

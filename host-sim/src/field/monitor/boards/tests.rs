@@ -93,7 +93,11 @@ fn a_reset_and_a_cable_are_told_apart() {
     boards.receive(0, FIRST, &hello(0xC0, 5, 9, 0));
     boards.receive(1_000, FIRST, &leader(1_000, 5));
     assert_eq!(boards.lose(5_000, FIRST, false), [at(5_000, 0, Event::Unseen {})]);
-    assert_eq!(boards.receive(6_000, FIRST, &leader(6_000, 5)), [], "whoever is at the port now has not said so");
+    assert_eq!(
+        boards.receive(6_000, FIRST, &leader(6_000, 5)),
+        [],
+        "the board that is at the port now has not said so"
+    );
     // The same boot at another port: it was on all the time, and its leader is reported again.
     assert_eq!(boards.receive(9_000, FOURTH, &hello(0xC0, 5, 9, 9_000)), [at(9_000, 0, Event::Id { id: NodeId(5) })]);
     assert_eq!(boards.receive(9_100, FOURTH, &snapshot(9_100, 5, Some(5))), [at(9_100, 0, follows(5))]);
