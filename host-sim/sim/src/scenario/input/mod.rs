@@ -4,6 +4,7 @@ pub mod catalogue;
 pub mod collect_plan;
 pub mod commands;
 pub mod edit;
+pub mod fault_plan;
 pub mod link_table;
 pub mod plan;
 pub mod read;
