@@ -105,6 +105,11 @@ impl Hellos {
         (names.len() < links).then(|| Hello { names, ..self.nameless(table, leader) })
     }
 
+    /// The last hello was never sent, so the next one has its number: neighbours would otherwise count it as lost.
+    pub fn take_back(&mut self) {
+        self.number = self.number.wrapping_sub(1);
+    }
+
     fn nameless(&mut self, table: &Table, leader: NodeId) -> Hello {
         self.number = self.number.wrapping_add(1);
         let next = self.trickle.next_interval_log2();

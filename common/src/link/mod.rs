@@ -248,6 +248,14 @@ impl Links {
         })
     }
 
+    /// Whether a neighbour, linked or not, that has links of its own was heard lately and follows another than this node.
+    pub fn hears_others(&self, now: Instant) -> bool {
+        self.table.iter().any(|(_, other)| {
+            let is_recent = now.since(other.heard_at) < other.interval().times(3);
+            !other.is_alone && other.leader != self.id() && other.leader.0 != 0 && is_recent
+        })
+    }
+
     /// Whether a neighbour was heard after `since` that follows another than this lost leader.
     pub fn is_succeeded(&self, since: Instant, leader: NodeId) -> bool {
         self.table.iter().any(|(_, other)| other.heard_at > since && other.leader != leader && other.leader.0 != 0)

@@ -208,14 +208,15 @@ impl Table {
     /// The slot that a newcomer may have in a full table. Its neighbour has no link, is not pinned, and the layer above knows
     /// that it is down. It was also silent for two of its intervals, or is too faint for a link while the newcomer is not, or
     /// follows the same leader while the newcomer does not, or does not name this node while the newcomer does: a link needs
-    /// a slot at both ends, and in a crowd two nodes hardly ever choose each other by chance.
+    /// a slot at both ends, and in a crowd two nodes hardly ever choose each other by chance. Those with a single link are the
+    /// islands that unseat a leader when it breaks.
     pub fn weakest(&self, now: Instant, newcomer: Newcomer) -> Option<Slot> {
         let is_idle = |neighbour: &Neighbour| {
             let is_silent = now.since(neighbour.heard_at) > neighbour.interval().times(2);
             let is_faint = newcomer.is_strong && !neighbour.quality.is_strong();
             let is_one_sided = newcomer.names_me && neighbour.unlisted > 0;
             let agrees = neighbour.dissent == 0;
-            is_silent || is_faint || newcomer.is_beside || (newcomer.dissents && (agrees || is_one_sided))
+            is_silent || is_faint || is_one_sided || newcomer.is_beside || (newcomer.dissents && agrees)
         };
         let mut idle = self.iter().filter(|(_, neighbour)| {
             !neighbour.session.is_up() && neighbour.news.down.is_none() && !neighbour.is_pinned && is_idle(neighbour)
@@ -355,6 +356,17 @@ mod tests {
         let newcomer = Newcomer { dissents: true, is_strong: false, names_me: false, is_beside: false };
         assert_eq!(table.weakest(now, newcomer), None, "a faint newcomer");
         assert_eq!(table.weakest(now, Newcomer { is_strong: true, ..newcomer }), Some(Slot(6)));
+        let needed = Newcomer { is_strong: true, dissents: false, names_me: true, ..newcomer };
+        assert_eq!(table.weakest(now, needed), Some(Slot(6)), "all others name this node");
+        table.touch(Slot(6)).into_iter().for_each(|faint| faint.quality = Quality::new(0, -60));
+        assert_eq!(table.weakest(now, needed), None);
+        table.touch(Slot(9)).into_iter().for_each(|other| other.unlisted = 1);
+        assert_eq!(
+            table.weakest(now, needed),
+            Some(Slot(9)),
+            "one that does not name this node makes way for one that does"
+        );
+        assert_eq!(table.weakest(now, Newcomer { names_me: false, ..needed }), None);
         let beside = Newcomer { is_beside: true, dissents: false, ..newcomer };
         assert!(table.weakest(now, beside).is_some(), "one that stands beside this node on the ring finds a slot");
         table.pin(|_| true);

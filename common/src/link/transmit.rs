@@ -343,6 +343,7 @@ impl Links {
             }
             (Some(InFlight::Hello { is_brief }), Sent::ChannelBusy) => {
                 count(&mut self.counters.busy);
+                self.hellos.take_back();
                 let rest = Duration::from_micros(u64::from(BUSY_REST_US / 2 + self.rng.below(BUSY_REST_US)));
                 if is_brief {
                     self.hellos.beat.again(now + rest);

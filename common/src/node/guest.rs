@@ -7,8 +7,10 @@
 //! gone is not kept alive by nodes that heard of it from each other.
 //!
 //! A node without links has elected itself, as it must, and the last elected wins. So a guest that is let in, or a node
-//! that strayed and is back, would unseat everybody else's leader. But it has led nobody: if the first link that it
-//! gets is to a node that has others, it steps down and joins them as after a restart.
+//! that strayed and is back, would unseat everybody else's leader. But it has led nobody: where it gets its first link
+//! and hears nodes with links that follow another, it steps down and joins them as after a restart. Its first link may
+//! be to a node as lonely as itself: if one of the two led, it would unseat the others' leader as soon as the two get a
+//! link to them.
 
 use super::Node;
 use crate::protocol::Signal;
@@ -17,11 +19,8 @@ use crate::types::NodeId;
 
 impl Node {
     /// A link has come up that the election does not know yet.
-    pub(super) fn join(&mut self, now: Instant, peer: NodeId) {
-        let table = self.links.table();
-        let other = table.find(peer).and_then(|slot| table.get(slot));
-        let is_led = other.is_some_and(|other| !other.is_alone && other.leader != self.id());
-        if is_led && self.keeps_states() && self.is_alone() {
+    pub(super) fn join(&mut self, now: Instant) {
+        if self.keeps_states() && self.is_alone() && self.links.hears_others(now) {
             self.engine.handle_signal(now, Signal::StepDown);
         }
     }

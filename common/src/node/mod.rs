@@ -376,7 +376,7 @@ impl Node {
                     ring.link_up(now, *peer);
                 } else if !self.is_held_again(now, *peer) {
                     // To the election, a held link was never down.
-                    self.join(now, *peer);
+                    self.join(now);
                     if self.engine.handle_link_up(now, *peer).is_err() {
                         self.links.end(now, *peer, Reason::Overrun);
                     }

@@ -6,8 +6,8 @@ use common::link::body::Hello;
 use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
-use common::mac::TURN_ROUND;
 use common::mac::phy::FRAME_MAX;
+use common::mac::{Sent, TURN_ROUND};
 use common::notice::Reason;
 use common::time::{Duration, Instant};
 use common::types::NodeId;
@@ -196,4 +196,25 @@ fn a_node_without_an_epoch_acknowledges_nothing() {
         true
     });
     assert!(asked > 0 && answers == 0, "{asked} questions, {answers} answers");
+}
+
+#[test]
+fn a_hello_that_finds_no_room_on_the_channel_is_none_that_neighbours_have_missed() {
+    let mut links = Net::new(1, 1).links.remove(0);
+    let (mut buf, mut numbers) = ([0; FRAME_MAX], Vec::new());
+    for outcome in [Sent::Done, Sent::ChannelBusy, Sent::ChannelBusy, Sent::Done] {
+        let transmit = loop {
+            let now = links.poll_timeout().expect("a hello is always to come");
+            links.timeout(now);
+            if let Some(transmit) = links.poll_transmit(now, &mut buf, &mut NoElection) {
+                links.sent(now, outcome);
+                break transmit;
+            }
+        };
+        let frame = &mut buf[..transmit.length];
+        let body = Header::read(frame).and_then(|header| header.open(&keys(), frame)).expect("its own key");
+        numbers.push(Hello::read(body).expect("a hello").number);
+    }
+    let first = numbers[0];
+    assert_eq!(numbers, [first, first + 1, first + 1, first + 1]);
 }
