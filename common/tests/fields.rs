@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use common::config::BROADCAST;
 use common::data::block::{Block, Sample, Taken};
-use common::data::wire::{AnswerBytes, Ask, Commit, Course, Gap, Key, Known, Records, write_commits};
+use common::data::wire::{
+    AGAIN_TURN, Again, AnswerBytes, Ask, Commit, Course, Gap, Key, Known, Records, write_commits,
+};
 use common::link::body::{AckEntry, Entry, Hello, Name, Rel};
 use common::link::fields::{ACK, BODIES, Body, Count, Group, HEADER, KINDS, Shown, Unit};
 use common::link::frame::{HEADER_BYTES, Header, Kind, VERSION};
@@ -170,6 +172,11 @@ fn data_is_read_by_the_list_whatever_its_type() {
     let ask = Ask { turn: 1, hops_left: 9, asker: NodeId(0x0102), number: 7, known };
     let asked = [("asker", 0x0102), ("question", 7), ("known_0", 0xA100_00A0), ("known_1", 1), ("known_2", 2)];
     let expected = [&header(1, 4, 9)[..], &asked, &[("known_3", 3)]].concat();
+    assert_eq!(read_body(body("DATA"), false, &written(|buf| ask.write(buf))), expected);
+    let ask = Ask { turn: AGAIN_TURN, known: Again { first: key, bits: 0x8005 }.known(), ..ask };
+    let asked = [("again_asker", 0x0102), ("again_question", 7), ("again_origin", 0x0102), ("again_store", 0xBEEF)];
+    let blocks = [("again_number", 0x0003_0201), ("again_bits", 0x8005), ("again_zeros", 0), ("again_more_zeros", 0)];
+    let expected = [&header(15, 8, 9)[..], &asked, &blocks].concat();
     assert_eq!(read_body(body("DATA"), false, &written(|buf| ask.write(buf))), expected);
     let answer = AnswerBytes { turn: 1, hops_left: 9, asker: NodeId(1), number: 7, from: NodeId(8), contents: &[5] };
     let answered = [("answer_asker", 1), ("answer_question", 7), ("answer_from", 8), ("answer_byte", 5)];

@@ -1,7 +1,7 @@
 //! How a node asks all others for their state, passes such questions on, and answers them.
 
-use super::wire::{ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Known};
-use super::{Data, HOPS_MAX, Verdict, count};
+use super::wire::{AGAIN_TURN, ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Known};
+use super::{Data, HOPS_MAX, LOOK_AGAIN, Verdict, count};
 use crate::limits::NEIGHBOURS_MAX;
 use crate::time::{Duration, Instant};
 use crate::types::NodeId;
@@ -9,21 +9,25 @@ use crate::types::NodeId;
 /// Nodes wait a random time up to this before they answer, because all are asked almost at once.
 const SPREAD_US: u32 = 200_000;
 
-/// How long to wait before retrying an answer that found no room in the queue.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
 impl Data {
     /// Asks everybody, this node included; whoever is `known` keeps silent. The answers come out of
     /// [`poll_answer`](Self::poll_answer).
     pub fn ask(&mut self, now: Instant, number: u8, turn: u8, known: Known) {
         let ask = Ask { turn: turn & 15, hops_left: HOPS_MAX, asker: self.id, number, known };
-        self.questions.take(now, ask, self.id, !known.has(self.id, ask.turn));
+        self.questions.take(now, ask, self.id, self.is_to_answer(&ask));
     }
 
     pub(super) fn receive_ask(&mut self, now: Instant, from: NodeId, ask: Ask) {
         if ask.asker != self.id {
             let ask = Ask { hops_left: ask.hops_left.saturating_sub(1), ..ask };
-            self.questions.take(now, ask, from, !ask.known.has(self.id, ask.turn));
+            self.questions.take(now, ask, from, self.is_to_answer(&ask));
+        }
+    }
+
+    fn is_to_answer(&self, ask: &Ask) -> bool {
+        match ask.again() {
+            Some(again) => again.first.is_of_store(self.own_key(0)),
+            None => ask.turn != AGAIN_TURN && !ask.known.has(self.id, ask.turn),
         }
     }
 

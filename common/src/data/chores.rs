@@ -53,11 +53,15 @@ impl Data {
             self.doing = Doing::Storing;
             return Some(Chore::Store { number, base, length });
         }
-        if !self.is_gathering() || now < self.rest_until {
-            return None;
+        if self.is_gathering()
+            && now >= self.rest_until
+            && let Some(Wanted::Block(number)) = self.origin.wanted(now)
+        {
+            self.doing = Doing::Fetching(number);
+            return Some(Chore::Fetch { number });
         }
-        let Some(Wanted::Block(number)) = self.origin.wanted(now) else { return None };
-        self.doing = Doing::Fetching(number);
+        let number = self.block_to_give(now)?;
+        self.doing = Doing::Giving(number);
         Some(Chore::Fetch { number })
     }
 
@@ -87,6 +91,7 @@ impl Data {
             (Doing::Storing, Done::Stored(is_stored)) => self.origin.stored(is_stored),
             (Doing::Fetching(number), Done::Fetched(Some(block))) => self.queue_block(now, number, block),
             (Doing::Fetching(number), Done::Fetched(None)) => self.origin.unreadable(now, number),
+            (Doing::Giving(number), Done::Fetched(block)) => self.give(now, number, block),
             (Doing::Logging(key), Done::Logged(is_logged)) => self.logged(now, key, is_logged),
             // The driver speaks of something that it was not asked for.
             (doing, _) => self.doing = doing,
@@ -98,8 +103,16 @@ impl Data {
         self.origin.overwritten(oldest);
     }
 
-    fn own_key(&self, number: u32) -> Key {
+    pub(super) fn own_key(&self, number: u32) -> Key {
         Key { origin: self.id, store: self.origin.store().unwrap_or(0), number }
+    }
+
+    /// How old the first sample of a block of this node is, in units of 10 ms.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub(super) fn age(&self, now: Instant, block: &BlockBytes<'_>) -> u32 {
+        let is_of_this_boot = Some(block.epoch) == self.epoch;
+        let age = u32::try_from(now.as_millis().saturating_sub(block.clock_ms) / 10).unwrap_or(AGE_UNKNOWN);
+        if is_of_this_boot { age.min(AGE_UNKNOWN) } else { AGE_UNKNOWN }
     }
 
     fn queue_block(&mut self, now: Instant, number: u32, block: &[u8]) {
@@ -107,11 +120,7 @@ impl Data {
             self.origin.unreadable(now, number);
             return;
         };
-        let age = if Some(read.epoch) == self.epoch {
-            u32::try_from(now.as_millis().saturating_sub(read.clock_ms) / 10).unwrap_or(AGE_UNKNOWN)
-        } else {
-            AGE_UNKNOWN
-        };
+        let age = self.age(now, &read);
         if self.has_logged(self.own_key(number)) {
             // It counts as sent, or the commit would be taken for a lie.
             self.origin.queued(number);

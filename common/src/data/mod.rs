@@ -12,6 +12,7 @@
 //! DATA frames have a queue and retries of their own. They wait for everything that the election has to send and pause
 //! after a change of leader. Nothing that happens to them ends a link or counts towards its quality.
 
+pub mod again;
 mod asking;
 mod audit;
 pub mod block;
@@ -51,6 +52,9 @@ use crate::types::NodeId;
 /// How many hops a frame may take: more than any way to a leader has. It bounds loops, which exist only for a moment
 /// while ways change.
 const HOPS_MAX: u8 = 24;
+
+/// How long to wait before retrying an answer that found no room in the queue.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long data pauses after a change of leader, plus a random part of up to half as long again.
 const REST_MS: u32 = 1_000;
@@ -93,6 +97,8 @@ enum Doing {
     Nothing,
     Storing,
     Fetching(u32),
+    /// Reading a block that was asked for again.
+    Giving(u32),
     Logging(Key),
 }
 
@@ -107,7 +113,7 @@ pub struct Data {
     commits: Commits,
     questions: Questions,
     reader: Reader,
-    /// An answer that this node owes is not tried before: there was no room.
+    /// An answer that this node owes is not tried before: there was no room, or its block is being read.
     owes_at: Instant,
     sending: Sending,
     doing: Doing,

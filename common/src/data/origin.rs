@@ -144,6 +144,11 @@ impl Origin {
         self.every = every;
     }
 
+    /// The first block that the store still has.
+    pub fn oldest(&self) -> u32 {
+        self.oldest
+    }
+
     /// Adds a sample to the open block.
     pub fn sample(&mut self, now: Instant, epoch: u16, sample: Sample, rng: &mut Rng) {
         if self.store.is_none() || self.next >= NUMBER_MAX {

@@ -9,7 +9,7 @@
 
 use heapless::Vec;
 
-use super::wire::Ask;
+use super::wire::{AGAIN_TURN, Ask};
 use crate::limits::{NEIGHBOURS_MAX, QUESTIONS_MAX};
 use crate::short_list::retain;
 use crate::time::Instant;
@@ -53,7 +53,8 @@ impl Questions {
             ask,
             from,
             to_ask: Vec::new(),
-            is_spread: ask.hops_left == 0,
+            // Nobody else has the blocks that this node is asked for.
+            is_spread: ask.hops_left == 0 || owes && ask.turn == AGAIN_TURN,
             owes,
             misses: 0,
             due: now,
@@ -83,13 +84,18 @@ impl Questions {
         self.all.iter().find(is_it).map(|known| known.from)
     }
 
-    /// A question that this node has yet to answer.
+    /// A question for this node's status that it has yet to answer.
     pub fn owed(&mut self) -> Option<&mut Question> {
-        self.all.iter_mut().find(|known| known.owes)
+        self.all.iter_mut().find(|known| known.owes && known.ask.turn != AGAIN_TURN)
     }
 
     pub fn is_owed(&self) -> bool {
         self.all.iter().any(|known| known.owes)
+    }
+
+    /// A question for blocks of this node of which it has yet to give some.
+    pub fn unfinished(&mut self) -> Option<&mut Question> {
+        self.all.iter_mut().find(|known| known.owes && known.ask.turn == AGAIN_TURN)
     }
 
     pub fn is_unspread(&self) -> bool {

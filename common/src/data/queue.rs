@@ -77,9 +77,14 @@ impl Queue {
         self.high_water
     }
 
-    pub fn add(&mut self, now: Instant, key: Key, turn: u8, is_own: bool, body: &[u8]) -> Result<(), Full> {
+    /// Whether there is room for another frame of this node's own.
+    pub fn takes_own(&self) -> bool {
         let own = self.waiting.iter().filter(|queued| queued.is_own).count();
-        if is_own && (own >= OWN_MAX || self.waiting.len() + LEFT_FOR_OTHERS >= DATA_QUEUE_MAX) {
+        own < OWN_MAX && self.waiting.len() + LEFT_FOR_OTHERS < DATA_QUEUE_MAX
+    }
+
+    pub fn add(&mut self, now: Instant, key: Key, turn: u8, is_own: bool, body: &[u8]) -> Result<(), Full> {
+        if is_own && !self.takes_own() {
             return Err(Full);
         }
         if key.is_copy() && self.waiting.len() >= COPIES_UP_TO {

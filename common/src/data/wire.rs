@@ -5,7 +5,7 @@
 //! COPY     reader4 type4 = 7 | the same as RECORDS
 //! GAP      try4 type4 = 2 | hops left 1 | origin 2 store 2 first 3 | end 3
 //! COMMIT   0 type4 = 3    | hops left 1 | leader 2 | up to 11 × { origin 2 store 2 number 3 | bits 2 }
-//! ASK      try4 type4 = 4 | hops left 1 | asker 2 number 1 | known 16
+//! ASK      try4 type4 = 4 | hops left 1 | asker 2 number 1 | known 16, or with type 8 the blocks that are asked for
 //! ANSWER   try4 type4 = 5 | hops left 1 | asker 2 number 1 | from 2 | what it answers, 1 to 98
 //! ```
 //! A *reader* is a node whose PC wants to see the readings of all nodes; the leader sends it copies. A copy carries the
@@ -40,6 +40,10 @@ const ASK: u8 = 4;
 const ANSWER: u8 = 5;
 const READER: u8 = 6;
 const COPY: u8 = 7;
+const ASK_AGAIN: u8 = 8;
+
+/// The try of a question for blocks, which is asked once.
+pub const AGAIN_TURN: u8 = 15;
 
 /// Distinguishes the copy of a block from the block itself among waiting frames.
 const COPY_BIT: u32 = 1 << 25;
@@ -85,7 +89,7 @@ pub enum Body<'b> {
     Answer(AnswerBytes<'b>),
 }
 
-/// A question to all nodes for their status.
+/// A question to all nodes for their status, or to one of them for blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The asker's try, 4 bits.
@@ -94,8 +98,16 @@ pub struct Ask {
     pub asker: NodeId,
     /// Which of the asker's questions.
     pub number: u8,
-    /// Who has answered in an earlier try.
+    /// Who has answered in an earlier try. In the try [`AGAIN_TURN`], which blocks are asked for.
     pub known: Known,
+}
+
+/// Up to sixteen blocks that their origin is to send to the asker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Again {
+    pub first: Key,
+    /// Bit n asks for block number + n.
+    pub bits: u16,
 }
 
 /// A node's answer, on its way to the asker.
@@ -245,7 +257,7 @@ impl<'b> Body<'b> {
             let commits = CommitBytes { hops_left, leader: NodeId(u16::from_le_bytes([l0, l1])), entries };
             return (is_whole && commits.iter().count() == count).then_some(Self::Commit(commits));
         }
-        if kind == ASK || kind == ANSWER {
+        if [ASK, ASK_AGAIN, ANSWER].contains(&kind) {
             return Self::read_question(turn, kind, hops_left, rest);
         }
         let (&key, rest) = rest.split_first_chunk::<7>()?;
@@ -268,9 +280,9 @@ impl<'b> Body<'b> {
     fn read_question(turn: u8, kind: u8, hops_left: u8, rest: &'b [u8]) -> Option<Self> {
         let (&[a0, a1, number], rest) = rest.split_first_chunk::<3>()?;
         let asker = Some(NodeId(u16::from_le_bytes([a0, a1]))).filter(|&id| is_node(id))?;
-        if kind == ASK {
-            let known = Known(rest.try_into().ok()?);
-            return Some(Self::Ask(Ask { turn, hops_left, asker, number, known }));
+        if kind != ANSWER {
+            let ask = Ask { turn, hops_left, asker, number, known: Known(rest.try_into().ok()?) };
+            return (ask.kind() == kind).then_some(Self::Ask(ask));
         }
         let (&from, contents) = rest.split_first_chunk::<2>()?;
         let from = NodeId(u16::from_le_bytes(from));
@@ -283,20 +295,59 @@ fn is_node(id: NodeId) -> bool {
     id != NodeId(0) && id != BROADCAST
 }
 
+impl Again {
+    /// Counted from the first, which is given next; 16 if none is left.
+    pub fn which(self) -> u8 {
+        u8::try_from(self.bits.trailing_zeros()).unwrap_or(16)
+    }
+
+    /// The number of the block that is given next.
+    pub fn next(self) -> u32 {
+        self.first.number.saturating_add(u32::from(self.which()))
+    }
+
+    pub fn without_next(self) -> Self {
+        Self { bits: self.bits & self.bits.wrapping_sub(1), ..self }
+    }
+
+    /// In the place of who is known.
+    pub fn known(self) -> Known {
+        let ([k0, k1, k2, k3, k4, k5, k6], [b0, b1]) = (self.first.bytes(), self.bits.to_le_bytes());
+        Known([k0, k1, k2, k3, k4, k5, k6, b0, b1, 0, 0, 0, 0, 0, 0, 0])
+    }
+}
+
 impl Ask {
+    /// The blocks that are asked for; none if it asks for the status.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub fn again(&self) -> Option<Again> {
+        let [k0, k1, k2, k3, k4, k5, k6, b0, b1, ..] = self.known.0;
+        let first = Key::read([k0, k1, k2, k3, k4, k5, k6]).filter(|_| self.turn == AGAIN_TURN)?;
+        Some(Again { first, bits: u16::from_le_bytes([b0, b1]) })
+    }
+
+    fn kind(&self) -> u8 {
+        if self.turn == AGAIN_TURN { ASK_AGAIN } else { ASK }
+    }
+
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
         let [a0, a1] = self.asker.0.to_le_bytes();
-        write(buf, &[&[self.turn << TURN_AT | ASK, self.hops_left, a0, a1, self.number], &self.known.0])
+        write(buf, &[&[self.turn << TURN_AT | self.kind(), self.hops_left, a0, a1, self.number], &self.known.0])
     }
 }
 
 impl AnswerBytes<'_> {
     /// Writes it; the number of bytes.
     pub fn write(&self, buf: &mut [u8]) -> Result<usize, Full> {
+        self.write_with(&[], buf)
+    }
+
+    /// Writes it with more contents.
+    pub fn write_with(&self, more: &[u8], buf: &mut [u8]) -> Result<usize, Full> {
         let ([a0, a1], from) = (self.asker.0.to_le_bytes(), self.from.0.to_le_bytes());
         let header = [self.turn << TURN_AT | ANSWER, self.hops_left, a0, a1, self.number];
-        write(buf, &[&header, &from, self.contents])
+        write(buf, &[&header, &from, self.contents, more])
     }
 
     /// What names the answer among the frames that wait: no block has such a number.
@@ -365,8 +416,8 @@ mod tests {
     use heapless::Vec;
 
     use super::{
-        AGE_UNKNOWN, ANSWER_MAX, AnswerBytes, Ask, BODY_MAX, Body, Commit, Course, Gap, Key, Known, Records,
-        write_commits,
+        AGAIN_TURN, AGE_UNKNOWN, ANSWER_MAX, Again, AnswerBytes, Ask, BODY_MAX, Body, Commit, Course, Gap, Key, Known,
+        Records, write_commits,
     };
     use crate::data::block::{Block, Sample, Taken};
     use crate::types::NodeId;
@@ -417,6 +468,13 @@ mod tests {
         let Ok(length) = ask.write(&mut buf) else { panic!("it fits") };
         assert_eq!(Body::read(&buf[..length]), Some(Body::Ask(ask)));
         assert_eq!(Body::read(&buf[..length - 1]), None);
+        let again = Again { first: KEY, bits: 0x8001 };
+        let ask = Ask { turn: AGAIN_TURN, known: again.known(), ..ask };
+        let Ok(length) = ask.write(&mut buf) else { panic!("it fits") };
+        let Some(Body::Ask(read)) = Body::read(&buf[..length]) else { panic!("it is one") };
+        assert_eq!((read, read.again()), (ask, Some(again)));
+        buf[0] ^= 1 << 4;
+        assert_eq!(Body::read(&buf[..length]), None, "a question for blocks has no other try");
         let contents = &[7; ANSWER_MAX];
         let answer =
             AnswerBytes { turn: 2, hops_left: 9, asker: NodeId(0x0102), number: 0xA7, from: NodeId(3), contents };

@@ -99,7 +99,8 @@ pub enum ToHost {
     Answer {
         number: u8,
         from: NodeId,
-        /// For [`Report::read`](crate::node::fleet::Report::read).
+        /// For [`Report::read`](crate::node::fleet::Report::read), or
+        /// [`Given::read`](crate::data::again::Given::read) where blocks were asked for.
         report: Bytes<ANSWER_MAX>,
     },
     /// A copy of what the leader has logged, as an entry by this board's epoch and clock, which [`ToBoard::ReadAll`] asked for.
@@ -298,7 +299,8 @@ pub enum Did {
 pub struct Question {
     /// The same for every turn of a question.
     pub number: u8,
-    /// 0 at first, and one more each time that it is asked again; at most 15.
+    /// 0 at first, and one more each time that it is asked again; at most 14. In 15 it asks for blocks
+    /// ([`Again`](crate::data::wire::Again)).
     pub turn: u8,
     /// Who has answered before.
     pub known: Known,

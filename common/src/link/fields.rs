@@ -154,14 +154,23 @@ pub const BODIES: &[Body] = &[
             when(&[3], "Leader", Count::Once, DATA_LEADER),
             when(&[3], "Commit", Count::Rest, DATA_COMMIT),
             when(&[4], "Question", Count::Once, DATA_ASK),
+            when(&[8], "Blocks", Count::Once, DATA_ASK_AGAIN),
             when(&[5], "Answer", Count::Once, DATA_ANSWER),
             when(&[5], "Answer's bytes", Count::Rest, DATA_ANSWER_BYTES),
         ],
     },
 ];
 
-const DATA_TYPES: &[(u32, &str)] =
-    &[(1, "RECORDS"), (2, "GAP"), (3, "COMMIT"), (4, "ASK"), (5, "ANSWER"), (6, "RECORDS of a reader"), (7, "COPY")];
+const DATA_TYPES: &[(u32, &str)] = &[
+    (1, "RECORDS"),
+    (2, "GAP"),
+    (3, "COMMIT"),
+    (4, "ASK"),
+    (5, "ANSWER"),
+    (6, "RECORDS of a reader"),
+    (7, "COPY"),
+    (8, "ASK for blocks"),
+];
 const AGES: &[(u32, &str)] = &[(0x00FF_FFFF, "unknown")];
 
 const DATA: &[Unit] = &[
@@ -211,6 +220,17 @@ const DATA_ASK: &[Unit] = &[
     whole(4, &[field("known_1", "Known, bits 63 to 32", WORD, Shown::Hex)]),
     whole(4, &[field("known_2", "Known, bits 95 to 64", WORD, Shown::Hex)]),
     whole(4, &[field("known_3", "Known, bits 127 to 96", WORD, Shown::Hex)]),
+];
+
+const DATA_ASK_AGAIN: &[Unit] = &[
+    whole(2, &[field("again_asker", "Asker", HALF, Shown::Decimal)]),
+    whole(1, &[field("again_question", "Number of the question", BYTE, Shown::Decimal)]),
+    whole(2, &[field("again_origin", "Origin", HALF, Shown::Decimal)]),
+    whole(2, &[field("again_store", "Store", HALF, Shown::Hex)]),
+    whole(3, &[field("again_number", "Number of a block", TRIPLE, Shown::Decimal)]),
+    whole(2, &[field("again_bits", "Asked for from that one on", HALF, Shown::Hex)]),
+    whole(4, &[field("again_zeros", "Zeros", WORD, Shown::Hex)]),
+    whole(3, &[field("again_more_zeros", "Zeros", TRIPLE, Shown::Hex)]),
 ];
 
 const DATA_ANSWER: &[Unit] = &[

@@ -59,10 +59,11 @@ fn receive_order(driven: &mut Driven, from: u16, counter: u32, script: &mut Scri
     driven.receive(header, &buf[..length], -60);
 }
 
-/// Readings, gaps, commits, questions, answers and copies: a sensible first byte, and then anything.
+/// Readings, gaps, commits, questions of both kinds, answers and copies: a sensible first byte, and then anything.
 fn receive_data(driven: &mut Driven, from: u16, counter: u32, script: &mut Script<'_>) {
     let length = usize::from(script.byte()) % 106;
-    let mut body = vec![1 + script.byte() % 7, script.byte()];
+    let first = [1, 2, 3, 4, 5, 6, 7, 0xF8][usize::from(script.byte() % 8)];
+    let mut body = vec![first, script.byte()];
     body.extend((2..length).map(|_| script.byte()));
     let header = driven.header(from, Kind::Data, counter, script);
     driven.receive(header, &body, -60);

@@ -20,11 +20,11 @@ use crate::rings::ring;
 /// What a board keeps over power cuts.
 #[derive(Clone, Debug)]
 pub struct Flash {
-    name: u16,
-    blocks: BTreeMap<u32, Vec<u8>>,
+    pub name: u16,
+    pub blocks: BTreeMap<u32, Vec<u8>>,
     /// How many blocks there is room for.
     room: usize,
-    next: u32,
+    pub next: u32,
     base: u32,
     log: Vec<Vec<u8>>,
     /// Whether the log takes nothing.
@@ -115,7 +115,7 @@ pub fn measure(ether: &mut Ether, length: u64) {
     }
 }
 
-fn flash(ether: &Ether, board: usize) -> &Flash {
+pub fn flash(ether: &Ether, board: usize) -> &Flash {
     ether.boards[board].flash.as_ref().expect("it collects")
 }
 

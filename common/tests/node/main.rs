@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test stops where it fails")]
 
+mod again;
 mod crowd;
 mod data;
 mod dense;

@@ -56,6 +56,7 @@ pub fn run(
         for gap in &batch.gaps {
             note!("node {} has overwritten blocks {} to {} before anybody had them", gap.node, gap.first, gap.end - 1);
         }
+        source.stored(spool)?;
         source.committed(&batch)?;
         for file in &mut *files {
             file.deliver(spool)?;

@@ -5,6 +5,7 @@
 //! after a number. The database keeps a write-ahead log and syncs at every commit.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -193,6 +194,19 @@ impl Spool {
         )?;
         let rows = query.query_map(params![row, i64::try_from(at_most)?], stored)?;
         Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The blocks of a store that are here or lost for good, in order. A block has up to so many numbers of
+    /// readings.
+    pub fn blocks(&self, network: &str, node: u16, device: u16, readings_each: u64) -> anyhow::Result<Vec<Range<u32>>> {
+        let mut query = self.database.prepare_cached(
+            "SELECT DISTINCT seq / ?4, seq / ?4 + 1 FROM readings WHERE network = ?1 AND node = ?2 AND device = ?3 \
+             UNION SELECT first, end FROM gaps WHERE network = ?1 AND node = ?2 AND device = ?3 ORDER BY 1",
+        )?;
+        let numbers = params![network, node, device, i64::try_from(readings_each)?];
+        let rows = query.query_map(numbers, |row| Ok(row.get::<_, i64>(0)?..row.get::<_, i64>(1)?))?;
+        let in_range = |range: Range<i64>| Some(u32::try_from(range.start).ok()?..u32::try_from(range.end).ok()?);
+        Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().filter_map(in_range).collect())
     }
 
     /// Everything that nodes report as lost.

@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
+use common::data::log_entry::LogEntry;
+use common::host_link::ToHost;
 use emulator::images;
 use gateway::spool::Spool;
+use host_sim::field::monitor::line::Endpoint;
+use host_sim::field::monitor::watch::{Options, Watch, What};
 
 use super::rehearsal::{Desk, ringleader};
 use super::support::{PATIENCE, folder, until};
@@ -90,9 +95,35 @@ fn any_cable_brings_the_readings_of_all() {
         }
         is_so
     });
-    let (_gateway, lines) = desk.listen("gateway --port ports/node-3 --db a.sqlite --influx -");
     until("all measure every second", || desk.run("set sample=1s --port ports/node-2").status.success());
+    // What is logged before the gateway comes.
+    let mut watch = Watch::new([Endpoint::Serial(desk.folder.join("ports/node-1"))], Options::default());
+    let mut logged = BTreeSet::new();
+    until("the leader has logged a block of each", || {
+        for happening in watch.step(Duration::from_millis(50)) {
+            if let What::Said(ToHost::Logged { entry, .. }) = happening.what {
+                logged.extend(LogEntry::read(entry.as_slice()).map(|entry| entry.key.origin.0));
+            }
+        }
+        logged.len() == 3
+    });
+    drop(watch);
+    let (_gateway, lines) = desk.listen("gateway --port ports/node-3 --db a.sqlite --influx -");
     await_readings(&lines, &[1, 2, 3], 20);
+    let spool = Spool::open(&desk.folder.join("a.sqlite")).unwrap();
+    // Numbers of blocks are small; those of what a board reports about itself are its clock's.
+    let blocks = || {
+        let mut blocks: BTreeMap<u16, BTreeSet<u64>> = BTreeMap::new();
+        for row in spool.after(0, 100_000).unwrap().into_iter().filter(|row| row.reading.key.seq < 100_000) {
+            blocks.entry(row.reading.key.node).or_default().insert(row.reading.key.seq / 256);
+        }
+        blocks
+    };
+    until("all blocks are there, from the first", || {
+        let is_whole = |numbers: &BTreeSet<u64>| numbers.iter().copied().eq(0..numbers.len() as u64);
+        let blocks = blocks();
+        blocks.len() == 3 && blocks.values().all(is_whole)
+    });
     let rows = Spool::open(&desk.folder.join("a.sqlite")).unwrap().after(0, 100_000).unwrap();
     // Of blocks, which are numbered in stores; what a board reports about itself is numbered by its clock.
     let keys: Vec<_> = rows.iter().map(|row| (&row.reading.key, &row.reading.quantity)).collect();

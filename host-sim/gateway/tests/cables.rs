@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use common::data::block::{Block, Sample, Taken};
 use common::data::log_entry::{Contents, ENTRY_MAX, LogEntry};
-use common::data::wire::Key as BlockKey;
-use common::host_link::{Bytes, Quantity, ToBoard, ToHost};
+use common::data::wire::{Ask, Key as BlockKey};
+use common::host_link::{Bytes, Quantity, Question, ToBoard, ToHost};
 use common::types::NodeId;
 use gateway::spool::Spool;
 use host_sim::field::provision::network::pan;
@@ -157,6 +157,70 @@ fn what_a_leader_elsewhere_gathers_comes_as_copies_and_is_stored_once() {
     let found: Vec<_> = rows.iter().map(|row| (row.reading.key.node, row.reading.key.seq / 256)).collect();
     assert_eq!(found, [(12, 1), (12, 2)]);
     assert!(rows.iter().all(|row| row.reading.is_known), "the board's own clock tells when: {rows:?}");
+}
+
+/// What a board is asked for of another's blocks: with which number, from which on, and which.
+fn asked_again(board: &FakeBoard) -> (u8, u32, u16) {
+    let mut asked = None;
+    until("blocks are asked for", || {
+        let mut questions = board.commands().into_iter().filter_map(|command| match command {
+            ToBoard::Ask(Question { number, turn, known }) => {
+                let again = Ask { turn, hops_left: 1, asker: NodeId(5), number, known }.again()?;
+                assert_eq!((again.first.origin, again.first.store), (NodeId(12), 777));
+                Some((number, again.first.number, again.bits))
+            }
+            _ => None,
+        });
+        asked = asked.or_else(|| questions.next());
+        asked.is_some()
+    });
+    asked.unwrap()
+}
+
+#[test]
+fn what_was_logged_before_is_asked_for_and_not_again_what_is_stored() {
+    let folder = folder("catch-up");
+    let board = FakeBoard::plug_in(&folder.join("port"), Script { leader: Some(9), ..script(5) });
+    let gateway = || {
+        let mut command = Command::new(PROGRAM);
+        command.args(["--port", "port", "--db", "a.sqlite"]).current_dir(&folder).stderr(Stdio::piped());
+        let mut gateway = command.spawn().unwrap();
+        meet(&mut gateway, &["node 5"]);
+        gateway
+    };
+    let mut first = gateway();
+    board.say(&ToHost::Copied { entry: entry(3, 9, 1) });
+    let (number, from, bits) = asked_again(&board);
+    assert_eq!((from, bits), (0, 0b111));
+    let logged = entry(1, 9, 1);
+    let Contents::Block(block) = LogEntry::read(logged.as_slice()).unwrap().contents else { unreachable!() };
+    let given = [&[1, 100, 0, 0][..], block].concat();
+    // Another node's answer is nothing to go by, and one comes twice.
+    for origin in [13, 12, 12] {
+        let report = Bytes::new(&given).unwrap();
+        board.say(&ToHost::Answer { number, from: NodeId(origin), report });
+    }
+    let database = folder.join("a.sqlite");
+    until("it is stored", || count(&database) == 2);
+    first.kill().unwrap();
+    first.wait().unwrap();
+
+    let mut second = gateway();
+    board.say(&ToHost::Copied { entry: entry(3, 9, 1) });
+    // The newest of what is missing, and then the rest.
+    let (number, from, bits) = asked_again(&board);
+    assert_eq!((from, bits), (2, 1));
+    board.say(&ToHost::Answer { number, from: NodeId(12), report: Bytes::new(&[0, 2, 0, 0]).unwrap() });
+    until("what its origin no longer has is not asked for any more", || {
+        board.say(&ToHost::Copied { entry: entry(4, 9, 1) });
+        count(&database) == 3
+    });
+    assert!(!board.commands().iter().any(|command| matches!(command, ToBoard::Ask(_))));
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let rows = Spool::open(&database).unwrap().after(0, 100).unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (row.reading.key.seq / 256, row.reading.is_known)).collect();
+    assert_eq!(found, [(3, true), (1, true), (4, true)]);
 }
 
 #[test]

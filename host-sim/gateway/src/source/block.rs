@@ -15,7 +15,7 @@ use super::Batch;
 use crate::reading::{Gap, Key, Reading};
 
 /// The most samples in a block: a sample's position is one byte.
-const SAMPLES_MAX: u64 = 256;
+pub const SAMPLES_MAX: u64 = 256;
 
 /// When something happened, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +29,7 @@ pub enum When {
 pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
     let LogEntry { key, age, contents, .. } = LogEntry::read(entry)?;
     match contents {
-        Contents::Block(bytes) => {
-            let block = BlockBytes::read(bytes)?;
-            let first = match when {
-                When::At(logged) if age != AGE_UNKNOWN => When::At(logged.before_us(u64::from(age) * 10_000)),
-                // Samples from before a reboot keep their distances, and none is younger than the entry.
-                When::At(logged) | When::Before(logged) => When::Before(logged.before_us(lasts_us(block))),
-            };
-            Some(stored(network, key, block, first))
-        }
+        Contents::Block(bytes) => aged(network, key, bytes, age, when),
         // A gap of nothing is made up.
         Contents::Gap { end } if end <= key.number => None,
         Contents::Gap { end } => {
@@ -46,6 +38,17 @@ pub fn logged(network: &str, entry: &[u8], when: When) -> Option<Batch> {
             Some(Batch { gaps: vec![gap], ..Batch::default() })
         }
     }
+}
+
+/// The readings of a block whose first sample had this age then, in units of 10 ms.
+pub fn aged(network: &str, key: BlockKey, block: &[u8], age: u32, when: When) -> Option<Batch> {
+    let block = BlockBytes::read(block)?;
+    let first = match when {
+        When::At(then) if age != AGE_UNKNOWN => When::At(then.before_us(u64::from(age) * 10_000)),
+        // Samples from before a reboot keep their distances, and none is younger than the entry.
+        When::At(then) | When::Before(then) => When::Before(then.before_us(lasts_us(block))),
+    };
+    Some(stored(network, key, block, first))
 }
 
 /// The readings of a block whose first sample was taken at that time.

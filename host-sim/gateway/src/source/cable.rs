@@ -2,17 +2,19 @@
 //!
 //! What a board collects stays in its log until the gateway has it on the disk. Where no board on a cable leads, the
 //! leader sends copies of what it logs to one that does not: they have the keys of what is in the log, so what comes
-//! both ways is stored once, and a copy lets nobody overwrite anything. What a board only reports over the cable is kept
-//! nowhere else: there, a reading's number is the time by the board's clock, in microseconds since its boot.
+//! both ways is stored once, and a copy lets nobody overwrite anything. Blocks that came neither way, because they were
+//! logged elsewhere or before, are asked for from their origins ([`super::catch_up`]). What a board only reports over the
+//! cable is kept nowhere else: there, a reading's number is the time by the board's clock, in microseconds since its boot.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use common::board::demo::tag;
 use common::data::block::BlockBytes;
-use common::data::log_entry::LogEntry;
+use common::data::log_entry::{Contents, LogEntry};
 use common::data::wire::Key as BlockKey;
-use common::host_link::ToHost;
+use common::host_link::{ToBoard, ToHost};
 use host_sim::field::monitor::boards::{Known, PortIndex};
 use host_sim::field::monitor::line::Endpoint;
 use host_sim::field::monitor::watch::{Happening, Options, Watch, What};
@@ -20,32 +22,42 @@ use host_sim::field::provision::network::pan;
 use host_sim::field::quantity::{self, Description};
 use host_sim::field::utc::Utc;
 use host_sim::note;
+use host_sim::output::counted;
 
-use super::block::{self, When};
+use super::block::{self, SAMPLES_MAX, When};
+use super::catch_up::{CatchUp, StoreKey};
 use super::lead::{Lead, Wanted};
 use super::{Batch, Source};
 use crate::reading::{Key, Reading};
+use crate::spool::Spool;
 
 #[derive(Debug)]
 pub struct Cables {
     watch: Watch,
+    ports: usize,
     began: Utc,
     /// Names of networks; boards only know their numbers.
     networks: Vec<String>,
     /// Boards that collect. Their samples come with the log, so what they report besides is ignored.
     collecting: BTreeSet<PortIndex>,
     lead: Option<Lead>,
+    catch_up: CatchUp,
+    /// Blocks that have come, or were declared lost, and are not in the database yet.
+    arrived: Vec<(StoreKey, Range<u32>)>,
 }
 
 impl Cables {
     /// With `is_to_lead`, makes the board at the first port lead its network.
     pub fn new(endpoints: Vec<Endpoint>, networks: Vec<String>, is_to_lead: bool) -> Self {
         Self {
+            ports: endpoints.len(),
             watch: Watch::keeping_logs(endpoints, Options { copies: true, ..Options::default() }),
             began: Utc::now(),
             networks,
             collecting: BTreeSet::new(),
             lead: is_to_lead.then(Lead::default),
+            catch_up: CatchUp::default(),
+            arrived: Vec::new(),
         }
     }
 
@@ -93,8 +105,14 @@ impl Cables {
                     let at = board.utc(self.began, clock_us);
                     if is_of_this_boot { When::At(at) } else { When::Before(at) }
                 };
-                let read = LogEntry::read(entry.as_slice());
-                read.and_then(|read| block::logged(&network, entry.as_slice(), when(read)))
+                LogEntry::read(entry.as_slice()).and_then(|read| {
+                    let end = match read.contents {
+                        Contents::Block(_) => read.key.number + 1,
+                        Contents::Gap { end } => end,
+                    };
+                    self.arrived.push((store_of(&network, read.key), read.key.number..end));
+                    block::logged(&network, entry.as_slice(), when(read))
+                })
             }
             What::Said(ToHost::Stored { store, number, block: bytes }) => {
                 self.collecting.insert(port);
@@ -103,7 +121,15 @@ impl Cables {
                     let first = When::At(board.utc(self.began, read.clock_ms * 1_000));
                     block::stored(&network, key, read, first)
                 };
+                self.arrived.push((store_of(&network, key), *number..*number + 1));
                 BlockBytes::read(bytes.as_slice()).map(stored)
+            }
+            What::Said(ToHost::Answer { number, from, report }) => {
+                let given = self.catch_up.hear(Instant::now(), &network, *from, *number, report.as_slice());
+                given.and_then(|(key, age, bytes)| {
+                    let now = When::At(self.began.after_us(happening.time_us));
+                    block::aged(&network, key, bytes, age, now)
+                })
             }
             _ => None,
         };
@@ -129,6 +155,20 @@ impl Cables {
         }
     }
 
+    /// Asks origins for what the database lacks, through the first board of their network.
+    fn catch_up(&mut self) {
+        let there = (0..self.ports).map(PortIndex).filter(|&port| !self.watch.boards().is_spare(port));
+        let there = there.filter_map(|port| Some((self.network(self.watch.boards().at(port)?), port)));
+        let there: Vec<(String, PortIndex)> = there.collect();
+        let port_of = |network: &str| there.iter().find(|(name, _)| name == network).map(|&(_, port)| port);
+        let Some((to, question)) = self.catch_up.poll(Instant::now(), |network| port_of(network).is_some()) else {
+            return;
+        };
+        if let Some(port) = port_of(&to.network) {
+            self.watch.send(port, &ToBoard::Ask(question));
+        }
+    }
+
     fn tell(&self, happening: &Happening) {
         let Some(port) = self.watch.endpoint(happening.port) else { return };
         match &happening.what {
@@ -141,6 +181,10 @@ impl Cables {
     }
 }
 
+fn store_of(network: &str, key: BlockKey) -> StoreKey {
+    StoreKey { network: network.to_owned(), node: key.origin.0, device: key.store }
+}
+
 impl Source for Cables {
     fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch> {
         let happened = self.watch.step(at_most);
@@ -151,7 +195,27 @@ impl Source for Cables {
             batch.extend(self.collected(happening));
         }
         self.lead();
+        self.catch_up();
         Ok(batch)
+    }
+
+    fn stored(&mut self, spool: &Spool) -> anyhow::Result<()> {
+        let now = Instant::now();
+        for (store, numbers) in std::mem::take(&mut self.arrived) {
+            if self.catch_up.knows(&store) {
+                self.catch_up.note(now, &store, numbers);
+                continue;
+            }
+            let StoreKey { network, node, device } = &store;
+            let stored = spool.blocks(network, *node, *device, SAMPLES_MAX)?;
+            let node = *node;
+            let missing = self.catch_up.begin(now, store, stored.into_iter());
+            if missing > 0 {
+                let blocks = counted(usize::try_from(missing)?, "block");
+                note!("node {node}: {blocks} before this not stored yet; asking for what it still has");
+            }
+        }
+        Ok(())
     }
 
     fn committed(&mut self, _: &Batch) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod cable;
+pub mod catch_up;
 pub mod flood;
 pub mod lead;
 pub mod scenario;
@@ -10,6 +11,7 @@ pub mod simulated;
 use std::time::Duration;
 
 use crate::reading::{Gap, Reading};
+use crate::spool::Spool;
 
 /// What has arrived.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +41,11 @@ impl From<Vec<Reading>> for Batch {
 pub trait Source {
     /// Waits for at most this long and returns what has arrived.
     fn read(&mut self, at_most: Duration) -> anyhow::Result<Batch>;
+
+    /// Everything that was read so far is in the database: what else is it to have?
+    fn stored(&mut self, _: &Spool) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// These readings are on the disk, so boards need not keep them any longer.
     fn committed(&mut self, batch: &Batch) -> anyhow::Result<()>;
