@@ -69,7 +69,7 @@ fn turn_lost<P: Protocol>(cx: &mut Cx<'_, P>) -> Duration {
 }
 
 /// Begins an election, unless the one that is under way has given a leader by the time it has gone round.
-fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
+pub(super) fn begin_late<P: Protocol<Timer = RingTimer>>(cx: &mut Cx<'_, P>) {
     let members = u32::try_from(cx.peers.len()).unwrap_or(u32::MAX);
     cx.set_timer(RingTimer::Begin, turn(cx) + ROUND_HOP.times(members));
 }

@@ -22,13 +22,18 @@
 //! 2. *Loss.* A node that takes part and hears no outcome within its patience begins the election of the next term.
 //! 3. *Reset.* Messages carry their term. A higher one wipes what is left of the election before; a lower one is answered
 //!    with the outcome, so that a restarted node, or one whose state was corrupted, is brought back into line.
-//! 4. *Merge.* Two rings that become one have two leaders, and neither is lost. Whoever gets another neighbour begins an
-//!    election, as in the other ring algorithms.
+//! 4. *Merge.* Two rings that become one have two leaders, and neither is lost. Both follow one of them, and whoever may be fitter
+//!    than that one begins an election ([`lasting`]). On a ring that is as published, whoever gets another neighbour does.
 //! 5. *Change.* Coefficients change, and the source elects only when a leader is lost. A leader that has become much less fit
 //!    than it was when elected begins an election, and so does a node that has become much fitter than the leader was then.
 //!    By how much is [`Coefficient::MARGIN`], so that leadership does not follow every flutter of the load.
 
-use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer};
+mod ballot;
+mod lasting;
+
+use ballot::Ballot;
+
+use super::circle::{Age, Circle, RingAlgorithm, RingConfig, RingTimer, begin_late};
 pub use super::frlle_message::{FrlleBody, FrlleMsg};
 use crate::coefficient::Coefficient;
 use crate::notice::Event;
@@ -57,29 +62,6 @@ pub struct FrlleConfig {
     /// How unfit this node is.
     pub coefficient: Coefficient,
     pub rules: FrlleRules,
-}
-
-/// What one election has left at a node. It is wiped when another begins.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_excessive_bools, reason = "these are the source's own flags, and independent of each other")]
-struct Ballot {
-    /// `Ein`: this node began it.
-    initiator: bool,
-    /// `Frem`: no election message has come yet.
-    untouched: bool,
-    /// `M_Lc` and `N_Id_Mlc`: the best candidate seen.
-    best: Coefficient,
-    best_id: NodeId,
-    /// A new leader is known.
-    decided: bool,
-    /// It is known from others, and the declaration may still come.
-    hearsay: bool,
-    /// This node has found out that the old leader is alive.
-    recovery_creator: bool,
-    /// This node has been told so.
-    recovery_seen: bool,
-    /// Which leader is believed lost.
-    failed: Option<NodeId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -113,17 +95,7 @@ impl Frlle {
             frozen: config.coefficient,
             leader,
             heard_at: None,
-            ballot: Ballot {
-                initiator: false,
-                untouched: true,
-                best: config.coefficient,
-                best_id: id,
-                decided: false,
-                hearsay: false,
-                recovery_creator: false,
-                recovery_seen: false,
-                failed: leader,
-            },
+            ballot: Ballot::new(id, config.coefficient, leader),
         }
     }
 
@@ -166,17 +138,7 @@ impl Frlle {
     fn join(&mut self, term: Term, failed: Option<NodeId>, cx: &mut Cx<'_, Self>) {
         self.circle.term = term;
         self.frozen = self.coefficient;
-        self.ballot = Ballot {
-            initiator: false,
-            untouched: true,
-            best: self.frozen,
-            best_id: cx.id,
-            decided: false,
-            hearsay: false,
-            recovery_creator: false,
-            recovery_seen: false,
-            failed,
-        };
+        self.ballot = Ballot::new(cx.id, self.frozen, failed);
         self.circle.wait(cx);
     }
 
@@ -184,9 +146,17 @@ impl Frlle {
     fn stand(&mut self, delay: u32, cx: &mut Cx<'_, Self>) {
         self.ballot.best = self.frozen;
         self.ballot.best_id = cx.id;
-        let body = FrlleBody::Election { creator: cx.id, failed: self.ballot.failed, delay, coefficient: self.frozen };
-        self.send(Side::Right, body, cx);
-        self.send(Side::Left, body, cx);
+        self.send_best(Side::Right, delay, cx);
+        self.send_best(Side::Left, delay, cx);
+        if self.circle.is_patient() {
+            self.circle.await_home(1, cx);
+        }
+    }
+
+    /// Sends the token of the best candidate known.
+    fn send_best(&self, toward: Side, delay: u32, cx: &mut Cx<'_, Self>) {
+        let Ballot { best, best_id, failed, .. } = self.ballot;
+        self.send(toward, FrlleBody::Election { creator: best_id, failed, delay, coefficient: best }, cx);
     }
 
     fn send(&self, toward: Side, body: FrlleBody, cx: &mut Cx<'_, Self>) {
@@ -252,15 +222,26 @@ impl Frlle {
         let first = core::mem::replace(&mut self.ballot.untouched, false);
         let delay = delay.saturating_add(self.hop);
         if self.beats(coefficient, creator) {
-            if first && !self.ballot.initiator {
+            let is_first = first && !self.ballot.initiator;
+            if is_first {
                 self.ballot.failed = failed;
+            }
+            if self.circle.is_patient() {
+                self.take_over(is_first, delay, toward, cx);
+            } else if is_first {
                 self.stand(delay, cx);
             }
         } else if self.ballot.best_id == creator {
-            self.declare(creator, cx);
+            // What comes the same way was sent again: only two that come from both sides, or one that is home, have passed everybody.
+            if !self.circle.is_patient() || creator == cx.id || self.ballot.went != Some(toward) {
+                self.declare(creator, cx);
+            } else if delay <= self.delay_max(cx) {
+                self.send_best(toward, delay, cx);
+            }
         } else {
             self.ballot.best = coefficient;
             self.ballot.best_id = creator;
+            self.ballot.went = Some(toward);
             self.send(toward, FrlleBody::Election { creator, failed, delay, coefficient }, cx);
         }
     }
@@ -279,11 +260,17 @@ impl Frlle {
             return core::mem::take(&mut self.ballot.hearsay) && self.leader == Some(leader);
         }
         self.ballot.decided = true;
-        self.leader = Some(leader);
+        let has_led = self.leader.replace(leader) == Some(cx.id);
         cx.note(if leader == cx.id { Event::ElectedSelf } else { Event::Followed(leader) });
         self.circle.settle(cx);
-        // Coefficients may have changed while they were frozen.
-        self.reconsider(cx);
+        // Coefficients may have changed while they were frozen. Who led until now asks first; others only where it has not.
+        if self.hardened() && self.may_change(cx) {
+            if has_led || leader == cx.id || !self.circle.is_patient() {
+                self.begin_soon(cx);
+            } else {
+                begin_late(cx);
+            }
+        }
         true
     }
 
@@ -327,69 +314,12 @@ impl Frlle {
         }
     }
 
-    /// Rule 5: begins an election where the coefficients have changed so much that another may win it. Whoever was only told
-    /// the outcome does not know how fit the leader was, and asks if it is much fitter than it was when it was told.
-    fn reconsider(&mut self, cx: &mut Cx<'_, Self>) {
-        if !self.hardened() || !self.ballot.decided || self.circle.place.is_alone(cx.id) {
-            return;
-        }
-        let Ballot { best, best_id, .. } = self.ballot;
-        let matters = if self.leader == Some(cx.id) {
-            self.frozen.is_much_fitter_than(self.coefficient)
-        } else {
-            let measure = if self.leader == Some(best_id) { best } else { self.frozen };
-            self.coefficient.is_much_fitter_than(measure)
-        };
-        if matters {
-            self.begin_soon(cx);
-        }
-    }
-
-    fn take_place(&mut self, place: RingPlace, cx: &mut Cx<'_, Self>) {
-        let before = core::mem::replace(&mut self.circle.place, place);
-        // Where members have only left, nobody can be fitter than the leader who was not before.
-        let is_same = |side: Side| place.neighbour(side) == before.neighbour(side);
-        let has_left = |side: Side| !cx.is_up(before.neighbour(side)) && before.neighbour(side) != cx.id;
-        let is_needless = Side::BOTH.into_iter().all(|side| is_same(side) || has_left(side)) && self.has_leader(cx);
-        if self.hardened() {
-            if !is_needless {
-                self.begin_soon(cx);
-            }
-        } else if self.leader.is_none() {
+    /// As published: elects only where there is no leader.
+    fn take_place_published(&mut self, place: RingPlace, cx: &mut Cx<'_, Self>) {
+        self.circle.place = place;
+        if self.leader.is_none() {
             self.begin(cx);
         }
-    }
-}
-
-impl RingAlgorithm for Frlle {
-    fn circle(&mut self) -> &mut Circle {
-        &mut self.circle
-    }
-
-    fn is_decided(&self) -> bool {
-        self.outcome_known() || (self.circle.term == Term(0) && self.leader.is_some())
-    }
-
-    fn begin(&mut self, cx: &mut Cx<'_, Self>) {
-        cx.note(Event::Started);
-        let failed = self.leader;
-        self.join(self.circle.term.next(), failed, cx);
-        if self.circle.place.is_alone(cx.id) {
-            self.accept_declaration(cx.id, cx);
-        } else {
-            self.ballot.initiator = true;
-            self.stand(self.hop, cx);
-        }
-    }
-
-    fn adopt(&mut self, term: Term, leader: NodeId, cx: &mut Cx<'_, Self>) {
-        self.join(term, self.leader, cx);
-        self.accept_declaration(leader, cx);
-        self.ballot.hearsay = true;
-    }
-
-    fn goes_by_id(&self) -> bool {
-        false
     }
 }
 
@@ -407,6 +337,7 @@ impl Protocol for Frlle {
         if self.hardened() {
             match self.circle.age(msg.term, self.is_decided()) {
                 Age::Stale => return self.answer_stale(msg, cx),
+                Age::News if matches!(msg.body, FrlleBody::Declared(_)) => self.join_late(msg.term, cx),
                 Age::News => self.join(msg.term, self.leader, cx),
                 Age::Current => {}
             }
@@ -415,11 +346,23 @@ impl Protocol for Frlle {
     }
 
     fn on_link_down(&mut self, peer: NodeId, cx: &mut Cx<'_, Self>) {
-        self.lose_member(peer, cx);
+        if self.is_decided() {
+            self.lose_member(peer, cx);
+            if peer == self.ballot.best_id {
+                self.reconsider(cx);
+            }
+        } else if self.hardened() && self.circle.is_patient() && peer == self.ballot.best_id {
+            // Whoever was to win cannot.
+            begin_late(cx);
+        }
     }
 
     fn on_timer(&mut self, timer: RingTimer, cx: &mut Cx<'_, Self>) {
-        self.time_out(timer, cx);
+        if timer == RingTimer::Decide {
+            self.stand_again(cx);
+        } else {
+            self.time_out(timer, cx);
+        }
     }
 
     fn on_signal(&mut self, signal: Signal, cx: &mut Cx<'_, Self>) {
@@ -430,8 +373,9 @@ impl Protocol for Frlle {
                 self.reconsider(cx);
             }
             Signal::LeaderLost if !self.hardened() => self.detect_published(cx),
-            Signal::Ring(place) => self.take_place(place, cx),
-            Signal::LeaderLost
+            Signal::Ring(place) if !self.hardened() => self.take_place_published(place, cx),
+            Signal::Ring(_)
+            | Signal::LeaderLost
             | Signal::Elect
             | Signal::Disturbed
             | Signal::Rank(_)
