@@ -36,6 +36,12 @@ impl Term {
         (ahead.unsigned_abs() <= Self::NEAR).then_some(ahead)
     }
 
+    /// Whether a node in this term cannot learn from hellos, which carry two bytes of a term, that the other is ahead; or nobody
+    /// can tell which one is.
+    pub fn is_out_of_earshot(self, other: Self) -> bool {
+        self.ahead_of(other).is_none_or(|ahead| ahead < -i32::from(i16::MAX))
+    }
+
     const NEAR: u32 = 1 << 30;
 }
 

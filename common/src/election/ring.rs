@@ -235,8 +235,8 @@ impl Protocol for Ring {
         if Age::of(msg.term, self.term, self.leader.is_some()) == Age::Stale {
             // The sender was away. Its next election has a term above this one's.
             cx.note(Event::Stale);
-            if !self.waiting && msg.term.ahead_of(self.term).is_none() {
-                // Too far apart to compare: whoever is in an election joins the other's.
+            if !self.waiting && msg.term.is_out_of_earshot(self.term) {
+                // Hellos do not tell the sender that it is behind, or cannot know: whoever is in an election joins the other's.
                 self.begin(cx);
             } else if !self.waiting && !self.is_content(cx) {
                 self.begin_soon(cx);
@@ -301,12 +301,32 @@ impl Protocol for Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ring, RingOrder};
+    use super::{Ring, RingMsg, RingOrder, Round};
     use crate::engine::Engine;
+    use crate::limits::MESSAGE_MAX;
+    use crate::members::Members;
     use crate::notice::{Event, Notice};
     use crate::protocol::{Protocol, Signal};
     use crate::time::{Duration, Instant};
-    use crate::types::{NodeId, Outcome};
+    use crate::types::{NodeId, Outcome, Term};
+
+    #[test]
+    fn who_is_too_far_behind_for_hellos_to_tell_is_brought_along() {
+        let order = RingOrder::new(&[1, 3].map(NodeId)).unwrap();
+        for (behind, is_told) in [(1, false), (0x7FFF, false), (0x8000, true), (0x0002_0001, true)] {
+            let mut node = Engine::<Ring, 4>::new(NodeId(3), 1, Ring::new(order.clone(), Duration::from_millis(5_000)));
+            node.handle_start(Instant::ZERO);
+            assert_eq!(node.handle_link_up(Instant::ZERO, NodeId(1)), Ok(()));
+            let members = Members::of(order.position(NodeId(1)).unwrap()).with(order.position(NodeId(3)).unwrap());
+            let leads = RingMsg { round: Round::Coordinator, term: Term(1 << 20), origin: NodeId(1), members, hops: 1 };
+            node.handle_decoded(Instant::ZERO, NodeId(1), leads);
+            assert_eq!(node.protocol().leader(), Some(NodeId(3)));
+            let asks = RingMsg { round: Round::Election, term: Term((1 << 20) - behind), hops: 2, ..leads };
+            while node.poll_transmit(&mut [0; MESSAGE_MAX]).is_some() {}
+            node.handle_decoded(Instant::ZERO, NodeId(1), asks);
+            assert_eq!(node.poll_transmit(&mut [0; MESSAGE_MAX]).is_some(), is_told, "{behind:#x} behind");
+        }
+    }
 
     #[test]
     fn an_election_on_its_way_is_not_begun_again_by_news_of_the_one_before() {

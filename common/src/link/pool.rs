@@ -199,6 +199,13 @@ mod tests {
     }
 
     #[test]
+    fn only_states_can_be_given_up_for_newer_ones() {
+        let pool = pool(&[(b"1", 0b11, true), (b"2", 0b01, true), (b"x", 0b01, false)]);
+        let counts = |slot| (1..=3).filter(|&count| pool.are_states(slot, count)).max();
+        assert_eq!((counts(Slot(0)), counts(Slot(1))), (Some(2), Some(3)), "the third of slot 0 is no state");
+    }
+
+    #[test]
     fn a_newer_state_replaces_only_what_was_not_sent() {
         let mut pool = pool(&[(b"1", 0b11, true), (b"x", 0b01, false), (b"2", 0b01, true)]);
         pool.replace_older(Slot(0), 1);

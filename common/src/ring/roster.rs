@@ -195,3 +195,43 @@ impl Roster {
         core::mem::take(&mut self.is_place_new).then_some(self.place)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Position, RingOrder, Roster, SETTLE};
+    use crate::time::{Duration, Instant};
+    use crate::types::{NodeId, RingPlace};
+
+    const NOW: Instant = Instant::from_millis(5_000);
+
+    fn roster() -> Roster {
+        let order = RingOrder::new(&[1, 2, 3, 4].map(NodeId)).unwrap();
+        Roster::new(NodeId(1), Position(0), order)
+    }
+
+    #[test]
+    fn a_member_that_is_found_has_its_place_when_things_have_settled_and_one_that_is_gone_at_once() {
+        let mut roster = roster();
+        roster.add(NOW, Position(1), |at| at);
+        assert_eq!(roster.poll_timeout(), NOW + SETTLE);
+        roster.timeout(NOW);
+        assert_eq!(roster.take_place(), None);
+        roster.add(NOW + SETTLE, Position(2), |at| at);
+        assert_eq!(roster.poll_timeout(), NOW + SETTLE, "others do not put it off");
+        roster.timeout(NOW + SETTLE);
+        assert_eq!(roster.take_place(), Some(RingPlace { left: NodeId(3), right: NodeId(2) }));
+        let later = NOW + Duration::from_millis(9_000);
+        roster.remove(later, Position(1));
+        assert_eq!(roster.poll_timeout(), later);
+        roster.timeout(later);
+        assert_eq!(roster.take_place(), Some(RingPlace { left: NodeId(3), right: NodeId(3) }));
+    }
+
+    #[test]
+    fn nobody_is_given_a_place_before_the_next_election_may_begin() {
+        let mut roster = roster();
+        let next = NOW + Duration::from_millis(9_000);
+        roster.add(NOW, Position(3), |at| at.max(next));
+        assert_eq!(roster.poll_timeout(), next);
+    }
+}
