@@ -22,8 +22,9 @@ const SPREAD_US: u32 = 40_000;
 /// Those that hand an objection on wait for up to this: less, since it comes behind the first one.
 const HANDED_ON_US: u32 = 16_000;
 
-/// How long an urgent hello waits after the hello before, which told the same.
-const PAUSE: Duration = Duration::from_millis(64);
+/// How long an objection waits after the hello before, which told the same. Whoever asks may have missed that one, so the next one
+/// must still come in time, and so must whoever hands it on.
+const PAUSE: Duration = Duration::from_millis(24);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beat {
@@ -156,8 +157,8 @@ impl Beat {
 
 #[cfg(test)]
 mod tests {
-    use super::{Beat, CALLS, CALLS_APART};
-    use crate::link::life::{AGE_HEIR, AGE_MAX};
+    use super::{Beat, CALLS, CALLS_APART, HANDED_ON_US, PAUSE, SPREAD_US};
+    use crate::link::life::{AGE_HEIR, AGE_MAX, OBJECTION};
     use crate::rng::Rng;
     use crate::time::{Duration, Instant};
 
@@ -226,7 +227,13 @@ mod tests {
         beat.sent(due, &mut rng);
         assert_eq!(beat.next(), Instant::NEVER);
         beat.object(due, &mut rng);
-        assert!(beat.next() >= due + Duration::from_millis(64), "not at once again");
+        assert!(beat.next() >= due + PAUSE, "not at once again");
+    }
+
+    #[test]
+    fn an_objection_comes_in_time_even_after_a_hello_and_handed_on() {
+        let spread = Duration::from_micros(u64::from(SPREAD_US + HANDED_ON_US));
+        assert!(Instant::ZERO + PAUSE + spread <= Instant::ZERO + OBJECTION);
     }
 
     #[test]

@@ -24,8 +24,9 @@ const RECENT_BEATS: u32 = 2;
 /// lost.
 const LONG_BEATS: u32 = 8;
 
-/// How long others have to object once they are asked: an objection comes within 40 ms, unless its sender has just said hello.
-const OBJECTION: Duration = Duration::from_millis(80);
+/// How long others have to object once they are asked: an objection comes within 40 ms, or 64 where its sender has just said hello,
+/// and is handed on within 16.
+pub(super) const OBJECTION: Duration = Duration::from_millis(80);
 
 /// An objection is handed on to whoever asked within this time: then even those that are no successors take the lost leader's
 /// seat.

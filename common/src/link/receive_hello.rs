@@ -233,7 +233,7 @@ impl Links {
         }
         let missed = hello.names.iter().find(|name| name.id == leader && name.heard == 0);
         let Some(missed) = missed else { return };
-        if self.life.was_there(now, leader) {
+        if leader == self.id() || self.life.was_there(now, leader) {
             self.hellos.beat.object(now, &mut self.rng);
             return;
         }

@@ -377,9 +377,11 @@ impl Links {
                 let can_wait = neighbour.arq.is_lazy && neighbour.arq.attempts < LAZY_ATTEMPTS;
                 let lazy = if can_wait { LAZY } else { Duration::ZERO };
                 neighbour.arq.sent(now + wait.max(lazy) + Duration::from_micros(gap));
-                if neighbour.arq.attempts == DOUBT_ATTEMPTS && neighbour.is_in_doubt(patience) {
+                if neighbour.is_to_be_asked_for(patience) {
                     self.hellos.beat.ask(now);
-                    self.life.ask(now);
+                    if neighbour.arq.attempts == DOUBT_ATTEMPTS {
+                        self.life.ask(now);
+                    }
                 }
             }
         }

@@ -11,11 +11,15 @@ const WATCH_EIGHTHS: u8 = 20;
 /// How many of eight hellos of a leader must arrive at whoever watches it closely.
 const WATCH_HEARD: u8 = 3;
 
-/// How far apart attempts are to reach a watched leader that is silent.
-const WATCH_GAP: Duration = Duration::from_millis(8);
+/// How far apart attempts are to reach a watched leader that is silent: those after the first question to others, and the questions
+/// between them, take the time that others have to object.
+const WATCH_GAP: Duration = Duration::from_millis(6);
 
 /// After this many attempts others are asked whether they hear it; the rest of the attempts is their time to object.
 pub const DOUBT_ATTEMPTS: u8 = 4;
+
+/// They are asked again after so many, because a question may be lost, and nobody objects to one that was not heard.
+const ASK_ATTEMPTS: [u8; 3] = [DOUBT_ATTEMPTS, 6, 8];
 
 /// After this many attempts an answer comes too late for whoever asks to be a judge. Where one in five frames is lost, six
 /// questions in a row are lost once in two hours.
@@ -38,6 +42,11 @@ impl Neighbour {
     /// Whether it is a watched leader that was asked several times in vain.
     pub fn is_in_doubt(&self, patience: Patience) -> bool {
         self.session.is_up() && self.arq.attempts >= DOUBT_ATTEMPTS && self.is_watched(patience)
+    }
+
+    /// Whether others are to be asked for it after the last attempt.
+    pub fn is_to_be_asked_for(&self, patience: Patience) -> bool {
+        ASK_ATTEMPTS.contains(&self.arq.attempts) && self.is_in_doubt(patience)
     }
 
     /// Whether it is a watched leader that was all but given up.

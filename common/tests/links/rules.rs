@@ -1,11 +1,11 @@
 //! Rules of the links that only show where something goes wrong, one test each.
 
 use common::config::{BROADCAST, NetworkKey, Protection};
-use common::link::LinkEvent;
-use common::link::body::Hello;
+use common::link::body::{Hello, Name};
 use common::link::frame::{HEADER_BYTES, Header, Kind};
 use common::link::neighbour::Neighbour;
 use common::link::security::Keys;
+use common::link::{LinkEvent, Links};
 use common::mac::phy::FRAME_MAX;
 use common::mac::{Sent, TURN_ROUND};
 use common::notice::Reason;
@@ -217,4 +217,39 @@ fn a_hello_that_finds_no_room_on_the_channel_is_none_that_neighbours_have_missed
     }
     let first = numbers[0];
     assert_eq!(numbers, [first, first + 1, first + 1, first + 1]);
+}
+
+/// Its own hello reaches more than those who know that it is there, and nobody's sign of life is younger.
+#[test]
+fn a_leader_that_hears_that_it_is_missed_says_hello_before_its_next_is_due() {
+    let mut net = linked(3);
+    let (start, id) = (net.now, net.links[0].id());
+    let missed = Name { id, token: 0, willing: true, heard: 0, echo: 1 };
+    let names = [missed].into_iter().collect();
+    let question = Hello { number: 200, interval_log2: 10, leader: id, links: 2, age: 21, names, ..Hello::default() };
+    let mut question = hello_with(&net, 1, 1_000, &question);
+    let links = &mut net.links[0];
+    links.follow(start, id, false);
+    let mut now = start;
+    while now.since(start) < SECOND {
+        now = next_hello(links, id);
+    }
+    now = now + Duration::from_millis(30);
+    links.receive(now, &mut question[..], -60, &mut Following(id));
+    let after = next_hello(links, id).since(now);
+    assert!(after <= Duration::from_millis(40), "{after:?}");
+}
+
+/// When a leader says its next hello.
+fn next_hello(links: &mut Links, leader: NodeId) -> Instant {
+    let mut buf = [0; FRAME_MAX];
+    loop {
+        let now = links.poll_timeout().expect("a leader says hello");
+        links.timeout(now);
+        let transmit = links.poll_transmit(now, &mut buf, &mut Following(leader));
+        transmit.iter().for_each(|_| links.sent(now, Sent::Done));
+        if transmit.is_some_and(|transmit| is_hello(&buf[..transmit.length])) {
+            return now;
+        }
+    }
 }
